@@ -105,48 +105,20 @@ func tag(anchor dns.RR) uint16 {
 	return 0
 }
 
-// AnchorState is the state of a key of a trust anchor's zone (RFC 5011 section 4), as far as it can be
-// told at one moment, without the waiting times of that protocol.
-type AnchorState string
-
-// The states.
-const (
-	anchorValid   AnchorState = "valid"    // a trust anchor that is in the zone
-	anchorMissing AnchorState = "missing"  // a trust anchor that is not in the zone
-	anchorRevoked AnchorState = "revoked"  // a trust anchor that says of itself that it must not be used
-	anchorPending AnchorState = "add_pend" // a key of the zone that may become a trust anchor
-	anchorUnknown AnchorState = "unknown"  // a trust anchor of which is not known whether it is in the zone
-)
-
-// An AnchorKey is a key of a trust anchor's zone.
+// An AnchorKey is a trust anchor of a zone.
 type AnchorKey struct {
-	KeyTag uint16
-	State  AnchorState
+	KeyTag  uint16
+	Revoked bool // the key in the zone says of itself that it must not be used (RFC 5011 section 2.1)
 }
 
-// states tells the states of the anchors of a zone, and of those of its keys that sign keys and are
-// no anchors. The keys were validated.
-func states(anchors []dns.RR, keys []*key, z name) []AnchorKey {
-	var list []AnchorKey
-	anchored := map[*key]bool{}
+// anchorKeys lists the anchors of a zone, each once. The keys were validated.
+func anchorKeys(anchors []dns.RR, keys []*key, z name) (list []AnchorKey) {
 	for _, a := range anchors {
-		state := anchorMissing
-		for _, k := range keys {
-			switch {
-			case stands(a, k, z):
-				state = anchorValid
-				anchored[k] = true
-			case k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z):
-				state = anchorRevoked
-			}
-		}
-		if entry := (AnchorKey{tag(a), state}); !slices.Contains(list, entry) {
+		revoked := slices.ContainsFunc(keys, func(k *key) bool {
+			return k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z)
+		})
+		if entry := (AnchorKey{tag(a), revoked}); !slices.Contains(list, entry) {
 			list = append(list, entry)
-		}
-	}
-	for _, k := range keys {
-		if k.forZone() && k.rr.Flags&dns.SEP != 0 && !anchored[k] {
-			list = append(list, AnchorKey{k.tag, anchorPending})
 		}
 	}
 	return list

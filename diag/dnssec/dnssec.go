@@ -126,13 +126,7 @@ const (
 // domain: the resolver may strip DNSSEC, have something old in its cache, or answer SERVFAIL because it
 // validates itself. So the authoritative servers are asked before anything is said.
 func (v *Validator) examine(ctx context.Context, fqdn string, qtype uint16) (*Result, error) {
-	n, ok := parseName(fqdn)
-	if !ok {
-		return nil, diag.Invalid("domain", "%.300q is not a name in the DNS", fqdn)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	n, _ := parseName(fqdn) // of a [diag.Name]
 	r, err := v.validate(ctx, v.Env.DNS(), diag.TimeLeft(ctx, timeout)*firstShare/10, n, qtype)
 	if err != nil || !r.doubtful() {
 		return r, err
@@ -183,9 +177,7 @@ func report(result *Result) *Report {
 		r.TrustAnchor.Zone = anchor.String()
 	}
 	for _, k := range result.AnchorKeys {
-		if k.State != anchorPending {
-			r.TrustAnchor.KeyTags = append(r.TrustAnchor.KeyTags, k.KeyTag)
-		}
+		r.TrustAnchor.KeyTags = append(r.TrustAnchor.KeyTags, k.KeyTag)
 	}
 	if result.Status == diag.Bogus || result.Status == diag.Indeterminate {
 		r.FirstFailure = diag.OrZero(result.Failure)

@@ -96,29 +96,18 @@ func collision(z Zone) string {
 	return ""
 }
 
-// hasAnchors reports whether it is known in which state the trust anchors are.
-func hasAnchors(r *Result) bool { return len(r.AnchorKeys) > 0 }
-
 var anchorRules = diag.Rules[*Result]{{
 	Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
 	Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",
-	Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.", When: hasAnchors,
-	Fails: inState(anchorRevoked, "The zone has revoked the trust anchor %d."),
+	Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.",
+	When:   func(r *Result) bool { return len(r.AnchorKeys) > 0 },
+	Fails: func(r *Result) diag.Failures {
+		anchor, _ := parseName(r.Anchor)
+		return diag.FailEach(r.AnchorKeys, func(k AnchorKey) diag.Failures {
+			return diag.FailIf(k.Revoked, "The zone has revoked the trust anchor %d.", k.KeyTag).About(anchor.String())
+		})
+	},
 }}
-
-// inState makes the test of a rule on the keys of the trust anchor's zone.
-func inState(state AnchorState, format string) func(*Result) diag.Failures {
-	return func(r *Result) diag.Failures {
-		var list diag.Failures
-		for _, k := range r.AnchorKeys {
-			if k.State == state {
-				anchor, _ := parseName(r.Anchor)
-				list = append(list, diag.Failure{Detail: fmt.Sprintf(format, k.KeyTag), Target: anchor.String()})
-			}
-		}
-		return list
-	}
-}
 
 const (
 	// renewalShare is when the renewal of a signature is overdue: less than an eighth of its life is left. Signers renew

@@ -80,14 +80,14 @@ func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*
 	if !ok {
 		return nil, diag.Invalid("name", "%.300q is not a name in the DNS", fqdn)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	return v.validate(ctx, v.Env.DNS(), timeout, n, rrtype)
 }
 
 func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time.Duration, n name, rrtype uint16) (
 	*Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	fetch, release := newFetcher(ctx, from, limit)
 	defer release()
 	w := v.begin(fetch)
@@ -176,7 +176,11 @@ func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 	}
 	if anchor, ok := v.anchors.closest(n); ok {
 		r.Anchor = anchor.fqdn()
-		r.AnchorKeys = v.anchorKeys(anchor)
+		var keys []*key
+		if d := v.nodes[anchor]; d.status == diag.Secure {
+			keys = d.zone.all
+		}
+		r.AnchorKeys = anchorKeys(v.anchors[anchor], keys, anchor)
 	}
 	return r
 }
@@ -195,17 +199,6 @@ func (s *rrset) aged(now time.Time) []dns.RR {
 			list[i] = dns.Copy(rr)
 			list[i].Header().Ttl = limit
 		}
-	}
-	return list
-}
-
-func (v *validation) anchorKeys(anchor name) []AnchorKey {
-	if d, ok := v.nodes[anchor]; ok && d.status == diag.Secure {
-		return states(v.anchors[anchor], d.zone.all, anchor)
-	}
-	list := states(v.anchors[anchor], nil, anchor)
-	for i := range list {
-		list[i].State = anchorUnknown
 	}
 	return list
 }

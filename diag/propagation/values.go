@@ -225,16 +225,12 @@ func (e *evidence) sortOut(s *authServer) {
 // newer compares serial numbers (RFC 1982 section 3.2); one that is not known is older than any.
 func newer(a, b *uint32) int {
 	switch {
-	case a == nil || b == nil:
-		return cmp.Compare(boolInt(a != nil), boolInt(b != nil))
-	default:
+	case a != nil && b != nil:
 		return cmp.Compare(int32(*a-*b), 0)
-	}
-}
-
-func boolInt(b bool) int {
-	if b {
+	case a != nil:
 		return 1
+	case b != nil:
+		return -1
 	}
 	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -119,25 +120,21 @@ func lookupHost(ctx context.Context, env *diag.Env, ip diag.IP, host string) for
 		return f
 	}
 	if ip.Is4() {
-		a := diag.Lookup[*dns.A](ctx, env, host)
-		f.rcode, f.err = a.RcodeName(), a.Err()
-		for _, r := range a.Records {
-			f.add(addressText(r.A.To4()), ip)
-		}
-		return f
-	}
-	a := diag.Lookup[*dns.AAAA](ctx, env, host)
-	f.rcode, f.err = a.RcodeName(), a.Err()
-	for _, r := range a.Records {
-		f.add(addressText(r.AAAA.To16()), ip)
+		take(&f, diag.Lookup[*dns.A](ctx, env, host), ip)
+	} else {
+		take(&f, diag.Lookup[*dns.AAAA](ctx, env, host), ip)
 	}
 	return f
 }
 
-func (f *forwardAnswer) add(address string, ip diag.IP) {
-	f.matches = f.matches || address == ip.String()
-	if len(f.addresses) < maxRecords {
-		f.addresses = append(f.addresses, address)
+func take[R dns.RR](f *forwardAnswer, a diag.Answer[R], ip diag.IP) {
+	f.rcode, f.err = a.RcodeName(), a.Err()
+	for _, r := range a.Records {
+		address := resolver.AddressIn(r)
+		f.matches = f.matches || address == ip.Addr
+		if address.IsValid() && len(f.addresses) < maxRecords {
+			f.addresses = append(f.addresses, address.String())
+		}
 	}
 }
 

@@ -42,8 +42,9 @@ var securityRules = diag.Rules[*evidence]{{
 	Advice: "Replace the server software: resolvers take its replies for forged ones and discard them.",
 	When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
 	Fails: atServing(func(_ *evidence, ad *survey.Address) string {
-		opt := ad.Replies[survey.ProbeIdentity].EDNS()
-		return view.If(opt != nil && foreignCookie(opt), "answers with a cookie that is not the client's")
+		cookie, ok := option[*dns.EDNS0_COOKIE](ad.Replies[survey.ProbeIdentity])
+		return view.If(ok && !strings.HasPrefix(strings.ToLower(cookie.Cookie), survey.ClientCookie),
+			"answers with a cookie that is not the client's")
 	}),
 }}
 
@@ -74,29 +75,29 @@ func versionOf(r survey.Reply) string {
 	return ""
 }
 
-// nsidOf returns the identifier of a server.
-func nsidOf(r survey.Reply) string {
-	opt := r.EDNS()
-	if opt == nil {
-		return ""
-	}
-	for _, o := range opt.Option {
-		if id, ok := o.(*dns.EDNS0_NSID); ok && id.Nsid != "" {
-			b, err := hex.DecodeString(id.Nsid)
-			if err != nil || slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
-				return strings.ToLower(id.Nsid)
+// option returns the first option of a kind in the OPT record of a reply.
+func option[O dns.EDNS0](r survey.Reply) (o O, found bool) {
+	if opt := r.EDNS(); opt != nil {
+		for _, any := range opt.Option {
+			if o, found = any.(O); found {
+				return o, true
 			}
-			return string(b)
 		}
 	}
-	return ""
+	return o, false
 }
 
-func foreignCookie(opt *dns.OPT) bool {
-	return slices.ContainsFunc(opt.Option, func(o dns.EDNS0) bool {
-		cookie, ok := o.(*dns.EDNS0_COOKIE)
-		return ok && !strings.HasPrefix(strings.ToLower(cookie.Cookie), survey.ClientCookie)
-	})
+// nsidOf returns the identifier of a server.
+func nsidOf(r survey.Reply) string {
+	id, ok := option[*dns.EDNS0_NSID](r)
+	if !ok {
+		return ""
+	}
+	b, err := hex.DecodeString(id.Nsid)
+	if err != nil || slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
+		return strings.ToLower(id.Nsid)
+	}
+	return string(b)
 }
 
 // aaaaKnown reports whether it is known how the servers take AAAA queries: one was answered, or A was.
@@ -160,12 +161,7 @@ var behaviourRules = diag.Rules[*evidence]{{
 	Title: "NXDOMAIN for a name with names below it", Requirement: "Empty non-terminals are answered with NOERROR",
 	Advice: "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
 	When: func(e *evidence) bool {
-		for _, r := range e.Within {
-			if r.Settled() {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(slices.Collect(maps.Values(e.Within)), survey.Reply.Settled)
 	},
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(slices.Sorted(maps.Keys(e.Within)), func(name string) diag.Failures {
@@ -176,18 +172,6 @@ var behaviourRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
-
-// scopeOf returns the length of the prefix that an answer holds for.
-func scopeOf(r survey.Reply) uint8 {
-	if opt := r.EDNS(); opt != nil {
-		for _, o := range opt.Option {
-			if subnet, ok := o.(*dns.EDNS0_SUBNET); ok {
-				return subnet.SourceScope
-			}
-		}
-	}
-	return 0
-}
 
 var diversityRules = diag.Rules[*evidence]{{
 	Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
@@ -251,12 +235,8 @@ func familyKnown(ipv6 bool) func(*evidence) bool {
 
 func onePrefix(list []netip.Addr) diag.Failures {
 	first := prefixOf(list[0])
-	for _, ip := range list {
-		if prefixOf(ip) != first {
-			return nil
-		}
-	}
-	return diag.Fail("All name servers have addresses in %s.", first)
+	other := slices.ContainsFunc(list, func(ip netip.Addr) bool { return prefixOf(ip) != first })
+	return diag.FailIf(!other, "All name servers have addresses in %s.", first)
 }
 
 // asns lists who announces each address that was examined, sorted; it is empty unless that is known of all.

@@ -203,8 +203,11 @@ var zoneFacts = []fact{
 		return view.If(id != "", fmt.Sprintf("has the NSID %.100q", id))
 	})},
 	{"zone.ns.subnet", categoryNameserver, atServing(func(_ *evidence, ad *survey.Address) string {
-		bits := scopeOf(ad.Replies[survey.ProbeSubnet])
-		return view.If(bits > 0, fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits))
+		subnet, ok := option[*dns.EDNS0_SUBNET](ad.Replies[survey.ProbeSubnet])
+		if !ok || subnet.SourceScope == 0 {
+			return ""
+		}
+		return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", subnet.SourceScope)
 	})},
 	{"zone.ns.case.changed", categoryNameserver, atServing(saying(
 		"changes the letter case of the query name in its reply",

@@ -316,9 +316,13 @@ func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 	case ProbeFlags: // that nobody has assigned (RFC 6891 section 6.1.4)
 		return odd(a.zone, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
 	case ProbeSmall:
-		return small(a.zone)
-	case ProbeChaos:
-		return chaos()
+		q := extended(a.zone, dns.TypeDNSKEY)
+		q.IsEdns0().SetUDPSize(dns.MinMsgSize) // which leaves no room for a reply with keys
+		return q
+	case ProbeChaos: // the version of the server, by custom (RFC 4892)
+		q := plain("version.bind.", dns.TypeTXT)
+		q.Question[0].Qclass = dns.ClassCHAOS
+		return q
 	case ProbeRecursion:
 		select { // for a name outside the zone that exists: that of the parent zone
 		case <-a.aboveKnown:

@@ -215,20 +215,6 @@ func odd(name string, change func(*dns.OPT)) *dns.Msg {
 	return q
 }
 
-// small makes a query that leaves no room for a reply with keys.
-func small(name string) *dns.Msg {
-	q := extended(name, dns.TypeDNSKEY)
-	q.IsEdns0().SetUDPSize(dns.MinMsgSize)
-	return q
-}
-
-// chaos asks for the version of a server (RFC 4892 names the custom).
-func chaos() *dns.Msg {
-	q := plain("version.bind.", dns.TypeTXT)
-	q.Question[0].Qclass = dns.ClassCHAOS
-	return q
-}
-
 // identity asks for the name of a server (RFC 5001) and whether it knows cookies (RFC 7873).
 func identity(name string) *dns.Msg {
 	return extended(name, dns.TypeSOA, &dns.EDNS0_NSID{Code: dns.EDNS0NSID},
@@ -258,8 +244,7 @@ func MixedCase(name string) string {
 
 // without returns a query without EDNS.
 func without(q *dns.Msg) *dns.Msg {
-	p := plain(q.Question[0].Name, q.Question[0].Qtype)
-	p.Question[0].Qclass = q.Question[0].Qclass
-	p.RecursionDesired = q.RecursionDesired
+	p := q.Copy()
+	p.Extra = nil
 	return p
 }
