@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,20 +23,174 @@ const (
 	maxDistinct = 1000
 )
 
-// safePrefix returns how much of a page the parser may make a tree of.
+// bounded returns a text of which the parser may make a tree, and whether it is that of the whole page.
 //
 // The tree of a page is not bounded by its length: formatting elements that are not closed, such as b, are
 // opened again in each paragraph (html.spec.whatwg.org section 13.2.4.3), so that 400 of them and a million
 // times "<p>x" make 400 million nodes. The parser has no bound for that. Most pages are
-// cleared by counting what they can come to at worst; the tokens of the others are gone through.
-func safePrefix(text []byte) int {
-	most, largest := reopenable(text)
-	if worst(text, most) <= maxTree {
-		return len(text)
+// cleared by counting what they can come to at worst. In the others empty span elements stand for formatting elements,
+// of whose beginning and end nothing here depends, and the nodes are counted.
+func bounded(text []byte) (safe []byte, whole bool) {
+	if worst(text, reopenable(text)) <= maxTree {
+		return text, true
 	}
-	m := model{most: most, largest: largest}
-	return m.run(text)
+	var w writer
+	most, at := reopenable(text), 0
+	z := html.NewTokenizer(bytes.NewReader(text))
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return w.out.Bytes(), true
+		}
+		raw := z.Raw()
+		doubt := w.token(kind, raw)
+		// What is text and what is a tag within SVG only the parser knows.
+		if doubt && w.size+worst(text[at:], most) > maxTree || w.size > maxTree {
+			return w.out.Bytes()[:w.before], false
+		}
+		if doubt {
+			return append(w.out.Bytes()[:w.before], text[at:]...), true
+		}
+		at += len(raw)
+	}
 }
+
+// A writer writes a page without formatting elements, and counts the nodes that the parser makes of it at worst. Of
+// formatting elements it leaves a, of which one at a time is opened again.
+type writer struct {
+	out      bytes.Buffer
+	before   int // what was written before the last token
+	size     int // of the tree
+	link     int // size of the largest a element
+	open     bool
+	left     bool     // an a element may be opened again for good
+	within   []string // what is open within the last a element
+	foreign  int      // svg and math elements that may be open
+	mixed    bool     // there may be HTML within them
+	verbatim bool     // the last token begins an element whose text is no HTML, outside of SVG
+}
+
+// token writes a token, and reports whether the parser may see tags in it.
+func (w *writer) token(kind html.TokenType, raw []byte) (doubt bool) {
+	w.before = w.out.Len()
+	verbatim := w.verbatim
+	w.verbatim = false
+	if kind != html.EndTagToken {
+		w.node(len(raw))
+	}
+	switch kind {
+	case html.StartTagToken, html.SelfClosingTagToken:
+		w.start(raw, kind == html.SelfClosingTagToken)
+		return false
+	case html.EndTagToken:
+		w.end(raw)
+		return false
+	case html.TextToken:
+		doubt = verbatim && bytes.IndexByte(bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("<![CDATA[")), '<') >= 0
+	case html.CommentToken:
+		doubt = bytes.HasPrefix(raw, []byte("<![CDATA["))
+	}
+	w.out.Write(raw)
+	return doubt && w.foreign > 0
+}
+
+// node counts a node with a text of this length, and what is opened again before it.
+func (w *writer) node(length int) {
+	w.size += nodeSize + length
+	if w.open || w.left {
+		w.size += w.link
+	}
+}
+
+// nameOf returns the name that a tag begins with, in lower case.
+func nameOf(tag []byte) (string, atom.Atom) {
+	if end := bytes.IndexAny(tag, whitespace+"/>"); end >= 0 {
+		tag = tag[:end]
+	}
+	name := lower(string(tag))
+	return name, atom.Lookup([]byte(name))
+}
+
+func (w *writer) start(raw []byte, selfClosing bool) {
+	name, a := nameOf(raw[1:])
+	rest := raw[1+len(name):]
+	attrs, _ := attributes(rest)
+	w.size += attrs * attrSize
+	if formatting[a] {
+		fmt.Fprintf(&w.out, "<span%s</span>", rest)
+		return
+	}
+	w.out.Write(raw)
+	switch {
+	case a == atom.A:
+		w.endLink()
+		w.link = max(w.link, nodeSize+attrs*attrSize+len(raw))
+		w.open, w.within = true, w.within[:0]
+	case void[a] || w.foreign > 0 && selfClosing:
+		return
+	case name == "svg" || name == "math":
+		w.foreign++
+	case integrating[name]:
+		w.mixed = w.mixed || w.foreign > 0
+	}
+	if w.open && a != atom.A {
+		w.within = append(w.within, name)
+	}
+	w.verbatim = verbatim[name]
+}
+
+func (w *writer) end(raw []byte) {
+	name, a := nameOf(raw[2:])
+	if formatting[a] {
+		return
+	}
+	w.out.Write(raw)
+	if a == atom.A {
+		w.endLink()
+		return
+	}
+	if a == atom.P || a == atom.Br { // these may make one
+		w.node(0)
+	}
+	if (name == "svg" || name == "math") && w.foreign > 0 && !w.mixed {
+		w.foreign--
+	}
+	if n := len(w.within); n > 0 && w.within[n-1] == name {
+		w.within = w.within[:n-1]
+	}
+}
+
+// maxRounds bounds the rounds of the adoption agency. In each it copies the element that ends
+// (html.spec.whatwg.org section 13.2.6.4.7).
+const maxRounds = 8
+
+// endLink ends the a element that is open. If there is much in it, or what hides it, the parser may keep it.
+func (w *writer) endLink() {
+	if !w.open && !w.left {
+		return
+	}
+	if w.open {
+		w.left = w.left || len(w.within) >= maxRounds ||
+			slices.ContainsFunc(w.within, func(name string) bool { return scopes[name] })
+		w.size += min(len(w.within), maxRounds) * w.link
+		w.open = false
+	} else {
+		w.size += maxRounds * w.link
+	}
+}
+
+// Elements by name.
+var (
+	// scopes are those beyond which an end tag has no effect (html.spec.whatwg.org section 13.2.4.2), and drawings.
+	scopes = map[string]bool{"applet": true, "caption": true, "marquee": true, "object": true, "select": true,
+		"table": true, "td": true, "template": true, "th": true, "svg": true, "math": true}
+	// integrating are those of SVG and MathML in which there may be HTML.
+	integrating = map[string]bool{"foreignobject": true, "desc": true, "annotation-xml": true, "mi": true, "mo": true,
+		"mn": true, "ms": true, "mtext": true}
+	// verbatim are those of HTML whose text is none.
+	verbatim = map[string]bool{"title": true, "style": true, "script": true, "xmp": true, "iframe": true, "noembed": true,
+		"noframes": true, "noscript": true, "textarea": true, "plaintext": true}
+)
 
 // worst is the size of the tree of a text at worst, when each tag opens this much again.
 func worst(text []byte, reopened int) int {
@@ -63,10 +218,10 @@ var formatting = map[atom.Atom]bool{
 }
 
 // reopenable is what one tag may open again at worst: the size of three of each formatting tag that stands
-// in the text, since no more than three alike are kept, and of an a. It also returns the largest of them.
-func reopenable(text []byte) (most, largest int) {
+// in the text, since no more than three alike are kept, and of an a.
+func reopenable(text []byte) int {
 	seen, size := map[string]bool{}, 0
-	link := 0
+	link, largest := 0, 0
 	for rest := text; ; {
 		i := bytes.IndexByte(rest, '<')
 		if i < 0 {
@@ -92,7 +247,7 @@ func reopenable(text []byte) (most, largest int) {
 	if len(seen) == maxDistinct {
 		size = maxStack * largest
 	}
-	return min(size, maxStack*largest) + link, largest
+	return min(size, maxStack*largest) + link
 }
 
 // attributes counts the attributes in what follows the name of a tag, and says where the tag ends
@@ -142,256 +297,4 @@ func nameLength(b []byte) int {
 		}
 	}
 	return min(len(b), 10)
-}
-
-// A model follows what the parser does with formatting elements, never thinking better of a page than the parser. It
-// counts what is open, and what was left open when its parent ended: the parser opens that again.
-type model struct {
-	most    int // what one tag may open again at worst
-	largest int // formatting element
-	size    int
-	stack   []open
-	inStack int // size of the formatting elements in the stack
-	first   int // index of the first of them
-	left    int // of those that were left open
-	links   int // a and nobr elements that are open
-	foreign int // svg and math elements that may be open
-	lower   []byte
-}
-
-type open struct {
-	name string
-	size int // of a formatting element, else 0
-}
-
-// run returns how much of the text makes a tree within the bounds.
-func (m *model) run(text []byte) int {
-	z := html.NewTokenizer(bytes.NewReader(text))
-	at := 0
-	for {
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return len(text)
-		}
-		raw := z.Raw()
-		doubt := false
-		switch kind {
-		case html.StartTagToken, html.SelfClosingTagToken:
-			m.start(raw, kind == html.SelfClosingTagToken)
-		case html.EndTagToken:
-			m.end(raw)
-		case html.TextToken:
-			m.size += nodeSize + len(raw) + m.reopened()
-			doubt = m.foreign > 0 && m.rawText() && bytes.IndexByte(withoutCDATA(raw), '<') >= 0
-		case html.CommentToken:
-			m.size += nodeSize + len(raw)
-			doubt = m.foreign > 0 && bytes.HasPrefix(raw, []byte("<![CDATA["))
-		}
-		// What is text and what is a tag within SVG only the parser knows.
-		if doubt && m.size+worst(text[at:], m.most) > maxTree || m.size > maxTree {
-			return at
-		}
-		if doubt {
-			return len(text)
-		}
-		at += len(raw)
-	}
-}
-
-// reopened is what the parser may open again before the next node.
-func (m *model) reopened() int { return min(m.left+m.inStack, m.most) }
-
-func (m *model) start(raw []byte, selfClosing bool) {
-	name := m.name(raw[1:])
-	a, size := atom.Lookup(name), nodeSize
-	if rest := raw[1+len(name):]; len(rest) > 1 {
-		attrs, _ := attributes(rest)
-		size += attrs*attrSize + len(raw)
-	}
-	m.size += size + m.reopened()
-	if void[a] || m.foreign > 0 && selfClosing {
-		return
-	}
-	e := open{name: known(a, name)}
-	if formatting[a] || a == atom.A {
-		if a == atom.A || a == atom.Nobr { // of these there is one: the one before is ended
-			if m.links > 0 {
-				m.endFormatting(e.name)
-			}
-			m.links = 1
-		}
-		if e.size = size; m.inStack == 0 {
-			m.first = len(m.stack)
-		}
-		m.inStack += e.size
-	}
-	if e.name == "svg" || e.name == "math" {
-		m.foreign++
-	}
-	m.stack = append(m.stack, e)
-}
-
-// name returns the name that a tag begins with, in lower case, until the next call.
-func (m *model) name(tag []byte) []byte {
-	m.lower = m.lower[:0]
-	for _, c := range tag {
-		if c == '>' || c == '/' || strings.IndexByte(whitespace, c) >= 0 {
-			break
-		}
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		m.lower = append(m.lower, c)
-	}
-	return m.lower
-}
-
-// known is the name of an element, without a copy for those of HTML.
-func known(a atom.Atom, name []byte) string {
-	if a != 0 {
-		return a.String()
-	}
-	return string(name)
-}
-
-// maxRounds bounds the rounds of the adoption agency. In each it copies the element that ends, and up to 3
-// within it (html.spec.whatwg.org section 13.2.6.4.7).
-const maxRounds = 8
-
-// adopt counts what the adoption agency makes at worst, when this many elements are open within the one that
-// ends: a round for each block among them, and in it a copy for each formatting element.
-func (m *model) adopt(within int) {
-	blocks := within
-	for _, e := range m.stack[max(0, len(m.stack)-within):] {
-		if e.size > 0 {
-			blocks--
-		}
-	}
-	inner := min(within-blocks, 3)
-	if m.left > 0 {
-		inner = 3
-	}
-	if blocks > 0 || m.foreign > 0 {
-		m.size += min(blocks+2, maxRounds) * (1 + inner) * m.largest
-	}
-}
-
-// end closes an element. Formatting elements that are not on top, when they or their parent end, are left open.
-func (m *model) end(raw []byte) {
-	tag := m.name(raw[2:])
-	n, a := len(m.stack), atom.Lookup(tag)
-	if a == atom.P || a == atom.Br { // these may make one
-		m.size += nodeSize
-	}
-	name := known(a, tag)
-	if formatting[a] || a == atom.A {
-		m.endFormatting(name)
-		return
-	}
-	for i := n - 1; i >= 0 && i >= n-maxStack; i-- {
-		if inner := m.stack[i].name; inner != name {
-			if scopes[inner] && !(cell[inner] && tabular[name]) {
-				return // the parser ignores it, or it does not matter that this one is kept
-			}
-			continue
-		}
-		if (name == "svg" || name == "math") && drawn(m.stack[i+1:]) {
-			m.foreign--
-		}
-		for _, e := range m.stack[i:] {
-			m.inStack -= e.size
-			m.left += e.size
-		}
-		m.stack = m.stack[:i]
-		return
-	}
-	m.leave()
-}
-
-// endFormatting closes a formatting element. If it is not far away, the parser forgets it for certain.
-func (m *model) endFormatting(name string) {
-	if m.left+m.inStack == 0 {
-		return
-	}
-	within := m.above(name)
-	if within > 0 || m.foreign > 0 {
-		m.adopt(within)
-	}
-	if within >= maxRounds/2 || m.foreign > 0 {
-		m.leave()
-		return
-	}
-	at := len(m.stack) - 1 - within
-	m.inStack -= m.stack[at].size
-	m.stack = slices.Delete(m.stack, at, at+1)
-	if name == "a" || name == "nobr" {
-		m.links = 0
-	}
-}
-
-// The elements beyond which an end tag has no effect (html.spec.whatwg.org section 13.2.4.2), select among
-// them, the ones beyond which those of tables have, and those of tables.
-var (
-	scopes = map[string]bool{"applet": true, "caption": true, "marquee": true, "object": true, "select": true,
-		"table": true, "td": true, "template": true, "th": true}
-	cell    = map[string]bool{"caption": true, "td": true, "th": true}
-	tabular = map[string]bool{"table": true, "tbody": true, "td": true, "tfoot": true, "th": true, "thead": true,
-		"tr": true}
-)
-
-// above returns how many elements are open within the last one of a name, and many if there is none in scope.
-func (m *model) above(name string) int {
-	for i := range min(len(m.stack), maxRounds) {
-		switch inner := m.stack[len(m.stack)-1-i].name; {
-		case inner == name:
-			return i
-		case scopes[inner]:
-			return maxRounds
-		}
-	}
-	return maxRounds
-}
-
-// leave counts all that is open as left open.
-func (m *model) leave() {
-	if m.inStack == 0 {
-		return
-	}
-	m.left, m.inStack = m.left+m.inStack, 0
-	for i := m.first; i < len(m.stack); i++ {
-		m.stack[i].size = 0
-	}
-}
-
-// drawn reports whether these are elements of SVG or MathML in which there is no HTML.
-func drawn(list []open) bool {
-	for _, e := range list {
-		switch e.name {
-		case "g", "path", "circle", "rect", "line", "polygon", "polyline", "ellipse", "use", "defs", "symbol", "stop",
-			"mask", "image", "mrow", "mfrac":
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// rawText reports whether the element on top is one whose text is no HTML, outside of SVG.
-func (m *model) rawText() bool {
-	if len(m.stack) == 0 {
-		return false
-	}
-	switch m.stack[len(m.stack)-1].name {
-	case "title", "style", "script", "xmp", "iframe", "noembed", "noframes", "noscript", "textarea", "plaintext":
-		return true
-	}
-	return false
-}
-
-func withoutCDATA(raw []byte) []byte {
-	s := strings.TrimSpace(string(raw))
-	if inner, ok := strings.CutPrefix(s, "<![CDATA["); ok && strings.HasSuffix(inner, "]]>") {
-		return []byte(strings.TrimSuffix(inner, "]]>"))
-	}
-	return raw
 }

@@ -21,10 +21,8 @@ func read(d Decoded, o Options) *Page {
 	p := &Page{Charset: d.Charset, CharsetBy: d.By, Undecoded: d.Undecoded, DeclaredCharset: d.Declared,
 		LateCharset: d.Late, UnknownCharset: d.Unknown, CharsetConflict: d.Conflict, Base: o.URL.String()}
 	r := &reader{Page: p, host: hostOf(p.Base)}
-	text := d.Text
-	if n := safePrefix(text); n < len(text) {
-		text, p.Cut = text[:n], true
-	}
+	text, whole := bounded(d.Text)
+	p.Cut = !whole
 	root, err := html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(true))
 	if err != nil { // the elements are nested too deep
 		p.HeadOnly = true
