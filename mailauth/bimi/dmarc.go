@@ -97,7 +97,7 @@ func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Sta
 	}
 	s.check(v.Policy, reading)
 	// The record of the organizational domain counts as well where the domain has one of its own.
-	if org := stepAt(d, v.Organizational); v.Origin == policy.Own && org != nil && org.Domain != v.Policy.Domain {
+	if org := d.Walk.At(v.Organizational); v.Origin == policy.Own && org != nil && org.Domain != v.Policy.Domain {
 		switch {
 		case org.Err() != nil:
 			s.unknown = org.Err()
@@ -107,18 +107,9 @@ func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Sta
 	}
 }
 
-// stepAt returns the step of a domain, or nil if a tree walk does not come there.
-func stepAt(d *policy.Discovery, domain string) *policy.Step {
-	i := slices.IndexFunc(d.Walk.Steps, func(s policy.Step) bool { return s.Domain == domain })
-	if i < 0 {
-		return nil
-	}
-	return &d.Walk.Steps[i]
-}
-
 func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 	for _, domain := range []string{d.Domain.String(), v.Organizational} {
-		step := stepAt(d, domain)
+		step := d.Walk.At(domain)
 		switch {
 		case step == nil:
 		case step.DanglingAlias() != "":
@@ -178,13 +169,8 @@ func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
 	s.obstacles = append(s.obstacles, obstacle{kind: kind, domain: domain, text: fmt.Sprintf(format, args...)})
 }
 
-func (s *standing) of(kind obstacleKind) (list []obstacle) {
-	for _, o := range s.obstacles {
-		if o.kind == kind {
-			list = append(list, o)
-		}
-	}
-	return list
+func (s *standing) of(kind obstacleKind) []obstacle {
+	return slices.DeleteFunc(slices.Clone(s.obstacles), func(o obstacle) bool { return o.kind != kind })
 }
 
 // eligible reports whether logos are shown as far as DMARC is concerned, and why not; nil if that is not known.

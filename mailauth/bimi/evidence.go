@@ -1,6 +1,7 @@
 package bimi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -144,10 +145,8 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
 	}
 	g.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
-		}
+	if err := cmp.Or(failures[:]...); err != nil {
+		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
 	}
 	if e.discovery.Own().Answer.Silent() && e.dmarc.Unavailable() != nil {
 		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain,

@@ -2,6 +2,7 @@ package bimi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,12 +40,7 @@ func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Disc
 		g.Go(func() { f.mark, failures[1] = markcert.Check(ctx, env, a.URL, at) })
 	}
 	g.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return fetched{}, err
-		}
-	}
-	return f, nil
+	return f, cmp.Or(failures[:]...)
 }
 
 func wants(b *bool) bool { return b == nil || *b }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 var logoRules = partRules(func(e *evidence) *part { return e.logo },
@@ -106,11 +107,8 @@ func wanted(e *evidence) bool {
 	if !online(e) || e.record != nil {
 		return online(e) && e.active()
 	}
-	texts := slices.Clone(e.found.Records)
-	for _, s := range e.found.Strays {
-		texts = append(texts, s.Text)
-	}
-	return slices.ContainsFunc(texts, func(text string) bool {
+	strays := diag.Map(e.found.Strays, func(s taglist.Stray) string { return s.Text })
+	return slices.ContainsFunc(slices.Concat(e.found.Records, strays), func(text string) bool {
 		r := record.Parse(text)
 		return !r.Declined
 	})
@@ -284,13 +282,10 @@ func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record
 	}
 	r.When = func(e *evidence) bool { return whole(e) && of(e).Text != "" }
 	r.Fails = func(e *evidence) diag.Failures {
-		u := of(e)
-		for _, f := range faults {
-			if u.Fault == f {
-				return e.uriFailure(tag, u)
-			}
+		if !slices.Contains(faults, of(e).Fault) {
+			return nil
 		}
-		return nil
+		return e.uriFailure(tag, of(e))
 	}
 	return r
 }

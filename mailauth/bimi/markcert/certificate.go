@@ -102,24 +102,15 @@ var (
 )
 
 func extension(c *x509.Certificate, oid asn1.ObjectIdentifier) *pkix.Extension {
-	for i := range c.Extensions {
-		if c.Extensions[i].Id.Equal(oid) {
-			return &c.Extensions[i]
-		}
+	if i := slices.IndexFunc(c.Extensions, func(x pkix.Extension) bool { return x.Id.Equal(oid) }); i >= 0 {
+		return &c.Extensions[i]
 	}
 	return nil
 }
 
 func forMarks(c *x509.Certificate) bool {
-	for _, usage := range c.UnknownExtKeyUsage {
-		if usage.Equal(oidUsage) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.UnknownExtKeyUsage, oidUsage.Equal)
 }
-
-type objectIdentifier = asn1.ObjectIdentifier
 
 // wellKnown is the label between the selector and the domain in the name of a record.
 const wellKnown = "_bimi"

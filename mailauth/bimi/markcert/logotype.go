@@ -5,6 +5,7 @@ import (
 	"crypto/sha1" // authorities write this hash of the logo into certificates
 	"crypto/sha256"
 	"crypto/sha512"
+	encoding "encoding/asn1"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -202,7 +203,7 @@ func (i *image) compareHashes(list cryptobyte.String) error {
 	i.HashMatches = true
 	for n := 0; !list.Empty(); n++ {
 		var one, algorithm, value cryptobyte.String
-		var oid objectIdentifier
+		var oid encoding.ObjectIdentifier
 		if !list.ReadASN1(&one, asn1.SEQUENCE) || !one.ReadASN1(&algorithm, asn1.SEQUENCE) ||
 			!algorithm.ReadASN1ObjectIdentifier(&oid) || !one.ReadASN1(&value, asn1.OCTET_STRING) || !one.Empty() {
 			return errMalformed

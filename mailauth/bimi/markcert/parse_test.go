@@ -266,7 +266,7 @@ func distrustVerdicts(t *testing.T) (seen []diag.Verdict) {
 		e, err := newEvidence(testEnv(june))
 		require.NoError(t, err)
 		roots := *e.roots
-		roots.refused = map[string]distrust{fingerprint(authority.Root): {"markcerttest", "a provider", since, ""}}
+		roots.refused = map[string]distrust{fingerprint(authority.Root): {"markcerttest", "a provider", since}}
 		e.roots = &roots
 		e.digest([]byte(authority.Issue(mark{})))
 		r := e.report(parseRules())

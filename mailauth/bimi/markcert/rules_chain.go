@@ -113,12 +113,8 @@ func (e *evidence) unrooted() []*x509.Certificate {
 	if e.trust.Recognized {
 		return append(list, e.trust.Chain[1:max(1, len(e.trust.Chain)-1)]...)
 	}
-	for _, c := range e.others {
-		if string(c.RawIssuer) != string(c.RawSubject) {
-			list = append(list, c)
-		}
-	}
-	return list
+	root := func(c *x509.Certificate) bool { return string(c.RawIssuer) == string(c.RawSubject) }
+	return append(list, slices.DeleteFunc(slices.Clone(e.others), root)...)
 }
 
 func (e *evidence) top() *x509.Certificate { return topOf(e.mark.X509, e.others) }

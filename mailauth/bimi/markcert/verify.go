@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	_ "embed"
+	"encoding/asn1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 func handled(c *x509.Certificate) *x509.Certificate {
 	known := *c
 	known.UnhandledCriticalExtensions = slices.DeleteFunc(slices.Clone(c.UnhandledCriticalExtensions),
-		func(oid objectIdentifier) bool { return oid.Equal(oidPilot) || oid.Equal(oidLogotype) })
+		func(oid asn1.ObjectIdentifier) bool { return oid.Equal(oidPilot) || oid.Equal(oidLogotype) })
 	return &known
 }
 
@@ -220,14 +221,13 @@ func roots(env *diag.Env) (*RootSet, error) {
 type distrust struct {
 	operator, by string
 	since        time.Time // certificates issued later are refused
-	source       string
 }
 
-// distrusted are roots that only some providers still accept, by the SHA-256 of the certificate.
+// distrusted are roots that only some providers still accept, by the SHA-256 of the certificate. Of Entrust tells
+// https://www.entrust.com/tls-certificate-information-center/apple-changes-regarding-entrust-roots.
 var distrusted = map[string]distrust{
 	"7831d95a47d42508cd5c9e6264f9096bac19f04eb9b7c8bdd35fffc71c189617": {"Entrust", "Apple",
-		time.Date(2024, time.November, 15, 23, 59, 59, 0, time.UTC),
-		"https://www.entrust.com/tls-certificate-information-center/apple-changes-regarding-entrust-roots"},
+		time.Date(2024, time.November, 15, 23, 59, 59, 0, time.UTC)},
 }
 
 func fingerprint(c *x509.Certificate) string {

@@ -63,9 +63,9 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector d
 	wait, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	d := &Discovery{Domain: domain, Selector: selector}
-	for _, name := range ancestors(domain.String()) {
-		d.Places = append(d.Places, Place{Domain: name, Name: Name(selector, name)})
-	}
+	d.Places = diag.Map(ancestors(domain.String()), func(name string) Place {
+		return Place{Domain: name, Name: Name(selector, name)}
+	})
 	var g diag.Group
 	for i := range d.Places {
 		g.Go(func() { d.Places[i].lookup(wait, env) })
@@ -139,12 +139,9 @@ func Continues(text string) bool {
 
 func names(text string) bool {
 	list := Format.Parse(text)
-	for _, name := range []string{"l", "a"} {
-		if t, ok := list.Tag(name); ok && strings.HasPrefix(strings.ToLower(t.Value), "http") {
-			return true
-		}
-	}
-	return false
+	l, _ := list.Tag("l")
+	a, _ := list.Tag("a")
+	return strings.HasPrefix(strings.ToLower(l.Value), "http") || strings.HasPrefix(strings.ToLower(a.Value), "http")
 }
 
 // At returns the place of a domain, or nil if that is not above the one that was asked for.

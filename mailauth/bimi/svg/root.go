@@ -261,13 +261,8 @@ func (d *Document) Compliant() bool {
 }
 
 // Of returns the faults of one kind that were kept.
-func (d *Document) Of(k Kind) (list []Fault) {
-	for _, f := range d.Faults {
-		if f.Kind == k {
-			list = append(list, f)
-		}
-	}
-	return list
+func (d *Document) Of(k Kind) []Fault {
+	return slices.DeleteFunc(slices.Clone(d.Faults), func(f Fault) bool { return f.Kind != k })
 }
 
 // Forbidden lists what the image holds that the profile keeps out for safety, as words such as "script", sorted.

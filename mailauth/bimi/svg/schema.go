@@ -278,12 +278,9 @@ func isRGB(arguments string) bool {
 	if len(parts) != 3 || percent != 0 && percent != 3 {
 		return false
 	}
-	for _, p := range parts {
-		if !isNumber(strings.TrimSuffix(strings.Trim(p, white), "%")) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(parts, func(p string) bool {
+		return !isNumber(strings.TrimSuffix(strings.Trim(p, white), "%"))
+	})
 }
 
 func reference(v string) (target, fallback string, ok bool) {

@@ -114,7 +114,7 @@ func (d *Discovery) byWalk() View {
 	w, v := &d.Walk, View{Method: TreeWalk}
 	v.Organizational, v.OrganizationalErr = w.organizational()
 	own, stop := &w.Steps[0], w.stop()
-	switch org := w.at(v.Organizational); {
+	switch org := w.At(v.Organizational); {
 	case own.Record != nil: // whatever is not known further up
 		v.Policy, v.Origin = own, Own
 		return v

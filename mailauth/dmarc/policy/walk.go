@@ -116,12 +116,10 @@ func (w *Walk) silent() bool {
 	return !slices.ContainsFunc(w.Steps, func(s Step) bool { return s.Asked && !s.Answer.Silent() })
 }
 
-// at returns the step for a domain, or nil if the walk did not come there.
-func (w *Walk) at(domain string) *Step {
-	for i := range w.Steps {
-		if w.Steps[i].Domain == domain {
-			return &w.Steps[i]
-		}
+// At returns the step for a domain, or nil if the walk did not come there.
+func (w *Walk) At(domain string) *Step {
+	if i := slices.IndexFunc(w.Steps, func(s Step) bool { return s.Domain == domain }); i >= 0 {
+		return &w.Steps[i]
 	}
 	return nil
 }
