@@ -236,13 +236,9 @@ func (e *evidence) report() *CheckReport {
 // ready reports whether nothing keeps receivers of RFC 9989 from using the record as it was meant. That receivers of
 // RFC 7489 see it differently does not.
 func (e *evidence) ready(v diag.Verdict) bool {
-	for _, f := range v.Findings {
-		if f.Severity >= diag.Warning && !strings.HasPrefix(string(f.Code), legacyRules) {
-			return false
-		}
-	}
-	open := func(c diag.Code) bool { return !strings.HasPrefix(string(c), legacyRules) }
-	return e.record() != nil && !slices.ContainsFunc(v.Open(), open)
+	current := func(c diag.Code) bool { return !strings.HasPrefix(string(c), legacyRules) }
+	grave := func(f diag.Finding) bool { return f.Severity >= diag.Warning && current(f.Code) }
+	return e.record() != nil && !slices.ContainsFunc(v.Findings, grave) && !slices.ContainsFunc(v.Open(), current)
 }
 
 // compatible reports whether both standards are known to lead to the same record and the same treatment.

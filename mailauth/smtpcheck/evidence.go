@@ -149,13 +149,10 @@ func (s *server) before() []string { return s.plain.Mechanisms() }
 func (s *server) after() []string  { return s.encrypted.Mechanisms() }
 
 // revealing lists the mechanisms that send the password as it is (RFC 4954 section 4, RFC 7628 section 3.1 for tokens).
-func revealing(mechanisms []string) (list []string) {
-	for _, m := range mechanisms {
-		if slices.Contains([]string{"PLAIN", "LOGIN", "XOAUTH2", "OAUTHBEARER"}, m) {
-			list = append(list, m)
-		}
-	}
-	return list
+func revealing(mechanisms []string) []string {
+	return slices.DeleteFunc(slices.Clone(mechanisms), func(m string) bool {
+		return !slices.Contains([]string{"PLAIN", "LOGIN", "XOAUTH2", "OAUTHBEARER"}, m)
+	})
 }
 
 func (s *server) size() (int64, bool) {
@@ -176,13 +173,9 @@ func (s *server) leaf() *pki.Certificate { return s.tls.Leaf() }
 
 // main are the servers that decide whether mail arrives: those on port 25, or all if that was not asked for.
 func (e *evidence) main() []*server {
-	var list []*server
-	for _, s := range e.servers {
-		if s.forMail() || !slices.Contains(e.req.Ports, mailPort) {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(e.servers), func(s *server) bool {
+		return !s.forMail() && slices.Contains(e.req.Ports, mailPort)
+	})
 }
 
 func (f fate) ignorance() bool { return f == unknown || f == deferred || f == unwelcome }

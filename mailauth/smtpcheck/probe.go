@@ -200,6 +200,8 @@ func (s *server) bannerName() string {
 	return strings.TrimSuffix(strings.ToLower(fields[0]), ".")
 }
 
+var elsewhere = diag.Regexp(`\.(localdomain|local|lan|internal|invalid|home\.arpa)$`)
+
 // fullName reports whether a name can be that of a host on the Internet: it has a dot, and is neither an address nor
 // a name that means another machine everywhere (RFC 6761 section 6.3, RFC 6762 section 3).
 func fullName(name string) bool {
@@ -211,10 +213,5 @@ func fullName(name string) bool {
 	if !ok || !strings.Contains(d.String(), ".") {
 		return false
 	}
-	for _, suffix := range []string{".localdomain", ".local", ".lan", ".internal", ".invalid", ".home.arpa"} {
-		if strings.HasSuffix(d.String(), suffix) {
-			return false
-		}
-	}
-	return !strings.HasPrefix(d.String(), "localhost.")
+	return !strings.HasPrefix(d.String(), "localhost.") && !elsewhere().MatchString(d.String())
 }

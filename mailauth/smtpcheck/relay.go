@@ -21,10 +21,8 @@ type relay struct {
 // strangers returns two domains that are not those of the server: reserved for documentation (RFC 2606 section 3), or
 // for tests (section 2) where the server is that of a documentation domain.
 func (e *evidence) strangers() (sender, recipient string) {
-	own := []string{e.req.Domain.String(), e.req.Host.Name()}
-	for _, h := range e.mail.List {
-		own = append(own, h.Name)
-	}
+	own := diag.Map(e.mail.List, func(h host) string { return h.Name })
+	own = append(own, e.req.Domain.String(), e.req.Host.Name())
 	free := slices.DeleteFunc([]string{"example.org", "example.net", "example.com", "relay.test", "domain.test"},
 		func(d string) bool {
 			return slices.ContainsFunc(own, func(o string) bool { return o == d || strings.HasSuffix(o, "."+d) })

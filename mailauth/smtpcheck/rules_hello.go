@@ -108,10 +108,7 @@ var authRules = []serverRule{where(func(s *server) bool { return s.usable() && !
 		"otherwise programs send passwords unencrypted.",
 }, func(s *server) string {
 	list := revealing(s.before())
-	if list == nil {
-		return ""
-	}
-	return fmt.Sprintf("offers AUTH %s before the connection is encrypted", strings.Join(list, " "))
+	return said(len(list) > 0, "offers AUTH "+strings.Join(list, " ")+" before the connection is encrypted")
 }), where(func(s *server) bool { return s.usable() && !s.forMail() && s.tls != nil && s.again == nil }, rule{
 	Code: "smtp.submission.auth", Severity: diag.Info, Ref: "RFC 6409 section 4.3",
 	Title: "No authentication on a submission port", Requirement: "The submission ports offer authentication",

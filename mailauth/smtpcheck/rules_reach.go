@@ -1,10 +1,12 @@
 package smtpcheck
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
@@ -69,13 +71,7 @@ func (e *evidence) troubles() (list []string) {
 }
 
 func (e *evidence) ignorance() diag.Failure {
-	var quiet []*server
-	for _, s := range e.main() {
-		if s.fate == unknown {
-			quiet = append(quiet, s)
-		}
-	}
-	if len(quiet) > 0 {
+	if quiet := slices.DeleteFunc(e.main(), func(s *server) bool { return s.fate != unknown }); len(quiet) > 0 {
 		return diag.Failure{Detail: e.silence(quiet)}
 	}
 	return diag.Failure{
@@ -95,12 +91,8 @@ func (e *evidence) turned(f fate, format string) diag.Failures {
 }
 
 func (e *evidence) silence(quiet []*server) string {
-	ports := []uint16{}
-	for _, s := range quiet {
-		if !slices.Contains(ports, s.addr.Port()) {
-			ports = append(ports, s.addr.Port())
-		}
-	}
+	ports := view.Unique(diag.Map(quiet, func(s *server) string { return fmt.Sprint(s.addr.Port()) }))
+	addresses := view.Unique(diag.Map(quiet, func(s *server) string { return s.addr.Addr().String() }))
 	what := "There was no response to the connection attempts on port " + joined(ports)
 	if slices.ContainsFunc(quiet, func(s *server) bool { return s.err != nil && s.err.Step == smtp.StepBanner }) {
 		what = "Connections on port " + joined(ports) + " were accepted, but no complete banner came"
@@ -109,17 +101,8 @@ func (e *evidence) silence(quiet []*server) string {
 	if !slices.ContainsFunc(quiet, func(s *server) bool { return s.addr.Addr().Is4() }) {
 		why = "has no IPv6 or blocks outgoing mail connections"
 	}
-	return what + " (" + joined(addressesOf(quiet)) + "). Either no mail server answers there, or the network of this " +
+	return what + " (" + joined(addresses) + "). Either no mail server answers there, or the network of this " +
 		"service " + why + "."
-}
-
-func addressesOf(servers []*server) (list []string) {
-	for _, s := range servers {
-		if ip := s.addr.Addr().String(); !slices.Contains(list, ip) {
-			list = append(list, ip)
-		}
-	}
-	return list
 }
 
 var sessionRules = []serverRule{where(every, rule{

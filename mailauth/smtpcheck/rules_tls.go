@@ -199,10 +199,8 @@ var certificateRules = []serverRule{where(encrypted, rule{
 	Requirement: "The certificates of the mail servers have strong keys",
 	Advice:      "Get a certificate with an ECDSA key on P-256, or an RSA key of 2048 bits or more.",
 }, func(s *server) string {
-	if key := s.leaf().PublicKey; key.Weak {
-		return "shows a certificate with a weak key: " + key.WeakReason
-	}
-	return ""
+	key := s.leaf().PublicKey
+	return said(key.Weak, "shows a certificate with a weak key: "+key.WeakReason)
 })}
 
 // missesIssuer reports whether the chain ends before a root, at a certificate whose issuer is not trusted itself.
@@ -220,11 +218,6 @@ func issuer(c pki.Certificate) string { return cmp.Or(c.Issuer.CommonName, c.Iss
 func distrusted(reasons ...pki.Reason) func(*server) string {
 	return func(s *server) string {
 		why, text := s.trust()
-		for _, r := range reasons {
-			if r == why {
-				return "shows a certificate that is not trusted: " + text
-			}
-		}
-		return ""
+		return said(slices.Contains(reasons, why), "shows a certificate that is not trusted: "+text)
 	}
 }

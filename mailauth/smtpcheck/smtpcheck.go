@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
@@ -237,10 +238,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		Timing: diag.NewTiming(e.began, ended),
 	}
 	if e.byDomain() {
-		r.Domain = e.req.Domain.String()
-		if unicode := e.req.Domain.Unicode(); unicode != r.Domain {
-			r.DomainUnicode = unicode
-		}
+		r.Domain, r.DomainUnicode = e.req.Domain.String(), e.req.Domain.UnicodeIfDifferent()
 	}
 	for _, s := range e.servers {
 		one := s.report()
@@ -272,7 +270,7 @@ func (s *server) report() Server {
 		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: diag.OrZero(s.tls),
 		Auth: Auth{
 			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
-			Mechanisms: union(s.before(), s.after()), PlaintextBeforeTLS: revealing(s.before()) != nil,
+			Mechanisms: append([]string{}, view.Unique(slices.Concat(s.before(), s.after()))...), PlaintextBeforeTLS: len(revealing(s.before())) > 0,
 		},
 		Relay: Relay{Tested: s.relay.tested, Status: s.relay.status, Reply: s.relay.reply},
 		PTR: PTR{
@@ -314,9 +312,4 @@ func (s *server) converse(r *Server) {
 	r.Transcript = diag.Map(s.session.Transcript, func(l smtp.Line) Line {
 		return Line{l.At.Milliseconds(), Direction(l.From), l.Text}
 	})
-}
-
-func union(a, b []string) []string {
-	list := append([]string{}, a...)
-	return append(list, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) })...)
 }

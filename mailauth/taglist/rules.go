@@ -238,7 +238,7 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 
 // Sources are the texts that make up what the owner meant: the records, else what was probably meant as one, else a
 // record at a wrong name.
-func (found *Found) Sources(e *Elsewhere) (texts []string) {
+func (found *Found) Sources(e *Elsewhere) []string {
 	switch {
 	case len(found.Records) == 1:
 		return []string{found.Parted()}
@@ -247,10 +247,7 @@ func (found *Found) Sources(e *Elsewhere) (texts []string) {
 	case len(found.Strays) == 0 && len(e.Places) > 0:
 		return []string{e.Places[0].Record}
 	}
-	for _, s := range found.Strays {
-		texts = append(texts, s.Text)
-	}
-	return texts
+	return diag.Map(found.Strays, func(s Stray) string { return s.Text })
 }
 
 // A Finder makes the rules about records that are not where readers look. Like its [Kit] it fills in what the rule

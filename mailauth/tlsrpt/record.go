@@ -58,10 +58,7 @@ const (
 )
 
 func read(l *taglist.List) (Record, error) {
-	r := Record{Extensions: l.Extensions()}
-	for _, a := range addresses(l) {
-		r.RUA = append(r.RUA, a.Text)
-	}
+	r := Record{RUA: diag.Map(addresses(l), func(a address) string { return a.Text }), Extensions: l.Extensions()}
 	if faults := l.Errors(); len(faults) > 0 {
 		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
 	}

@@ -91,12 +91,9 @@ func (e *evidence) merge(all []*Report, judged []int) {
 }
 
 func (e *evidence) listed() []ReportTotal {
-	list := make([]ReportTotal, 0, len(e.reports))
-	for _, r := range e.reports {
-		m := metadataOf(r)
-		list = append(list, ReportTotal{m.Organization, m.ReportID, m.BeginAt, m.EndAt, r.Messages})
-	}
-	return list
+	return diag.Map(e.reports, func(r *Report) ReportTotal {
+		return ReportTotal{r.Metadata.Organization, r.Metadata.ReportID, r.Metadata.Begin, r.Metadata.End, r.Messages}
+	})
 }
 
 // What volume that follows that of the domain's own mail takes: from fewer days, or where both hardly change, nothing
