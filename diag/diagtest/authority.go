@@ -185,14 +185,13 @@ func (w *World) address(hosts []string) {
 
 // completeAll makes all zones real, up to the root.
 func (n *names) completeAll() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.implied["."] = true
-	for origin := range apexes(n.records) {
-		n.asked[origin] = true
-		n.implyAbove(origin)
-	}
-	n.zones = nil
+	n.change(func() {
+		n.implied["."] = true
+		for origin := range apexes(n.records) {
+			n.asked[origin] = true
+			n.implyAbove(origin)
+		}
+	})
 }
 
 // serverAt opens a server for the zones of the world at those addresses of a host where none is.

@@ -57,19 +57,21 @@ func (w *World) Zone(text string) {
 	}
 }
 
-func (n *names) add(records ...dns.RR) {
+// change applies f to what zones are made of.
+func (n *names) change(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.records = append(n.records, records...)
+	f()
 	n.zones = nil
+}
+
+func (n *names) add(records ...dns.RR) {
+	n.change(func() { n.records = append(n.records, records...) })
 }
 
 // Remove takes records out of the zones of the world, so that others can be published in their place.
 func (w *World) Remove(match func(dns.RR) bool) {
-	w.dns.mu.Lock()
-	defer w.dns.mu.Unlock()
-	w.dns.records = slices.DeleteFunc(w.dns.records, match)
-	w.dns.zones = nil
+	w.dns.change(func() { w.dns.records = slices.DeleteFunc(w.dns.records, match) })
 }
 
 func (n *names) current() map[string]*zone {

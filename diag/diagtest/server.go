@@ -79,8 +79,7 @@ func (w *World) Server(name, addr string, zones ...string) *Server {
 	var ips []netip.Addr
 	switch known := w.known(name); {
 	case addr != "":
-		ip, err := netip.ParseAddr(addr)
-		w.check(err)
+		ip := w.parseAddr(addr)
 		ips = []netip.Addr{ip}
 		if !slices.Contains(known, ip) {
 			w.host(name, ip)
@@ -98,8 +97,7 @@ func (w *World) Server(name, addr string, zones ...string) *Server {
 // Resolver puts a resolver at an address: a public one that then answers in its own way, or another.
 // The names in the given texts are as these say, all others as in the world.
 func (w *World) Resolver(addr string, texts ...string) *Server {
-	ip, err := netip.ParseAddr(addr)
-	w.check(err)
+	ip := w.parseAddr(addr)
 	w.mu.Lock()
 	s := w.resolvers[ip]
 	w.mu.Unlock()

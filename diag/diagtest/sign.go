@@ -77,10 +77,6 @@ var explanations = map[SigningFault]uint16{
 	DSMismatch:     dns.ExtendedErrorCodeDNSKEYMissing,
 }
 
-func (f SigningFault) explanation() uint16 {
-	return cmp.Or(explanations[f], dns.ExtendedErrorCodeDNSBogus)
-}
-
 // Sign signs a zone, and every parent zone, up to the root, that was not yet signed. Zones that the
 // world does not have are made up around the records that it has: signing example.com. makes com.
 // and example.com. zones with SOA and NS records, and all other names below com. unsigned zones.
@@ -133,12 +129,11 @@ func (n *names) implyAbove(name string) {
 
 // Roll replaces the key that signs the records of a signed zone; the key that signs the keys stays.
 func (w *World) Roll(origin string) {
-	w.dns.mu.Lock()
-	defer w.dns.mu.Unlock()
-	if how := w.dns.signing[dns.CanonicalName(origin)]; how != nil {
-		how.rolls++
-		w.dns.zones = nil
-	}
+	w.dns.change(func() {
+		if how := w.dns.signing[dns.CanonicalName(origin)]; how != nil {
+			how.rolls++
+		}
+	})
 }
 
 // signedLike signs what a server of its own has of a zone, as that zone is signed in the world.
@@ -157,7 +152,6 @@ func (n *names) signedLike(z *zone) *zone {
 // Anchors returns the DS records of the root, from which validation begins.
 func (w *World) Anchors() []*dns.DS { return w.DS(".") }
 
-// anchors is Anchors for an Env, which takes DNSKEY records too.
 func (w *World) anchors() []dns.RR {
 	return diag.Map(w.Anchors(), func(ds *dns.DS) dns.RR { return ds })
 }
@@ -290,7 +284,8 @@ type trouble struct {
 }
 
 func troubleOf(z *zone, f SigningFault) *trouble {
-	return &trouble{f.explanation(), "validating " + z.origin + ": " + string(f)}
+	code := cmp.Or(explanations[f], dns.ExtendedErrorCodeDNSBogus)
+	return &trouble{code, "validating " + z.origin + ": " + string(f)}
 }
 
 // status tells whether a validating resolver trusts a zone: secure if each zone from the root down to it is signed and

@@ -131,14 +131,15 @@ func (w *World) Host(name string, addrs ...string) []netip.Addr {
 	if len(addrs) == 0 {
 		return w.addresses(name, false)
 	}
-	var list []netip.Addr
-	for _, s := range addrs {
-		ip, err := netip.ParseAddr(s)
-		w.check(err)
-		list = append(list, ip)
-	}
+	list := diag.Map(addrs, w.parseAddr)
 	w.host(name, list...)
 	return list
+}
+
+func (w *World) parseAddr(text string) netip.Addr {
+	ip, err := netip.ParseAddr(text)
+	w.check(err)
+	return ip
 }
 
 func (w *World) host(name string, ips ...netip.Addr) { w.dns.add(w.hosting(name, ips...)...) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,12 +198,7 @@ func (c Checker) prepare(req Request) (*evidence, error) {
 const maxChosen = 50
 
 func choose(vantages []Vantage, ids []string) ([]*probe, error) {
-	known := map[string]Vantage{}
-	names := make([]string, 0, len(vantages))
-	for _, v := range vantages {
-		known[v.ID] = v
-		names = append(names, v.ID)
-	}
+	names := diag.Map(vantages, func(v Vantage) string { return v.ID })
 	if len(ids) == 0 {
 		ids = names
 	} else if len(ids) > maxChosen {
@@ -210,16 +206,14 @@ func choose(vantages []Vantage, ids []string) ([]*probe, error) {
 	}
 	var probes []*probe
 	for i, id := range ids {
-		v, ok := known[id]
-		if !ok {
+		at := slices.Index(names, id)
+		if at < 0 {
 			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
 		}
-		for _, earlier := range probes {
-			if earlier.vantage.ID == id {
-				return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
-			}
+		if slices.Contains(ids[:i], id) {
+			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
 		}
-		probes = append(probes, &probe{vantage: v, transport: v.Transport})
+		probes = append(probes, &probe{vantage: vantages[at], transport: vantages[at].Transport})
 	}
 	return probes, nil
 }
@@ -281,15 +275,9 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, s := range e.authority.servers {
-		if s.err == nil {
-			return nil
-		}
-	}
-	for _, s := range e.probes {
-		if s.reply != nil {
-			return nil
-		}
+	if slices.ContainsFunc(e.authority.servers, func(s *authServer) bool { return s.err == nil }) ||
+		slices.ContainsFunc(e.probes, func(s *probe) bool { return s.reply != nil }) {
+		return nil
 	}
 	return diag.Unavailable(fmt.Sprintf("any of %d resolvers or the authoritative name servers", len(e.probes)), errors.New("none replied"))
 }

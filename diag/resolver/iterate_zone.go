@@ -190,26 +190,22 @@ func (z *Zone) addOwn(servers []NameServer, h Hop) []NameServer {
 
 // lookUpAll finds the addresses of those servers that have none yet, trying each once.
 func (w *walk) lookUpAll(ctx context.Context, servers []NameServer, tried map[string]bool) {
-	type found struct {
-		i      int
-		server NameServer
-	}
-	results := make(chan outcome[found], len(servers))
+	results := make(chan outcome[bool], len(servers))
 	running := 0
-	for i, server := range servers {
-		if len(server.Addrs) > 0 || tried[server.Name] {
+	for i := range servers {
+		s := &servers[i]
+		if len(s.Addrs) > 0 || tried[s.Name] {
 			continue
 		}
-		tried[server.Name] = true
+		tried[s.Name] = true
 		running++
-		start(results, func() found {
-			server.Addrs = w.lookUp(ctx, server.Name, []string{server.Name}, 0)
-			return found{i, server}
+		start(results, func() bool {
+			s.Addrs = w.lookUp(ctx, s.Name, []string{s.Name}, 0)
+			return true
 		})
 	}
 	for range running {
-		f := (<-results).get()
-		servers[f.i] = f.server
+		(<-results).get()
 	}
 }
 

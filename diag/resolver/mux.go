@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -293,11 +294,8 @@ func (m *mux) leave(w *waiter) bool {
 	}
 	was := w.state
 	w.state = done
-	for i := range m.waiting {
-		if m.waiting[i] == w {
-			m.remove(i)
-			break
-		}
+	if i := slices.Index(m.waiting, w); i >= 0 {
+		m.remove(i)
 	}
 	if was == leading {
 		select {

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/miekg/dns"
 )
 
 // A Transport is a way to carry DNS messages.
@@ -178,19 +180,15 @@ func parseName(s string) (string, error) {
 	if len(name) == 0 || len(name) > 253 {
 		return "", errors.New("the host is missing or too long")
 	}
-	last := ""
-	for label := range strings.SplitSeq(name, ".") {
-		if len(label) == 0 || len(label) > 63 {
-			return "", errors.New("the host has an empty or overlong label")
+	for i := range len(name) {
+		if name[i] != '.' && !isNameByte(name[i]) {
+			return "", fmt.Errorf("the host must not contain %q", name[i])
 		}
-		for i := range len(label) {
-			if !isNameByte(label[i]) {
-				return "", fmt.Errorf("the host must not contain %q", label[i])
-			}
-		}
-		last = label
 	}
-	if strings.Trim(last, "0123456789") == "" {
+	if _, ok := dns.IsDomainName(name); !ok {
+		return "", errors.New("the host has an empty or overlong label")
+	}
+	if strings.Trim(name[strings.LastIndexByte(name, '.')+1:], "0123456789") == "" {
 		return "", errors.New("the host is neither a name nor an IP address")
 	}
 	return name, nil

@@ -35,14 +35,9 @@
 // Package survey asks and has no rules. Here answers become evidence, which rules judge; each file uses only those
 // above it:
 //
-//	sources.go, category.go     what rules read, and what they count for
-//	cut.go, record.go           the delegation, and records as text
-//	answers.go                  what was answered, and what follows from it for all subjects
-//	signature.go, dnssec.go     what the signatures are worth
-//	evidence.go, unanswered.go  both together, the conditions of rules, and what is not known
-//	delegation.go               whether servers can be reached, and glue
-//	failure.go, trouble.go      what findings say
-//	rules_*.go                  the rules, a file for each subject, and rules.go the table of all; texts.go their sum
-//	facts.go                    what is worth knowing and no finding
-//	report.go, describe.go      the parts of the report, and how they are written
+//	delegation.go     the delegation as the parent zone has it, whether servers can be reached, and glue
+//	dnssec.go         what the signatures are worth
+//	evidence.go       both, the conditions of rules, and what is not known; trouble.go: what findings say
+//	rules_*.go        the rules, a file for each subject, and rules.go the table of all
+//	zonecheck.go      the report, and what is worth knowing and no finding; describe.go: its parts
 package zonecheck
