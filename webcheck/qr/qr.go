@@ -56,17 +56,15 @@ type Request struct {
 
 // What drawing takes at most, in bytes.
 const (
-	smallMemory = 4 << 20 // of formats that are written row by row, and all but the samples of a JPEG
-	jpegSample  = 2       // of a pixel: brightness, half as much of colour, and the file
+	smallMemory = 4 << 20 // all but the samples
+	pngSample   = 1       // of a pixel
+	jpegSample  = 2       // brightness, half as much of colour, and the file
 )
 
-// Memory returns how many bytes drawing the image may take: a JPEG is made of all its samples.
+// Memory returns how many bytes drawing the image may take: a PNG and a JPEG are made of all their samples.
 func (r *Request) Memory() int64 {
-	if r.Format != JPEG {
-		return smallMemory
-	}
 	size := int64(cmp.Or(r.Size, defaultSize))
-	return smallMemory + jpegSample*size*size
+	return smallMemory + size*size*map[Format]int64{"": pngSample, png: pngSample, JPEG: jpegSample}[r.Format]
 }
 
 // An Image is a QR code, drawn.
