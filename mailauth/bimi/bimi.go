@@ -86,11 +86,11 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 		LogoMatchesCertificate: e.matches,
 	}
 	if f := e.fetched.logo; f != nil {
-		r.Logo, r.Partial = f.Logo(), r.Partial || len(e.logo.unknown) > 0
+		r.Logo, r.Partial = f.Logo(), r.Partial || len(e.logo.findings[ignorance]) > 0
 	}
 	if m := e.fetched.mark; m != nil {
 		r.Certificate = Certificate{m.Certificate, m.Valid, m.ChainTrusted, m.Findings}
-		r.Partial = r.Partial || m.Partial || len(e.mark.unknown) > 0
+		r.Partial = r.Partial || m.Partial || len(e.mark.findings[ignorance]) > 0
 	}
 	if e.present() {
 		r.Location, r.Inherited = at.Domain, at != e.discovery.Own()

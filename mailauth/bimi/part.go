@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,10 +60,7 @@ func (e *evidence) keep(f fetched) {
 	}
 }
 
-func sum(image []byte) string {
-	h := sha256.Sum256(image)
-	return hex.EncodeToString(h[:])
-}
+func sum(image []byte) string { return fmt.Sprintf("%x", sha256.Sum256(image)) }
 
 // otherLineEnds are the sums of an image with the line ends of other systems, and with or without one at its end: version
 // control and editors change them.
@@ -81,45 +78,45 @@ func otherLineEnds(image []byte) []string {
 // report itself is there as well.
 type part struct {
 	diag.Text
-	unknown, broken, flawed []diag.Finding
+	findings [3][]diag.Finding
 }
 
-// newPart sorts the findings of a report: ignorance, what keeps receivers from showing a logo, and what may do so.
+// The findings of a part: ignorance, what keeps receivers from showing a logo, and what may do so.
+const (
+	ignorance = iota
+	faults
+	weaknesses
+)
+
+// newPart sorts the findings of a report.
 func newPart(v diag.Verdict, infos []diag.RuleInfo) *part {
 	p := &part{Text: v.Text()}
 	for _, f := range v.Findings {
-		ignorance := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		unanswered := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		kind := weaknesses
 		switch {
 		case f.Severity == diag.Info:
-		case slices.ContainsFunc(infos, ignorance):
-			p.unknown = append(p.unknown, f)
+			continue
+		case slices.ContainsFunc(infos, unanswered):
+			kind = ignorance
 		case f.Severity >= diag.Error:
-			p.broken = append(p.broken, f)
-		default:
-			p.flawed = append(p.flawed, f)
+			kind = faults
 		}
+		p.findings[kind] = append(p.findings[kind], f)
 	}
 	return p
 }
 
-// partRules make three rules of a part: about ignorance, about what is broken, and about what has a weakness.
-func partRules(of func(*evidence) *part, unknown, broken, flawed rule) diag.Rules[*evidence] {
-	list := func(pick func(*part) []diag.Finding) func(*evidence) diag.Failures {
-		return func(e *evidence) diag.Failures { return failures(pick(of(e))) }
-	}
-	ignorance := func(p *part) []diag.Finding { return p.unknown }
-	faults := func(p *part) []diag.Finding { return p.broken }
-	weaknesses := func(p *part) []diag.Finding { return p.flawed }
-	unknown.Fails, broken.Fails, flawed.Fails = list(ignorance), list(faults), list(weaknesses)
-	known := func(pick func(*part) []diag.Finding) func(*evidence) bool {
-		return func(e *evidence) bool {
+// partRules complete three rules of a part: about ignorance, about what is broken, and about what has a weakness.
+func partRules(of func(*evidence) *part, rules ...rule) diag.Rules[*evidence] {
+	for kind := range rules {
+		rules[kind].Fails = func(e *evidence) diag.Failures { return failures(of(e).findings[kind]) }
+		rules[kind].When = func(e *evidence) bool {
 			p := of(e)
-			return p != nil && (len(p.unknown) == 0 || len(pick(p)) > 0)
+			return p != nil && (kind == ignorance || len(p.findings[ignorance]) == 0 || len(p.findings[kind]) > 0)
 		}
 	}
-	unknown.When = func(e *evidence) bool { return of(e) != nil }
-	broken.When, flawed.When = known(faults), known(weaknesses)
-	return diag.Rules[*evidence]{unknown, broken, flawed}
+	return rules
 }
 
 // failures takes the findings of a part over as one: each stands in the report of the part itself.

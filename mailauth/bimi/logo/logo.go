@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -255,8 +254,7 @@ func (f *Fetched) facts() Facts {
 	if d == nil {
 		return facts
 	}
-	sum := sha256.Sum256(f.Image)
-	facts.SizeBytes, facts.SHA256 = &d.Size, hex.EncodeToString(sum[:])
+	facts.SizeBytes, facts.SHA256 = &d.Size, fmt.Sprintf("%x", sha256.Sum256(f.Image))
 	facts.TinyPSCompliant, facts.SizeOK = d.Compliant(), d.Size <= svg.MaxLogo
 	facts.Forbidden = d.Forbidden()
 	facts.Faults = append(facts.Faults, d.Faults[:min(len(d.Faults), maxFaults)]...)

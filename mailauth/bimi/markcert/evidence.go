@@ -33,7 +33,7 @@ type evidence struct {
 
 	url         string // that was asked for
 	urlFault    string // why it is not fetched, as a clause
-	fetched     *Fetched
+	fetched     *fetch.Result
 	discovery   *record.Discovery // if a domain was asked for
 	applies     *record.Place     // the record that applies; nil if there is none
 	unlearned   error             // why that is not known
@@ -147,48 +147,23 @@ func (e *evidence) corrected() string {
 // time is up, which usually is 15 seconds (CONTRACT 1.9).
 const timeout = 10 * time.Second
 
-// maxRedirects is how many redirects are followed (CONTRACT 1.9).
-const maxRedirects = fetch.DefaultRedirects
-
-// A Fetched is what a URL served as the evidence of a mark.
-type Fetched struct {
-	URL    diag.URL
-	Result *fetch.Result
-}
-
 // load fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so
 // that all faults are found in one go. The error is a *[diag.InputError], or that of the context; whatever else happens
 // is in the result.
-func load(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
-	r, err := fetch.Do(ctx, env, fetch.Request{
+func load(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error) {
+	return fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, " +
 			"*/*;q=0.1"}},
-		MaxRedirects: maxRedirects, MaxBytes: maxBytes, Timeout: diag.TimeLeft(ctx, timeout), Ports: diag.WebPorts,
+		MaxRedirects: fetch.DefaultRedirects, MaxBytes: maxBytes, Timeout: diag.TimeLeft(ctx, timeout), Ports: diag.WebPorts,
 		AllowUntrusted: true,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Fetched{URL: u, Result: r}, nil
 }
 
-func (f *Fetched) status() int {
-	if head := f.Result.Final(); head != nil {
-		return head.StatusCode
-	}
-	return 0
-}
-
-func (f *Fetched) contentType() string {
-	if head := f.Result.Final(); head != nil {
-		return bounded(clean(head.Header.Get("Content-Type")))
-	}
-	return ""
-}
-
-func (f *Fetched) text() []byte {
-	if f.status() != http.StatusOK || f.Result.Err != nil || f.Result.Truncated {
+// text returns what was served as the text of a certificate; nil if nothing was, or not as a whole.
+func (e *evidence) text() []byte {
+	r := e.fetched
+	if head := r.Final(); head == nil || head.StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
 		return nil
 	}
-	return f.Result.Body
+	return r.Body
 }

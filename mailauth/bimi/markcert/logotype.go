@@ -7,7 +7,6 @@ import (
 	"crypto/sha512"
 	encoding "encoding/asn1"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -180,8 +179,7 @@ func (i *image) decode(uri string) {
 		i.Fault = err.Error()
 		return
 	}
-	sum := sha256.Sum256(image)
-	i.SVG, i.SHA256 = image, hex.EncodeToString(sum[:])
+	i.SVG, i.SHA256 = image, fmt.Sprintf("%x", sha256.Sum256(image))
 }
 
 var hashes = map[string]struct {

@@ -143,7 +143,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	switch {
 	case e.discovery == nil && e.unanswered():
 		return nil, fmt.Errorf("fetching %s: %w",
-			e.url, diag.Unavailable(e.fetched.Result.URL.Host().String(), e.fetched.Result.Err))
+			e.url, diag.Unavailable(e.fetched.URL.Host().String(), e.fetched.Err))
 	case e.unlearned != nil:
 		return nil, fmt.Errorf("looking for the certificate of %s: %w",
 			req.Domain, diag.Unavailable(diag.DefaultResolver, e.unlearned))
@@ -210,7 +210,7 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error 
 	if e.fetched, err = load(ctx, env, u); err != nil {
 		return err
 	}
-	if body := e.fetched.text(); body != nil {
+	if body := e.text(); body != nil {
 		e.digest(body)
 	}
 	return nil
@@ -243,11 +243,11 @@ func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
 		return r
 	}
 	r.Partial = e.unanswered()
-	r.StatusCode, r.ContentType = e.fetched.status(), e.fetched.contentType()
-	if r.StatusCode != 0 {
-		r.FinalURL = e.fetched.Result.URL.String()
+	if head := e.fetched.Final(); head != nil {
+		r.StatusCode, r.ContentType = head.StatusCode, bounded(clean(head.Header.Get("Content-Type")))
+		r.FinalURL = e.fetched.URL.String()
 	}
-	if text := e.fetched.text(); text != nil {
+	if text := e.text(); text != nil {
 		r.SizeBytes = new(int64(len(text)))
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -115,12 +116,7 @@ func fault(der []byte) string {
 func (b *bundle) other(kind string) {
 	b.PrivateKey = b.PrivateKey || strings.HasSuffix(kind, "PRIVATE KEY")
 	kind = clean(kind[:min(len(kind), 60)])
-	for _, known := range b.Others {
-		if known == kind {
-			return
-		}
-	}
-	if len(b.Others) < maxCertificates {
+	if len(b.Others) < maxCertificates && !slices.Contains(b.Others, kind) {
 		b.Others = append(b.Others, kind)
 	}
 }
@@ -140,15 +136,9 @@ func normalise(text []byte) []byte {
 	s := strings.TrimPrefix(string(text), byteOrder)
 	s = strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", "\u00a0", " ").Replace(s)
 	s = boundary().ReplaceAllString(s, "\n$0\n")
-	var out strings.Builder
-	out.Grow(len(s) + 1)
-	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" {
-			out.WriteString(line)
-			out.WriteByte('\n')
-		}
-	}
-	return []byte(out.String())
+	lines := diag.Map(strings.Split(s, "\n"), strings.TrimSpace)
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
 // guess finds out what a text without a block of a certificate is, and reads the certificate if it is one in another
@@ -161,10 +151,8 @@ func (b *bundle) guess(text []byte) {
 		b.Form = empty
 	case len(b.Others) > 0:
 		b.Form = Blocks
-		for _, kind := range b.Others {
-			if kind == "PKCS7" || kind == "CMS" {
-				b.Form = pkcs7
-			}
+		if slices.Contains(b.Others, "PKCS7") || slices.Contains(b.Others, "CMS") {
+			b.Form = pkcs7
 		}
 	case bytes.Contains(trimmed, []byte(beginBlock)) || bytes.Contains(trimmed, []byte("-----END ")):
 		b.Form = cut

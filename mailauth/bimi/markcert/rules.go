@@ -148,10 +148,10 @@ func fetched(e *evidence) bool { return e.fetched != nil }
 
 func answered(e *evidence) bool { return fetched(e) && !e.unanswered() }
 
-func served(e *evidence) bool { return fetched(e) && e.fetched.Result.Final() != nil }
+func served(e *evidence) bool { return fetched(e) && e.fetched.Final() != nil }
 
 func (e *evidence) unanswered() bool {
-	return e.fetched != nil && e.fetched.Result.Err != nil && e.fetched.Result.Err.Unanswered
+	return e.fetched != nil && e.fetched.Err != nil && e.fetched.Err.Unanswered
 }
 
 var fetchRules = diag.Rules[*evidence]{{
@@ -171,7 +171,7 @@ var fetchRules = diag.Rules[*evidence]{{
 		if !e.unanswered() {
 			return nil
 		}
-		return diag.Fail("%s gave no answer: %s.", e.fetched.Result.URL.Host(), e.failure())
+		return diag.Fail("%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
 	},
 }, {
 	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
@@ -197,7 +197,7 @@ var fetchRules = diag.Rules[*evidence]{{
 	Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
 	Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by https only.",
 	When:   served, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.fetched.Result.Hops, func(h fetch.Hop) diag.Failures {
+		return diag.FailEach(e.fetched.Hops, func(h fetch.Hop) diag.Failures {
 			return diag.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", diag.Quote(h.URL))
 		})
 	},
@@ -205,15 +205,15 @@ var fetchRules = diag.Rules[*evidence]{{
 	Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Ref: draft + "3.2",
 	Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
 	Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
-	When:   func(e *evidence) bool { return fetched(e) && e.fetched.Result.TLS != nil },
+	When:   func(e *evidence) bool { return fetched(e) && e.fetched.TLS != nil },
 	Fails: func(e *evidence) diag.Failures {
-		v := e.fetched.Result.TLS.Version
+		v := e.fetched.TLS.Version
 		return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
 	},
 }}
 
 func unfetched(e *evidence) diag.Failures {
-	r := e.fetched.Result
+	r := e.fetched
 	switch head := r.Final(); {
 	case r.Err != nil:
 		return diag.Fail("The certificate cannot be fetched from %s: %s.", diag.Quote(r.URL.String()), e.failure())
@@ -226,20 +226,20 @@ func unfetched(e *evidence) diag.Failures {
 }
 
 func (e *evidence) failure() string {
-	if e.fetched.Result.Err == nil {
+	if e.fetched.Err == nil {
 		return ""
 	}
-	return diag.Quote(strings.TrimSuffix(e.fetched.Result.Err.Message, "."))
+	return diag.Quote(strings.TrimSuffix(e.fetched.Err.Message, "."))
 }
 
 func (e *evidence) handshakes() []*pki.TLS {
 	var list []*pki.TLS
-	for _, h := range e.fetched.Result.Hops {
+	for _, h := range e.fetched.Hops {
 		if h.TLS != nil {
 			list = append(list, h.TLS)
 		}
 	}
-	if t := e.fetched.Result.TLS; t != nil && !slices.Contains(list, t) {
+	if t := e.fetched.TLS; t != nil && !slices.Contains(list, t) {
 		list = append(list, t)
 	}
 	return list

@@ -1,14 +1,15 @@
 package markcert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	_ "embed"
 	"encoding/asn1"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,15 +103,8 @@ func dated(path, originals []*x509.Certificate) []*x509.Certificate {
 }
 
 func validity(path []*x509.Certificate) (from, until time.Time) {
-	from, until = path[0].NotBefore, path[0].NotAfter
-	for _, c := range path {
-		if c.NotBefore.After(from) {
-			from = c.NotBefore
-		}
-		if c.NotAfter.Before(until) {
-			until = c.NotAfter
-		}
-	}
+	from = slices.MaxFunc(path, func(a, b *x509.Certificate) int { return a.NotBefore.Compare(b.NotBefore) }).NotBefore
+	until = slices.MinFunc(path, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
 	return from, until
 }
 
@@ -136,14 +130,8 @@ func name(c *x509.Certificate) string { return label(pki.ParseName(c.RawSubject)
 func issuer(c *x509.Certificate) string { return label(pki.ParseName(c.RawIssuer)) }
 
 func label(n pki.Name) string {
-	switch {
-	case n.CommonName != "":
-		return "“" + diag.Quote(n.CommonName) + "”"
-	case len(n.Organization) > 0:
-		return "“" + diag.Quote(n.Organization[0]) + "”"
-	default:
-		return "“" + diag.Quote(n.Raw) + "”"
-	}
+	organization := strings.Join(n.Organization[:min(1, len(n.Organization))], "")
+	return "“" + diag.Quote(cmp.Or(n.CommonName, organization, n.Raw)) + "”"
 }
 
 func topOf(leaf *x509.Certificate, others []*x509.Certificate) *x509.Certificate {
@@ -230,10 +218,7 @@ var distrusted = map[string]distrust{
 		time.Date(2024, time.November, 15, 23, 59, 59, 0, time.UTC)},
 }
 
-func fingerprint(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.Raw)
-	return hex.EncodeToString(sum[:])
-}
+func fingerprint(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // logsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those
 // of mark certificates, count beside it: the lists of web browsers do not have them.
