@@ -255,8 +255,7 @@ func Parse(fields []message.Field) *Chain {
 	found := map[int]*Set{}
 	for i := range fields {
 		f := &fields[i]
-		switch {
-		case f.Is(resultsField), f.Is(messageField), f.Is(sealField):
+		if f.Is(resultsField) || f.Is(messageField) || f.Is(sealField) {
 			c.add(found, f, i)
 		}
 	}
@@ -270,63 +269,56 @@ func Parse(fields []message.Field) *Chain {
 	return c
 }
 
-type part struct {
-	instance  int
-	signature *dkim.Signature // of the message or of the seal
-	results   *authres.Header
-}
-
-func read(f *message.Field) (p part) {
-	switch {
-	case f.Is(resultsField):
-		if p.results, _ = authres.ParseARC(f.Value()); p.results != nil {
-			p.instance = p.results.Instance
+func read(f *message.Field) (instance int, results *authres.Header, signature *dkim.Signature) {
+	if f.Is(resultsField) {
+		if results, _ = authres.ParseARC(f.Value()); results != nil {
+			instance = results.Instance
 		}
-		return p
-	case f.Is(messageField):
-		p.signature = dkim.ParseSignature(dkim.ARCMessage, string(f.RawValue()))
-	default:
-		p.signature = dkim.ParseSignature(dkim.ARCSeal, string(f.RawValue()))
+		return instance, results, nil
 	}
-	p.instance = p.signature.Instance
-	return p
+	kind := dkim.ARCSeal
+	if f.Is(messageField) {
+		kind = dkim.ARCMessage
+	}
+	signature = dkim.ParseSignature(kind, string(f.RawValue()))
+	return signature.Instance, nil, signature
 }
 
 func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
-	p := read(f)
+	instance, results, signature := read(f)
 	switch {
-	case p.instance < 1: // RFC 8617 section 4.2.1
+	case instance < 1: // RFC 8617 section 4.2.1
 		c.fault(noInstance, 0, "An %s field has no valid instance (i=).", f.Name)
 		return
-	case p.instance > MaxSets:
-		c.fault(tooMany, p.instance, "An %s field has instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
+	case instance > MaxSets:
+		c.fault(tooMany, instance, "An %s field has instance %d; a chain has at most %d.", f.Name, instance, MaxSets)
 		return
 	}
-	s := found[p.instance]
+	s := found[instance]
 	if s == nil {
-		s = &Set{Instance: p.instance, SignedFields: []string{}, SealIndex: -1, MessageIndex: -1, ResultsIndex: -1}
-		found[p.instance] = s
+		s = &Set{Instance: instance, SignedFields: []string{}, SealIndex: -1, MessageIndex: -1, ResultsIndex: -1}
+		found[instance] = s
 	}
-	if !s.add(p, index) { // RFC 8617 section 5.1.1
-		c.fault(duplicate, p.instance, "The set i=%d has more than one %s.", p.instance, f.Name)
+	if !s.add(results, signature, index) { // RFC 8617 section 5.1.1
+		c.fault(duplicate, instance, "The set i=%d has more than one %s.", instance, f.Name)
 	}
 }
 
 // add takes a field over, unless there is one of its name.
-func (s *Set) add(p part, index int) bool {
+func (s *Set) add(results *authres.Header, signature *dkim.Signature, index int) bool {
 	switch {
-	case p.results != nil && s.ResultsIndex < 0:
-		s.Authentication, s.ResultsIndex = p.results, index
-		s.AuthServID = diag.Quote(p.results.AuthservID)
-	case p.results != nil:
+	case results != nil && s.ResultsIndex < 0:
+		s.Authentication, s.ResultsIndex = results, index
+		s.AuthServID = diag.Quote(results.AuthservID)
+	case results != nil:
 		return false
-	case p.signature.Kind == dkim.ARCMessage && s.MessageIndex < 0:
-		s.Message, s.MessageIndex = p.signature, index
-		for _, n := range p.signature.Names[:min(len(p.signature.Names), dkim.MaxFields)] {
+	case signature.Kind == dkim.ARCMessage && s.MessageIndex < 0:
+		s.Message, s.MessageIndex = signature, index
+		for _, n := range signature.Names[:min(len(signature.Names), dkim.MaxFields)] {
 			s.SignedFields = append(s.SignedFields, strings.ToLower(strings.ToValidUTF8(n, "\uFFFD")))
 		}
-	case p.signature.Kind == dkim.ARCSeal && s.SealIndex < 0:
-		s.Seal, s.SealIndex = p.signature, index
+	case signature.Kind == dkim.ARCSeal && s.SealIndex < 0:
+		s.Seal, s.SealIndex = signature, index
 		s.Domain, s.Selector = s.Seal.Domain.String(), s.Seal.Selector
 		s.State, s.SealedAt = State(s.Seal.State), diag.OrZero(s.Seal.Time)
 	default:

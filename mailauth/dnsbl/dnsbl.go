@@ -113,12 +113,7 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	if len(req.Lists) > maxLists {
 		return nil, diag.Invalid("lists", "there may be at most %d", maxLists)
 	}
-	known := map[string]*List{}
-	ids := make([]string, 0, len(lists))
-	for _, l := range lists {
-		known[l.ID] = l
-		ids = append(ids, l.ID)
-	}
+	ids := diag.Map(lists, func(l *List) string { return l.ID })
 	var probes []*probe
 	for _, l := range lists {
 		if zone, keyed := secrets.place(l); zone != "" && l.knows(req.IP.Addr) &&
@@ -127,10 +122,11 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 		}
 	}
 	for i, id := range req.Lists {
-		field, l := fmt.Sprintf("lists[%d]", i), known[id]
-		switch {
-		case l == nil:
+		field, at := fmt.Sprintf("lists[%d]", i), slices.Index(ids, id)
+		if at < 0 {
 			return nil, diag.Invalid(field, "%.40q is no list%s", id, similar(id, ids))
+		}
+		switch l := lists[at]; {
 		case slices.Contains(req.Lists[:i], id):
 			return nil, diag.Invalid(field, "%q stands twice", id)
 		case !l.knows(req.IP.Addr):

@@ -85,22 +85,15 @@ type List struct {
 
 	Category Category `json:"category"`
 	Severity Severity `json:"severity"`
-	// Decisive says that a listing alone makes most large receivers reject mail.
-	Decisive bool `json:"decisive,omitempty"`
+	Decisive bool     `json:"decisive,omitempty"` // a listing alone makes most large receivers reject mail
 
-	Scope Scope `json:"scope"`
-	// Families says which addresses it knows.
-	Families []Family `json:"families"`
-	// Test says that it has an entry for the test address (RFC 5782 section 5).
-	Test bool `json:"test"`
-	// Delist is where to ask for removal, with {ip} in place of the address. May be empty.
-	Delist string `json:"delist,omitempty"`
-	// Expires is when an entry is removed by itself, as the end of a sentence. Empty if somebody must ask.
-	Expires string `json:"expires,omitempty"`
-	// Rate is how often it may be asked about an address; zero if there is no limit.
-	Rate Rate `json:"rate,omitzero"`
-	// Codes are its return codes. A code that is in none of them is a listing of the list's category.
-	Codes []Code `json:"codes,omitempty"`
+	Scope    Scope    `json:"scope"`
+	Families []Family `json:"families"`          // which addresses it knows
+	Test     bool     `json:"test"`              // it has an entry for the test address (RFC 5782 section 5)
+	Delist   string   `json:"delist,omitempty"`  // where to ask for removal, with {ip} for the address; may be empty
+	Expires  string   `json:"expires,omitempty"` // when entries end by themselves; empty if somebody must ask
+	Rate     Rate     `json:"rate,omitzero"`     // how often it may be asked; zero if there is no limit
+	Codes    []Code   `json:"codes,omitempty"`   // a code that is in none of them is a listing of the category
 }
 
 // A Rate is so many lookups in so much time. Its text is a number, a slash and s, m, h or d.

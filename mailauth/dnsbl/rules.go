@@ -1,6 +1,7 @@
 package dnsbl
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(diag.Rule[*evidence]{Stands: true}),
+type rule = diag.Rule[*evidence]
+
+var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(rule{Stands: true}),
 	coverageRules.Reading(diag.FromRequest))
 
 var (
@@ -100,6 +103,14 @@ func listed(c class) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.on(c), func(p *probe) diag.Failures { return e.listing(p) })
 	}
+}
+
+// onNone completes the rule that no list of a class has the address.
+func onNone(c class, r rule) rule {
+	r.Reads, r.When, r.Fails = []diag.Source{c.source()}, measured(c), listed(c)
+	r.Ref = cmp.Or(r.Ref, "RFC 5782 section 2.1")
+	r.Advice = cmp.Or(r.Advice, "Remove the cause, then request removal.")
+	return r
 }
 
 func (e *evidence) listing(p *probe) diag.Failures {
@@ -197,21 +208,15 @@ var listingRules = diag.Rules[*evidence]{{
 		on := slices.Concat(e.on(decisive), e.on(major))
 		return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
 	},
-}, {
+}, onNone(decisive, rule{
 	Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
-	Reads: []diag.Source{decisive.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on the most widely used blocklist",
 	Requirement: "The most widely used blocklist does not have the address",
-	Advice:      "Remove the cause, then request removal.",
-	When:        measured(decisive), Fails: listed(decisive),
-}, {
+}), onNone(major, rule{
 	Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
-	Reads: []diag.Source{major.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on a widely used blocklist",
 	Requirement: "No other widely used blocklist that answered has the address",
-	Advice:      "Remove the cause, then request removal.",
-	When:        measured(major), Fails: listed(major),
-}, {
+}), {
 	Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
 	Reads: []diag.Source{minor.source(), obscure.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on several independent blocklists",
@@ -222,43 +227,31 @@ var listingRules = diag.Rules[*evidence]{{
 		on := slices.Concat(e.on(minor), e.on(obscure))
 		return diag.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
 	},
-}, {
+}, onNone(minor, rule{
 	Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
-	Reads: []diag.Source{minor.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on a blocklist that some receivers use",
 	Requirement: "No blocklist that some receivers use and that answered has the address",
-	Advice:      "Remove the cause, then request removal.",
-	When:        measured(minor), Fails: listed(minor),
-}, {
+}), onNone(obscure, rule{
 	Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
-	Reads: []diag.Source{obscure.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on a blocklist that few receivers use",
 	Requirement: "No blocklist that few receivers use and that answered has the address",
-	Advice:      "Remove the cause, then request removal.",
-	When:        measured(obscure), Fails: listed(obscure),
-}, {
-	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
-	Reads: []diag.Source{policy.source()}, Ref: "RFC 5782 section 1",
+}), onNone(policy, rule{
+	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list: the address should not send mail directly",
 	Requirement: "No policy list says that the address should not send mail directly",
 	Advice: "Send through the mail server of your provider, or have a static address of a mail server taken off the " +
 		"list.",
-	When: measured(policy), Fails: listed(policy),
-}, {
-	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-	Reads: []diag.Source{minorPolicy.source()}, Ref: "RFC 5782 section 1",
+}), onNone(minorPolicy, rule{
+	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list that few receivers use",
 	Requirement: "No policy list that few receivers use has the address",
 	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
-	When:        measured(minorPolicy), Fails: listed(minorPolicy),
-}, {
-	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
-	Reads: []diag.Source{network.source()}, Ref: "RFC 6471 section 2.1.3",
+}), onNone(network, rule{
+	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork, Ref: "RFC 6471 section 2.1.3",
 	Title:       "Listed with its whole network, for what others did",
 	Requirement: "No list of networks has the network of the address",
 	Advice:      networkRemedy,
-	When:        measured(network), Fails: listed(network),
-}}
+})}
 
 // manyOperators is how many who run lists must have the address before chance is ruled out: one lists it by
 // mistake, two may have the same source.

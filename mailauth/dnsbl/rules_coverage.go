@@ -2,6 +2,7 @@ package dnsbl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -53,12 +54,7 @@ func (o *outcome) silent() bool { return o.status == timedOut }
 
 func (e *evidence) majors() (all, missing []*probe) {
 	all = e.blocks(func(p *probe) bool { return p.list.Severity == high })
-	for _, p := range all {
-		if !p.outcome.measured() {
-			missing = append(missing, p)
-		}
-	}
-	return all, missing
+	return all, slices.DeleteFunc(slices.Clone(all), func(p *probe) bool { return p.outcome.measured() })
 }
 
 // open reports whether so few of the widely used lists answered that nothing can be said.
@@ -227,9 +223,6 @@ func (e *evidence) filler() *strings.Replacer {
 			first = found[0].list.Name
 			break
 		}
-	}
-	if first == "" && len(listings) > 0 {
-		first = listings[0].list.Name
 	}
 	switch len(listings) {
 	case 0:

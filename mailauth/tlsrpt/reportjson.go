@@ -54,26 +54,31 @@ func (r *reader) members(d *json.Decoder) error {
 	}
 	top := object{}
 	defer func() { r.head(top) }()
+	return each(d, func(name string) error {
+		if name == "policies" {
+			r.found = true
+			return r.policies(d)
+		}
+		var value json.RawMessage
+		err := d.Decode(&value)
+		switch name {
+		case "organization-name", "contact-info", "report-id", "date-range":
+			top[name] = value
+		}
+		return err
+	})
+}
+
+// each reads the members of an object whose first brace has been read, and calls a function to read each value.
+func each(d *json.Decoder, value func(name string) error) error {
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
 			return err
 		}
 		name, _ := key.(string)
-		if name == "policies" {
-			r.found = true
-			if err := r.policies(d); err != nil {
-				return err
-			}
-			continue
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		if err := value(name); err != nil {
 			return err
-		}
-		switch name {
-		case "organization-name", "contact-info", "report-id", "date-range":
-			top[name] = value
 		}
 	}
 	_, err := d.Token()
@@ -135,21 +140,15 @@ func (r *reader) policies(d *json.Decoder) error {
 // lonePolicy reads a policy whose first brace has been read.
 func (r *reader) lonePolicy(d *json.Decoder) error {
 	o := object{}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
+	err := each(d, func(name string) error {
 		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		name, _ := key.(string)
+		err := d.Decode(&value)
 		o[name] = value
+		return err
+	})
+	if r.where = "Policy 1"; err == nil {
+		r.Policies = append(r.Policies, r.policy(o))
 	}
-	r.where = "Policy 1"
-	r.Policies = append(r.Policies, r.policy(o))
-	_, err := d.Token()
 	return err
 }
 
