@@ -12,9 +12,8 @@ import (
 
 // The bounds of what is kept of a page.
 const (
-	maxLoads      = 1000
-	maxInline     = 200  // inline scripts and styles
-	maxAttributes = 1000 // of an element
+	maxLoads  = 1000
+	maxInline = 200 // inline scripts and styles
 )
 
 // A document is what a page loads and runs, as far as its HTML tells.
@@ -57,7 +56,7 @@ func readDocument(body []byte, hop *fetch.Hop) *document {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			tag, _ := z.TagName()
 			name := string(tag)
-			a := attributesOf(z)
+			a := page.Attributes(z)
 			if name == "template" {
 				templates++
 			}
@@ -76,19 +75,6 @@ func readDocument(body []byte, hop *fetch.Hop) *document {
 			}
 		}
 	}
-}
-
-// attributesOf reads the attributes of the tag whose name was just read; of a name the first counts.
-func attributesOf(z *html.Tokenizer) map[string]string {
-	list := map[string]string{}
-	for more := true; more && len(list) < maxAttributes; {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		if _, ok := list[string(key)]; !ok && len(key) > 0 {
-			list[string(key)] = string(value)
-		}
-	}
-	return list
 }
 
 func (d *document) element(z *html.Tokenizer, name string, a map[string]string) {

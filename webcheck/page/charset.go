@@ -138,31 +138,35 @@ func prescan(body []byte) (label string, end int) {
 			continue
 		}
 		if name, more := z.TagName(); more && string(name) == "meta" {
-			if label := metaCharset(z); label != "" {
+			if label := metaCharset(Attributes(z)); label != "" {
 				return label, end
 			}
 		}
 	}
 }
 
-func metaCharset(z *html.Tokenizer) string {
-	declared, pragma, content := "", false, ""
-	for more := true; more; {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		switch string(key) {
-		case "charset":
-			declared = strings.TrimSpace(string(value))
-		case "http-equiv":
-			pragma = strings.EqualFold(string(value), "content-type")
-		case "content":
-			content = string(value)
-		}
-	}
-	if declared == "" && pragma {
-		declared = param(content)
+func metaCharset(a map[string]string) string {
+	declared := strings.TrimSpace(a["charset"])
+	if declared == "" && strings.EqualFold(a["http-equiv"], "content-type") {
+		declared = param(a["content"])
 	}
 	return declared
+}
+
+// maxAttributes bounds the attributes of a tag.
+const maxAttributes = 1000
+
+// Attributes reads the attributes of the tag whose name was just read; of a name the first counts.
+func Attributes(z *html.Tokenizer) map[string]string {
+	list := map[string]string{}
+	for more := true; more && len(list) < maxAttributes; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		if _, ok := list[string(key)]; !ok && len(key) > 0 {
+			list[string(key)] = string(value)
+		}
+	}
+	return list
 }
 
 // param returns the charset of a Content-Type (html.spec.whatwg.org, "extracting a character encoding from

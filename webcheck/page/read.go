@@ -128,14 +128,13 @@ func firstBase(text []byte) string {
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			continue
 		}
-		name, more := z.TagName()
-		if string(name) == "body" {
+		name, _ := z.TagName()
+		switch string(name) {
+		case "body":
 			return ""
-		}
-		for base := string(name) == "base"; more; {
-			var key, value []byte
-			if key, value, more = z.TagAttr(); base && string(key) == "href" {
-				return string(value)
+		case "base":
+			if href := Attributes(z)["href"]; href != "" {
+				return href
 			}
 		}
 	}

@@ -297,14 +297,14 @@ func hiddenFrames(body []byte, base string) (hosts []string) {
 		case html.ErrorToken:
 			return hosts
 		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
-			name, more := z.TagName()
+			name, _ := z.TagName()
 			switch {
 			case string(name) == "noscript" && kind == html.StartTagToken:
 				skip++
 			case string(name) == "noscript":
 				skip--
-			case string(name) == "iframe" && kind != html.EndTagToken && skip <= 0 && more:
-				if host := hiddenFrame(z, base); host != "" && !slices.Contains(hosts, host) {
+			case string(name) == "iframe" && kind != html.EndTagToken && skip <= 0:
+				if host := hiddenFrame(page.Attributes(z), base); host != "" && !slices.Contains(hosts, host) {
 					hosts = append(hosts, host)
 				}
 			}
@@ -314,29 +314,15 @@ func hiddenFrames(body []byte, base string) (hosts []string) {
 }
 
 // hiddenFrame returns the host of an iframe if it is hidden.
-func hiddenFrame(z *html.Tokenizer, base string) string {
-	src, hidden := "", false
-	for {
-		key, value, more := z.TagAttr()
-		v := strings.ToLower(strings.ReplaceAll(string(value), " ", ""))
-		switch string(key) {
-		case "src":
-			src = string(value)
-		case "width", "height":
-			hidden = hidden || v == "0" || v == "1" || v == "0px" || v == "1px"
-		case "style":
-			hidden = hidden || strings.Contains(v, "display:none") || strings.Contains(v, "visibility:hidden")
-		case "hidden":
-			hidden = true
-		}
-		if !more {
-			break
-		}
-	}
-	if !hidden || src == "" {
+func hiddenFrame(a map[string]string, base string) string {
+	value := func(name string) string { return strings.ToLower(strings.ReplaceAll(a[name], " ", "")) }
+	_, hidden := a["hidden"]
+	hidden = hidden || strings.Contains(value("style"), "display:none") || strings.Contains(value("style"), "visibility:hidden") ||
+		slices.ContainsFunc([]string{"0", "1", "0px", "1px"}, func(v string) bool { return v == value("width") || v == value("height") })
+	if !hidden || a["src"] == "" {
 		return ""
 	}
-	absolute, _ := page.Resolve(base, src)
+	absolute, _ := page.Resolve(base, a["src"])
 	u, err := diag.ParseURL(absolute)
 	if err != nil {
 		return ""

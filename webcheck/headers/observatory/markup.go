@@ -7,24 +7,20 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/page"
 	"golang.org/x/net/html"
 	"golang.org/x/net/publicsuffix"
 )
 
 // A markup is what the Observatory reads in a page.
 type markup struct {
-	scripts  []attributes
+	scripts  []map[string]string
 	policies []string // of meta elements
 	referrer string   // of the last meta element that has one
 }
 
-type attributes map[string]string
-
 // maxElements bounds the elements of a kind that are kept.
 const maxElements = 10_000
-
-// maxAttributes bounds the attributes of an element.
-const maxAttributes = 1000
 
 // htmlTypes are the media types in which a page is read. The Observatory compares them as they were sent.
 var htmlTypes = []string{"text/html", "application/xhtml+xml"}
@@ -35,12 +31,12 @@ func (r *Response) mediaType() string {
 }
 
 // readMarkup finds the elements that matter. A page without a media type has scripts, and no meta elements.
-func readMarkup(page Response) (m markup) {
-	kind := page.mediaType()
+func readMarkup(answer Response) (m markup) {
+	kind := answer.mediaType()
 	if kind != "" && !slices.Contains(htmlTypes, kind) {
 		return m
 	}
-	z := html.NewTokenizer(strings.NewReader(page.Body))
+	z := html.NewTokenizer(strings.NewReader(answer.Body))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
@@ -52,11 +48,11 @@ func readMarkup(page Response) (m markup) {
 		switch name, _ := z.TagName(); string(name) {
 		case "script":
 			if len(m.scripts) < maxElements {
-				m.scripts = append(m.scripts, attributesOf(z))
+				m.scripts = append(m.scripts, page.Attributes(z))
 			}
 		case "meta":
 			if kind != "" && len(m.policies) < maxElements {
-				m.meta(attributesOf(z))
+				m.meta(page.Attributes(z))
 			}
 		case "noscript":
 			z.NextIsNotRawText() // to the Observatory's parser there is no scripting
@@ -64,20 +60,7 @@ func readMarkup(page Response) (m markup) {
 	}
 }
 
-// attributesOf reads the attributes of the tag whose name was just read; of a name the first counts.
-func attributesOf(z *html.Tokenizer) attributes {
-	list := attributes{}
-	for more := true; more && len(list) < maxAttributes; {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		if _, ok := list[string(key)]; !ok && len(key) > 0 {
-			list[string(key)] = string(value)
-		}
-	}
-	return list
-}
-
-func (m *markup) meta(a attributes) {
+func (m *markup) meta(a map[string]string) {
 	equiv, named := a["http-equiv"]
 	content, ok := a["content"]
 	switch {
