@@ -124,7 +124,7 @@ func beside(list []*DKIMPart) {
 // summary judges what is known. The part is unknown even where the finding is but an info, since nothing is left of it;
 // it is missing if no selector can have a key.
 func (e *keyEvidence) summary() Summary {
-	r := judge(keyRules, e, keyTexts)
+	r := &judged{keyRules.Judge(e, keyTexts), keyRules.Describe()}
 	v := &r.Verdict
 	text := keyTexts[string(v.Findings[0].Code)]
 	v.Headline, v.Sub = text.Headline, text.Sub

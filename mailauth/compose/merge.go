@@ -148,7 +148,7 @@ func (w *Whole) lookups(failed []told) []told {
 		worst = failed[i]
 	}
 	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.RepairDNSSEC}
-	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, judge(wholeRules, e, partTexts))
+	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, Judge(wholeRules, e, partTexts))
 	return diag.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
 }
 

@@ -96,12 +96,10 @@ type judged struct {
 
 func (j *judged) Rules() []diag.RuleInfo { return j.rules }
 
-func judge[E any](rules diag.Rules[E], e E, texts diag.Texts) *judged {
+// Judge applies rules of a whole, as a report whose [Summary] stands beside those of the parts.
+func Judge[E any](rules diag.Rules[E], e E, texts diag.Texts) Report {
 	return &judged{rules.Judge(e, texts), rules.Describe()}
 }
-
-// Judge applies rules of a whole, as a report whose [Summary] stands beside those of the parts.
-func Judge[E any](rules diag.Rules[E], e E, texts diag.Texts) Report { return judge(rules, e, texts) }
 
 // A Run is several parts at work.
 type Run struct {
@@ -301,7 +299,7 @@ func (s *Summary) Absent() {
 }
 
 func failed(kind Kind, err error) Summary {
-	s := Summarize(kind, judge(partRules, err, partTexts))
+	s := Summarize(kind, Judge(partRules, err, partTexts))
 	s.Err = err
 	return s
 }

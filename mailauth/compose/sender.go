@@ -123,7 +123,7 @@ const MaxAddresses = 5
 func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []netip.Addr {
 	var text string
 	for _, r := range diag.Lookup[*dns.TXT](ctx, env, domain.FQDN()).Records {
-		if t := diag.TXT(r); strings.HasPrefix(strings.ToLower(t), "v=spf1") {
+		if t := diag.TXT(r); eval.IsRecord(t) {
 			text = t
 		}
 	}
@@ -193,7 +193,7 @@ func signs(keys []*DKIMPart) bool {
 // knows then whether the domain sends mail.
 func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	doubt := Silent(p) && signs(keys)
-	p.Add(judge(senderRules, doubt, senderTexts))
+	p.Add(Judge(senderRules, doubt, senderTexts))
 	return doubt
 }
 

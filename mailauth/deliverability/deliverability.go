@@ -2,7 +2,6 @@ package deliverability
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -100,7 +99,7 @@ func Score(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, fmt.Errorf("scoring %s: %w", domain, err)
 	}
 	s.conclude()
-	if err := s.unavailable(); err != nil {
+	if err := compose.Unavailable(s.shares(), s.SPF.Err, s.TLSRPT.Err); err != nil {
 		return nil, err
 	}
 	return s.report(env.Now()), nil
@@ -111,29 +110,9 @@ func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	if env.Public(s.IP.Addr) {
 		s.sender = s.IP
 	}
-	s.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: s.domain, IP: s.sender})
-	s.keys = compose.FindKeys(run, s.domain, s.DKIMSelectors)
-	s.dmarc = compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: s.domain})
-	s.bimi = compose.Ask(run, compose.BIMI, bimi.Lookup, bimi.LookupRequest{Domain: s.domain})
+	s.common = compose.AskDomain(run, s.domain, s.sender, s.DKIMSelectors)
 	s.reputation = compose.Go(run, compose.Reputation, s.lookupReputation)
-	s.tlsrpt = compose.Ask(run, compose.TLSRPT, tlsrpt.Lookup, tlsrpt.Request{Domain: s.domain})
 	s.panics = run.Wait()
-}
-
-// unavailable is the error of a component if no server answered for the domain: none is known, and some heard nothing at
-// all. DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
-func (s *scoring) unavailable() error {
-	for _, p := range s.shares() {
-		if p.Known() {
-			return nil
-		}
-	}
-	for _, err := range []error{s.spf.Err, s.tlsrpt.Err} {
-		if !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-	}
-	return s.spf.Err
 }
 
 // A Request asks for the score of a domain, given by its name or by an address in it.
@@ -202,30 +181,20 @@ type scoring struct {
 	began  time.Time
 	sender diag.IP // the address of the request, if it is a public one: no record can name another
 
-	spf        *compose.Part[spf.LookupReport]
-	keys       *compose.Keys
-	dmarc      *compose.Part[dmarc.LookupReport]
-	bimi       *compose.Part[bimi.LookupReport]
+	common
 	reputation *compose.Part[ReputationReport]
-	tlsrpt     *compose.Part[tlsrpt.LookupReport]
 
-	gone   bool // the domain does not exist
-	silent bool // it says that it sends no mail
-	quiet  bool // nothing suggests that it sends any
-	dkim   []*compose.DKIMPart
+	gone  bool // the domain does not exist
+	quiet bool // nothing suggests that it sends mail
 }
 
+type common = *compose.Domain
+
 func (s *scoring) conclude() {
-	s.gone = s.spf.Gone() || !s.spf.Known() && s.tlsrpt.Gone()
-	s.dkim = s.keys.Parts(s.spf)
-	doubt := compose.Doubtful(s.spf, s.dkim)
-	s.silent = compose.Silent(s.spf) && !doubt
-	s.quiet = s.IP.IsZero() && (s.silent || compose.Parked(s.spf) && !compose.Sends(s.spf, s.dkim))
-	s.spf.Add(compose.Judge(addressRules, s, addressTexts))
-	s.spf.Partially(func(r *spf.LookupReport) bool { return r.Partial })
-	s.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
-	s.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
-	s.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
+	s.gone = s.SPF.Gone() || !s.SPF.Known() && s.TLSRPT.Gone()
+	s.Conclude()
+	s.quiet = s.IP.IsZero() && (s.Silent || compose.Parked(s.SPF) && !s.Sends())
+	s.SPF.Add(compose.Judge(addressRules, s, addressTexts))
 	s.reputation.Partially(func(r *ReputationReport) bool {
 		partial := func(a Address) bool { return a.Report == nil || a.Report.Partial }
 		return len(r.Unanswered()) > 0 || slices.ContainsFunc(r.Addresses, partial)
@@ -238,22 +207,16 @@ func (s *scoring) conclude() {
 		r.judge()
 		s.reputation = &compose.Part[ReputationReport]{Summary: compose.Summarize(compose.Reputation, r), Result: r}
 	}
-	if s.dmarc.Result != nil && s.dmarc.Result.Inherited {
-		s.dmarc.Foreign()
-	}
-	if s.bimi.Result != nil && s.bimi.Result.Inherited {
-		s.bimi.Foreign()
-	}
 }
 
 func (s *scoring) shares() []compose.Share {
-	list := []compose.Share{{Summary: &s.spf.Summary, Weight: weightSPF}}
-	list = append(list, compose.KeyShares(s.dkim, weightDKIM, s.silent || s.quiet)...)
+	list := []compose.Share{{Summary: &s.SPF.Summary, Weight: weightSPF}}
+	list = append(list, compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)...)
 	return append(list,
-		compose.Share{Summary: &s.dmarc.Summary, Weight: weightDMARC},
-		compose.Share{Summary: &s.bimi.Summary, Weight: weightBIMI},
+		compose.Share{Summary: &s.DMARC.Summary, Weight: weightDMARC},
+		compose.Share{Summary: &s.BIMI.Summary, Weight: weightBIMI},
 		compose.Share{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.quiet},
-		compose.Share{Summary: &s.tlsrpt.Summary, Weight: weightTLSRPT},
+		compose.Share{Summary: &s.TLSRPT.Summary, Weight: weightTLSRPT},
 	)
 }
 
@@ -263,47 +226,28 @@ func (s *scoring) report(ended time.Time) *Report {
 		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email, Timing: diag.NewTiming(s.began, ended),
 	}
 	if s.gone {
-		s.forget()
+		s.Absent(s.shares())
 		r.Verdict = rules.Judge(s, texts)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s),
-			Sends: compose.Sends(s.spf, s.dkim)}
+		w := compose.Whole{Parts: s.shares(), Good: goodText(s.Silent), Open: openText(s), Sends: s.Sends()}
 		r.Verdict, r.Partial = w.Sum(), w.Partial()
 	}
-	if s.Detail != compose.Full {
-		s.shorten()
+	if s.Detail != compose.Full || s.gone {
+		s.Shorten(s.reputation)
 	}
 	r.Components = s.components()
 	r.Advice = advice(&r.Verdict)
 	return r
 }
 
-func (s *scoring) forget() {
-	for _, p := range s.shares() {
-		p.Absent()
-	}
-	s.shorten()
-	s.dkim = s.dkim[:1]
-	s.dkim[0].Selector = ""
-}
-
-func (s *scoring) shorten() {
-	for _, p := range []interface{ Shorten() }{s.spf, s.dmarc, s.bimi, s.reputation, s.tlsrpt} {
-		p.Shorten()
-	}
-	for _, p := range s.dkim {
-		p.Shorten()
-	}
-}
-
 func (s *scoring) components() Components {
 	return Components{
-		SPF: component(s.spf, weightSPF), DKIM: s.dkimComponent(), DMARC: component(s.dmarc, weightDMARC),
-		BIMI: component(s.bimi, weightBIMI), Reputation: component(s.reputation, weightReputation),
-		TLSRPT: component(s.tlsrpt, weightTLSRPT),
+		SPF: component(s.SPF, weightSPF), DKIM: s.dkimComponent(), DMARC: component(s.DMARC, weightDMARC),
+		BIMI: component(s.BIMI, weightBIMI), Reputation: component(s.reputation, weightReputation),
+		TLSRPT: component(s.TLSRPT, weightTLSRPT),
 	}
 }
 
@@ -319,7 +263,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 
 // dkimComponent is what all keys come to: the state and the texts are those of the worst.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
-	shares := compose.KeyShares(s.dkim, weightDKIM, s.silent || s.quiet)
+	shares := compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)
 	worst := slices.IndexFunc(shares, func(p compose.Share) bool { return p.Weight > 0 })
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary
@@ -328,12 +272,12 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 	}
 	c.Points, c.MaxPoints, _ = shares[worst].Points()
 	c.Findings = []diag.Finding{}
-	for _, k := range s.dkim {
+	for _, k := range s.DKIM {
 		c.Findings = append(c.Findings, k.Findings...)
 	}
 	slices.SortStableFunc(c.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
 	if !s.gone && s.Detail == compose.Full {
-		c.Result = &KeyReport{s.dkim}
+		c.Result = &KeyReport{s.DKIM}
 	}
 	return c
 }

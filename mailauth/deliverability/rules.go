@@ -43,7 +43,7 @@ var addressRules = diag.Rules[*scoring]{{
 	Requirement: "Mail from the sending address can be authenticated",
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail " +
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
-	When: func(s *scoring) bool { return s.tested() != "" && !s.silent },
+	When: func(s *scoring) bool { return s.tested() != "" && !s.Silent },
 	Fails: func(s *scoring) diag.Failures {
 		return diag.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
 			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
@@ -67,12 +67,12 @@ var addressRules = diag.Rules[*scoring]{{
 		"sender, and sign the mail. If it should not, keep the record: receivers refuse that mail.",
 	When: func(s *scoring) bool { return !s.sender.IsZero() },
 	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
+		return diag.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
 	},
 }}
 
 func (s *scoring) unsigned() bool {
-	for _, k := range s.dkim {
+	for _, k := range s.DKIM {
 		none := slices.ContainsFunc(k.Findings, func(f diag.Finding) bool { return f.Code == "check.dkim.none" })
 		if k.State != diag.Missing && !none {
 			return false
@@ -82,13 +82,13 @@ func (s *scoring) unsigned() bool {
 }
 
 func (s *scoring) tested() eval.Outcome {
-	if s.spf.Result == nil {
+	if s.SPF.Result == nil {
 		return ""
 	}
-	if state := s.spf.Result.State; state != diag.Valid && state != diag.Warned {
+	if state := s.SPF.Result.State; state != diag.Valid && state != diag.Warned {
 		return ""
 	}
-	if r := s.spf.Result.IPTest.Result; r != eval.Temperror {
+	if r := s.SPF.Result.IPTest.Result; r != eval.Temperror {
 		return r
 	}
 	return ""
@@ -184,7 +184,7 @@ func goodText(silent bool) diag.Text {
 func openText(s *scoring) diag.Text {
 	t := diag.Text{Headline: "Set up well as far as measured; some components are not known",
 		Sub: "What could be measured is in order. Check again later for the rest."}
-	unknown := len(s.dkim) == 1 && s.dkim[0].Selector == "" && !s.dkim[0].Known()
+	unknown := len(s.DKIM) == 1 && s.DKIM[0].Selector == "" && !s.DKIM[0].Known()
 	switch {
 	case unknown && !s.reputation.Known():
 	case unknown:

@@ -2,7 +2,6 @@ package domaincheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,7 +92,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, fmt.Errorf("checking %s: %w", req.Domain, err)
 	}
 	c.conclude()
-	if err := c.unavailable(); err != nil {
+	if err := compose.Unavailable(c.shares(), c.mx.Err, c.SPF.Err, c.TLSRPT.Err); err != nil {
 		return nil, err
 	}
 	return c.report(env.Now()), nil
@@ -101,14 +100,10 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 
 func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
-	c.spf = compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: c.Domain})
-	c.keys = compose.FindKeys(run, c.Domain, c.DKIMSelectors)
-	c.dmarc = compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: c.Domain})
-	c.bimi = compose.Ask(run, compose.BIMI, bimi.Lookup, bimi.LookupRequest{Domain: c.Domain})
+	c.common = compose.AskDomain(run, c.Domain, diag.IP{}, c.DKIMSelectors)
 	c.mx = compose.Ask(run, compose.MX, mx.Lookup, mx.Request{Domain: c.Domain})
 	c.mtasts = compose.Ask(run, compose.MTASTS, mtasts.Lookup, mtasts.Request{Domain: c.Domain})
 	c.dane = compose.Ask(run, compose.DANE, dane.Lookup, dane.Request{Domain: c.Domain})
-	c.tlsrpt = compose.Ask(run, compose.TLSRPT, tlsrpt.Lookup, tlsrpt.Request{Domain: c.Domain})
 	if c.IncludeSMTP {
 		c.smtp = compose.Ask(run, compose.SMTP, smtpcheck.Check, smtpcheck.Request{Domain: c.Domain})
 	}
@@ -119,66 +114,33 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	c.panics = run.Wait()
 }
 
-// unavailable is the error of a part if no server answered for the domain: no part is known, and some heard nothing at
-// all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
-func (c *check) unavailable() error {
-	for _, p := range c.shares() {
-		if p.Known() {
-			return nil
-		}
-	}
-	for _, err := range []error{c.spf.Err, c.mx.Err, c.tlsrpt.Err} {
-		if !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-	}
-	return c.mx.Err
-}
-
 type check struct {
 	Request
 	began time.Time
 
-	spf     *compose.Part[spf.LookupReport]
-	keys    *compose.Keys
-	dmarc   *compose.Part[dmarc.LookupReport]
-	bimi    *compose.Part[bimi.LookupReport]
+	common
 	mx      *compose.Part[mx.Report]
 	mtasts  *compose.Part[mtasts.Report]
 	dane    *compose.Part[dane.Report]
-	tlsrpt  *compose.Part[tlsrpt.LookupReport]
 	smtp    *compose.Part[smtpcheck.Report] // nil unless asked for
 	dnssec  *compose.Part[dnssec.Report]
 	reverse []compose.ReverseName // of addresses that are known to send
 
 	panics compose.Panics
 
-	gone   bool                // the domain does not exist
-	silent bool                // the domain says that it sends no mail
-	doubt  bool                // it says so, and has a key to sign mail with
-	dkim   []*compose.DKIMPart // what the keys come to
+	gone bool // the domain does not exist
 }
 
+type common = *compose.Domain
+
 func (c *check) conclude() {
-	c.gone = c.mx.Gone() || !c.mx.Known() && c.spf.Gone()
-	c.dkim = c.keys.Parts(c.spf)
-	c.doubt = compose.Doubtful(c.spf, c.dkim)
-	c.silent = compose.Silent(c.spf) && !c.doubt
-	c.spf.Partially(func(r *spf.LookupReport) bool { return r.Partial })
-	c.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
-	c.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
+	c.gone = c.mx.Gone() || !c.mx.Known() && c.SPF.Gone()
+	c.Conclude()
 	c.mx.Partially(func(r *mx.Report) bool { return r.Partial })
 	c.mtasts.Partially(func(r *mtasts.Report) bool { return r.Partial })
 	c.dane.Partially(func(r *dane.Report) bool { return r.Partial })
-	c.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
 	if c.smtp != nil {
 		c.smtp.Partially(func(r *smtpcheck.Report) bool { return r.Partial })
-	}
-	if c.dmarc.Result != nil && c.dmarc.Result.Inherited {
-		c.dmarc.Foreign()
-	}
-	if c.bimi.Result != nil && c.bimi.Result.Inherited {
-		c.bimi.Foreign()
 	}
 }
 
@@ -215,15 +177,15 @@ func (c *check) receives() bool {
 }
 
 func (c *check) shares() []compose.Share {
-	list := []compose.Share{{Summary: &c.spf.Summary, Weight: weightSPF}}
-	list = append(list, compose.KeyShares(c.dkim, weightDKIM, c.silent)...)
+	list := []compose.Share{{Summary: &c.SPF.Summary, Weight: weightSPF}}
+	list = append(list, compose.KeyShares(c.DKIM, weightDKIM, c.Silent)...)
 	list = append(list,
-		compose.Share{Summary: &c.dmarc.Summary, Weight: weightDMARC},
-		compose.Share{Summary: &c.bimi.Summary, Weight: weightBIMI},
+		compose.Share{Summary: &c.DMARC.Summary, Weight: weightDMARC},
+		compose.Share{Summary: &c.BIMI.Summary, Weight: weightBIMI},
 		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
 		compose.Share{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
 		compose.Share{Summary: &c.dane.Summary, Weight: weightDANE},
-		compose.Share{Summary: &c.tlsrpt.Summary, Weight: weightTLSRPT},
+		compose.Share{Summary: &c.TLSRPT.Summary, Weight: weightTLSRPT},
 		compose.Share{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
 	)
 	if c.smtp != nil {
@@ -252,7 +214,7 @@ func (c *check) report(ended time.Time) *Report {
 	}
 	own := compose.Judge(rules, c, texts)
 	if c.gone {
-		c.forget()
+		c.Absent(c.shares())
 		r.Verdict, r.Ready = own.Judgement(), new(false)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
@@ -260,37 +222,19 @@ func (c *check) report(ended time.Time) *Report {
 	} else {
 		s := compose.Summarize(kindReverse, own)
 		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold,
-			Sends: compose.Sends(c.spf, c.dkim), Untested: c.doubt || c.untested(),
+			Sends: c.Sends(), Untested: c.Doubt || c.untested(),
 		}
 		r.Verdict, r.Ready, r.Partial = w.Sum(), w.Ready(), w.Partial()
 	}
-	if sends := compose.Sends(c.spf, c.dkim); !c.gone && !c.doubt && (sends || c.silent) {
+	if sends := c.Sends(); !c.gone && !c.Doubt && (sends || c.Silent) {
 		r.SendsMail = &sends
 	}
 	r.Pillars = c.pillars()
 	r.Requirements = c.requirements()
-	if c.Detail != compose.Full {
-		c.shorten()
+	if c.Detail != compose.Full || c.gone {
+		c.Shorten(c.mx, c.mtasts, c.dane, c.dnssec, c.smtp)
 	}
 	return r
-}
-
-func (c *check) forget() {
-	for _, p := range c.shares() {
-		p.Absent()
-	}
-	c.shorten()
-	c.dkim = c.dkim[:1]
-	c.dkim[0].Selector = ""
-}
-
-func (c *check) shorten() {
-	for _, p := range []interface{ Shorten() }{c.spf, c.dmarc, c.bimi, c.mx, c.mtasts, c.dane, c.tlsrpt, c.dnssec, c.smtp} {
-		p.Shorten()
-	}
-	for _, p := range c.dkim {
-		p.Shorten()
-	}
 }
 
 func (c *check) pillars() Pillars {
@@ -300,8 +244,8 @@ func (c *check) pillars() Pillars {
 		m.Hosts = diag.Map(c.mx.Result.Hosts, func(h mx.Host) reception.MXHost { return h.MXHost })
 	}
 	return Pillars{
-		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},
-		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt, SMTP: diag.OrZero(c.smtp)},
+		Sending:   Sending{SPF: c.SPF, DKIM: c.DKIM, DMARC: c.DMARC, BIMI: c.BIMI},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.TLSRPT, SMTP: diag.OrZero(c.smtp)},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
 }

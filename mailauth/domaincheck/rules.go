@@ -46,10 +46,10 @@ var texts = diag.Texts{
 func (c *check) good() diag.Text {
 	receives := c.receives()
 	switch {
-	case c.silent && !receives:
+	case c.Silent && !receives:
 		return diag.Text{Headline: "Domain is set up well for having no mail",
 			Sub: "It says that it neither sends nor receives mail, and receivers can reject forgeries."}
-	case c.silent:
+	case c.Silent:
 		return diag.Text{Headline: "Domain is ready to receive mail, and sends none",
 			Sub: "Mail arrives, and receivers can reject forgeries. Check again when records change."}
 	case !receives:
@@ -66,7 +66,7 @@ func (c *check) open() diag.Text {
 		return diag.Text{Headline: "Records are in order; mail servers were not tested",
 			Sub: "No record has a fault. Check again with include_smtp to see whether the mail servers work."}
 	}
-	if !c.silent && len(c.dkim) == 1 && c.dkim[0].Selector == "" && !c.dkim[0].Known() {
+	if !c.Silent && len(c.DKIM) == 1 && c.DKIM[0].Selector == "" && !c.DKIM[0].Known() {
 		return diag.Text{Headline: "Set up well as far as seen; DKIM selector is not known",
 			Sub: "Everything else is in order. Check again with the selectors that your mail is signed with."}
 	}
@@ -159,19 +159,19 @@ func (c *check) requirements() []Requirement {
 }
 
 func (c *check) spfMet() answer {
-	if !c.spf.Known() {
+	if !c.SPF.Known() {
 		return open
 	}
-	return answerIf(c.spf.Result.Valid && !c.spf.Fails() && !compose.Silent(c.spf))
+	return answerIf(c.SPF.Result.Valid && !c.SPF.Fails() && !compose.Silent(c.SPF))
 }
 
 func (c *check) dkimMet() answer {
 	met := no
-	for _, k := range c.dkim {
+	for _, k := range c.DKIM {
 		switch {
 		case k.Works():
 			return yes
-		case !k.Known() && !c.silent:
+		case !k.Known() && !c.Silent:
 			met = open
 		}
 	}
@@ -181,10 +181,10 @@ func (c *check) dkimMet() answer {
 // dmarcMet reports whether a record applies. Alignment needs no condition of its own: a key of the domain, or mail that
 // passes SPF for it, is aligned with it.
 func (c *check) dmarcMet() answer {
-	if !c.dmarc.Known() {
+	if !c.DMARC.Known() {
 		return open
 	}
-	return answerIf(c.dmarc.State != diag.Missing && c.dmarc.Result.Valid)
+	return answerIf(c.DMARC.State != diag.Missing && c.DMARC.Result.Valid)
 }
 
 func (c *check) reverseMet() answer {

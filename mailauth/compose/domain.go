@@ -1,0 +1,89 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// A Domain has the parts that every whole about a domain asks for. [AskDomain] begins them.
+type Domain struct {
+	SPF    *Part[spf.LookupReport]
+	DKIM   []*DKIMPart // what the keys come to
+	DMARC  *Part[dmarc.LookupReport]
+	BIMI   *Part[bimi.LookupReport]
+	TLSRPT *Part[tlsrpt.LookupReport]
+
+	Silent bool // the domain says that it sends no mail
+	Doubt  bool // it says so, and has a key to sign mail with
+
+	keys *Keys
+}
+
+// AskDomain begins the parts of a domain; SPF is asked about the address, too, unless that is zero.
+func AskDomain(run *Run, domain diag.Domain, ip diag.IP, selectors []diag.Selector) *Domain {
+	return &Domain{
+		SPF:    Ask(run, SPF, spf.Lookup, spf.LookupRequest{Domain: domain, IP: ip}),
+		DMARC:  Ask(run, DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: domain}),
+		BIMI:   Ask(run, BIMI, bimi.Lookup, bimi.LookupRequest{Domain: domain}),
+		TLSRPT: Ask(run, TLSRPT, tlsrpt.Lookup, tlsrpt.Request{Domain: domain}),
+		keys:   FindKeys(run, domain, selectors),
+	}
+}
+
+// Conclude makes of the parts what they say together, once [Run.Wait] has returned.
+func (d *Domain) Conclude() {
+	d.DKIM = d.keys.Parts(d.SPF)
+	d.Doubt = Doubtful(d.SPF, d.DKIM)
+	d.Silent = Silent(d.SPF) && !d.Doubt
+	d.SPF.Partially(func(r *spf.LookupReport) bool { return r.Partial })
+	d.DMARC.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
+	d.BIMI.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
+	d.TLSRPT.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
+	if d.DMARC.Result != nil && d.DMARC.Result.Inherited {
+		d.DMARC.Foreign()
+	}
+	if d.BIMI.Result != nil && d.BIMI.Result.Inherited {
+		d.BIMI.Foreign()
+	}
+}
+
+// Sends reports whether the domain seems to send mail, see [Sends].
+func (d *Domain) Sends() bool { return Sends(d.SPF, d.DKIM) }
+
+// Shorten leaves out the reports of these parts, and of others.
+func (d *Domain) Shorten(others ...interface{ Shorten() }) {
+	for _, p := range append(others, d.SPF, d.DMARC, d.BIMI, d.TLSRPT) {
+		p.Shorten()
+	}
+	for _, p := range d.DKIM {
+		p.Shorten()
+	}
+}
+
+// Absent leaves of the parts of a whole only that the domain does not exist.
+func (d *Domain) Absent(parts []Share) {
+	for _, p := range parts {
+		p.Absent()
+	}
+	d.DKIM = d.DKIM[:1]
+	d.DKIM[0].Selector = ""
+}
+
+// Unavailable is the first of the errors of parts if no server answered for the domain: no part is known, and these heard
+// nothing at all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
+func Unavailable(parts []Share, errs ...error) error {
+	heard := func(err error) bool {
+		return !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	if slices.ContainsFunc(parts, func(p Share) bool { return p.Known() }) || slices.ContainsFunc(errs, heard) {
+		return nil
+	}
+	return errs[0]
+}
