@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 )
 
 // Pages is for stores that list: it yields at most limit values, all if that is 0, and holds no more than size of them at
@@ -47,20 +48,56 @@ const (
 	largestPage = 1024
 )
 
-// RecordPages is Records of a store that reads in pages: next reads up to size records that f selects, behind last.
-func RecordPages(ctx context.Context, f RecordFilter,
-	next func(ctx context.Context, f RecordFilter, last *Record, size int) ([]Record, error),
-) iter.Seq2[Record, error] {
+// RecordPages is Records of a store in a database: list reads the records that an end of a statement selects, from WHERE
+// to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
+func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, error)) iter.Seq2[Record, error] {
 	return growing(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
 		if f.Kind == "" {
 			return nil, errors.New("listing records: the filter names no kind")
 		}
-		list, err := next(ctx, f, last, size)
-		if err != nil {
-			return nil, fmt.Errorf("listing records: %w", err)
-		}
-		return list, nil
+		end, args := f.Query(last, size)
+		return list(end, args...)
 	})
+}
+
+// Query is that end of a statement for so many records behind last, or from the first on. It names only the conditions that the filter has, and the order is that of an
+// index.
+func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
+	add := func(condition string, values ...any) {
+		numbers := make([]any, len(values))
+		for i, value := range values {
+			args = append(args, value)
+			numbers[i] = len(args)
+		}
+		end += fmt.Sprintf(condition, numbers...)
+	}
+	add("WHERE kind = $%d", f.Kind)
+	if f.Account != "" {
+		add(" AND account = $%d", f.Account)
+	}
+	if f.ID != "" {
+		add(" AND id = $%d", f.ID)
+	}
+	order, turn, behind := "at", "", ">"
+	if f.Newest {
+		turn, behind = " DESC", "<"
+	}
+	if !f.DueBy.IsZero() {
+		order = "due"
+		add(" AND due IS NOT NULL AND due <= $%d", f.DueBy.UnixMicro())
+	}
+	if !f.Before.IsZero() { // rounded up, so that what is stored to the microsecond compares as the instant does
+		add(" AND at < $%d", f.Before.Add(time.Microsecond-time.Nanosecond).UnixMicro())
+	}
+	if last != nil {
+		at := last.At
+		if order == "due" {
+			at = last.Due
+		}
+		add(" AND ("+order+", id, account) "+behind+" ($%d, $%d, $%d)", at.UnixMicro(), last.ID, last.Account)
+	}
+	add(" ORDER BY "+order+turn+", id"+turn+", account"+turn+" LIMIT $%d", size)
+	return end, args
 }
 
 // Watching is how a store is asked for what [Store] Watch yields.

@@ -41,6 +41,9 @@ func (p Period) Compare(other Period) int {
 // Number is how stores keep a month: as months since the year 0.
 func (p Period) Number() int64 { return int64(p.Year)*12 + int64(p.Month) - 1 }
 
+// PeriodNumbered is the month with a number.
+func PeriodNumbered(n int64) Period { return Period{int(n / 12), time.Month(n%12 + 1)} }
+
 func (p Period) String() string { return fmt.Sprintf("%04d-%02d", p.Year, int(p.Month)) }
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -104,10 +104,6 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 // source is what the book reads of the store.
 type source struct{ *Store }
 
-func (s source) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
-	return s.Store.Account(ctx, id)
-}
-
 func (s source) Month(_ context.Context, id metering.AccountID, p metering.Period) (hold.Month, error) {
 	l := &s.ledger
 	l.mu.Lock()

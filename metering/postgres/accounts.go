@@ -69,10 +69,28 @@ func readAgreement(a *metering.Account, text string) error {
 // gone silent. Of one that is known to be in trouble little is expected.
 const readTimeout = 10 * time.Second
 
-// collect reads all rows of a query.
-func collect[T any](
-	ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any,
-) ([]T, error) {
+// all reads all rows of a query, of which an error says what they are.
+func all[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, sql string, args ...any) ([]T, error) {
+	list, err := collect(ctx, s, scan, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// one reads the only row of a query, or is metering.ErrNotFound.
+func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, sql string, args ...any) (row T, err error) {
+	list, err := collect(ctx, s, scan, sql, args...)
+	if err == nil && len(list) == 0 {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", what, err)
+	}
+	return list[0], nil
+}
+
+func collect[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -87,39 +105,17 @@ func collect[T any](
 		return nil, s.failure(err)
 	}
 	list, err := pgx.CollectRows(rows, scan)
-	if err != nil {
-		return nil, s.failure(err)
-	}
-	return list, nil
-}
-
-// only is the one row of a list, or metering.ErrNotFound.
-func only[T any](list []T, err error) (row T, _ error) {
-	if err != nil {
-		return row, err
-	}
-	if len(list) == 0 {
-		return row, metering.ErrNotFound
-	}
-	return list[0], nil
+	return list, s.failure(err)
 }
 
 // Account implements [metering.Accounts].
 func (s *Store) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
-	a, err := only(collect(ctx, s, scanAccount, accountColumns+"WHERE account = $1", id))
-	if err != nil {
-		return metering.Account{}, fmt.Errorf("account %s: %w", id, err)
-	}
-	return a, nil
+	return one(ctx, s, scanAccount, "account "+string(id), accountColumns+"WHERE account = $1", id)
 }
 
 // Accounts implements [metering.Accounts].
 func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
-	list, err := collect(ctx, s, scanAccount, accountColumns+"ORDER BY created, account")
-	if err != nil {
-		return nil, fmt.Errorf("listing accounts: %w", err)
-	}
-	return list, nil
+	return all(ctx, s, scanAccount, "listing accounts", accountColumns+"ORDER BY created, account")
 }
 
 // PutAccount implements [metering.Accounts].

@@ -47,29 +47,18 @@ func scanKey(row pgx.CollectableRow) (k metering.Key, err error) {
 
 // KeyByHash implements [metering.Keys].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
-	k, err := only(collect(ctx, s, scanKey, keyOf+"WHERE d.hash = $1", hash[:]))
-	if err != nil {
-		return metering.Key{}, fmt.Errorf("key by hash: %w", err)
-	}
-	return k, nil
+	return one(ctx, s, scanKey, "key by hash", keyOf+"WHERE d.hash = $1", hash[:])
 }
 
 // Key implements [metering.Keys].
 func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
-	k, err := only(collect(ctx, s, scanKey, keyOf+"WHERE d.id = $1", id))
-	if err != nil {
-		return metering.Key{}, fmt.Errorf("key %s: %w", id, err)
-	}
-	return k, nil
+	return one(ctx, s, scanKey, "key "+string(id), keyOf+"WHERE d.id = $1", id)
 }
 
 // Keys implements [metering.Keys].
 func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	list, err := collect(ctx, s, scanKey, keyColumns+"WHERE k.account = $1 ORDER BY k.created, k.id", account)
-	if err != nil {
-		return nil, fmt.Errorf("listing the keys of %s: %w", account, err)
-	}
-	return list, nil
+	return all(ctx, s, scanKey, "listing the keys of "+string(account),
+		keyColumns+"WHERE k.account = $1 ORDER BY k.created, k.id", account)
 }
 
 // PutKeys implements [metering.Keys].

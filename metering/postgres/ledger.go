@@ -17,7 +17,7 @@ import (
 
 // Balance implements [metering.Ledger].
 func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Balance, error) {
-	b, err := only(collect(ctx, s, func(row pgx.CollectableRow) (b metering.Balance, err error) {
+	return one(ctx, s, func(row pgx.CollectableRow) (b metering.Balance, err error) {
 		var a metering.Account
 		var agreement string
 		var m hold.Month
@@ -25,15 +25,11 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 		err = row.Scan(&a.Plan, &agreement, &m.Used, &m.Charges, &m.Overage, &m.Micros, &held)
 		err = cmp.Or(err, readAgreement(&a, agreement))
 		return m.Balance(p, a, s.plans, held), err
-	}, `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0),
+	}, "balance of "+string(id), `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0),
 			coalesce(b.micros, 0),
 			(SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1 AND period = $2 AND lease > $3)
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1`,
-		id, monthNumber(p), micros(s.clock())))
-	if err != nil {
-		return metering.Balance{}, fmt.Errorf("balance of %s: %w", id, err)
-	}
-	return b, nil
+		id, monthNumber(p), micros(s.clock()))
 }
 
 // pageBalances is how many accounts are read at once.
@@ -51,16 +47,12 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 		if last != nil {
 			after = last.Account
 		}
-		list, err := collect(ctx, s, scan, `SELECT account, coalesce(b.used, 0), coalesce(b.charges, 0),
+		return all(ctx, s, scan, "balances of "+p.String(), `SELECT account, coalesce(b.used, 0), coalesce(b.charges, 0),
 				coalesce(b.overage, 0), coalesce(b.micros, 0), coalesce(h.held, 0)
 			FROM (SELECT * FROM balances WHERE period = $1 AND account > $3 ORDER BY account LIMIT $4) b
 			FULL JOIN (SELECT account, sum(credits)::bigint AS held FROM holds
 				WHERE period = $1 AND lease > $2 AND account > $3 GROUP BY account ORDER BY account LIMIT $4) h USING (account)
 			ORDER BY account LIMIT $4`, monthNumber(p), micros(s.clock()), after, size)
-		if err != nil {
-			return nil, fmt.Errorf("balances of %v: %w", p, err)
-		}
-		return list, nil
 	})
 }
 
@@ -81,13 +73,10 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 		} else if err = s.ready(ctx); err == nil {
 			horizon, err = s.horizon(ctx)
 		}
-		if err == nil {
-			list, err = s.page(ctx, from, horizon, size)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger: %w", err)
 		}
-		return list, nil
+		return s.page(ctx, from, horizon, size)
 	})
 }
 
@@ -120,9 +109,7 @@ func (s *Store) horizon(ctx context.Context) (seq int64, err error) {
 }
 
 // page reads entries up to the horizon.
-func (s *Store) page(
-	ctx context.Context, f metering.EntryFilter, horizon int64, size int,
-) ([]metering.Entry, error) {
+func (s *Store) page(ctx context.Context, f metering.EntryFilter, horizon int64, size int) ([]metering.Entry, error) {
 	where, args := []string{"seq > $1", "seq <= $2"}, []any{max(0, f.After), horizon, size}
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -140,9 +127,8 @@ func (s *Store) page(
 	if f.Overage {
 		where = append(where, "overage > 0")
 	}
-	sql := entryColumns + "WHERE " +
-		strings.Join(where, " AND ") + " ORDER BY seq LIMIT $3"
-	return collect(ctx, s, scanEntry, sql, args...)
+	sql := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY seq LIMIT $3"
+	return all(ctx, s, scanEntry, "reading the ledger", sql, args...)
 }
 
 const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain

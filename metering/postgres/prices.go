@@ -31,11 +31,7 @@ func scanPlan(row pgx.CollectableRow) (v metering.PlanVersion, err error) {
 
 // PlanVersions implements [metering.Store].
 func (s *Store) PlanVersions(ctx context.Context) ([]metering.PlanVersion, error) {
-	list, err := collect(ctx, s, scanPlan, planColumns)
-	if err != nil {
-		return nil, fmt.Errorf("reading the plans: %w", err)
-	}
-	return list, nil
+	return all(ctx, s, scanPlan, "reading the plans", planColumns)
 }
 
 // PutPlanVersions implements [metering.Store].

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,61 +28,16 @@ func scanRecord(row pgx.CollectableRow) (r metering.Record, err error) {
 }
 
 // Record implements [metering.Records].
-func (s *Store) Record(
-	ctx context.Context, account metering.AccountID, kind, id string,
-) (metering.Record, error) {
-	r, err := only(collect(ctx, s, scanRecord, recordColumns+"WHERE account = $1 AND kind = $2 AND id = $3",
-		account, kind, id))
-	if err != nil {
-		return metering.Record{}, fmt.Errorf("%s %s of %s: %w", kind, id, account, err)
-	}
-	return r, nil
+func (s *Store) Record(ctx context.Context, account metering.AccountID, kind, id string) (metering.Record, error) {
+	return one(ctx, s, scanRecord, kind+" "+id+" of "+string(account),
+		recordColumns+"WHERE account = $1 AND kind = $2 AND id = $3", account, kind, id)
 }
 
 // Records implements [metering.Records]. Between two pages no connection is held.
 func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
-	return metering.RecordPages(ctx, f, s.recordPage)
-}
-
-// recordPage reads the records behind last.
-func (s *Store) recordPage(
-	ctx context.Context, f metering.RecordFilter, last *metering.Record, size int,
-) ([]metering.Record, error) {
-	order, where, args := "at", []string{"kind = $1"}, []any{f.Kind, size}
-	add := func(condition string, values ...any) {
-		numbers := make([]any, len(values))
-		for i, value := range values {
-			args = append(args, value)
-			numbers[i] = len(args)
-		}
-		where = append(where, fmt.Sprintf(condition, numbers...))
-	}
-	if f.Account != "" {
-		add("account = $%d", f.Account)
-	}
-	if f.ID != "" {
-		add("id = $%d", f.ID)
-	}
-	turn, behind := "", ">"
-	if f.Newest {
-		turn, behind = " DESC", "<"
-	}
-	if !f.DueBy.IsZero() {
-		order = "due"
-		add("due IS NOT NULL AND due <= $%d", micros(f.DueBy))
-	}
-	if !f.Before.IsZero() {
-		add("at < $%d", ceilMicros(f.Before))
-	}
-	if last != nil {
-		at := last.At
-		if order == "due" {
-			at = last.Due
-		}
-		add("("+order+", id, account) "+behind+" ($%d, $%d, $%d)", micros(at), last.ID, last.Account)
-	}
-	return collect(ctx, s, scanRecord, recordColumns+"WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY "+order+turn+", id"+turn+", account"+turn+" LIMIT $2", args...)
+	return metering.RecordPages(f, func(end string, args ...any) ([]metering.Record, error) {
+		return all(ctx, s, scanRecord, "listing records", recordColumns+end, args...)
+	})
 }
 
 // The statements that write a record. One that changes no row has lost against another writer.

@@ -9,9 +9,6 @@ import (
 // micros is how an instant is stored.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
-// ceilMicros rounds up, so that what is stored to the microsecond compares as the instant does.
-func ceilMicros(t time.Time) int64 { return micros(t.Add(time.Microsecond - time.Nanosecond)) }
-
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // optional stores an instant that may be missing.
@@ -32,9 +29,7 @@ func optionalInstant(us *int64) *time.Time {
 // monthNumber is how a period is stored: months since the year 0.
 func monthNumber(p metering.Period) int32 { return int32(p.Number()) }
 
-func periodOf(number int32) metering.Period {
-	return metering.Period{Year: int(number / 12), Month: time.Month(number%12 + 1)}
-}
+func periodOf(number int32) metering.Period { return metering.PeriodNumbered(int64(number)) }
 
 // chainOf reads a link; NULL is none.
 func chainOf(b []byte) (c metering.Chain) { copy(c[:], b); return c }

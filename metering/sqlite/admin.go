@@ -27,53 +27,63 @@ func (s *Store) administer(ctx context.Context, act func(*writer) error, after f
 
 const accountColumns = `SELECT id, version, name, plan, overage, budget, created, agreement FROM accounts `
 
-func scanAccount(stmt *sqlite.Stmt) (metering.Account, error) {
-	a := metering.Account{
-		ID: metering.AccountID(stmt.ColumnText(0)), Version: stmt.ColumnInt64(1), Name: stmt.ColumnText(2),
-		Plan: metering.PlanID(stmt.ColumnText(3)), OverageEnabled: stmt.ColumnBool(4),
-		CreatedAt: instant(stmt.ColumnInt64(6)),
-	}
-	if !stmt.ColumnIsNull(5) {
-		cents := stmt.ColumnInt64(5)
-		a.OverageBudgetCents = &cents
-	}
-	if err := json.Unmarshal([]byte(stmt.ColumnText(7)), &a.Agreement); err != nil {
+func scanAccount(stmt *sqlite.Stmt) (a metering.Account, err error) {
+	var agreement []byte
+	sqlitedb.Scan(stmt, &a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &a.CreatedAt, &agreement)
+	if err := json.Unmarshal(agreement, &a.Agreement); err != nil {
 		return metering.Account{}, fmt.Errorf("agreement of account %s: %w", a.ID, err)
 	}
 	return a, nil
 }
 
-// Account implements [metering.Accounts].
-func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.Account, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, accountColumns+"WHERE id = ?1",
-			sqlitedb.Args(id),
-			func(stmt *sqlite.Stmt) (err error) { a, err = scanAccount(stmt); return err })
+// all reads all rows of a query, of which an error says what they are.
+func all[T any](
+	ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, sql string, args ...any,
+) ([]T, error) {
+	list := []T{}
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
+			row, err := scan(stmt)
+			list = append(list, row)
+			return err
+		})
 	})
-	if err == nil && a.Version == 0 {
-		err = metering.ErrNotFound
-	}
 	if err != nil {
-		return metering.Account{}, fmt.Errorf("account %s: %w", id, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return a, nil
+	return list, nil
+}
+
+// one reads the only row of a query, or is metering.ErrNotFound.
+func one[T any](
+	ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, sql string, args ...any,
+) (row T, err error) {
+	list, err := all(ctx, s, scan, what, sql, args...)
+	switch {
+	case err != nil:
+		return row, err
+	case len(list) == 0:
+		return row, fmt.Errorf("%s: %w", what, metering.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// get reads the only row of a query, if there is one.
+func (s *Store) get(ctx context.Context, sql string, args []any, to ...any) error {
+	return s.read(ctx, func(conn *sqlite.Conn) error {
+		_, err := sqlitedb.Get(conn, sql, sqlitedb.Args(args...), to...)
+		return err
+	})
+}
+
+// Account implements [metering.Accounts].
+func (s *Store) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
+	return one(ctx, s, scanAccount, "account "+string(id), accountColumns+"WHERE id = ?1", id)
 }
 
 // Accounts implements [metering.Accounts].
 func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
-	list := []metering.Account{}
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, accountColumns+"ORDER BY created, id", nil,
-			func(stmt *sqlite.Stmt) error {
-				a, err := scanAccount(stmt)
-				list = append(list, a)
-				return err
-			})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listing accounts: %w", err)
-	}
-	return list, nil
+	return all(ctx, s, scanAccount, "listing accounts", accountColumns+"ORDER BY created, id")
 }
 
 // PutAccount implements [metering.Accounts].
@@ -108,8 +118,7 @@ func (w *writer) putAccount(a metering.Account) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7,
 			agreement = ?8`,
-		sqlitedb.Args(a.ID, a.Version+1, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, micros(a.CreatedAt),
-			string(agreement)))
+		sqlitedb.Args(a.ID, a.Version+1, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt, string(agreement)))
 	if err != nil {
 		return err
 	}
@@ -119,8 +128,7 @@ func (w *writer) putAccount(a metering.Account) error {
 // checkVersion refuses a write that another writer has overtaken.
 func (w *writer) checkVersion(sql, id string, version int64) error {
 	var stored int64
-	err := sqlitedb.Rows(w.conn, sql, sqlitedb.Args(id),
-		func(stmt *sqlite.Stmt) error { stored = stmt.ColumnInt64(0); return nil })
+	_, err := sqlitedb.Get(w.conn, sql, sqlitedb.Args(id), &stored)
 	if err == nil && stored != version {
 		err = metering.ErrVersion
 	}
@@ -140,69 +148,34 @@ const keyColumns = `SELECT k.id, k.version, k.account, k.name, k.environment, k.
 	k.ip_allowlist, k.created, k.expires, k.revoked, k.revoked_reason, k.rotated_from, k.rotated_to, k.grace_until, u.at
 	FROM keys k LEFT JOIN names n ON n.name = k.id LEFT JOIN key_uses u ON u.key = n.id `
 
-func scanKey(stmt *sqlite.Stmt) (metering.Key, error) {
-	k := metering.Key{
-		ID: metering.KeyID(stmt.ColumnText(0)), Version: stmt.ColumnInt64(1),
-		Account: metering.AccountID(stmt.ColumnText(2)), Name: stmt.ColumnText(3),
-		Environment: metering.Environment(stmt.ColumnText(4)), DisplayPrefix: stmt.ColumnText(7),
-		CreatedAt: instant(stmt.ColumnInt64(9)), ExpiresAt: columnInstant(stmt, 10), RevokedAt: columnInstant(stmt, 11),
-		RevokedReason: metering.RevokedReason(stmt.ColumnText(12)), RotatedFrom: metering.KeyID(stmt.ColumnText(13)),
-		RotatedTo: metering.KeyID(stmt.ColumnText(14)), GraceUntil: columnInstant(stmt, 15),
-		LastUsedAt: columnInstant(stmt, 16),
-	}
-	stmt.ColumnBytes(6, k.Hash[:])
-	if err := json.Unmarshal([]byte(stmt.ColumnText(5)), &k.Scopes); err != nil {
+func scanKey(stmt *sqlite.Stmt) (k metering.Key, err error) {
+	var scopes, allowlist []byte
+	sqlitedb.Scan(stmt, &k.ID, &k.Version, &k.Account, &k.Name, &k.Environment, &scopes, &k.Hash, &k.DisplayPrefix,
+		&allowlist, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.RevokedReason, &k.RotatedFrom, &k.RotatedTo, &k.GraceUntil,
+		&k.LastUsedAt)
+	if err := json.Unmarshal(scopes, &k.Scopes); err != nil {
 		return metering.Key{}, fmt.Errorf("scopes of key %s: %w", k.ID, err)
 	}
-	if err := json.Unmarshal([]byte(stmt.ColumnText(8)), &k.IPAllowlist); err != nil {
+	if err := json.Unmarshal(allowlist, &k.IPAllowlist); err != nil {
 		return metering.Key{}, fmt.Errorf("allowlist of key %s: %w", k.ID, err)
 	}
 	return k, nil
 }
 
-// keys reads the keys that a condition selects.
-func (s *Store) keys(ctx context.Context, where string, bind func(*sqlite.Stmt)) ([]metering.Key, error) {
-	list := []metering.Key{}
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, keyColumns+where, bind, func(stmt *sqlite.Stmt) error {
-			k, err := scanKey(stmt)
-			list = append(list, k)
-			return err
-		})
-	})
-	return list, err
-}
-
 // KeyByHash implements [metering.Keys].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
-	list, err := s.keys(ctx, "WHERE k.hash = ?1", sqlitedb.Args(hash[:]))
-	return only(list, err, "key by hash")
+	return one(ctx, s, scanKey, "key by hash", keyColumns+"WHERE k.hash = ?1", hash[:])
 }
 
 // Key implements [metering.Keys].
 func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
-	list, err := s.keys(ctx, "WHERE k.id = ?1", sqlitedb.Args(id))
-	return only(list, err, "key "+string(id))
-}
-
-func only(list []metering.Key, err error, what string) (metering.Key, error) {
-	if err == nil && len(list) == 0 {
-		err = metering.ErrNotFound
-	}
-	if err != nil {
-		return metering.Key{}, fmt.Errorf("%s: %w", what, err)
-	}
-	return list[0], nil
+	return one(ctx, s, scanKey, "key "+string(id), keyColumns+"WHERE k.id = ?1", id)
 }
 
 // Keys implements [metering.Keys].
 func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	list, err := s.keys(ctx, "WHERE k.account = ?1 ORDER BY k.created, k.id",
-		sqlitedb.Args(account))
-	if err != nil {
-		return nil, fmt.Errorf("listing the keys of %s: %w", account, err)
-	}
-	return list, nil
+	return all(ctx, s, scanKey, "listing the keys of "+string(account),
+		keyColumns+"WHERE k.account = ?1 ORDER BY k.created, k.id", account)
 }
 
 // PutKeys implements [metering.Keys].
@@ -224,10 +197,7 @@ func (w *writer) putKey(k metering.Key) error {
 	if err := w.checkVersion("SELECT version FROM keys WHERE id = ?1", string(k.ID), k.Version); err != nil {
 		return err
 	}
-	known := false
-	err := sqlitedb.Rows(w.conn, "SELECT 1 FROM accounts WHERE id = ?1",
-		sqlitedb.Args(k.Account),
-		func(*sqlite.Stmt) error { known = true; return nil })
+	known, err := sqlitedb.Get(w.conn, "SELECT 1 FROM accounts WHERE id = ?1", sqlitedb.Args(k.Account))
 	if err != nil {
 		return err
 	}
@@ -249,8 +219,7 @@ func (w *writer) putKey(k metering.Key) error {
 			hash = ?7, display_prefix = ?8, ip_allowlist = ?9, created = ?10, expires = ?11, revoked = ?12,
 			revoked_reason = ?13, rotated_from = ?14, rotated_to = ?15, grace_until = ?16`,
 		sqlitedb.Args(k.ID, k.Version+1, k.Account, k.Name, k.Environment, scopes, k.Hash[:], k.DisplayPrefix, allowlist,
-			micros(k.CreatedAt), optional(k.ExpiresAt), optional(k.RevokedAt), k.RevokedReason, k.RotatedFrom, k.RotatedTo,
-			optional(k.GraceUntil)))
+			k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.RevokedReason, k.RotatedFrom, k.RotatedTo, k.GraceUntil))
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,8 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 	}{
 		{"SELECT id, name FROM names", func(stmt *sqlite.Stmt) { names[stmt.ColumnInt64(0)] = stmt.ColumnText(1) }},
 		{"SELECT id FROM keys", func(stmt *sqlite.Stmt) { keys[metering.KeyID(stmt.ColumnText(0))] = true }},
-		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { accounts = stmt.ColumnInt(0) }},
-		{"SELECT count FROM heads WHERE name = 'unchained'",
-			func(stmt *sqlite.Stmt) { auditor.Unchained = stmt.ColumnInt64(0) }},
+		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &accounts) }},
+		{"SELECT count FROM heads WHERE name = 'unchained'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.Unchained) }},
 		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq",
 			func(stmt *sqlite.Stmt) {
 				e := scanEntry(stmt)
@@ -32,18 +31,13 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 				auditor.Entry(e)
 			}},
 		{"SELECT account, period, used, charges, overage, micros, peak, chain FROM balances", func(stmt *sqlite.Stmt) {
-			b := metering.Sealed{
-				Account: metering.AccountID(names[stmt.ColumnInt64(0)]), Period: periodOf(stmt.ColumnInt64(1)),
-				Used: stmt.ColumnInt64(2), Charges: stmt.ColumnInt64(3), Overage: stmt.ColumnInt64(4),
-				Micros: stmt.ColumnInt64(5), Peak: stmt.ColumnInt64(6),
-			}
-			stmt.ColumnBytes(7, b.Chain[:])
+			var b metering.Sealed
+			var account, period int64
+			sqlitedb.Scan(stmt, &account, &period, &b.Used, &b.Charges, &b.Overage, &b.Micros, &b.Peak, &b.Chain)
+			b.Account, b.Period = metering.AccountID(names[account]), metering.PeriodNumbered(period)
 			auditor.Balance(b)
 		}},
-		{"SELECT count, chain FROM heads WHERE name = 'plans'", func(stmt *sqlite.Stmt) {
-			plans = stmt.ColumnInt64(0)
-			stmt.ColumnBytes(1, newest[:])
-		}},
+		{"SELECT count, chain FROM heads WHERE name = 'plans'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &plans, &newest) }},
 	} {
 		err := sqlitedb.Rows(conn, q.sql, nil, func(stmt *sqlite.Stmt) error { q.row(stmt); return nil })
 		if err != nil {

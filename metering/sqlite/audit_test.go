@@ -206,7 +206,7 @@ func TestUnchained(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	require.NoError(t, err)
-	month := monthNumber(metering.PeriodOf(clock.Now()))
+	month := metering.PeriodOf(clock.Now()).Number()
 	require.NoError(t, sqlitex.ExecuteScript(conn, fmt.Sprintf(`
 		INSERT INTO names VALUES (1, 'acc_a'), (2, 'key_a'), (3, 'POST /x');
 		INSERT INTO accounts VALUES ('acc_a', 1, 'Example', 'large', 0, NULL, 0);

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"zombiezen.com/go/sqlite"
-
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
@@ -46,7 +44,7 @@ func (w *writer) charge(j *job) error {
 	if err != nil {
 		return err
 	}
-	s := w.summing(sumKey{c.account, monthNumber(j.settling.Period)})
+	s := w.summing(sumKey{c.account, j.settling.Period.Number()})
 	s.Month = s.Plus(1, j.settling.Parts)
 	s.peak = max(s.peak, j.settling.Ceiling)
 	if len(s.form) == 0 {
@@ -110,8 +108,7 @@ func (w *writer) mark(account, block int64) error {
 	if last, ok := w.blocks[account]; ok && last == block {
 		return nil
 	}
-	w.block.BindInt64(1, account)
-	w.block.BindInt64(2, block)
+	bind(w.block, 1, account, block)
 	if err := run(w.block); err != nil {
 		return err
 	}
@@ -126,13 +123,7 @@ func (w *writer) total(k sumKey, s *sum) error {
 		return err
 	}
 	s.chain = last.LinkForm(s.form)
-	w.balance.BindInt64(1, k.account)
-	w.balance.BindInt64(2, k.period)
-	w.balance.BindInt64(3, s.Used)
-	w.balance.BindInt64(4, s.Charges)
-	w.balance.BindInt64(5, s.peak)
-	w.balance.BindInt64(6, s.Overage)
-	w.balance.BindInt64(7, s.Micros)
+	bind(w.balance, 1, k.account, k.period, s.Used, s.Charges, s.peak, s.Overage, s.Micros)
 	w.balance.BindBytes(8, s.chain[:])
 	remember(w.chains, k, s.chain)
 	return run(w.balance)
@@ -143,9 +134,8 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 	if c, ok := w.chains[k]; ok {
 		return c, nil
 	}
-	err = sqlitedb.Rows(w.conn, "SELECT chain FROM balances WHERE account = ?1 AND period = ?2",
-		sqlitedb.Args(k.account, k.period),
-		func(stmt *sqlite.Stmt) error { stmt.ColumnBytes(0, c[:]); return nil })
+	_, err = sqlitedb.Get(w.conn, "SELECT chain FROM balances WHERE account = ?1 AND period = ?2",
+		sqlitedb.Args(k.account, k.period), &c)
 	return c, err
 }
 
@@ -162,18 +152,13 @@ func (w *writer) append(i int) error {
 	r := &w.rows[i]
 	s := &r.job.settling
 	if r.sum != w.bound.sum {
-		w.entry.BindInt64(1, r.caller.account)
-		w.entry.BindInt64(2, monthNumber(s.Period))
+		bind(w.entry, 1, r.caller.account, s.Period.Number())
 	}
 	if r.caller != w.bound.caller {
-		w.entry.BindInt64(3, r.caller.key)
-		w.entry.BindInt64(4, r.caller.endpoint)
+		bind(w.entry, 3, r.caller.key, r.caller.endpoint)
 	}
 	if s.Parts != w.bound.parts {
-		w.entry.BindInt64(5, s.Credits)
-		w.entry.BindInt64(6, s.Overage)
-		w.entry.BindInt64(7, s.Rate)
-		w.entry.BindInt64(8, s.Ceiling)
+		bind(w.entry, 5, s.Credits, s.Overage, s.Rate, s.Ceiling)
 	}
 	w.entry.BindInt64(9, r.job.at)
 	w.entry.BindText(10, r.job.ticket.RequestID)

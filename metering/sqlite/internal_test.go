@@ -238,10 +238,10 @@ func TestRecordsAreNotSorted(t *testing.T) {
 	} {
 		for _, last := range []*metering.Record{nil, {}} {
 			f.Kind = "note"
-			sql, args := recordQuery(f, last, 64)
+			sql, args := f.Query(last, 64)
 			var plan []string
 			require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+sql, sqlitedb.Args(args...),
+				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+recordColumns+sql, sqlitedb.Args(args...),
 					func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
 			}))
 			require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE", "%+v", f)

@@ -17,11 +17,7 @@ type keptBody struct {
 func (w *writer) keep(j *job, line int64) error {
 	w.header = hold.AppendHeader(w.header[:0], j.reply.Header)
 	expires := j.at + metering.ReplayWindow.Microseconds()
-	w.reply.BindInt64(1, int64(j.tag))
-	w.reply.BindInt64(2, expires)
-	w.reply.BindInt64(3, line)
-	w.reply.BindInt64(4, int64(j.reply.Status))
-	w.reply.BindInt64(5, int64(j.reply.Form))
+	bind(w.reply, 1, int64(j.tag), expires, line, int64(j.reply.Status), int64(j.reply.Form))
 	w.reply.BindBytes(6, j.ticket.Idempotency[:])
 	w.reply.BindBytes(7, j.ticket.Fingerprint[:])
 	w.reply.BindText(8, j.ticket.RequestID)
@@ -51,9 +47,7 @@ func (w *writer) count() {
 // dropBodies drops those for which the last transaction left no room. Their claims stay.
 func (w *writer) dropBodies() error {
 	for _, k := range w.excess {
-		w.drop.BindInt64(1, int64(metering.GoneReply))
-		w.drop.BindInt64(2, k.id)
-		w.drop.BindInt64(3, k.line)
+		bind(w.drop, 1, int64(metering.GoneReply), k.id, k.line)
 		if err := run(w.drop); err != nil {
 			return err
 		}

@@ -42,27 +42,18 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 		if last != nil {
 			from.After = last.Seq
 		}
-		list, err := s.page(ctx, from, size)
-		if err != nil {
-			return nil, fmt.Errorf("reading the ledger: %w", err)
-		}
-		return list, nil
+		return s.page(ctx, from, size)
 	})
 }
 
 func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
 	sql, args := entryQuery(f, size)
-	list := make([]metering.Entry, 0, size)
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
-			e := scanEntry(stmt)
-			e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
-			e.Endpoint = stmt.ColumnText(11)
-			list = append(list, e)
-			return nil
-		})
-	})
-	return list, err
+	return all(ctx, s, func(stmt *sqlite.Stmt) (metering.Entry, error) {
+		e := scanEntry(stmt)
+		e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
+		e.Endpoint = stmt.ColumnText(11)
+		return e, nil
+	}, "reading the ledger", sql, args...)
 }
 
 // entryColumns are those of the ledger, without the names of account, key and endpoint.
@@ -71,7 +62,7 @@ const entryColumns = "l.seq, l.request, l.credits, l.period, l.at, l.overage, l.
 func scanEntry(stmt *sqlite.Stmt) metering.Entry {
 	e := metering.Entry{
 		Seq: stmt.ColumnInt64(0), RequestID: stmt.ColumnText(1), Credits: stmt.ColumnInt64(2),
-		Period: periodOf(stmt.ColumnInt64(3)), At: instant(stmt.ColumnInt64(4)), Overage: stmt.ColumnInt64(5),
+		Period: metering.PeriodNumbered(stmt.ColumnInt64(3)), At: instant(stmt.ColumnInt64(4)), Overage: stmt.ColumnInt64(5),
 		OverageRate: stmt.ColumnInt64(6), Ceiling: stmt.ColumnInt64(7),
 	}
 	if !stmt.ColumnIsNull(8) {
@@ -99,7 +90,7 @@ func entryQuery(f metering.EntryFilter, size int) (sql string, args []any) {
 		from += fmt.Sprintf(" AND l.key = (SELECT id FROM names WHERE name = ?%d)", len(args))
 	}
 	if f.Period != nil {
-		args = append(args, monthNumber(*f.Period))
+		args = append(args, f.Period.Number())
 		from += fmt.Sprintf(" AND l.period = ?%d", len(args))
 	}
 	if f.Overage {

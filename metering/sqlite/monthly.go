@@ -18,13 +18,12 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 		settled := map[metering.AccountID]hold.Month{}
 		err := s.read(ctx, func(conn *sqlite.Conn) error {
 			return sqlitedb.Rows(conn, `SELECT n.name, b.used, b.charges, b.overage, b.micros
-				FROM balances b JOIN names n ON n.id = b.account WHERE b.period = :period`,
-				func(stmt *sqlite.Stmt) { stmt.SetInt64(":period", monthNumber(p)) },
+				FROM balances b JOIN names n ON n.id = b.account WHERE b.period = ?1`, sqlitedb.Args(p.Number()),
 				func(stmt *sqlite.Stmt) error {
-					settled[metering.AccountID(stmt.ColumnText(0))] = hold.Month{
-						Used: stmt.ColumnInt64(1), Charges: stmt.ColumnInt64(2),
-						Overage: stmt.ColumnInt64(3), Micros: stmt.ColumnInt64(4),
-					}
+					var id metering.AccountID
+					var m hold.Month
+					sqlitedb.Scan(stmt, &id, &m.Used, &m.Charges, &m.Overage, &m.Micros)
+					settled[id] = m
 					return nil
 				})
 		})

@@ -74,26 +74,14 @@ func (n *news) rise() { n.generation.Add(1) }
 func (s *Store) Generation() uint64 { return s.news.generation.Load() }
 
 func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, "SELECT coalesce(max(seq), 0) FROM changes", nil,
-			func(stmt *sqlite.Stmt) error { seq = stmt.ColumnInt64(0); return nil })
-	})
-	return seq, err
+	return seq, s.get(ctx, "SELECT coalesce(max(seq), 0) FROM changes", nil, &seq)
 }
 
-func (s *Store) changesAfter(ctx context.Context, seq int64) (list []metering.Change, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-			sqlitedb.Args(seq, pageChanges),
-			func(stmt *sqlite.Stmt) error {
-				list = append(list, metering.Change{
-					Seq: stmt.ColumnInt64(0), Key: metering.KeyID(stmt.ColumnText(1)),
-					Account: metering.AccountID(stmt.ColumnText(2)),
-				})
-				return nil
-			})
-	})
-	return list, err
+func (s *Store) changesAfter(ctx context.Context, seq int64) ([]metering.Change, error) {
+	return all(ctx, s, func(stmt *sqlite.Stmt) (c metering.Change, _ error) {
+		sqlitedb.Scan(stmt, &c.Seq, &c.Key, &c.Account)
+		return c, nil
+	}, "reading changes", "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2", seq, pageChanges)
 }
 
 // follow looks for changes of other processes until the store closes. An error, which can only be a

@@ -16,8 +16,7 @@ const plansHead = "plans"
 
 // PlanVersions implements [metering.Store].
 func (s *Store) PlanVersions(ctx context.Context) (list []metering.PlanVersion, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) (err error) { list, err = readPlans(conn); return err })
-	if err != nil {
+	if err = s.read(ctx, func(conn *sqlite.Conn) (err error) { list, err = readPlans(conn); return err }); err != nil {
 		return nil, fmt.Errorf("reading the plans: %w", err)
 	}
 	return list, nil
@@ -26,12 +25,16 @@ func (s *Store) PlanVersions(ctx context.Context) (list []metering.PlanVersion, 
 func readPlans(conn *sqlite.Conn) (list []metering.PlanVersion, err error) {
 	err = sqlitedb.Rows(conn, "SELECT plan, period, imported, body, chain FROM plans ORDER BY seq", nil,
 		func(stmt *sqlite.Stmt) error {
-			v := metering.PlanVersion{From: periodOf(stmt.ColumnInt64(1)), ImportedAt: instant(stmt.ColumnInt64(2))}
-			stmt.ColumnBytes(4, v.Chain[:])
-			if err := json.Unmarshal([]byte(stmt.ColumnText(3)), &v.Plan); err != nil {
-				return fmt.Errorf("plan %s from %v on: %w", stmt.ColumnText(0), v.From, err)
+			var v metering.PlanVersion
+			var id metering.PlanID
+			var body []byte
+			var from int64
+			sqlitedb.Scan(stmt, &id, &from, &v.ImportedAt, &body, &v.Chain)
+			v.From = metering.PeriodNumbered(from)
+			if err := json.Unmarshal(body, &v.Plan); err != nil {
+				return fmt.Errorf("plan %s from %v on: %w", id, v.From, err)
 			}
-			v.Plan.ID = metering.PlanID(stmt.ColumnText(0))
+			v.Plan.ID = id
 			list = append(list, v)
 			return nil
 		})
@@ -68,5 +71,5 @@ func (w *writer) putPlan(v metering.PlanVersion) error {
 		return err
 	}
 	return sqlitedb.Exec(w.conn, "INSERT INTO plans (plan, period, imported, body, chain) VALUES (?1, ?2, ?3, ?4, ?5)",
-		sqlitedb.Args(v.Plan.ID, monthNumber(v.From), micros(v.ImportedAt), string(body), v.Chain[:]))
+		sqlitedb.Args(v.Plan.ID, v.From.Number(), micros(v.ImportedAt), string(body), v.Chain[:]))
 }

@@ -50,7 +50,7 @@ func (s *Store) Prune(ctx context.Context, keep metering.Retention) (pruned mete
 	}
 	if keep.Ledger != (metering.Period{}) {
 		defer s.book.Forget(keep.Ledger)
-		if err := s.pruneLedger(ctx, monthNumber(keep.Ledger), &pruned); err != nil {
+		if err := s.pruneLedger(ctx, keep.Ledger.Number(), &pruned); err != nil {
 			return pruned, fmt.Errorf("pruning the ledger: %w", err)
 		}
 	}
@@ -111,10 +111,9 @@ type pruneSum struct {
 // pruneLedger looks at some rows behind after, and returns the last of them and whether there is more to do.
 func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last int64, more bool, err error) {
 	old := false
-	err = sqlitedb.Rows(w.conn, `SELECT EXISTS (SELECT 1 FROM balances WHERE period < ?1),
+	_, err = sqlitedb.Get(w.conn, `SELECT EXISTS (SELECT 1 FROM balances WHERE period < ?1),
 			(SELECT max(seq) FROM (SELECT seq FROM ledger WHERE seq > ?2 ORDER BY seq LIMIT ?3))`,
-		sqlitedb.Args(first, after, pruneRows),
-		func(stmt *sqlite.Stmt) error { old, last = stmt.ColumnBool(0), stmt.ColumnInt64(1); return nil })
+		sqlitedb.Args(first, after, pruneRows), &old, &last)
 	if err != nil || !old || last == 0 {
 		return after, false, err
 	}
@@ -129,9 +128,8 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 			if sums[k] == nil {
 				sums[k] = new(pruneSum)
 			}
-			sums[k].Month = sums[k].Plus(1, hold.Parts{
-				Credits: stmt.ColumnInt64(2), Overage: stmt.ColumnInt64(3), Rate: stmt.ColumnInt64(4),
-			})
+			p := hold.Parts{Credits: stmt.ColumnInt64(2), Overage: stmt.ColumnInt64(3), Rate: stmt.ColumnInt64(4)}
+			sums[k].Month = sums[k].Plus(1, p)
 			sums[k].chained = sums[k].chained || stmt.ColumnBool(5)
 			pruned.Charges++
 			return nil
@@ -144,8 +142,7 @@ func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last 
 			return after, false, err
 		}
 	}
-	err = sqlitedb.Exec(w.conn, "DELETE FROM balances WHERE period < ?1 AND charges = 0",
-		sqlitedb.Args(first))
+	err = sqlitedb.Exec(w.conn, "DELETE FROM balances WHERE period < ?1 AND charges = 0", sqlitedb.Args(first))
 	pruned.Balances += int64(w.conn.Changes())
 	return last, true, err
 }

@@ -92,10 +92,7 @@ func (k *known) absent(tag uint32) bool {
 
 // lastReply notes up to where the replies are of earlier runs.
 func (s *Store) lastReply(ctx context.Context) error {
-	return s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, "SELECT coalesce(max(id), 0) FROM replies", nil,
-			func(stmt *sqlite.Stmt) error { s.learnt = stmt.ColumnInt64(0); return nil })
-	})
+	return s.get(ctx, "SELECT coalesce(max(id), 0) FROM replies", nil, &s.learnt)
 }
 
 // learn reads what earlier runs have kept. What this one keeps meanwhile is younger.
@@ -137,63 +134,24 @@ func (s *Store) untilClose() (context.Context, context.CancelFunc) {
 // source is what the book reads of the store.
 type source struct{ *Store }
 
-func (s source) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
-	return s.Store.Account(ctx, id)
-}
-
 func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Period) (m hold.Month, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, `SELECT used, charges, overage, micros FROM balances
-			WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`,
-			sqlitedb.Args(id, monthNumber(p)),
-			func(stmt *sqlite.Stmt) error {
-				m = hold.Month{
-					Used: stmt.ColumnInt64(0), Charges: stmt.ColumnInt64(1), Overage: stmt.ColumnInt64(2),
-					Micros: stmt.ColumnInt64(3),
-				}
-				return nil
-			})
-	})
+	err = s.get(ctx, `SELECT used, charges, overage, micros FROM balances
+		WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`, []any{id, p.Number()},
+		&m.Used, &m.Charges, &m.Overage, &m.Micros)
 	return m, err
 }
 
 func (s source) Absent(id hold.ClaimID) bool { return s.known.absent(tagOf(id)) }
 
 func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error) {
-	record, found := hold.Record{}, false
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
-			WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3) ORDER BY id DESC LIMIT 1`,
-			sqlitedb.Args(int64(tagOf(id)), id.Hash[:], id.Line),
-			func(stmt *sqlite.Stmt) (err error) {
-				found = true
-				record, err = scanRecord(stmt)
-				return err
-			})
-	})
-	if err == nil && !found {
-		err = metering.ErrNotFound
-	}
-	return record, err
-}
-
-func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
-	record := hold.Record{
-		RequestID: stmt.ColumnText(0), Expires: instant(stmt.ColumnInt64(2)),
-		Reply: metering.Reply{
-			Status: stmt.ColumnInt(3), Form: metering.ReplyForm(stmt.ColumnInt64(4)), Body: columnBytes(stmt, 6),
-		},
-	}
-	stmt.ColumnBytes(1, record.Fingerprint[:])
-	header, err := hold.ParseHeader(columnBytes(stmt, 5))
-	record.Reply.Header = header
-	return record, err
-}
-
-func columnBytes(stmt *sqlite.Stmt, column int) []byte {
-	data := make([]byte, stmt.ColumnLen(column))
-	stmt.ColumnBytes(column, data)
-	return data
+	return one(ctx, s.Store, func(stmt *sqlite.Stmt) (r hold.Record, err error) {
+		var header []byte
+		sqlitedb.Scan(stmt, &r.RequestID, &r.Fingerprint, &r.Expires, &r.Reply.Status, &r.Reply.Form, &header, &r.Reply.Body)
+		r.Reply.Header, err = hold.ParseHeader(header)
+		return r, err
+	}, "kept reply", `SELECT request, fingerprint, expires, status, form, header, body FROM replies
+		WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3) ORDER BY id DESC LIMIT 1`,
+		int64(tagOf(id)), id.Hash[:], id.Line)
 }
 
 const (

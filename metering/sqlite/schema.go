@@ -192,7 +192,6 @@ func Migrate(ctx context.Context, path string) (from, to int, err error) {
 }
 
 func version(conn *sqlite.Conn) (v int, err error) {
-	err = sqlitedb.Rows(conn, "PRAGMA user_version", nil,
-		func(stmt *sqlite.Stmt) error { v = stmt.ColumnInt(0); return nil })
+	_, err = sqlitedb.Get(conn, "PRAGMA user_version", nil, &v)
 	return v, err
 }

@@ -107,8 +107,7 @@ func (s *Store) connect(ctx context.Context) error {
 		err = s.lastReply(ctx)
 	}
 	if err == nil {
-		err = sqlitedb.Rows(conn, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil,
-			func(stmt *sqlite.Stmt) error { s.newest = instant(stmt.ColumnInt64(0)); return nil })
+		_, err = sqlitedb.Get(conn, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil, &s.newest)
 	}
 	if err == nil {
 		s.trial, err = s.file.Connect()

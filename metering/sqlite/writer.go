@@ -212,8 +212,7 @@ func (w *writer) sum() error {
 		}
 	}
 	for key, at := range w.uses {
-		w.use.BindInt64(1, key)
-		w.use.BindInt64(2, at)
+		bind(w.use, 1, key, at)
 		if err := run(w.use); err != nil {
 			return err
 		}
@@ -270,23 +269,26 @@ func (w *writer) intern(name string) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := sqlitedb.Rows(w.conn, "SELECT id FROM names WHERE name = ?1",
-		sqlitedb.Args(name),
-		func(stmt *sqlite.Stmt) error { id = stmt.ColumnInt64(0); return nil })
+	found, err := sqlitedb.Get(w.conn, "SELECT id FROM names WHERE name = ?1", sqlitedb.Args(name), &id)
+	if err == nil && !found {
+		err = sqlitedb.Exec(w.conn, "INSERT INTO names (name) VALUES (?1)", sqlitedb.Args(name))
+	}
 	if err != nil {
 		return 0, err
 	}
-	if id == 0 {
-		err := sqlitedb.Exec(w.conn, "INSERT INTO names (name) VALUES (?1)",
-			sqlitedb.Args(name))
-		if err != nil {
-			return 0, err
-		}
+	if !found {
 		id = w.conn.LastInsertRowID()
 		w.fresh = append(w.fresh, name)
 	}
 	remember(w.names, name, id)
 	return id, nil
+}
+
+// bind binds numbers to the parameters of a statement from one on.
+func bind(stmt *sqlite.Stmt, first int, numbers ...int64) {
+	for i, n := range numbers {
+		stmt.BindInt64(first+i, n)
+	}
 }
 
 // run steps a statement that returns no rows, and makes it ready for the next time.

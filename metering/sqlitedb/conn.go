@@ -37,8 +37,47 @@ func Exec(conn *sqlite.Conn, sql string, bind func(*sqlite.Stmt)) error {
 	return Rows(conn, sql, bind, func(*sqlite.Stmt) error { return nil })
 }
 
-// Args binds the parameters of a statement in their order: texts, numbers, booleans and bytes, and pointers to them, of
-// which nil is NULL.
+// Get runs a query of at most one row, which it reads as Scan does, and reports whether there was one.
+func Get(conn *sqlite.Conn, sql string, bind func(*sqlite.Stmt), to ...any) (found bool, err error) {
+	err = Rows(conn, sql, bind, func(stmt *sqlite.Stmt) error { found = true; Scan(stmt, to...); return nil })
+	return found, err
+}
+
+// Scan reads the columns of a row in their order, by pointers to what [Args] binds. Of NULL a pointer becomes nil, and
+// what is none stays as it is.
+func Scan(stmt *sqlite.Stmt, to ...any) {
+	for i, pointer := range to {
+		if !stmt.ColumnIsNull(i) {
+			scan(stmt, i, reflect.ValueOf(pointer).Elem())
+		}
+	}
+}
+
+func scan(stmt *sqlite.Stmt, column int, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(stmt.ColumnText(column))
+	case reflect.Bool:
+		v.SetBool(stmt.ColumnBool(column))
+	case reflect.Slice:
+		v.SetBytes(make([]byte, stmt.ColumnLen(column)))
+		stmt.ColumnBytes(column, v.Bytes())
+	case reflect.Array:
+		stmt.ColumnBytes(column, v.Slice(0, v.Len()).Bytes())
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		scan(stmt, column, v.Elem())
+	case reflect.Struct:
+		v.Set(reflect.ValueOf(time.UnixMicro(stmt.ColumnInt64(column)).UTC()))
+	case reflect.Uint8, reflect.Uint32:
+		v.SetUint(uint64(stmt.ColumnInt64(column)))
+	default:
+		v.SetInt(stmt.ColumnInt64(column))
+	}
+}
+
+// Args binds the parameters of a statement in their order: texts, numbers, booleans, bytes and instants (as microseconds
+// since 1970), and pointers to them, of which nil is NULL, and so is one to the zero time.
 func Args(values ...any) func(*sqlite.Stmt) {
 	return func(stmt *sqlite.Stmt) {
 		for i, value := range values {
@@ -56,11 +95,13 @@ func bind(stmt *sqlite.Stmt, param int, v reflect.Value) {
 	case reflect.Slice:
 		stmt.BindBytes(param, v.Bytes())
 	case reflect.Pointer:
-		if v.IsNil() {
+		if t, ok := v.Interface().(*time.Time); v.IsNil() || ok && t.IsZero() {
 			stmt.BindNull(param)
 		} else {
 			bind(stmt, param, v.Elem())
 		}
+	case reflect.Struct:
+		stmt.BindInt64(param, v.Interface().(time.Time).UnixMicro())
 	default:
 		stmt.BindInt64(param, v.Int())
 	}
