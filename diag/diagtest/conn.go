@@ -257,21 +257,17 @@ func (c *conn) Close() error {
 	err := c.opError("close", net.ErrClosed)
 	c.once.Do(func() {
 		c.out.closeWrite(net.ErrClosed)
-		c.in.closeRead(net.ErrClosed, c.brokenPipe(), true)
+		var broken error // what the peer gets who writes to a closed end, if anything
+		if !c.in.framed {
+			broken = syscall.EPIPE
+		}
+		c.in.closeRead(net.ErrClosed, broken, true)
 		if c.onClose != nil {
 			c.onClose()
 		}
 		err = nil
 	})
 	return err
-}
-
-// brokenPipe is what the peer gets who writes to a closed end, if anything.
-func (c *conn) brokenPipe() error {
-	if c.in.framed {
-		return nil
-	}
-	return syscall.EPIPE
 }
 
 // CloseWrite shuts down the writing side; reading goes on, as in [net.TCPConn.CloseWrite].

@@ -168,10 +168,9 @@ func (r result) redirect(dname []dns.RR, name string) result {
 }
 
 func renamed(rrs []dns.RR, owner string) []dns.RR {
-	list := make([]dns.RR, len(rrs))
-	for i, rr := range rrs {
-		list[i] = dns.Copy(rr)
-		list[i].Header().Name = owner
+	list := copied(rrs)
+	for _, rr := range list {
+		rr.Header().Name = owner
 	}
 	return list
 }

@@ -7,7 +7,6 @@ import (
 	_ "crypto/sha256"
 	_ "crypto/sha512"
 	"slices"
-	"strconv"
 
 	"github.com/miekg/dns"
 )
@@ -51,24 +50,7 @@ var recommendations = map[uint8]Recommendation{
 
 // Recommend returns the standing of an algorithm.
 func Recommend(algorithm uint8) Recommendation {
-	if r, ok := recommendations[algorithm]; ok {
-		return r
-	}
-	return Unregistered
-}
-
-// AlgorithmName returns the mnemonic of an algorithm in the registry, or ALGnnn.
-func AlgorithmName(algorithm uint8) string {
-	switch algorithm {
-	case 17:
-		return "SM2SM3"
-	case 23:
-		return "ECC-GOST12"
-	}
-	if text, ok := dns.AlgorithmToString[algorithm]; ok {
-		return text
-	}
-	return "ALG" + strconv.Itoa(int(algorithm))
+	return cmp.Or(recommendations[algorithm], Unregistered)
 }
 
 // hashes are the algorithms that can be validated, with the hash over the signed data. Ed25519 and

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
 
@@ -219,7 +220,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	if len(usable) == 0 { // RFC 4035 section 5.2, RFC 6840 section 5.2
 		return v.unsigned(child, insecure(fault(n, codeDSUnsupported,
 			"The DS records only have algorithms or digests that cannot be checked, such as %s with digest type %d",
-			AlgorithmName(records[0].Algorithm), records[0].DigestType)))
+			resolve.AlgorithmName(records[0].Algorithm), records[0].DigestType)))
 	}
 	m := matcher{usable: usable, zone: n}
 	return child.settle(v.establish(child, m.fits, m.explain))

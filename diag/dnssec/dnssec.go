@@ -212,6 +212,6 @@ func algorithmsOf(chain []Zone) []Algorithm {
 		}
 	}
 	return diag.Map(slices.Sorted(maps.Keys(used)), func(number uint8) Algorithm {
-		return Algorithm{number, AlgorithmName(number), Recommend(number)}
+		return Algorithm{number, resolve.AlgorithmName(number), Recommend(number)}
 	})
 }

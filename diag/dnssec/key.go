@@ -18,6 +18,7 @@ import (
 
 	"github.com/cloudflare/circl/sign/ed448"
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
 
@@ -235,12 +236,12 @@ func (m *matcher) explain(keys []*key) *ChainFault {
 				return fault(m.zone, codeDSMismatch, "The digest in the DS record for the key %d is not that of the key", ds.KeyTag)
 			default:
 				return fault(m.zone, codeDSMismatch, "The DS record for the key %d says %s, but the key is for %s",
-					ds.KeyTag, AlgorithmName(ds.Algorithm), AlgorithmName(k.rr.Algorithm))
+					ds.KeyTag, resolve.AlgorithmName(ds.Algorithm), resolve.AlgorithmName(k.rr.Algorithm))
 			}
 		}
 	}
 	return fault(m.zone, codeDSMismatch, "None of the keys of the zone is the one in its DS record, %d (%s)",
-		m.usable[0].KeyTag, AlgorithmName(m.usable[0].Algorithm))
+		m.usable[0].KeyTag, resolve.AlgorithmName(m.usable[0].Algorithm))
 }
 
 // digestFits reports whether the digest of a DS record is that of a key: of the owner and the data of

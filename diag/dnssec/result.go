@@ -134,7 +134,7 @@ func (z *Zone) listDS(records []*dns.DS, valid bool) {
 	})
 	for _, ds := range records[:min(len(records), maxListed)] {
 		z.DS = append(z.DS, DS{
-			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: AlgorithmName(ds.Algorithm),
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: resolve.AlgorithmName(ds.Algorithm),
 			DigestType: ds.DigestType, Digest: strings.ToLower(ds.Digest), Valid: valid,
 		})
 	}
@@ -149,7 +149,7 @@ func (z *Zone) listKeys(all, trusted, anchored []*key) {
 	})
 	for _, k := range all[:min(len(all), maxListed)] {
 		entry := DNSKEY{
-			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: AlgorithmName(k.rr.Algorithm),
+			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: resolve.AlgorithmName(k.rr.Algorithm),
 			Revoked: k.rr.Flags&dns.REVOKE != 0,
 			Trusted: slices.Contains(trusted, k), anchored: slices.Contains(anchored, k),
 		}

@@ -133,14 +133,14 @@ func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Chain
 		return fault(z, codeSigLabels, "The signature over %s has a label count of %d, which cannot be right", set, labels)
 	case !supports(sig.Algorithm):
 		return fault(z, codeSigUnsupported, "The signature over %s has the algorithm %s, which cannot be checked",
-			set, AlgorithmName(sig.Algorithm))
+			set, resolve.AlgorithmName(sig.Algorithm))
 	}
 	if f := v.examinePeriod(sig, set, z); f != nil {
 		return f
 	}
 	if !slices.ContainsFunc(keys, func(k *key) bool { return k.made(sig) }) {
 		return fault(z, codeSigKey, "The signature over %s was made with a key with the tag %d and algorithm %s, "+
-			"which is not among those of the zone that may sign it", set, sig.KeyTag, AlgorithmName(sig.Algorithm))
+			"which is not among those of the zone that may sign it", set, sig.KeyTag, resolve.AlgorithmName(sig.Algorithm))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (v *engine) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key, b *bu
 		if k.public == nil {
 			b.failures++
 			invalid = fault(z, codeKeyUnusable, "The key %d of algorithm %s, which signed %s, cannot be used: %v",
-				k.tag, AlgorithmName(k.rr.Algorithm), set, k.fault)
+				k.tag, resolve.AlgorithmName(k.rr.Algorithm), set, k.fault)
 			continue
 		}
 		b.checks, b.total = b.checks+1, b.total+1

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -77,19 +78,19 @@ func securityFields(rr dns.RR, now time.Time) Fields {
 		}
 	case *dns.DS:
 		return Fields{
-			"key_tag": int64(r.KeyTag), "algorithm": int64(r.Algorithm), "algorithm_name": algorithmName(r.Algorithm),
+			"key_tag": int64(r.KeyTag), "algorithm": int64(r.Algorithm), "algorithm_name": AlgorithmName(r.Algorithm),
 			"digest_type": int64(r.DigestType), "digest": strings.ToLower(r.Digest),
 		}
 	case *dns.DNSKEY:
 		return Fields{
 			"flags": int64(r.Flags), "zone_key": r.Flags&dns.ZONE != 0, "secure_entry_point": r.Flags&dns.SEP != 0,
 			"revoked": r.Flags&dns.REVOKE != 0, "protocol": int64(r.Protocol), "algorithm": int64(r.Algorithm),
-			"algorithm_name": algorithmName(r.Algorithm), "public_key": r.PublicKey, "key_tag": int64(r.KeyTag()),
+			"algorithm_name": AlgorithmName(r.Algorithm), "public_key": r.PublicKey, "key_tag": int64(r.KeyTag()),
 		}
 	case *dns.RRSIG:
 		return Fields{
 			"type_covered": dns.Type(r.TypeCovered).String(), "algorithm": int64(r.Algorithm),
-			"algorithm_name": algorithmName(r.Algorithm), "labels": int64(r.Labels), "original_ttl": int64(r.OrigTtl),
+			"algorithm_name": AlgorithmName(r.Algorithm), "labels": int64(r.Labels), "original_ttl": int64(r.OrigTtl),
 			"expiration": SerialTime(r.Expiration, now), "inception": SerialTime(r.Inception, now),
 			"key_tag": int64(r.KeyTag), "signer_name": nameText(r.SignerName), "signature": r.Signature,
 		}
@@ -182,20 +183,16 @@ func addressTexts(ips []net.IP, form func(net.IP) net.IP) []string {
 
 func paramName(key dns.SVCBKey) string { return strings.ReplaceAll(key.String(), "-", "_") }
 
-func algorithmName(algorithm uint8) string {
-	if name, ok := dns.AlgorithmToString[algorithm]; ok {
-		return name
-	}
-	return "ALG" + strconv.Itoa(int(algorithm))
+// newAlgorithms are those of DNSSEC that the library does not know: RFC 9563 and RFC 9558.
+var newAlgorithms = map[uint8]string{17: "SM2SM3", 23: "ECC-GOST12"}
+
+// AlgorithmName returns the mnemonic of an algorithm in the registry of IANA, or ALGnnn.
+func AlgorithmName(algorithm uint8) string {
+	return cmp.Or(newAlgorithms[algorithm], dns.AlgorithmToString[algorithm], "ALG"+strconv.Itoa(int(algorithm)))
 }
 
 // saltText returns a salt in hexadecimal digits; zone files write a dash for none.
-func saltText(salt string) string {
-	if salt == "-" {
-		return ""
-	}
-	return strings.ToLower(salt)
-}
+func saltText(salt string) string { return strings.ToLower(strings.Trim(salt, "-")) }
 
 func typeNames(bitmap []uint16) []string {
 	return diag.Map(bitmap, func(t uint16) string { return dns.Type(t).String() })

@@ -188,12 +188,7 @@ func (t Type) check() error {
 }
 
 // String returns the name of the type.
-func (t Type) String() string {
-	if name, ok := dns.TypeToString[uint16(t)]; ok {
-		return name
-	}
-	return "TYPE" + strconv.Itoa(int(t))
-}
+func (t Type) String() string { return dns.Type(t).String() }
 
 // MarshalText implements [encoding.TextMarshaler].
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }

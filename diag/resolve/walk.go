@@ -124,7 +124,10 @@ var walkRules = diag.Rules[*evidence]{{
 	Advice: "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
 	When:   walked,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %s.", reason(e.walk.Err))
+		if e.walk.Err == nil {
+			return nil
+		}
+		return diag.Fail("Iterating from the root ended without an answer: %s.", diag.Reason(e.walk.Err))
 	},
 }, {
 	Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
@@ -210,12 +213,4 @@ func dataSet(rrs []dns.RR) []string {
 	set := diag.Map(rrs, dataText)
 	slices.Sort(set)
 	return slices.Compact(set)
-}
-
-// reason is diag.Reason of what may be no error.
-func reason(err error) string {
-	if err == nil {
-		return ""
-	}
-	return diag.Reason(err)
 }

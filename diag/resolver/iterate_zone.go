@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -213,7 +214,8 @@ func (w *walk) lookUpAll(ctx context.Context, servers []NameServer, tried map[st
 func (h *Hop) read() {
 	m := h.Reply
 	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {
-		h.Err = fmt.Errorf("%w: it answers %s", ErrLame, rcodeName(m.Rcode))
+		rcode := cmp.Or(dns.RcodeToString[m.Rcode], fmt.Sprintf("RCODE%d", m.Rcode))
+		h.Err = fmt.Errorf("%w: it answers %s", ErrLame, rcode)
 		return
 	}
 	if m.Rcode == dns.RcodeNameError || h.holdsAnswer() {
@@ -232,13 +234,6 @@ func (h *Hop) read() {
 		}
 	}
 	h.Err = fmt.Errorf("%w: it neither answers nor refers to others", ErrLame)
-}
-
-func rcodeName(rcode int) string {
-	if name, ok := dns.RcodeToString[rcode]; ok {
-		return name
-	}
-	return fmt.Sprintf("RCODE%d", rcode)
 }
 
 // holdsAnswer reports whether there is a record of the name that was asked for, or an alias of it.

@@ -65,13 +65,7 @@ func told(parts []string) []string {
 
 // Each is what is said of the items of a list, without what is empty.
 func Each[T any](list []T, text func(T) string) []string {
-	var texts []string
-	for _, one := range list {
-		if s := text(one); s != "" {
-			texts = append(texts, s)
-		}
-	}
-	return texts
+	return told(diag.Map(list, text))
 }
 
 // Unique are the texts of a list, each once.

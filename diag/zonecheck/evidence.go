@@ -86,11 +86,6 @@ func hasType(qtype uint16) func(*evidence) bool {
 	}
 }
 
-// chainKnown reports whether any chain of aliases was followed to its end.
-func chainKnown(e *evidence) bool {
-	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool { return c.Err == nil })
-}
-
 // probes tells which query a source stands for, and whether a server has answered it.
 var probes = []struct {
 	source diag.Source
@@ -159,6 +154,12 @@ func (e *evidence) Unanswered() []diag.Source {
 		}))
 	}
 	return open
+}
+
+// lookedUp reports whether a host was looked up, and an answer came.
+func (e *evidence) lookedUp(host string) bool {
+	a, ok := e.Hosts[host]
+	return ok && a.Err() == nil
 }
 
 // lookupFailed reports whether a host was looked up in vain.

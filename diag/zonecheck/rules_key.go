@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
@@ -114,7 +115,7 @@ var keyRules = diag.Rules[*evidence]{{
 		return e.eachKey(func(k *dns.DNSKEY) string {
 			switch dnssec.Recommend(k.Algorithm) {
 			case dnssec.MustNot, dnssec.Unregistered:
-				return fmt.Sprintf("has algorithm %d (%s)", k.Algorithm, dnssec.AlgorithmName(k.Algorithm))
+				return fmt.Sprintf("has algorithm %d (%s)", k.Algorithm, resolve.AlgorithmName(k.Algorithm))
 			}
 			return ""
 		})
@@ -147,7 +148,7 @@ var keyRules = diag.Rules[*evidence]{{
 		}
 		return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
 			return diag.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
-				dnssec.AlgorithmName(alg))
+				resolve.AlgorithmName(alg))
 		})
 	},
 }, {

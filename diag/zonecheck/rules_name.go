@@ -14,8 +14,8 @@ import (
 // lookedUp reports whether the addresses of at least one server could be looked up.
 func lookedUp(e *evidence) bool {
 	return slices.ContainsFunc(e.Servers, func(s *survey.Server) bool {
-		a, ok := e.Hosts[s.Name]
-		return ok && (a.Err() == nil || len(a.V4.Aliases)+len(a.V6.Aliases) > 0)
+		a := e.Hosts[s.Name]
+		return e.lookedUp(s.Name) || len(a.V4.Aliases)+len(a.V6.Aliases) > 0
 	})
 }
 
@@ -45,9 +45,8 @@ var nameRules = diag.Rules[*evidence]{{
 	Advice: "Add an address record for the name server, or remove its NS records from the zone and its parent zone.",
 	When:   lookedUp,
 	Fails: atHosts(func(e *evidence, s *survey.Server) string {
-		a, ok := e.Hosts[s.Name]
-		switch {
-		case !ok || len(a.All()) > 0 || a.Err() != nil:
+		switch a := e.Hosts[s.Name]; {
+		case !e.lookedUp(s.Name) || len(a.All()) > 0:
 			return ""
 		case a.V4.NXDomain() || a.V6.NXDomain():
 			return "does not exist"
@@ -99,10 +98,7 @@ func hasMailServers(e *evidence) bool { return len(e.mailServers()) > 0 }
 
 // mailServersResolved reports whether any mail server could be looked up.
 func mailServersResolved(e *evidence) bool {
-	return slices.ContainsFunc(e.mailServers(), func(host string) bool {
-		a, ok := e.Hosts[host]
-		return ok && a.Err() == nil
-	})
+	return slices.ContainsFunc(e.mailServers(), e.lookedUp)
 }
 
 // atMailServers makes the test of a rule of what a function says of each mail server.
@@ -149,11 +145,8 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
-		a, ok := e.Hosts[host]
-		if !ok || survey.Literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
-			return ""
-		}
-		return "has no address"
+		none := e.lookedUp(host) && !survey.Literal(host).IsValid() && len(e.Hosts[host].All()) == 0
+		return view.If(none, "has no address")
 	}),
 }, {
 	Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsMX},

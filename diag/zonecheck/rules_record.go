@@ -216,8 +216,8 @@ const longChain = 7
 
 // followed reports whether any chain of aliases was followed to its end, or to where no end is in sight.
 func followed(e *evidence) bool {
-	return chainKnown(e) || slices.ContainsFunc(e.Chains, func(c survey.Chain) bool {
-		return errors.Is(c.Err, survey.ErrLong)
+	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool {
+		return c.Err == nil || errors.Is(c.Err, survey.ErrLong)
 	})
 }
 

@@ -17,11 +17,7 @@ func hasSOAs(e *evidence) bool { return len(e.soas()) > 1 }
 
 // mnameKnown reports whether the addresses of the primary server could be looked up.
 func mnameKnown(e *evidence) bool {
-	if !hasSOA(e) {
-		return false
-	}
-	a, ok := e.Hosts[dns.CanonicalName(e.soa().Ns)]
-	return ok && a.Err() == nil
+	return hasSOA(e) && e.lookedUp(dns.CanonicalName(e.soa().Ns))
 }
 
 var soaRules = diag.Rules[*evidence]{{

@@ -122,7 +122,7 @@ func (a *audit) examine(ctx context.Context, ad *Address) {
 	overTCP := make(chan struct{})
 	g.Go(func() {
 		defer close(overTCP)
-		replies := a.wire.tcp(ctx, ad.IP, plain(a.zone, dns.TypeSOA), plain(a.zone, dns.TypeAXFR))
+		replies := a.wire.tcp(ctx, ad.IP, plain(a.Zone, dns.TypeSOA), plain(a.Zone, dns.TypeAXFR))
 		ad.Replies[ProbeTCP], ad.Replies[ProbeTransfer] = replies[0], replies[1]
 	})
 	a.first(ctx, ad)
@@ -132,20 +132,20 @@ func (a *audit) examine(ctx context.Context, ad *Address) {
 		r = ad.SOA()
 	}
 	if r.OK() {
-		for _, soa := range Set[*dns.SOA](r.Msg.Answer, a.zone) {
+		for _, soa := range Set[*dns.SOA](r.Msg.Answer, a.Zone) {
 			a.prefetch(ctx, soa.Ns)
 		}
 	}
 	switch {
 	case !r.OK() || !ad.Replies[ProbeSOA].OK():
-	case r.Standing(a.zone) == Lame:
+	case r.Standing(a.Zone) == Lame:
 		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
 	case !ad.Deep:
 		a.identify(ctx, ad)
 		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
 	default:
 		a.identify(ctx, ad)
-		a.pool(ctx, ad, a.rest(ad), r.Standing(a.zone) == Authoritative)
+		a.pool(ctx, ad, a.rest(ad), r.Standing(a.Zone) == Authoritative)
 	}
 	g.Wait()
 }
@@ -161,10 +161,10 @@ func (a *audit) first(ctx context.Context, ad *Address) {
 		case <-done:
 		case <-ctx.Done():
 		case <-timer.C:
-			ad.Replies[probeStray] = a.wire.stray(ctx, ad.IP, plain(a.zone, dns.TypeSOA))
+			ad.Replies[probeStray] = a.wire.stray(ctx, ad.IP, plain(a.Zone, dns.TypeSOA))
 		}
 	})
-	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.zone, dns.TypeSOA), twice(silentAfter))
+	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.Zone, dns.TypeSOA), twice(silentAfter))
 	close(done)
 	g.Wait()
 }
@@ -172,12 +172,12 @@ func (a *audit) first(ctx context.Context, ad *Address) {
 // identify finds out whether the address understands EDNS.
 func (a *audit) identify(ctx context.Context, ad *Address) {
 	ad.EDNS = true
-	r := a.ask(ctx, ad, identity(a.zone))
+	r := a.ask(ctx, ad, identity(a.Zone))
 	ad.Replies[ProbeIdentity] = r
 	if r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil {
 		return
 	}
-	r = a.ask(ctx, ad, bare(a.zone, dns.TypeSOA))
+	r = a.ask(ctx, ad, bare(a.Zone, dns.TypeSOA))
 	ad.Replies[ProbeEDNS] = r
 	ad.EDNS = r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil
 }
@@ -246,12 +246,12 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 	}
 	switch p {
 	case ProbeNS:
-		for _, host := range HostsOf(Set[*dns.NS](r.Msg.Answer, a.zone)) {
+		for _, host := range HostsOf(Set[*dns.NS](r.Msg.Answer, a.Zone)) {
 			a.exists(host)
 			a.meet(ctx, host)
 		}
 	case ProbeMX:
-		for _, host := range MailServers(r, a.zone) {
+		for _, host := range MailServers(r, a.Zone) {
 			a.exists(host)
 			a.prefetch(ctx, host)
 		}
@@ -274,7 +274,7 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 // askA asks for the address of the zone on behalf of a network elsewhere and, if that confuses the server, without.
 func (a *audit) askA(ctx context.Context, ad *Address, q *dns.Msg) Reply {
 	if ad.EDNS {
-		r := a.ask(ctx, ad, located(a.zone))
+		r := a.ask(ctx, ad, located(a.Zone))
 		ad.Replies[ProbeSubnet] = r
 		if r.Rcode() == dns.RcodeSuccess {
 			return r
@@ -296,27 +296,27 @@ var (
 // query makes the query of a probe, or nil if it cannot be asked.
 func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 	if qtype, ok := ApexTypes[p]; ok {
-		return extended(a.zone, qtype)
+		return extended(a.Zone, qtype)
 	}
 	switch p {
 	case ProbeAbsent:
-		if name := AbsentLabel + "." + a.zone; fits(name) {
+		if name := AbsentLabel + "." + a.Zone; fits(name) {
 			return extended(name, dns.TypeA)
 		}
 	case ProbeWWW:
-		if name := "www." + a.zone; fits(name) {
+		if name := "www." + a.Zone; fits(name) {
 			return extended(name, dns.TypeA)
 		}
 	case ProbeCase:
-		return plain(MixedCase(a.zone), dns.TypeSOA)
+		return plain(MixedCase(a.Zone), dns.TypeSOA)
 	case ProbeVersion: // that does not exist (RFC 6891 section 6.1.3)
-		return odd(a.zone, func(o *dns.OPT) { o.SetVersion(1) })
+		return odd(a.Zone, func(o *dns.OPT) { o.SetVersion(1) })
 	case ProbeOption: // that nobody knows (RFC 6891 section 6.1.2)
-		return odd(a.zone, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
+		return odd(a.Zone, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
 	case ProbeFlags: // that nobody has assigned (RFC 6891 section 6.1.4)
-		return odd(a.zone, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
+		return odd(a.Zone, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
 	case ProbeSmall:
-		q := extended(a.zone, dns.TypeDNSKEY)
+		q := extended(a.Zone, dns.TypeDNSKEY)
 		q.IsEdns0().SetUDPSize(dns.MinMsgSize) // which leaves no room for a reply with keys
 		return q
 	case ProbeChaos: // the version of the server, by custom (RFC 4892)

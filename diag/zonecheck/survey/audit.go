@@ -16,10 +16,11 @@ import (
 // An audit is the work on one domain. Whatever is learned leads to more questions, so all of it is one
 // group of goroutines, and ends when none of them has anything left to ask.
 type audit struct {
+	*Survey // what was learned
+
 	env  *diag.Env
 	raw  *diag.Env // asks the resolver without validation
 	wire *wire
-	zone string           // absolute
 	will *diag.Delegation // that the parent zone will have, if it is not to be asked
 	g    diag.Group
 
@@ -29,26 +30,24 @@ type audit struct {
 	origins   diag.Group // lookups of networks, which are not waited for like the rest
 	originCtx context.Context
 
-	mu        sync.Mutex
-	parent    Parent
-	resolver  diag.Answer[*dns.NS] // the servers as the resolver knows them
-	servers   map[string]*Server   // by name
+	mu        sync.Mutex         // guards the survey and what follows
+	servers   map[string]*Server // by name
 	addresses map[netip.Addr]*Address
 	hosts     map[string]*hostLookup
-	chains    []Chain
 	tasks     []*task
 	names     map[string]bool // names in the zone that exist
-	within    map[string]Reply
-	cyclic    []string
-	surplus   int // servers and addresses that were left out
 }
 
 func newAudit(env *diag.Env, d diag.Domain) *audit {
 	w := newWire(env)
 	a := &audit{
-		env: env, wire: w, zone: d.FQDN(), raw: &diag.Env{Resolver: unchecked{env.DNS(), w}},
-		aboveKnown: make(chan struct{}), servers: map[string]*Server{}, addresses: map[netip.Addr]*Address{},
-		hosts: map[string]*hostLookup{}, names: map[string]bool{}, within: map[string]Reply{},
+		Survey: &Survey{
+			Domain: d, Zone: d.FQDN(), Began: env.Now(), Hosts: map[string]diag.Addresses{},
+			Content: map[string]map[uint16]Reply{}, Within: map[string]Reply{}, Public: w.public,
+		},
+		env: env, wire: w, raw: &diag.Env{Resolver: unchecked{env.DNS(), w}}, aboveKnown: make(chan struct{}),
+		servers: map[string]*Server{}, addresses: map[netip.Addr]*Address{}, hosts: map[string]*hostLookup{},
+		names: map[string]bool{},
 	}
 	a.tasks = a.contentTasks()
 	return a
@@ -62,9 +61,9 @@ func fits(name string) bool {
 
 // askResolver learns the servers from the resolver, for a start.
 func (a *audit) askResolver(ctx context.Context) {
-	answer := lookup[*dns.NS](ctx, a, a.zone)
+	answer := lookup[*dns.NS](ctx, a, a.Zone)
 	a.mu.Lock()
-	a.resolver = answer
+	a.Resolver = answer
 	a.mu.Unlock()
 	if len(answer.Aliases) > 0 {
 		return
@@ -78,7 +77,7 @@ func (a *audit) keepChain(ctx context.Context, name string) {
 	c := a.follow(ctx, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.chains = append(a.chains, c)
+	a.Chains = append(a.Chains, c)
 }
 
 // askRest asks what only the answers so far made worth asking.
@@ -87,7 +86,7 @@ func (a *audit) askRest(ctx context.Context) {
 	if len(a.addresses) == 0 && len(a.servers) > 0 {
 		g.Go(func() {
 			hosts := slices.Sorted(maps.Keys(a.servers))
-			a.cyclic = a.cycle(ctx, []string{a.zone}, hosts)
+			a.Cyclic = a.cycle(ctx, []string{a.Zone}, hosts)
 		})
 	}
 	g.Go(func() { a.askWithin(ctx) })
@@ -102,7 +101,7 @@ func (a *audit) meet(ctx context.Context, host string) {
 		return
 	}
 	if len(a.servers) == MaxServers {
-		a.surplus++
+		a.Surplus++
 		return
 	}
 	a.servers[host] = &Server{Name: host}
@@ -127,7 +126,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 	}
 	known := a.addresses[ip]
 	if known == nil && len(a.addresses) == maxAddresses {
-		a.surplus++
+		a.Surplus++
 		return
 	}
 	if !slices.Contains(s.IPs, ip) {
@@ -146,7 +145,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 
 func (a *audit) exists(name string) {
 	name = dns.CanonicalName(name)
-	if !dns.IsSubDomain(a.zone, name) {
+	if !dns.IsSubDomain(a.Zone, name) {
 		return
 	}
 	a.mu.Lock()
@@ -169,7 +168,7 @@ const maxTries = 2
 func (a *audit) contentTasks() []*task {
 	list := []*task{}
 	add := func(prefix string, types ...uint16) {
-		if name := prefix + a.zone; fits(name) {
+		if name := prefix + a.Zone; fits(name) {
 			for _, t := range types {
 				list = append(list, &task{name: name, qtype: t})
 			}
@@ -229,7 +228,7 @@ func (a *audit) finish(t *task, r Reply) {
 func (a *audit) askWithin(ctx context.Context) {
 	servers := []*Address{}
 	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
-		if ad := a.addresses[ip]; ad.SOA().Standing(a.zone) == Authoritative && ad.Replies[ProbeSOA].OK() {
+		if ad := a.addresses[ip]; ad.SOA().Standing(a.Zone) == Authoritative && ad.Replies[ProbeSOA].OK() {
 			servers = append(servers, ad)
 		}
 	}
@@ -244,7 +243,7 @@ func (a *audit) askWithin(ctx context.Context) {
 	}
 	g.Wait()
 	for i, name := range names {
-		a.within[name] = replies[i]
+		a.Within[name] = replies[i]
 	}
 }
 
@@ -252,7 +251,7 @@ func (a *audit) askWithin(ctx context.Context) {
 func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {
-		for n := name; n != a.zone && n != "."; n = resolver.ParentName(n) {
+		for n := name; n != a.Zone && n != "."; n = resolver.ParentName(n) {
 			if n != name && !a.names[n] && !strings.HasPrefix(n, "*.") {
 				names[n] = true
 			}

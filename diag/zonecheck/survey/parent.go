@@ -69,7 +69,7 @@ func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []s
 }
 
 func (a *audit) askParent(ctx context.Context) {
-	zone, hosts, err := a.locate(ctx, a.zone)
+	zone, hosts, err := a.locate(ctx, a.Zone)
 	a.aboveName = zone
 	close(a.aboveKnown)
 	p := Parent{Zone: zone, Err: err, Hosts: hosts}
@@ -82,7 +82,7 @@ func (a *audit) askParent(ctx context.Context) {
 			break
 		}
 		p.Views = a.askViews(ctx, a.parentServers(ctx, p.Hosts, glue))
-		nearer, hosts, addresses := between(p, a.zone)
+		nearer, hosts, addresses := between(p, a.Zone)
 		if nearer == "" {
 			break
 		}
@@ -90,7 +90,7 @@ func (a *audit) askParent(ctx context.Context) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.parent = p
+	a.Parent = p
 }
 
 // errSupposed ends the way to the parent zone where nobody there knows of the delegation.
@@ -99,9 +99,9 @@ var errSupposed = errors.New("the delegation is supposed")
 // suppose answers in the place of the servers of the parent zone, with the delegation that the zone will have, and
 // examines the servers.
 func (a *audit) suppose(ctx context.Context, p Parent) Parent {
-	ns, ds := new(dns.Msg).SetQuestion(a.zone, dns.TypeNS), new(dns.Msg).SetQuestion(a.zone, dns.TypeDS)
+	ns, ds := new(dns.Msg).SetQuestion(a.Zone, dns.TypeNS), new(dns.Msg).SetQuestion(a.Zone, dns.TypeDS)
 	ds.Authoritative = true
-	header := dns.RR_Header{Name: a.zone, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: supposedTTL}
+	header := dns.RR_Header{Name: a.Zone, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: supposedTTL}
 	for _, s := range a.will.Servers {
 		ns.Ns = append(ns.Ns, &dns.NS{Hdr: header, Ns: s.Name})
 		a.meet(ctx, s.Name)
@@ -115,7 +115,7 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 	}
 	said := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // nothing is learned of UDP
 	v := View{NS: said(ns), DS: said(ds)}
-	return Parent{Zone: cmp.Or(p.Zone, resolver.ParentName(a.zone)), Hosts: p.Hosts, Views: []View{v}}
+	return Parent{Zone: cmp.Or(p.Zone, resolver.ParentName(a.Zone)), Hosts: p.Hosts, Views: []View{v}}
 }
 
 // supposedTTL is what most registries have for delegations, in seconds.
@@ -127,15 +127,15 @@ func (a *audit) askViews(ctx context.Context, views []View) []View {
 	for i := range views {
 		v := &views[i]
 		g.Go(func() {
-			v.NS = a.askUDP(ctx, v.IP, extended(a.zone, dns.TypeNS))
-			for _, host := range HostsOf(Delegation(v.NS, a.zone)) {
+			v.NS = a.askUDP(ctx, v.IP, extended(a.Zone, dns.TypeNS))
+			for _, host := range HostsOf(Delegation(v.NS, a.Zone)) {
 				a.meet(ctx, host)
 				for _, glue := range GlueFor(v.NS, host) {
 					a.visit(ctx, glue.IP, host)
 				}
 			}
 		})
-		g.Go(func() { v.DS = a.askUDP(ctx, v.IP, extended(a.zone, dns.TypeDS)) })
+		g.Go(func() { v.DS = a.askUDP(ctx, v.IP, extended(a.Zone, dns.TypeDS)) })
 	}
 	g.Wait()
 	return views

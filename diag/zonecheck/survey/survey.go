@@ -45,12 +45,11 @@ type Server struct {
 // at the servers that it will have.
 func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	a := newAudit(env, d)
-	if will, ok := env.Undelegated(a.zone); ok && will.Zone == a.zone && len(will.Servers) > 0 {
+	if will, ok := env.Undelegated(a.Zone); ok && will.Zone == a.Zone && len(will.Servers) > 0 {
 		a.will = &will
-	} else if err := env.Published(a.zone); err != nil {
+	} else if err := env.Published(a.Zone); err != nil {
 		return nil, err
 	}
-	began := env.Now()
 	limited, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	originCtx, giveUp := context.WithCancel(limited)
@@ -59,7 +58,7 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	a.g.Go(func() { a.askParent(limited) })
 	a.g.Go(func() { a.askResolver(limited) })
 	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
-		if name := label + "." + a.zone; fits(name) {
+		if name := label + "." + a.Zone; fits(name) {
 			a.g.Go(func() { a.keepChain(limited, name) })
 		}
 	}
@@ -70,21 +69,18 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := a.survey(d, began)
-	if s.Parent.Zone == "" && s.Resolver.Silent() && len(s.Addresses) == 0 {
+	a.settle()
+	if a.Parent.Zone == "" && a.Resolver.Silent() && len(a.Addresses) == 0 {
 		return nil, fmt.Errorf("auditing %s: finding the parent zone: %w", d,
-			diag.Unavailable(diag.DefaultResolver, s.Parent.Err))
+			diag.Unavailable(diag.DefaultResolver, a.Parent.Err))
 	}
-	return s, nil
+	return a.Survey, nil
 }
 
-// survey puts in order what was answered.
-func (a *audit) survey(d diag.Domain, began time.Time) *Survey {
-	s := &Survey{
-		Domain: d, Zone: a.zone, Began: began, Parent: a.parent, Resolver: a.resolver,
-		Hosts: map[string]diag.Addresses{}, Chains: a.chains, Content: map[string]map[uint16]Reply{}, Within: a.within,
-		Cyclic: a.cyclic, Surplus: a.surplus, Exhausted: a.wire.exhausted(), Public: a.wire.public,
-	}
+// settle puts in order what was answered.
+func (a *audit) settle() {
+	s := a.Survey
+	s.Exhausted = a.wire.exhausted()
 	for _, name := range slices.Sorted(maps.Keys(a.servers)) {
 		server := a.servers[name]
 		slices.SortFunc(server.IPs, netip.Addr.Compare)
@@ -103,7 +99,6 @@ func (a *audit) survey(d diag.Domain, began time.Time) *Survey {
 		s.Content[t.name][t.qtype] = t.reply
 	}
 	slices.SortFunc(s.Chains, func(a, b Chain) int { return strings.Compare(a.Name, b.Name) })
-	return s
 }
 
 // The bounds of an audit.
