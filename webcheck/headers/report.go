@@ -27,12 +27,9 @@ func (e *evidence) report(ended time.Time) *Report {
 		Cookies: []Cookie{}, Disclosure: []Disclosure{},
 		TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0,
 		Error:     diag.OrZero(e.failure()),
-		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
+		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS, SecurityHeaders: e.securityHeaders(verdict.Findings),
 	}
 	if e.final == nil {
-		for _, h := range r.SecurityHeaders.list() {
-			*h = Header{Strength: missing, Findings: []diag.Finding{}}
-		}
 		return r
 	}
 	r.StatusCode, r.HTTPVersion, r.FinalURL = e.final.StatusCode, e.final.HTTPVersion, e.final.URL
@@ -42,14 +39,6 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Disclosure = append(r.Disclosure, e.disclosures()...)
 	r.Compression = text(e.page.Encoding)
 	r.Observatory = diag.OrZero(e.grade)
-	r.SecurityHeaders = e.securityHeaders()
-	for i, h := range r.SecurityHeaders.list() {
-		for _, f := range r.Findings {
-			if strings.HasPrefix(string(f.Code), fieldCodes[i]) {
-				h.Findings = append(h.Findings, f)
-			}
-		}
-	}
 	return r
 }
 
@@ -80,29 +69,37 @@ func (s *SecurityHeaders) list() []*Header {
 		&s.CrossOriginResourcePolicy}
 }
 
-// fieldCodes are the beginnings of the codes that concern the headers, in the order of list.
-var fieldCodes = []string{"headers.hsts.", "headers.csp.", "headers.frame_options.", "headers.content_type_options.",
-	"headers.referrer.", "headers.permissions.", "headers.opener.", "headers.embedder.", "headers.resource."}
+// protecting are the fields in the order of list, each with the beginning of the codes that concern it.
+var protecting = []struct {
+	name, codes string
+	rate        func(*evidence) (valid bool, strength Strength)
+}{
+	{"Strict-Transport-Security", "headers.hsts.", (*evidence).rateHSTS},
+	{"Content-Security-Policy", "headers.csp.", (*evidence).ratePolicy},
+	{"X-Frame-Options", "headers.frame_options.", (*evidence).rateFraming},
+	{"X-Content-Type-Options", "headers.content_type_options.", (*evidence).rateSniffing},
+	{"Referrer-Policy", "headers.referrer.", (*evidence).rateReferrer},
+	{"Permissions-Policy", "headers.permissions.", (*evidence).rateFeatures},
+	{"Cross-Origin-Opener-Policy", "headers.opener.", (*evidence).rateOpener},
+	{"Cross-Origin-Embedder-Policy", "headers.embedder.", (*evidence).rateEmbedder},
+	{"Cross-Origin-Resource-Policy", "headers.resource.", (*evidence).rateResource},
+}
 
-func (e *evidence) securityHeaders() (s SecurityHeaders) {
-	for i, one := range []struct {
-		name string
-		rate func(*evidence) (valid bool, strength Strength)
-	}{
-		{"Strict-Transport-Security", (*evidence).rateHSTS},
-		{"Content-Security-Policy", (*evidence).ratePolicy},
-		{"X-Frame-Options", (*evidence).rateFraming},
-		{"X-Content-Type-Options", (*evidence).rateSniffing},
-		{"Referrer-Policy", (*evidence).rateReferrer},
-		{"Permissions-Policy", (*evidence).rateFeatures},
-		{"Cross-Origin-Opener-Policy", (*evidence).rateOpener},
-		{"Cross-Origin-Embedder-Policy", (*evidence).rateEmbedder},
-		{"Cross-Origin-Resource-Policy", (*evidence).rateResource},
-	} {
-		h := s.list()[i]
-		*h = Header{Present: e.has(one.name), Value: e.value(one.name), Strength: missing, Findings: []diag.Finding{}}
-		if h.Present {
-			h.Valid, h.Strength = one.rate(e)
+// securityHeaders rates the fields, and gives each its findings.
+func (e *evidence) securityHeaders(findings []diag.Finding) (s SecurityHeaders) {
+	for i, h := range s.list() {
+		field := protecting[i]
+		*h = Header{Strength: missing, Findings: []diag.Finding{}}
+		if e.final == nil {
+			continue
+		}
+		if h.Present, h.Value = e.has(field.name), e.value(field.name); h.Present {
+			h.Valid, h.Strength = field.rate(e)
+		}
+		for _, f := range findings {
+			if strings.HasPrefix(string(f.Code), field.codes) {
+				h.Findings = append(h.Findings, f)
+			}
 		}
 	}
 	return s

@@ -267,27 +267,20 @@ type access struct {
 
 // accesses returns what the page's own answer and those to probes say.
 func (e *evidence) accesses() []access {
-	list := []access{e.access("", e.final.Header.Values)}
+	list := []access{e.access("", e.final)}
 	for _, p := range []struct {
 		origin string
-		answer func(string) []string
-	}{{foreignOrigin, e.answer(1)}, {"null", e.answer(2)}, {foreignOrigin, e.answer(0)}} {
-		if p.answer != nil {
-			list = append(list, e.access(p.origin, p.answer))
+		answer *fetch.Result
+	}{{foreignOrigin, e.probes.foreign}, {"null", e.probes.null}, {foreignOrigin, e.probes.preflight}} {
+		if p.answer != nil && p.answer.Final() != nil && p.answer.Err == nil {
+			list = append(list, e.access(p.origin, p.answer.Final()))
 		}
 	}
 	return list
 }
 
-func (e *evidence) answer(i int) func(string) []string {
-	r := [3]*fetch.Result{e.probes.preflight, e.probes.foreign, e.probes.null}[i]
-	if r == nil || r.Final() == nil || r.Err != nil {
-		return nil
-	}
-	return r.Final().Header.Values
-}
-
-func (e *evidence) access(origin string, values func(string) []string) access {
+func (e *evidence) access(origin string, answer *fetch.Hop) access {
+	values := answer.Header.Values
 	allowed := values("Access-Control-Allow-Origin")
 	return access{
 		origin: origin, allowed: text(strings.Join(allowed, ", ")), several: len(allowed) > 1,

@@ -35,17 +35,17 @@ func (r *Report) View() *view.View {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
 	d := v.Rows(view.Table, "Header fields that protect visitors", "field", "protection", "value")
-	protecting, lacking := 0, ""
+	protected, lacking := 0, ""
 	for i, h := range r.SecurityHeaders.list() {
 		if h.Strength == strong || h.Strength == good {
-			protecting++
+			protected++
 		}
-		mark := h.mark()
-		lacking = cmp.Or(lacking, view.If(!h.Present && mark != view.Optional, "no "+names[i])) // the first that is a fault
-		d.Marked(mark, "", names[i], string(h.Strength), diag.Clip(h.Value, maxShown))
+		mark, name := h.mark(), protecting[i].name
+		lacking = cmp.Or(lacking, view.If(!h.Present && mark != view.Optional, "no "+name)) // the first that is a fault
+		d.Marked(mark, "", name, string(h.Strength), diag.Clip(h.Value, maxShown))
 	}
 	v.BriefIf(o.Grade != "" && (v.Mark() == view.Good || v.Mark() == view.Warning),
-		"grade "+o.Grade, cmp.Or(lacking, fmt.Sprintf("%d of %d protecting fields", protecting, len(names))))
+		"grade "+o.Grade, cmp.Or(lacking, fmt.Sprintf("%d of %d protecting fields", protected, len(protecting))))
 	return v
 }
 
@@ -54,12 +54,6 @@ const (
 	maxShown = 64
 	maxURL   = 200
 )
-
-// names are those of the fields in the order of [SecurityHeaders.list].
-var names = []string{"Strict-Transport-Security", "Content-Security-Policy", "X-Frame-Options",
-	"X-Content-Type-Options",
-	"Referrer-Policy", "Permissions-Policy", "Cross-Origin-Opener-Policy",
-	"Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy"}
 
 // mark is that of the gravest finding, or how well the field protects.
 func (h *Header) mark() view.Mark {

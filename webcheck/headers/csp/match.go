@@ -72,14 +72,6 @@ func (l List) hashes(text string) bool {
 	})
 }
 
-// AllowsAttribute reports whether an event handler or a style attribute is allowed.
-func (l List) AllowsAttribute(script bool, text string) bool {
-	if l.AllInline(script) {
-		return true
-	}
-	return l.Has("unsafe-hashes") && l.hashes(text)
-}
-
 // Hash returns the source expression that vouches for an inline script or style.
 func Hash(text string) string { return "'" + hashLike("sha256-", text) + "'" }
 

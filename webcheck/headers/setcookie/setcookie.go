@@ -140,9 +140,6 @@ func (c *Cookie) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Persistent reports whether the cookie outlives the browser's session.
-func (c *Cookie) Persistent() bool { return c.Expires != nil || c.MaxAge != nil }
-
 // Removes reports whether the field removes a cookie rather than to set one.
 func (c *Cookie) Removes(now time.Time) bool {
 	if c.MaxAge != nil {
