@@ -2,7 +2,6 @@ package robots
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -235,12 +234,8 @@ func date(s string) (time.Time, bool) {
 
 // An Effect is what directives come to for one crawler.
 type Effect struct {
-	NoIndex, NoFollow, NoSnippet, NoArchive, NoImageIndex bool
-
-	MaxSnippet       *int // characters; -1: no limit
-	MaxImagePreview  string
-	UnavailableAfter time.Time // the earliest; zero if there is none
-	BadDate          bool      // a date of unavailable_after cannot be read
+	NoIndex, NoFollow bool
+	BadDate           bool // a date of unavailable_after cannot be read
 	// Why holds the directives that forbid indexing or following.
 	Why []Directive
 }
@@ -271,31 +266,12 @@ func (e *Effect) add(d Directive, now time.Time) {
 		e.NoIndex = true
 	case "nofollow":
 		e.NoFollow = true
-	case "nosnippet":
-		e.NoSnippet = true
-	case "noarchive", "nocache":
-		e.NoArchive = true
-	case "noimageindex":
-		e.NoImageIndex = true
-	case "max-image-preview":
-		e.MaxImagePreview = strings.ToLower(d.Value)
-	case "max-snippet":
-		if n, err := strconv.Atoi(d.Value); err == nil && n >= -1 && (e.MaxSnippet == nil || less(n, *e.MaxSnippet)) {
-			e.MaxSnippet = &n
-			e.NoSnippet = e.NoSnippet || n == 0
-		}
 	case "unavailable_after":
 		t, ok := date(d.Value)
 		if !ok {
 			e.BadDate = true
 			return
 		}
-		if e.UnavailableAfter.IsZero() || t.Before(e.UnavailableAfter) {
-			e.UnavailableAfter = t
-		}
 		e.NoIndex = e.NoIndex || !now.Before(t)
 	}
 }
-
-// less compares limits, of which -1 is none.
-func less(a, b int) bool { return a >= 0 && (b < 0 || a < b) }
