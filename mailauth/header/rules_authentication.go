@@ -29,7 +29,8 @@ var authenticationRules = diag.Rules[*evidence]{{
 		"own name from incoming mail.",
 	When: noted,
 	Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
-		return diag.FailIf(e.ownName(a.id),
+		same := func(b authField) bool { return !b.foreign && b.header != nil && b.id == a.id }
+		return diag.FailIf(a.id != "" && slices.ContainsFunc(e.authFields, same),
 			"The results in line %d name %s, but are below the fields that its servers added: they came with the message.",
 			a.field.Line, diag.Quote(a.id))
 	}),
@@ -166,9 +167,15 @@ func noted(e *evidence) bool {
 	return slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil })
 }
 
+// eachForeign is about the fields Authentication-Results that the receiving side did not write.
 func eachForeign(fails func(*evidence, *authField) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures { return fails(e, &a).About(a.id) })
+		return diag.FailEach(e.authFields, func(a authField) diag.Failures {
+			if a.header == nil || !a.foreign {
+				return nil
+			}
+			return fails(e, &a).About(a.id)
+		})
 	}
 }
 
@@ -258,17 +265,6 @@ func (e *evidence) passedDomains() string {
 		}
 	}
 	return strings.Join(list, " and ")
-}
-
-// foreignFields are the fields Authentication-Results that the receiving side did not write.
-func (e *evidence) foreignFields() []authField {
-	return slices.DeleteFunc(slices.Clone(e.authFields),
-		func(a authField) bool { return a.header == nil || !a.foreign })
-}
-
-func (e *evidence) ownName(id string) bool {
-	return id != "" && slices.ContainsFunc(e.authFields,
-		func(a authField) bool { return !a.foreign && a.header != nil && a.id == id })
 }
 
 // contradicted lists the methods that a field of others says passed, and of which the receiving side found that they

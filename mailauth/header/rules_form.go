@@ -95,7 +95,7 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
 	Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs have to guess " +
 		"the character set.",
-	Fails: inFields(isUndeclared, "There are bytes of an undeclared character set in %s."),
+	Fails: inFields(func(f *message.Field) bool { return !utf8.Valid(f.Raw) }, "There are bytes of an undeclared character set in %s."),
 }}
 
 var damageTexts = map[Damage]string{
@@ -179,8 +179,6 @@ func hasControl(f *message.Field) bool {
 	return false
 }
 
-func isUndeclared(f *message.Field) bool { return !utf8.Valid(f.Raw) }
-
 // hasDirection reports whether a text has characters that reverse its direction or cannot be seen, by which what is
 // shown differs from what is written (Unicode Technical Report 36 section 2.5).
 func hasDirection(text string) bool {
@@ -210,7 +208,7 @@ func (e *evidence) badLines() []message.Line {
 var listRules = diag.Rules[*evidence]{{
 	Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Ref: "RFC 2369 section 2",
 	Title: "List-Unsubscribe has no URI in angle brackets", Requirement: "List-Unsubscribe has a URI in angle brackets",
-	Advice: "Write List-Unsubscribe: <https://…>, <mailto:…>.", When: offersUnsubscribe,
+	Advice: "Write List-Unsubscribe: <https://…>, <mailto:…>.", When: func(e *evidence) bool { return !lacksUnsubscribe(e) },
 	Fails: func(e *evidence) diag.Failures {
 		good := strings.Contains(e.list.Unsubscribe, "<") && slices.ContainsFunc([]string{"https", "http", "mailto"}, e.hasURI)
 		return diag.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
@@ -271,9 +269,8 @@ var listRules = diag.Rules[*evidence]{{
 	Fails:       failsIf("List-Unsubscribe", lacksUnsubscribe, "The message is marked as bulk mail but has no List-Unsubscribe field."),
 }}
 
-func offersPost(e *evidence) bool        { return e.list.Post != "" }
-func offersUnsubscribe(e *evidence) bool { return e.list.Unsubscribe != "" }
-func lacksUnsubscribe(e *evidence) bool  { return e.list.Unsubscribe == "" }
+func offersPost(e *evidence) bool       { return e.list.Post != "" }
+func lacksUnsubscribe(e *evidence) bool { return e.list.Unsubscribe == "" }
 
 // oneClickPost is the only value of List-Unsubscribe-Post (RFC 8058 section 3.1).
 const oneClickPost = "List-Unsubscribe=One-Click"

@@ -54,7 +54,7 @@ var routeRules = diag.Rules[*evidence]{{
 	Requirement: "The Date is not later than the arrival",
 	Advice:      "Correct the clock of the sending device. Spammers also use future dates to stay at the top of the inbox.",
 	Fails: func(e *evidence) diag.Failures {
-		t, arrived := e.date.Time, e.path.Departure()
+		t, arrived := e.date.Time, e.path.Departure
 		switch {
 		case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
 			return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
@@ -70,9 +70,9 @@ var routeRules = diag.Rules[*evidence]{{
 	Requirement: "The Date is close to the time of sending",
 	Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or " +
 		"waited in the outbox.",
-	When: func(e *evidence) bool { return !e.path.Departure().IsZero() },
+	When: func(e *evidence) bool { return !e.path.Departure.IsZero() },
 	Fails: func(e *evidence) diag.Failures {
-		t, arrived := e.date.Time, e.path.Departure()
+		t, arrived := e.date.Time, e.path.Departure
 		return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
 			"Date is %s, which is %s before the first server received the message at %s.",
 			clock(t), diag.Span(arrived.Sub(t)), clock(arrived)).About("Date")

@@ -24,6 +24,9 @@ type Path struct {
 	Hops   []Hop // the oldest first
 	Cut    int   // fields Received beyond [MaxHops]
 	Border int   // index of the hop by which the message came in from outside; -1 if there is none
+
+	Departure time.Time // when the first server took the message; zero if the header does not tell
+	last      time.Time // when the last server did
 }
 
 // A Hop is a field Received and what follows from its place.
@@ -42,14 +45,15 @@ func Read(m *message.Message) Path {
 	p.Cut = max(0, len(fields)-MaxHops)
 	fields = fields[:len(fields)-p.Cut]
 	slices.Reverse(fields)
-	var last time.Time
 	for i, f := range fields {
 		h := Hop{Received: parse(f.Value()), Index: i, Field: f}
 		if !h.Time.IsZero() {
-			if !last.IsZero() {
-				h.Delay, h.Timed = h.Time.Sub(last), true
+			if h.Timed = !p.last.IsZero(); h.Timed {
+				h.Delay = h.Time.Sub(p.last)
+			} else {
+				p.Departure = h.Time
 			}
-			last = h.Time
+			p.last = h.Time
 		}
 		p.Hops = append(p.Hops, h)
 	}
@@ -133,39 +137,15 @@ func (p *Path) BorderHop() *Hop {
 	return &p.Hops[p.Border]
 }
 
-func (p *Path) times() (list []time.Time) {
-	for i := range p.Hops {
-		if t := p.Hops[i].Time; !t.IsZero() {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 // TotalDelay is the time between the first and the last hop that have a time; at least two must.
 func (p *Path) TotalDelay() (d time.Duration, known bool) {
-	times := p.times()
-	if len(times) < 2 {
-		return 0, false
-	}
-	return times[len(times)-1].Sub(times[0]), true
-}
-
-// Departure is when the first server took the message; zero if the header does not tell.
-func (p *Path) Departure() (t time.Time) {
-	if times := p.times(); len(times) > 0 {
-		t = times[0]
-	}
-	return t
+	return p.last.Sub(p.Departure), slices.ContainsFunc(p.Hops, func(h Hop) bool { return h.Timed })
 }
 
 // Arrival is when the receiving side took the message; zero if the header does not tell.
-func (p *Path) Arrival() (t time.Time) {
+func (p *Path) Arrival() time.Time {
 	if h := p.BorderHop(); h != nil && !h.Time.IsZero() {
 		return h.Time
 	}
-	if times := p.times(); len(times) > 0 {
-		t = times[len(times)-1]
-	}
-	return t
+	return p.last
 }
