@@ -111,14 +111,7 @@ func publishedRecord(ctx context.Context, env *diag.Env, domain diag.Domain) (st
 	if err := answer.Err(); err != nil {
 		return "", fmt.Errorf("looking up the SPF record of %s: %w: %w", domain, err, diag.ErrUnavailable)
 	}
-	var records []string
-	for _, r := range answer.Records {
-		text := diag.TXT(r)
-		if first, _, _ := strings.Cut(text, " "); strings.EqualFold(first, version) {
-			records = append(records, text)
-		}
-	}
-	switch len(records) {
+	switch records := recordsOf(answer); len(records) {
 	case 0:
 		return "", diag.Invalid("source_record", "is missing, and %s publishes no SPF record", domain)
 	case 1:

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -279,12 +280,10 @@ func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (
 }
 
 func checkStatus(s ResolutionStatus) error {
-	switch s {
-	case "", ResolutionChanged, ResolutionUnchanged, ResolutionFailed:
-		return nil
-	default:
-		return diag.Invalid("status", "must be one of changed, unchanged, failed")
+	if s != "" && !slices.Contains(s.Values(), string(s)) {
+		return diag.Invalid("status", "must be one of %s", strings.Join(s.Values(), ", "))
 	}
+	return nil
 }
 
 // parseTime reads an optional time (RFC 3339). What is finer than stored times is rounded up: then since and
@@ -336,8 +335,7 @@ func isID(prefix, s string) bool {
 
 // cursor writes a position down for a client, who need not understand it.
 func (p Position) cursor() *string {
-	text := base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Time.UnixMicro(), 10) + "," + p.ID))
-	return &text
+	return new(base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Time.UnixMicro(), 10) + "," + p.ID)))
 }
 
 // parseCursor reads a cursor of a list of entries whose ids have the prefix. The empty cursor is the

@@ -133,7 +133,11 @@ func alternatives(n *spf.Node) []item {
 			items = append(items, item{qualifier: sign, set: everyone})
 		case t.Name == eval.Include:
 			flush()
-			for _, one := range included(n, t) {
+			inner, ok := passing(t.Child) // of which at least one matches if and only if the include does
+			if !ok {
+				inner = []item{{kept: keep(n.Domain, t, byContent)}}
+			}
+			for _, one := range inner {
 				one.qualifier = sign
 				items = append(items, one)
 			}
@@ -143,14 +147,6 @@ func alternatives(n *spf.Node) []item {
 	}
 	flush()
 	return items
-}
-
-// included returns items of which at least one matches if and only if an include does.
-func included(n *spf.Node, t *spf.ResolvedTerm) []item {
-	if items, ok := passing(t.Child); ok {
-		return items
-	}
-	return []item{{kept: keep(n.Domain, t, byContent)}}
 }
 
 // maxExp bounds the modifier exp, in bytes, since it stands in each record that can fail. A longer one is left

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -210,27 +211,10 @@ func (p *packer) records(chain [][]word, chunks []*chunk) []Record {
 }
 
 func join(words []word, ending []string) string {
-	var b strings.Builder
-	b.WriteString(version)
-	for _, w := range words {
-		b.WriteString(" " + w.String())
-	}
-	for _, e := range ending {
-		b.WriteString(" " + e)
-	}
-	return b.String()
+	return strings.Join(slices.Concat([]string{version}, diag.Map(words, word.String), ending), " ")
 }
 
-func length(words []word, ending []string) int {
-	n := len(version)
-	for _, w := range words {
-		n += 1 + len(w.String())
-	}
-	for _, e := range ending {
-		n += 1 + len(e)
-	}
-	return n
-}
+func length(words []word, ending []string) int { return len(join(words, ending)) }
 
 func hash(records []Record) string {
 	h := sha256.New()

@@ -62,7 +62,7 @@ func (m *maker) network() netip.Prefix {
 func (m *maker) far() string {
 	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(rapid.IntRange(0, 255).Draw(m.T, "far"))}), 32)
 	m.edges = append(m.edges, p)
-	return termOf(p)
+	return spf.NetworkTerm(p)
 }
 
 // around makes up the prefix lengths behind a name.
@@ -99,7 +99,7 @@ func (m *maker) term(i int) string {
 	switch n := rapid.IntRange(0, 99).Draw(m.T, "kind"); {
 	case n < 40 || n < 75 && !deep:
 		p := m.network()
-		return termOf(p)
+		return spf.NetworkTerm(p)
 	case n < 50:
 		return "a:" + m.host() + m.around()
 	case n < 58:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -38,7 +39,10 @@ func (o *outline) spans() ([]span, bool) {
 			list = append(list, span{qualifier: one.qualifier, kept: one.kept})
 			continue
 		}
-		networks := shorter(one.set.Prefixes(), one.set.Minus(decided).Prefixes())
+		networks := one.set.Prefixes()
+		if rest := one.set.Minus(decided).Prefixes(); len(rest) < len(networks) {
+			networks = rest
+		}
 		networks = slices.DeleteFunc(networks, mapped)
 		if total += len(networks); total > maxNetworks {
 			return nil, false
@@ -87,7 +91,7 @@ func words(spans []span) []word {
 			list = append(list, word{s.qualifier, "exists:%{i}." + s.set.Name})
 		default:
 			for _, p := range s.networks {
-				list = append(list, word{s.qualifier, termOf(p)})
+				list = append(list, word{s.qualifier, spf.NetworkTerm(p)})
 			}
 		}
 	}
@@ -219,28 +223,9 @@ func (w word) String() string {
 	return string(w.qualifier) + w.text
 }
 
-func shorter(a, b []netip.Prefix) []netip.Prefix {
-	if len(b) < len(a) {
-		return b
-	}
-	return a
-}
-
 // mapped reports whether a network holds IPv4 addresses in the form of IPv6. Clients with such an address
 // count as IPv4, so that it never matches (RFC 7208 section 5).
 func mapped(p netip.Prefix) bool { return p.Bits() >= 96 && p.Addr().Is4In6() }
-
-// termOf writes a network as a term; the length is left out where it is that of an address.
-func termOf(p netip.Prefix) string {
-	text := "ip6:" + p.String()
-	if p.Addr().Is4() {
-		text = "ip4:" + p.String()
-	}
-	if p.IsSingleIP() {
-		text, _, _ = strings.Cut(text, "/")
-	}
-	return text
-}
 
 // ending returns what follows the items: all, or the redirect that is kept, and exp.
 func (o *outline) ending() []string {
@@ -271,48 +256,27 @@ func authorised(record string) spf.Set {
 		decided, run = decided.Union(hit), nil
 	}
 	for text := range strings.FieldsSeq(strings.TrimPrefix(record, version)) {
-		q := eval.QualifierPass
-		if strings.ContainsAny(text[:1], "+-~?") {
-			q, text = eval.Qualifier(text[:1]), text[1:]
+		one, _ := eval.Parse(version + " " + text)
+		t := &one.Terms[0]
+		if t.Name != eval.All && !t.Network.IsValid() {
+			continue
 		}
-		networks := networksOf(text)
-		if len(networks) > 0 && q != sign { // terms of one sign in a row are as one
+		if t.Qualifier != sign { // terms of one sign in a row are as one
 			flush()
-			sign = q
+			sign = t.Qualifier
 		}
-		run = append(run, networks...)
+		if t.Name == eval.All {
+			run = everyone.Prefixes()
+		} else {
+			run = append(run, t.Network)
+		}
 	}
 	flush()
 	return passed
 }
 
-// networksOf reads what [termOf] has written, or all; it returns nil for any other term.
-func networksOf(term string) []netip.Prefix {
-	if term == "all" {
-		return everyone.Prefixes()
-	}
-	kind, text, _ := strings.Cut(term, ":")
-	if kind != "ip4" && kind != "ip6" {
-		return nil
-	}
-	if ip, err := netip.ParseAddr(text); err == nil {
-		return []netip.Prefix{netip.PrefixFrom(ip, ip.BitLen())}
-	}
-	p, err := netip.ParsePrefix(text)
-	if err != nil {
-		return nil
-	}
-	return []netip.Prefix{p}
-}
-
 // difference lists the networks of a that are not in b, at most maxDifferences.
 func difference(a, b spf.Set) []string {
-	list := []string{}
-	for _, p := range a.Minus(b).Prefixes() {
-		if len(list) == maxDifferences {
-			break
-		}
-		list = append(list, p.String())
-	}
-	return slices.Clip(list)
+	list := a.Minus(b).Prefixes()
+	return diag.Map(list[:min(len(list), maxDifferences)], netip.Prefix.String)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"github.com/miekg/dns"
 )
 
 // Rules describes what is examined.
@@ -73,7 +74,7 @@ var rules = diag.Rules[*evidence]{{
 	Requirement: "The flattened records fit into 9 DNS lookups",
 	Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
 	When:        movable, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.published == nil, "%s.", strings.ToUpper(e.excess()[:1])+e.excess()[1:])
+		return diag.FailIf(e.published == nil, "%s.", diag.Upper(e.excess()))
 	},
 }, {
 	Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
@@ -171,7 +172,7 @@ func faulty(kind faultKind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.faults, func(f fault) diag.Failures {
 			detail := strings.ToValidUTF8(f.detail, "\uFFFD")
-			return diag.FailIf(f.kind == kind, "%s.", strings.ToUpper(detail[:1])+detail[1:]).About(f.name)
+			return diag.FailIf(f.kind == kind, "%s.", diag.Upper(detail)).About(f.name)
 		})
 	}
 }
@@ -194,7 +195,7 @@ func (s *keptTerm) sentence() string {
 
 // handsOver reports whether the domain's own record names the include host.
 func (e *evidence) handsOver() bool {
-	for _, text := range e.ownRecords() {
+	for _, text := range recordsOf(e.own) {
 		record, faults := eval.Parse(text)
 		if len(faults) > 0 {
 			continue
@@ -209,20 +210,15 @@ func (e *evidence) handsOver() bool {
 	return false
 }
 
-func (e *evidence) ownRecords() (list []string) {
-	for _, r := range e.own.Records {
-		text := diag.TXT(r)
-		if first, _, _ := strings.Cut(text, " "); strings.EqualFold(first, version) {
-			list = append(list, text)
-		}
-	}
-	return list
+func recordsOf(own diag.Answer[*dns.TXT]) []string {
+	other := func(text string) bool { return !eval.IsRecord(text) }
+	return slices.DeleteFunc(diag.Map(own.Records, diag.TXT), other)
 }
 
 // suggestion is the record to publish at the domain. If the domain publishes something else than the source record,
 // hosts may pass now that the flattened records do not list: there is none.
 func (e *evidence) suggestion() string {
-	records := e.ownRecords()
+	records := recordsOf(e.own)
 	same := func(a, b string) bool {
 		return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
 	}

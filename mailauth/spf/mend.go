@@ -274,12 +274,13 @@ func addressRange(sign, from, to string) string {
 	}
 	var words []string
 	for _, p := range list {
-		words = append(words, sign+networkTerm(p))
+		words = append(words, sign+NetworkTerm(p))
 	}
 	return strings.Join(words, " ")
 }
 
-func networkTerm(p netip.Prefix) string {
+// NetworkTerm writes a network as a term; the length is left out where it is that of an address.
+func NetworkTerm(p netip.Prefix) string {
 	name := "ip4:"
 	if p.Addr().Is6() {
 		name = "ip6:"

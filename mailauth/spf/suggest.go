@@ -229,7 +229,7 @@ func (c *correction) flattened(terms []eval.Term) []eval.Term {
 	})
 	text := version
 	for _, p := range slices.Concat(passed.Prefixes4(), passed.Prefixes6()) {
-		text += " " + networkTerm(p)
+		text += " " + NetworkTerm(p)
 	}
 	flat, _ := eval.Parse(text)
 	left = append(flat.Terms, left...)
@@ -258,7 +258,7 @@ func normalize(t *eval.Term) {
 	if p == t.Network {
 		return
 	}
-	record, _ := eval.Parse(version + " " + strings.TrimPrefix(string(t.Qualifier), "+") + networkTerm(p))
+	record, _ := eval.Parse(version + " " + strings.TrimPrefix(string(t.Qualifier), "+") + NetworkTerm(p))
 	*t = record.Terms[0]
 }
 

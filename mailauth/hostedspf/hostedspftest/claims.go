@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/stretchr/testify/require"
 )
@@ -15,11 +16,7 @@ func (f *fixture) due(limit int) []string {
 	f.t.Helper()
 	list, err := f.store.Due(f.ctx(), f.now(), limit)
 	require.NoError(f.t, err)
-	ids := []string{}
-	for _, d := range list {
-		ids = append(ids, d.ID)
-	}
-	return ids
+	return diag.Map(list, func(d hostedspf.Due) string { return d.ID })
 }
 
 func testDue(t *testing.T, f *fixture) {
@@ -305,9 +302,7 @@ func testHistoryPages(t *testing.T, f *fixture) {
 		if len(page) == 0 {
 			break
 		}
-		for _, r := range page {
-			got = append(got, r.ID)
-		}
+		got = append(got, diag.Map(page, func(r hostedspf.Resolution) string { return r.ID })...)
 		last := page[len(page)-1]
 		q.Before = hostedspf.Position{Time: last.ResolvedAt, ID: last.ID}
 		f.clock.Advance(time.Second)

@@ -155,9 +155,7 @@ func testPages(t *testing.T, f *fixture) {
 		if len(page.Profiles) == 0 {
 			break
 		}
-		for _, p := range page.Profiles {
-			got = append(got, p.ID)
-		}
+		got = append(got, diag.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID })...)
 		last := page.Profiles[len(page.Profiles)-1]
 		q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
 		if len(got) == 4 {

@@ -162,22 +162,14 @@ func (f *fixture) history(id string) []string {
 	f.t.Helper()
 	list, err := f.store.Resolutions(f.ctx(), hostedspf.HistoryQuery{ProfileID: id, Limit: 1000})
 	require.NoError(f.t, err)
-	ids := []string{}
-	for _, r := range list {
-		ids = append(ids, r.ID)
-	}
-	return ids
+	return diag.Map(list, func(r hostedspf.Resolution) string { return r.ID })
 }
 
 func (f *fixture) page(q hostedspf.ProfileQuery) (ids []string, total int) {
 	f.t.Helper()
 	page, err := f.store.Profiles(f.ctx(), q)
 	require.NoError(f.t, err)
-	ids = []string{}
-	for _, p := range page.Profiles {
-		ids = append(ids, p.ID)
-	}
-	return ids, page.Total
+	return diag.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID }), page.Total
 }
 
 // A Clock stands at 2026-01-15, noon, UTC, until it is moved. It is safe for use by many goroutines.
