@@ -206,12 +206,7 @@ func (e *evidence) digest() (err error) {
 	return err
 }
 
-func (e *evidence) record() *policy.Record {
-	if e.Tree.Policy == nil {
-		return nil
-	}
-	return e.Tree.Policy.Record
-}
+func (e *evidence) record() *policy.Record { return diag.OrZero(e.Tree.Policy).Record }
 
 func (e *evidence) report() *CheckReport {
 	r := &CheckReport{

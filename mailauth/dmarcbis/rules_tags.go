@@ -112,10 +112,7 @@ var legacyRulesTable = diag.Rules[*evidence]{{
 		"nor alignment depends on the organizational domain.",
 	Fails: func(e *evidence) diag.Failures {
 		agree, _ := e.Agree()
-		if agree {
-			return nil
-		}
-		return diag.Fail("%s", e.disagreement())
+		return diag.FailIf(!agree, "%s", e.disagreement())
 	},
 }, {
 	Code: "dmarcbis.legacy.t", Severity: diag.Warning, Weight: 5, Ref: refPercent,

@@ -25,12 +25,7 @@ func of(k svg.Kind, r rule) rule {
 	return r
 }
 
-func (e *evidence) document() *svg.Document {
-	if e.fetched == nil {
-		return nil
-	}
-	return e.fetched.Document
-}
+func (e *evidence) document() *svg.Document { return diag.OrZero(e.fetched).Document }
 
 // maxListed is how many findings one kind of fault makes, and how many places a finding names; the rest is counted.
 const maxListed = 8

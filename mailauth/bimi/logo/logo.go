@@ -163,7 +163,7 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 
 func (f *Fetched) read() {
 	r := f.Result
-	if f.status() != http.StatusOK || r.Err != nil || r.Truncated {
+	if f.head().StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
 		return
 	}
 	coded := r.Encoding != "" && r.Encoding != "identity"
@@ -177,25 +177,10 @@ func (f *Fetched) read() {
 // Unanswered reports whether nothing was learned about the logo, because servers were silent.
 func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
 
-func (f *Fetched) status() int {
-	if head := f.Result.Final(); head != nil {
-		return head.StatusCode
-	}
-	return 0
-}
+// head is the last answer; zero if there was none.
+func (f *Fetched) head() fetch.Hop { return diag.OrZero(f.Result.Final()) }
 
-func (f *Fetched) contentType() string {
-	head := f.Result.Final()
-	if head == nil {
-		return ""
-	}
-	return diag.Quote(head.Header.Get("Content-Type"))
-}
-
-func (f *Fetched) mediaType() string {
-	kind, _, _ := strings.Cut(f.contentType(), ";")
-	return strings.ToLower(strings.TrimSpace(kind))
-}
+func (f *Fetched) contentType() string { return diag.Quote(f.head().Header.Get("Content-Type")) }
 
 // Facts are what is known of a logo, without what to think of it.
 type Facts struct {
@@ -247,7 +232,7 @@ const maxFaults = 100
 
 func (f *Fetched) facts() Facts {
 	facts := Facts{
-		URL: f.URL.String(), FinalURL: f.Result.URL.String(), StatusCode: f.status(), ContentType: f.contentType(),
+		URL: f.URL.String(), FinalURL: f.Result.URL.String(), StatusCode: f.head().StatusCode, ContentType: f.contentType(),
 		Compressed: f.Compressed, Forbidden: []string{}, Faults: []svg.Fault{}, Redirects: f.redirects(),
 	}
 	d := f.Document

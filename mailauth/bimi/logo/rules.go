@@ -229,7 +229,8 @@ var answerRules = diag.Rules[*evidence]{{
 		return d == nil || d.Counts[svg.NotSVG] == 0
 	},
 	Fails: func(e *evidence) diag.Failures {
-		switch e.fetched.mediaType() {
+		kind, _, _ := strings.Cut(e.fetched.contentType(), ";")
+		switch strings.ToLower(strings.TrimSpace(kind)) {
 		case "image/svg+xml":
 			return nil
 		case "":
@@ -252,10 +253,7 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Compressed logo is damaged", Requirement: "The logo can be decompressed",
 	Advice: "Upload the file again in binary mode, or serve the logo without compression.",
 	Fails: func(e *evidence) diag.Failures {
-		if e.fetched.broken == nil {
-			return nil
-		}
-		return diag.Fail("The file begins as gzip does, but %s.", e.fetched.broken)
+		return diag.FailIf(e.fetched.broken != nil, "The file begins as gzip does, but %s.", e.fetched.broken)
 	},
 }, {
 	Code: "bimi.logo.compression.nested", Severity: diag.Warning, DependsOn: []diag.Code{"bimi.logo.compression"},

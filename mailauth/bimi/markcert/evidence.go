@@ -162,7 +162,7 @@ func load(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error)
 // text returns what was served as the text of a certificate; nil if nothing was, or not as a whole.
 func (e *evidence) text() []byte {
 	r := e.fetched
-	if head := r.Final(); head == nil || head.StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
+	if diag.OrZero(r.Final()).StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
 		return nil
 	}
 	return r.Body

@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 )
@@ -72,23 +73,12 @@ func decodeBytes(text, encoding string) (string, bool) {
 	return text, err == nil
 }
 
+var declared = diag.Regexp(`^<\?xml[^>]*?encoding[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')`)
+
 // declaredEncoding returns the encoding of an XML declaration, as far as it can be told without reading the document.
 func declaredEncoding(text string) string {
-	if !strings.HasPrefix(text, "<?xml") {
-		return ""
-	}
-	declaration, _, _ := strings.Cut(text[:min(len(text), 200)], "?>")
-	_, rest, ok := strings.Cut(declaration, "encoding")
-	rest = strings.TrimLeft(rest, white)
-	if !ok || !strings.HasPrefix(rest, "=") {
-		return ""
-	}
-	rest = strings.TrimLeft(rest[1:], white)
-	if rest == "" {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest[1:], rest[:1])
-	return name
+	m := declared().FindStringSubmatch(text[:min(len(text), 200)])
+	return strings.Join(m[min(1, len(m)):], "")
 }
 
 func decodeUTF16(image []byte) (text, problem string) {

@@ -36,20 +36,10 @@ func (t *tally) serve(s *provider.Service, basis provider.Basis) {
 	t.service, t.by = s, uint8(slices.Index(bases, basis))
 }
 
-func (t *tally) name() string {
-	if t.text == nil {
-		return addressText(t.ip, "")
-	}
-	return addressText(t.ip, *t.text)
-}
+func (t *tally) name() string { return addressText(t.ip, diag.OrZero(t.text)) }
 
 // strangerName is the domain of somebody else that mail of the source is authenticated for; empty if none is.
-func (t *tally) strangerName() string {
-	if t.stranger == nil {
-		return ""
-	}
-	return *t.stranger
-}
+func (t *tally) strangerName() string { return diag.OrZero(t.stranger) }
 
 // vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
 // (the algorithm of Boyer and Moore), for one message of many may lead elsewhere.

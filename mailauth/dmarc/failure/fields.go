@@ -2,6 +2,7 @@ package failure
 
 import (
 	"bytes"
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -21,9 +22,7 @@ func (r *Report) fields(h *message.Message) {
 	r.Delivery = strings.ToLower(h.Value("Delivery-Result"))
 	r.ReportedDomain = canonicalDomain(h.Value("Reported-Domain"))
 	r.OriginalFrom = addrSpec(h.Value("Original-Mail-From"))
-	for _, rcpt := range some(h.Values("Original-Rcpt-To")) {
-		r.OriginalRcpt = append(r.OriginalRcpt, addrSpec(rcpt))
-	}
+	r.OriginalRcpt = diag.Map(some(h.Values("Original-Rcpt-To")), addrSpec)
 	r.EnvelopeID = h.Value("Original-Envelope-Id")
 	_, mta, ok := strings.Cut(h.Value("Reporting-MTA"), ";") // RFC 3464 section 2.2.2: "dns; name"
 	if r.ReportingMTA = strings.TrimSpace(mta); !ok {
@@ -65,10 +64,7 @@ func (r *Report) checkFields() {
 
 // arrival reads when the message came; Received-Date is its name in the drafts of RFC 5965.
 func (r *Report) arrival(h *message.Message) {
-	value := h.Value("Arrival-Date")
-	if value == "" {
-		value = h.Value("Received-Date")
-	}
+	value := cmp.Or(h.Value("Arrival-Date"), h.Value("Received-Date"))
 	if value == "" {
 		return
 	}
@@ -91,13 +87,10 @@ func (r *Report) alignment(h *message.Message) {
 		return
 	}
 	r.HasAlignment = true
-	words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,;-/\t", c) })
-	for _, word := range words {
+	for word := range strings.FieldsFuncSeq(value, func(c rune) bool { return strings.ContainsRune(" ,;-/\t", c) }) {
 		switch {
 		case word == "spf" || word == "dkim":
-			if !slices.Contains(r.AlignedBy, word) {
-				r.AlignedBy = append(r.AlignedBy, word)
-			}
+			r.align(word, "yes")
 		case word != "none":
 			r.deviates("The field Identity-Alignment names %s, which is neither dkim nor spf nor none", quote(word))
 		}
@@ -260,8 +253,8 @@ func isCopy(line []byte) bool {
 
 func (r *Report) align(mechanism, value string) {
 	r.HasAlignment = true
-	if v := strings.ToLower(value); v == "yes" || v == "pass" || v == "aligned" {
-		r.AlignedBy = slices.DeleteFunc(r.AlignedBy, func(s string) bool { return s == mechanism })
+	aligned := slices.Contains([]string{"yes", "pass", "aligned"}, strings.ToLower(value))
+	if aligned && !slices.Contains(r.AlignedBy, mechanism) {
 		r.AlignedBy = append(r.AlignedBy, mechanism)
 	}
 }

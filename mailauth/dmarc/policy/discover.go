@@ -48,12 +48,7 @@ type View struct {
 }
 
 // PolicyDomain returns the domain whose record applies, or nothing.
-func (v *View) PolicyDomain() string {
-	if v.Policy == nil {
-		return ""
-	}
-	return v.Policy.Domain
-}
+func (v *View) PolicyDomain() string { return diag.OrZero(v.Policy).Domain }
 
 // A Discovery is what receivers find out about a domain in the From field of a message.
 type Discovery struct {

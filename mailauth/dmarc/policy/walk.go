@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,12 +78,7 @@ func (s *Step) DanglingAlias() string {
 }
 
 // PSD returns what the record says of psd; it is undeclared where there is no record.
-func (s *Step) PSD() PSD {
-	if s.Record == nil {
-		return Undeclared
-	}
-	return s.Record.PSD
-}
+func (s *Step) PSD() PSD { return cmp.Or(diag.OrZero(s.Record).PSD, Undeclared) }
 
 // A Walk is a DNS tree walk: all steps that a receiver takes one after the other until it stops, in that order
 // (RFC 9989 section 4.10).
