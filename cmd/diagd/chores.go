@@ -25,7 +25,8 @@ type choreFlags struct {
 	draft          time.Duration
 	ledgerMonths   int
 	changes        int64
-	paymentFlags
+
+	stripeKey, callbackListen, callbackSecret string
 }
 
 const (
@@ -43,7 +44,15 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
 	fs.DurationVar(&f.draft, "invoice-draft", time.Hour,
 		"how long an invoice is a draft, which diagd billing void and account set can still change, before it is charged")
-	f.paymentFlags.add(fs)
+	fs.StringVar(&f.callbackListen, "callback-listen", "",
+		"address to receive payment callbacks on: POST "+callbackPath+", signed with DIAG_CALLBACK_SECRET, reports the "+
+			"outcome of a pending payment (default: off)")
+	fs.StringVar(&f.stripeKey, stripeKeySetting, "", "secret or restricted key of Stripe, by DIAG_STRIPE_KEY")
+	fs.StringVar(&f.callbackSecret, callbackSecretSetting, "",
+		"whsec_… that callbacks are signed with, by DIAG_CALLBACK_SECRET")
+	for _, name := range secretSettings {
+		fs.Lookup(name).Hidden = true
+	}
 	fs.IntVar(&f.ledgerMonths, "keep-ledger-months", defaultLedgerMonths,
 		"how many months before this one charges are kept for; 0 is for ever. Months that are still to be billed stay")
 	fs.Int64Var(&f.changes, "keep-changes", defaultChanges,
@@ -78,7 +87,7 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 			return c, usagef("--biller-secret: %w", err)
 		}
 	}
-	if c.callbackSecret, err = f.paymentFlags.secret(); err != nil {
+	if c.callbackSecret, err = f.callbackKey(); err != nil {
 		return c, err
 	}
 	dir, isFile := strings.CutPrefix(f.biller, "file:")
@@ -212,8 +221,6 @@ func (n *chores) forgetOnce(ctx context.Context) error {
 	return err
 }
 
-type paymentFlags struct{ stripeKey, callbackListen, callbackSecret string }
-
 // The settings that hold nothing but a secret. Other users of the machine see the command line, so that they come from
 // the environment or the file of --config.
 const (
@@ -221,33 +228,19 @@ const (
 	callbackSecretSetting = "callback-secret"
 )
 
-func (f *paymentFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.callbackListen, "callback-listen", "",
-		"address to receive payment callbacks on: POST "+callbackPath+", signed with DIAG_CALLBACK_SECRET, reports the "+
-			"outcome of a pending payment (default: off)")
-	for name, secret := range map[string]struct {
-		value *string
-		usage string
-	}{
-		stripeKeySetting:      {&f.stripeKey, "secret or restricted key of Stripe, by DIAG_STRIPE_KEY"},
-		callbackSecretSetting: {&f.callbackSecret, "whsec_… that callbacks are signed with, by DIAG_CALLBACK_SECRET"},
-	} {
-		fs.StringVar(secret.value, name, "", secret.usage)
-		fs.Lookup(name).Hidden = true
-	}
-}
+var secretSettings = []string{stripeKeySetting, callbackSecretSetting}
 
 func (a *app) checkSecrets() error {
-	var faults faultList
-	for _, name := range []string{stripeKeySetting, callbackSecretSetting} {
+	var faults []error
+	for _, name := range secretSettings {
 		if flag := "--" + name; a.origins[name] == flag {
 			faults = append(faults, usagef("%s: other users of this machine can read command lines; set %s instead", flag, envName(name)))
 		}
 	}
-	return faults.err()
+	return errors.Join(faults...)
 }
 
-func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
+func (f *choreFlags) stripe() (func(*http.Client) billing.Biller, error) {
 	made, err := stripe.New(f.stripeKey)
 	if f.stripeKey == "" {
 		err = errors.New("--biller=stripe needs a key; set DIAG_STRIPE_KEY")
@@ -261,8 +254,8 @@ func (f *paymentFlags) stripe() (func(*http.Client) billing.Biller, error) {
 	}, nil
 }
 
-// secret is that of callbacks, if there are any.
-func (f *paymentFlags) secret() (s notify.Secret, err error) {
+// callbackKey is the secret of callbacks, if there are any.
+func (f *choreFlags) callbackKey() (s notify.Secret, err error) {
 	switch {
 	case (f.callbackListen == "") != (f.callbackSecret == ""):
 		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET belong together")

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -46,15 +45,13 @@ Secrets are not shown. The exit code is 3 if there are faults.`
 }
 
 func (a *app) settingFaults(flags *pflag.FlagSet) []error {
-	faults := eachFault(a.readSettings(flags))
-	_, err := a.checkFlags()
-	faults = append(faults, eachFault(err)...)
-	if _, release, err := a.world.Env(); err != nil {
-		faults = append(faults, err)
-	} else {
+	err := a.readSettings(flags)
+	_, wrong := a.checkFlags()
+	_, release, unworldly := a.world.Env()
+	if unworldly == nil {
 		release()
 	}
-	return append(faults, a.checkPlaces()...)
+	return append(eachFault(errors.Join(err, wrong, unworldly)), a.checkPlaces()...)
 }
 
 func (a *app) checkConfig(flags *pflag.FlagSet) error {
@@ -108,40 +105,25 @@ func (a *app) checkPlaces() (faults []error) {
 		return append(faults, err)
 	}
 	if kind == "sqlite" {
-		info, err := os.Stat(filepath.Dir(place))
-		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is not a folder", filepath.Dir(place))
-		}
-		if err != nil {
+		dir := filepath.Dir(place)
+		if info, err := os.Stat(dir); err != nil {
 			faults = append(faults, fmt.Errorf("--store: %w", err))
+		} else if !info.IsDir() {
+			faults = append(faults, fmt.Errorf("--store: %s is not a folder", dir))
 		}
 	}
 	return faults
 }
 
-// faultList is several faults that are told at once.
-type faultList []error
-
-func (l faultList) Error() string   { return errors.Join(l...).Error() }
-func (l faultList) Unwrap() []error { return l }
-
-// err is nil without a fault.
-func (l faultList) err() error {
-	if l = slices.DeleteFunc(l, func(err error) bool { return err == nil }); len(l) > 0 {
-		return l
-	}
-	return nil
-}
-
-// eachFault takes lists of faults apart.
+// eachFault takes faults that were joined apart.
 func eachFault(err error) (faults []error) {
-	if list, ok := errors.AsType[faultList](err); ok {
-		for _, err := range list {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case ok:
+		for _, err := range joined.Unwrap() {
 			faults = append(faults, eachFault(err)...)
 		}
-		return faults
-	}
-	if err != nil {
+	case err != nil:
 		faults = append(faults, err)
 	}
 	return faults

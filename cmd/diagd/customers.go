@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
@@ -22,8 +23,9 @@ type customers struct {
 	secret string
 	client *http.Client
 
+	next atomic.Int64
+
 	mu     sync.Mutex
-	next   int
 	bought map[string][32]byte // hash of the reply, by key
 	ids    map[string]string   // of requests that were charged, by key; not of those whose first reply did not come
 	open   map[string]bool     // keys whose reply did not come; false: a dead server has the claim, as long as its lease
@@ -94,12 +96,7 @@ func (c *customers) buyUntil(ctx context.Context, url string, count int, end fun
 	return c.fault
 }
 
-func (c *customers) newKey() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.next++
-	return fmt.Sprintf("purchase-%09d", c.next)
-}
+func (c *customers) newKey() string { return fmt.Sprintf("purchase-%09d", c.next.Add(1)) }
 
 // buy asks for one thing, and reports whether the server answered.
 func (c *customers) buy(ctx context.Context, url, key string) bool {

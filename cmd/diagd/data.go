@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -72,7 +73,7 @@ func (a *app) checkData() error {
 			return fmt.Errorf("--data: %w", err)
 		}
 	}
-	var faults faultList
+	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		data, err := a.override(name)
 		if err == nil && data != nil {
@@ -82,7 +83,7 @@ func (a *app) checkData() error {
 			faults = append(faults, fmt.Errorf("--data: %s: %w", filepath.Join(a.data, name), err))
 		}
 	}
-	return faults.err()
+	return errors.Join(faults...)
 }
 
 func formatJSON(v any) []byte {

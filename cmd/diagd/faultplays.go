@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/metering/sqlitedb"
@@ -177,13 +178,13 @@ func (p *play) mount(ctx context.Context) error {
 type proxy struct {
 	listener net.Listener
 	target   string
+	delay    atomic.Int64 // of each write, in nanoseconds
+	flow     atomic.Value // a chan struct{}, closed while bytes may pass
+	done     sync.WaitGroup
 
 	mu    sync.Mutex
 	off   bool
-	delay time.Duration
-	flow  chan struct{} // closed while bytes may pass
 	conns map[net.Conn]bool
-	done  sync.WaitGroup
 }
 
 func startProxy(target string) (*proxy, error) {
@@ -191,8 +192,8 @@ func startProxy(target string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: l, target: target, flow: make(chan struct{}), conns: map[net.Conn]bool{}}
-	close(p.flow)
+	p := &proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
+	p.hang()()
 	p.done.Go(p.accept)
 	return p, nil
 }
@@ -255,11 +256,8 @@ type paced struct {
 }
 
 func (c paced) Write(b []byte) (int, error) {
-	c.proxy.mu.Lock()
-	flow, delay := c.proxy.flow, c.proxy.delay
-	c.proxy.mu.Unlock()
-	<-flow
-	time.Sleep(delay)
+	<-c.proxy.flow.Load().(chan struct{})
+	time.Sleep(time.Duration(c.proxy.delay.Load()))
 	return c.Conn.Write(b)
 }
 
@@ -268,21 +266,14 @@ const slowBy = 200 * time.Millisecond
 
 // slow lets everything take longer, until the function that it returns is called.
 func (p *proxy) slow() (end func()) {
-	set := func(delay time.Duration) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.delay = delay
-	}
-	set(slowBy)
-	return func() { set(0) }
+	p.delay.Store(int64(slowBy))
+	return func() { p.delay.Store(0) }
 }
 
 // hang keeps all connections and lets nothing through, until the function that it returns is called.
 func (p *proxy) hang() (end func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	flow := make(chan struct{})
-	p.flow = flow
+	p.flow.Store(flow)
 	return func() { close(flow) }
 }
 

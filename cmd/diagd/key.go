@@ -47,15 +47,11 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes, addresses []string
 	var expires time.Duration
 	create := a.onAccount("create", "Create a key and show its secret, once", "", "",
-		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
+		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) (err error) {
 			req.Account, req.Environment = account, metering.Environment(environment)
 			req.Scopes = diag.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
-			for _, text := range addresses {
-				network, err := worldflags.ParseNetwork(text)
-				if err != nil {
-					return usagef("--ip: %w", err)
-				}
-				req.IPAllowlist = append(req.IPAllowlist, network)
+			if req.IPAllowlist, err = worldflags.Networks("ip", addresses); err != nil {
+				return usageError{err}
 			}
 			if expires > 0 {
 				req.ExpiresAt = new(time.Now().Add(expires))

@@ -100,7 +100,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	_, usage := errors.AsType[usageError](err)
 	_, field := errors.AsType[*metering.FieldError](err)
 	_, input := errors.AsType[*diag.InputError](err)
-	if usage || field || input {
+	_, setting := errors.AsType[*settingFaultView](err)
+	if usage || field || input || setting {
 		return exitUsage
 	}
 	if errors.Is(err, errFaults) || errors.Is(err, errConfig) || errors.Is(err, errDoctor) {

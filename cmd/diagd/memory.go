@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,14 +53,13 @@ func workMemory() int64 {
 // machineMemory returns the bytes of memory of this machine, or fewer where a control group has less,
 // or 0 where neither can be read.
 func machineMemory(root string) int64 {
-	var least int64
-	for _, n := range []int64{memTotal(filepath.Join(root, "proc/meminfo")),
-		groupLimit(filepath.Join(root, "sys/fs/cgroup"), ownGroup(filepath.Join(root, "proc/self/cgroup")))} {
-		if n > 0 && (least == 0 || n < least) {
-			least = n
-		}
+	limits := append(groupLimits(filepath.Join(root, "sys/fs/cgroup"), ownGroup(filepath.Join(root, "proc/self/cgroup"))),
+		memTotal(filepath.Join(root, "proc/meminfo")))
+	limits = slices.DeleteFunc(limits, func(n int64) bool { return n <= 0 })
+	if len(limits) == 0 {
+		return 0
 	}
-	return least
+	return slices.Min(limits)
 }
 
 // memTotal reads the line "MemTotal: 8052336 kB" of proc_meminfo(5).
@@ -85,23 +85,19 @@ func ownGroup(path string) string {
 	return "/"
 }
 
-// groupLimit returns the least limit of a control group and those around it; inside a container the
-// group is the root of what can be seen. Version 1 has a name of its own for the same file.
-func groupLimit(root, group string) int64 {
-	var least int64
-	take := func(path string) {
+// groupLimits returns the limits of a control group and those around it, 0 for none; inside a container the group is the
+// root of what can be seen. Version 1 has a name of its own for the same file.
+func groupLimits(root, group string) (limits []int64) {
+	files := []string{filepath.Join(root, "memory/memory.limit_in_bytes"), filepath.Join(root, "memory.max")}
+	for dir := group; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		files = append(files, filepath.Join(root, dir, "memory.max"))
+	}
+	for _, path := range files {
 		text, _ := os.ReadFile(path)
 		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no number
-		if err == nil && n > 0 && (least == 0 || n < least) {
-			least = n
+		if err == nil {
+			limits = append(limits, n)
 		}
 	}
-	for dir := group; ; dir = filepath.Dir(dir) {
-		take(filepath.Join(root, dir, "memory.max"))
-		if dir == "/" || dir == "." {
-			break
-		}
-	}
-	take(filepath.Join(root, "memory/memory.limit_in_bytes"))
-	return least
+	return limits
 }

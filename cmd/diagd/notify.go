@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -173,13 +174,12 @@ func (p profiles) Resolutions(ctx context.Context, id string, since time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, before...)
-	list := make([]notify.SPFResolution, len(found))
-	for i, r := range found { // the newest first
-		list[len(found)-1-i] = notify.SPFResolution{
+	found = append(found, before...) // the newest first
+	slices.Reverse(found)
+	return diag.Map(found, func(r hostedspf.Resolution) notify.SPFResolution {
+		return notify.SPFResolution{
 			ID: r.ID, At: r.ResolvedAt, Failed: r.Status == hostedspf.ResolutionFailed,
 			Changed: r.Status == hostedspf.ResolutionChanged, Added: len(r.Added), Removed: len(r.Removed), Error: r.Error,
 		}
-	}
-	return list, nil
+	}), nil
 }

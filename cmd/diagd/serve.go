@@ -105,20 +105,19 @@ type checkedFlags struct {
 
 // checkFlags checks the flags of a server before anything is opened. The error joins all faults.
 func (a *app) checkFlags() (s checkedFlags, err error) {
-	var faults faultList
+	var faults []error
 	fault := func(err error) { faults = append(faults, err) }
 	s.log, err = a.logger()
 	fault(err)
-	for _, text := range a.serving.trustedProxies {
-		network, err := worldflags.ParseNetwork(text)
-		if err != nil {
-			fault(usagef("--trusted-proxies: %w", err))
-		} else if network.Bits() == 0 {
+	if s.proxies, err = worldflags.Networks("trusted-proxies", a.serving.trustedProxies); err != nil {
+		fault(usageError{err})
+	}
+	for _, network := range s.proxies {
+		if network.Bits() == 0 {
 			fault(usagef("--trusted-proxies: %s is everybody, and whoever is believed can claim any address; name your proxies", network))
 		}
-		s.proxies = append(s.proxies, network)
 	}
-	fault(a.serving.dashboard.check(len(s.proxies)))
+	fault(a.serving.dashboard.check(len(a.serving.trustedProxies)))
 	switch s.ipRate = a.serving.ipRate; {
 	case s.ipRate < 0:
 		fault(usagef("--ip-rate: must be 0 or more"))
@@ -142,7 +141,7 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	}
 	fault(a.checkSecrets())
 	fault(a.checkData())
-	return s, faults.err()
+	return s, errors.Join(faults...)
 }
 
 // serve runs the server until the context ends, and then drains it.

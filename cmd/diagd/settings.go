@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -64,10 +65,7 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), purpose(f)})
 		}
 	})
-	if len(faults) == 0 {
-		return nil
-	}
-	return usageError{faultList(faults)}
+	return errors.Join(faults...)
 }
 
 // purpose is what a setting is for, as advice.

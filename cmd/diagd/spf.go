@@ -107,9 +107,9 @@ func (a *app) spfCreateCommand() *cobra.Command {
 func (a *app) includeHost(host string) (name, zone diag.Name, err error) {
 	if host != "" {
 		if name, err = diag.ParseName(host); err != nil {
-			return name, zone, usagef("--include-host: %w", err)
+			err = usagef("--include-host: %w", err)
 		}
-		return name, zone, nil
+		return name, zone, err
 	}
 	zone, err = a.serving.hosted.zoneName()
 	if err == nil && zone.IsZero() {
@@ -138,10 +138,7 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 			access.Owner = owner
 			access.Zone, _ = a.serving.hosted.answeredZone() // parsed before
 			p, err := hostedspf.Create(ctx, env, access, req)
-			if err != nil {
-				return err
-			}
-			err = a.showSPF(*p)
+			err = a.showSPF(p, err)
 			if err == nil && p.LastError != "" {
 				return fmt.Errorf("%s was created, but not resolved yet: %s", p.ID, p.LastError)
 			}
@@ -150,8 +147,11 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 	})
 }
 
-func (a *app) showSPF(p hostedspf.Profile) error {
-	v := viewSPF(p)
+func (a *app) showSPF(p *hostedspf.Profile, err error) error {
+	if err != nil {
+		return err
+	}
+	v := viewSPF(*p)
 	return a.print(v, func(t *table) {
 		t.row("id", v.ID)
 		t.row("key", v.Key)
@@ -224,11 +224,8 @@ func (a *app) spfShowCommand() *cobra.Command {
 	return a.onProfile("show", "Print the records of a profile as lines of a zone file",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
 			p, err := hostedspf.Show(ctx, nil, access, hostedspf.ShowRequest{ID: id})
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.showSPF(*p)
+			if err != nil || a.json {
+				return a.showSPF(p, err)
 			}
 			_, err = fmt.Fprint(a.stdout, zoneFile(*p))
 			return err
@@ -260,28 +257,26 @@ func zoneFile(p hostedspf.Profile) string {
 }
 
 func (a *app) spfResolveCommand() *cobra.Command {
-	cmd := a.onProfile("resolve", "Resolve a profile now", func(
-		ctx context.Context, access hostedspf.Access, id string,
-	) (err error) {
-		if access.Zone, err = a.serving.hosted.answeredZone(); err != nil {
-			return err
-		}
-		return a.withWorld(func(env *diag.Env) error {
-			r, err := hostedspf.Resolve(ctx, env, access, hostedspf.ResolveRequest{ID: id})
-			if err != nil {
+	cmd := a.onProfile("resolve", "Resolve a profile now",
+		func(ctx context.Context, access hostedspf.Access, id string) (err error) {
+			if access.Zone, err = a.serving.hosted.answeredZone(); err != nil {
 				return err
 			}
-			return a.showResolution(r)
+			return a.withWorld(func(env *diag.Env) error {
+				return a.showResolution(hostedspf.Resolve(ctx, env, access, hostedspf.ResolveRequest{ID: id}))
+			})
 		})
-	})
 	a.serving.hosted.addZone(cmd.Flags())
 	a.world.Add(cmd.Flags())
 	return cmd
 }
 
-func (a *app) showResolution(report *hostedspf.ResolveReport) error {
+func (a *app) showResolution(report *hostedspf.ResolveReport, err error) error {
+	if err != nil {
+		return err
+	}
 	r := report.Resolution
-	err := a.print(report, func(t *table) {
+	err = a.print(report, func(t *table) {
 		t.row("resolution", r.ID)
 		t.row("status", r.Status)
 		t.row("DNS lookups", r.DNSLookups)
@@ -303,11 +298,7 @@ func (a *app) spfSwitchCommand(
 	use, short string, f func(context.Context, *diag.Env, hostedspf.Access, string) (*hostedspf.Profile, error),
 ) *cobra.Command {
 	return a.onProfile(use, short, func(ctx context.Context, access hostedspf.Access, id string) error {
-		p, err := f(ctx, nil, access, id)
-		if err != nil {
-			return err
-		}
-		return a.showSPF(*p)
+		return a.showSPF(f(ctx, nil, access, id))
 	})
 }
 
@@ -350,11 +341,11 @@ func (a *app) spfKeyCommand() *cobra.Command {
 	cmd := leaf("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
 		func(context.Context, []string) error {
 			zone, err := a.serving.hosted.zoneName()
+			if err == nil && zone.IsZero() {
+				err = usagef("--spf-dns-zone is needed")
+			}
 			if err != nil {
 				return err
-			}
-			if zone.IsZero() {
-				return usagef("--spf-dns-zone is needed")
 			}
 			key, err := nameserver.NewSigningKey(zone)
 			if err != nil {
@@ -379,18 +370,13 @@ func (a *app) spfDSCommand() *cobra.Command {
 	cmd := leaf("ds", "Print the DS records of the keys that the zone is signed with", "",
 		func(context.Context, []string) error {
 			keys, err := a.serving.hosted.signing()
-			if err != nil {
-				return err
-			}
-			if len(keys) == 0 {
-				return usagef("--spf-dns-key is needed")
+			if err == nil && len(keys) == 0 {
+				err = usagef("--spf-dns-key is needed")
 			}
 			for _, k := range keys {
-				if _, err := fmt.Fprintln(a.stdout, k.DS()); err != nil {
-					return err
-				}
+				fmt.Fprintln(a.stdout, k.DS())
 			}
-			return nil
+			return err
 		})
 	a.serving.hosted.addKeys(cmd.Flags())
 	return cmd

@@ -93,15 +93,10 @@ func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 func onHangup(ctx context.Context, f func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
+	context.AfterFunc(ctx, func() { signal.Stop(signals); close(signals) })
 	go func() {
-		defer signal.Stop(signals)
-		for {
-			select {
-			case <-signals:
-				f()
-			case <-ctx.Done():
-				return
-			}
+		for range signals {
+			f()
 		}
 	}()
 }

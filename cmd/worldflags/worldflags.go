@@ -4,6 +4,7 @@ package worldflags
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -52,58 +53,53 @@ const maxAge = 30 * time.Second
 // Env makes the world that the flags describe, and a function that releases it.
 func (f *Flags) Env() (*diag.Env, func(), error) {
 	client := &resolver.Client{}
-	for _, text := range f.Resolvers {
-		server, err := resolver.ParseServer(strings.TrimSpace(text))
-		if err != nil {
-			return nil, nil, fmt.Errorf("--resolver: %w", err)
-		}
-		client.Servers = append(client.Servers, server)
-	}
 	env := &diag.Env{Resolver: &resolver.Cache{Upstream: client, MaxTTL: maxAge, MaxNegativeTTL: maxAge}}
-	var err error
-	if env.Guard.AllowNetworks, err = networks("allow-networks", f.AllowNetworks); err != nil {
-		return nil, nil, err
-	}
-	if env.Guard.DenyNetworks, err = networks("deny-networks", f.DenyNetworks); err != nil {
-		return nil, nil, err
-	}
-	for _, port := range f.AllowPorts {
-		if port < 1 || port > 65535 {
-			return nil, nil, fmt.Errorf("--allow-ports: %d is no port", port)
-		}
-		env.Guard.AllowPorts = append(env.Guard.AllowPorts, uint16(port))
-	}
-	if env.Roots, err = f.Roots(); err != nil {
-		return nil, nil, err
-	}
-	if env.RootServers, err = read("root-hints", f.RootHints, resolver.ParseHints); err != nil {
-		return nil, nil, err
-	}
-	if env.TrustAnchors, err = read("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors); err != nil {
-		return nil, nil, err
-	}
+	var faults [8]error
+	client.Servers, faults[0] = each("resolver", f.Resolvers, func(text string) (resolver.Server, error) {
+		return resolver.ParseServer(strings.TrimSpace(text))
+	})
+	env.Guard.AllowNetworks, faults[1] = Networks("allow-networks", f.AllowNetworks)
+	env.Guard.DenyNetworks, faults[2] = Networks("deny-networks", f.DenyNetworks)
+	env.Guard.AllowPorts, faults[3] = each("allow-ports", f.AllowPorts, parsePort)
+	env.Roots, faults[4] = f.Roots()
+	env.RootServers, faults[5] = read("root-hints", f.RootHints, resolver.ParseHints)
+	env.TrustAnchors, faults[6] = read("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors)
 	if f.HelloName != "" {
 		name, err := diag.ParseDomain(f.HelloName)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--hello-name: %w", err)
+			faults[7] = fmt.Errorf("--hello-name: %w", err)
 		}
 		env.HelloName = name.String()
+	}
+	if err := errors.Join(faults[:]...); err != nil {
+		return nil, nil, err
 	}
 	client.Roots = env.Roots
 	return env, func() { client.Close() }, nil
 }
 
-// networks reads the networks that a flag lists.
-func networks(flag string, texts []string) ([]netip.Prefix, error) {
-	var list []netip.Prefix
-	for _, text := range texts {
-		network, err := ParseNetwork(text)
+// each parses the values of a flag.
+func each[T, R any](flag string, values []T, parse func(T) (R, error)) (list []R, err error) {
+	for _, value := range values {
+		one, err := parse(value)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", flag, err)
 		}
-		list = append(list, network)
+		list = append(list, one)
 	}
 	return list, nil
+}
+
+// Networks reads the networks that a flag lists, and addresses as networks of themselves alone.
+func Networks(flag string, texts []string) ([]netip.Prefix, error) {
+	return each(flag, texts, parseNetwork)
+}
+
+func parsePort(port uint) (uint16, error) {
+	if port < 1 || port > 65535 {
+		return 0, fmt.Errorf("%d is no port", port)
+	}
+	return uint16(port), nil
 }
 
 // read parses the file that a flag names, or returns nil without one.
@@ -138,8 +134,7 @@ func (f *Flags) Roots() (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// ParseNetwork reads a network, or an address as the network of itself alone.
-func ParseNetwork(text string) (netip.Prefix, error) {
+func parseNetwork(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text) // of a list such as "10.0.0.0/8, 10.1.0.0/16"
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), nil
