@@ -32,7 +32,6 @@ type Decoded struct {
 	By        CharsetSource
 	Undecoded bool   // some bytes are none of the encoding
 	Declared  string // by a meta element, as written; also if something else outweighed it
-	Late      bool   // that declaration ends beyond the first 1024 bytes
 	Unknown   string // label in the header or the page that no encoding has
 	Conflict  bool   // the page declares another encoding than the one that counts
 }
@@ -41,8 +40,8 @@ type Decoded struct {
 func Decode(body []byte, contentType string) Decoded {
 	d := Decoded{}
 	e, name, skip := byBOM(body)
-	label, at := prescan(body)
-	d.Declared, d.Late = label, at > 1024
+	label := prescan(body)
+	d.Declared = label
 	if e != nil {
 		d.By = ByBOM
 	} else if e, name = d.lookup(param(contentType)); e != nil {
@@ -120,26 +119,25 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// prescan returns the encoding that a page declares in a meta element, and where that ends
-// (html.spec.whatwg.org, "prescan a byte stream to determine its encoding").
-func prescan(body []byte) (label string, end int) {
+// prescan returns the encoding that a page declares in a meta element (html.spec.whatwg.org, "prescan a byte stream to determine its encoding").
+func prescan(body []byte) string {
 	body = body[:min(len(body), maxPrescan)]
 	if !bytes.Contains(bytes.ToLower(body), []byte("charset")) {
-		return "", 0
+		return ""
 	}
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxPrescan)
 	for {
 		kind := z.Next()
-		if end += len(z.Raw()); kind == html.ErrorToken {
-			return "", 0
+		if kind == html.ErrorToken {
+			return ""
 		}
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			continue
 		}
 		if name, more := z.TagName(); more && string(name) == "meta" {
 			if label := metaCharset(Attributes(z)); label != "" {
-				return label, end
+				return label
 			}
 		}
 	}

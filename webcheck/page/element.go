@@ -51,13 +51,11 @@ func (e *element) matters() bool {
 type capture struct {
 	strings.Builder
 	limit int
-	total int  // bytes, also of what was not kept
 	code  bool // of a script, a style or noscript
 	done  func(c *capture)
 }
 
 func (c *capture) add(s string) {
-	c.total += len(s)
 	c.WriteString(clip(s, c.limit-c.Len()))
 }
 
@@ -102,7 +100,6 @@ func unnoticed(e *element) bool {
 }
 
 func (r *reader) start(e *element) {
-	r.Counts.Elements++
 	r.open(e, 1)
 	if unnoticed(e) {
 		r.hidden++
@@ -159,9 +156,6 @@ func (r *reader) open(e *element, by int) {
 		r.head += by
 	case e.atom == atom.Template:
 		r.template += by
-		r.Counts.Templates += max(by, 0)
-	case e.atom == atom.Noscript:
-		r.Counts.Noscripts += max(by, 0)
 	}
 }
 
@@ -212,18 +206,15 @@ func (r *reader) finish() {
 	r.Text = strings.TrimRight(r.words.String(), "\n")
 }
 
-// maxInputs bounds the names and types of inputs that are kept of a form.
+// maxInputs bounds the buttons that are kept of a form.
 const maxInputs = 50
 
 func (r *reader) startForm(e *element) {
 	r.Counts.Forms++
 	at := -1
-	f := Form{Method: "get"}
-	if m := lower(e.value("method")); m == "post" || m == "dialog" {
-		f.Method = m
-	}
+	var f Form
 	if action := e.value("action"); action != "" {
-		f.Action, f.HasAction = r.ref(action), true
+		f.Action = r.ref(action)
 	}
 	if keep(r, &r.Forms, maxForms, 200+f.Action.size(), f) {
 		at = len(r.Forms) - 1
@@ -248,12 +239,7 @@ func (r *reader) form() *Form {
 
 // input takes an element with which something is entered.
 func (r *reader) input(e *element) {
-	kind := e.name
-	if e.atom == atom.Input || e.atom == atom.Button {
-		if kind = lower(e.value("type")); kind == "" {
-			kind = map[atom.Atom]string{atom.Input: "text", atom.Button: "submit"}[e.atom]
-		}
-	}
+	kind := lower(e.value("type"))
 	password := e.atom == atom.Input && kind == "password"
 	if password {
 		r.Counts.Passwords++
@@ -268,13 +254,5 @@ func (r *reader) input(e *element) {
 	if action := e.value("formaction"); action != "" { // where a button sends the form instead
 		keep(r, &f.Actions, maxInputs, len(action)+64, r.ref(action))
 	}
-	f.Inputs++
 	f.HasPassword = f.HasPassword || password
-	kind = clip(kind, 30)
-	if !slices.Contains(f.Types, kind) {
-		keep(r, &f.Types, maxInputs, 50, kind)
-	}
-	if name := clip(lower(e.value("name")), 100); name != "" && !slices.Contains(f.Names, name) {
-		keep(r, &f.Names, maxInputs, 100, name)
-	}
 }

@@ -120,7 +120,6 @@ func shortType(t string) string {
 // startJSONLD reads a block of JSON-LD at its end.
 func (r *reader) startJSONLD(e *element) {
 	r.capture(e, maxJSONLD+1, func(c *capture) {
-		r.Counts.JSONLD++
 		s := jsonLD(c.String())
 		if !s.Valid {
 			r.Counts.JSONLDInvalid++
@@ -137,7 +136,7 @@ func (r *reader) item(s Structured) {
 	keep(r, &r.Structured, maxStructured, size, s)
 }
 
-// attributes takes what any element may have: items of microdata and RDFa, styles, handlers.
+// attributes takes what any element may have: items of microdata and RDFa, styles.
 func (r *reader) attributes(e *element) {
 	var scope, prop, typed bool
 	var itemType, rdfa string
@@ -154,8 +153,6 @@ func (r *reader) attributes(e *element) {
 			typed, rdfa = true, a.Val
 		case a.Key == "style" && strings.IndexByte(a.Val, '(') >= 0:
 			r.styles(e.name, clip(a.Val, MaxValue))
-		case len(a.Key) > 3 && a.Key[0] == 'o' && a.Key[1] == 'n':
-			r.Counts.InlineHandlers++
 		}
 	}
 	if scope && !prop { // html.spec.whatwg.org section 5.2.2: a top-level item

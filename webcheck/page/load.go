@@ -9,15 +9,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
+func (r *reader) loads(name string, ref Ref, blockable bool) {
 	if ref.Raw != "" {
-		keep(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable, integrity})
+		keep(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable})
 	}
 }
 
 func (r *reader) loadsFrom(e *element, attr string, blockable bool) {
 	if raw := e.value(attr); raw != "" {
-		r.loads(e.name, r.ref(raw), blockable, "")
+		r.loads(e.name, r.ref(raw), blockable)
 	}
 }
 
@@ -48,7 +48,7 @@ func (r *reader) frame(e *element) {
 		return
 	}
 	ref := r.ref(src)
-	r.loads(e.name, ref, true, "")
+	r.loads(e.name, ref, true)
 	keep(r, &r.Frames, maxFrames, ref.size(), ref)
 }
 
@@ -73,7 +73,7 @@ func (r *reader) sources(name, srcset string) {
 		} else {
 			srcset = ""
 		}
-		r.loads(name, r.ref(url), true, "")
+		r.loads(name, r.ref(url), true)
 	}
 }
 
@@ -83,39 +83,28 @@ func (r *reader) startForeign(e *element) {
 	}
 	for _, a := range e.attrs {
 		if a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
-			r.loads(e.name, r.ref(clip(a.Val, MaxValue)), e.name == "use", "")
+			r.loads(e.name, r.ref(clip(a.Val, MaxValue)), e.name == "use")
 		}
 	}
 }
 
 func (r *reader) startScript(e *element) {
-	s := Script{Type: essence(e.value("type")), HasSrc: e.has("src"), Async: e.has("async"), Deferred: e.has("defer"),
-		Nonce: clip(e.value("nonce"), 200)}
-	s.Integrity, s.HasIntegrity = e.attr("integrity")
-	s.CrossOrigin, s.HasCrossOrigin = e.attr("crossorigin")
-	if s.HasSrc {
-		s.Ref = r.ref(e.value("src"))
+	kind := essence(e.value("type"))
+	var ref Ref
+	src, external := e.attr("src")
+	if external {
+		ref = r.ref(src)
 		r.Counts.ExternalScripts++
 	}
-	if s.Type == "application/ld+json" {
+	if kind == "application/ld+json" {
 		r.startJSONLD(e)
 		return
 	}
-	at := -1
-	if runs(s.Type) {
+	if runs(kind) {
 		r.Counts.Scripts++
-		if s.HasSrc {
-			r.loads("script", s.Ref, true, s.Integrity)
-		}
-		if keep(r, &r.Scripts, maxScripts, s.Ref.size()+len(s.Integrity)+200, s) {
-			at = len(r.Scripts) - 1
-		}
+		r.loads("script", ref, true)
 	}
-	r.capture(e, 0, func(c *capture) {
-		if at >= 0 {
-			r.Scripts[at].Inline = c.total
-		}
-	})
+	r.capture(e, 0, func(*capture) {}) // so that no other takes it for text
 }
 
 // runs reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
@@ -132,7 +121,6 @@ func runs(mediaType string) bool {
 
 // startStyle looks for what a style sheet in the page loads.
 func (r *reader) startStyle(e *element) {
-	r.Counts.Styles++
 	r.capture(e, maxStyle, func(c *capture) { r.styles("style", c.String()) })
 }
 
@@ -156,7 +144,7 @@ func (r *reader) styles(name, css string) {
 			if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
 				url, after, _ := strings.Cut(rest[1:], rest[:1])
 				rest = after
-				r.loads(name, r.ref(clip(url, MaxValue)), true, "")
+				r.loads(name, r.ref(clip(url, MaxValue)), true)
 			}
 		default:
 			isURL := i >= 3 && strings.EqualFold(rest[i-3:i], "url")
@@ -165,7 +153,7 @@ func (r *reader) styles(name, css string) {
 				url, _, _ := strings.Cut(rest, ")")
 				url = strings.Trim(url, whitespace+`"'`)
 				if !strings.HasPrefix(url, "#") && !hasScheme(url, "data") {
-					r.loads(name, r.ref(clip(url, MaxValue)), imported, "")
+					r.loads(name, r.ref(clip(url, MaxValue)), imported)
 				}
 			}
 			imported = false

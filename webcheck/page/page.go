@@ -16,7 +16,6 @@ const (
 	maxAnchors    = 2000    // links
 	maxHeadings   = 500     // headings
 	maxImages     = 500     // images
-	maxScripts    = 500     // scripts
 	maxResources  = 2000    // things that the page loads
 	maxForms      = 100     // forms
 	maxFrames     = 100     // frames
@@ -38,14 +37,12 @@ type Page struct {
 	Undecoded bool          // some bytes are none of the encoding
 
 	DeclaredCharset string // by a meta element, as written; also if something else outweighed it
-	LateCharset     bool   // that declaration ends beyond the first 1024 bytes
 	UnknownCharset  string // label in the header or the page that no encoding has
 	CharsetConflict bool   // the declaration names another encoding than the one that counts
 
 	HeadOnly bool // there is no tree: elements are nested too deep, and what is here comes from tokens
 	Cut      bool // the end of the page was left out, because a tree of the whole would have been too large
 
-	Doctype bool   // there is one, so that browsers do not emulate those of 1998
 	Lang    string // of the html element
 	HasLang bool
 
@@ -61,7 +58,6 @@ type Page struct {
 	Images   []Image
 	Counts   Counts
 
-	Scripts    []Script   // with and without src; not data blocks
 	Resources  []Resource // all that the page loads, scripts and stylesheets among it
 	Forms      []Form
 	Frames     []Ref // iframe and frame elements with a src
@@ -94,11 +90,10 @@ type Meta struct {
 // A LinkTag is a link element.
 type LinkTag struct {
 	Ref
-	Rel                                   []string // in lower case
-	Hreflang, Type, Sizes, Media, As      string
-	Integrity, CrossOrigin                string
-	HasHref, HasIntegrity, HasCrossOrigin bool
-	InHead                                bool // it stands in the head: elsewhere search engines ignore a canonical
+	Rel            []string // in lower case
+	Hreflang, Type string
+	HasHref        bool
+	InHead         bool // it stands in the head: elsewhere search engines ignore a canonical
 }
 
 // A Heading is one of h1 to h6.
@@ -133,36 +128,20 @@ type LinkCounts struct {
 
 // Counts count elements.
 type Counts struct {
-	Elements                   int
-	Images, MissingAlt         int // alt="" marks decoration and is not missing
-	Scripts, ExternalScripts   int
-	Stylesheets                int // linked; style elements are apart
-	Styles                     int // style elements
-	Forms, Passwords           int // passwords are input elements of that type
-	Frames                     int // iframe elements
-	JSONLD, JSONLDInvalid      int
-	Framesets                  int
-	InlineHandlers             int // attributes such as onclick
-	Templates, Noscripts, SVGs int
+	Images, MissingAlt       int // alt="" marks decoration and is not missing
+	Scripts, ExternalScripts int
+	Stylesheets              int // linked
+	Forms, Passwords         int // passwords are input elements of that type
+	Frames                   int // iframe elements
+	JSONLDInvalid            int
+	Framesets                int
+	SVGs                     int
 }
 
 // An Image is an img element.
 type Image struct {
 	Ref
-	Alt           string
-	HasAlt        bool
-	Loading       string
-	Width, Height string
-}
-
-// A Script is a script element that a browser would run, or a module.
-type Script struct {
-	Ref                                 // zero for an inline script
-	Inline                          int // bytes of an inline script
-	Type                            string
-	Integrity, CrossOrigin, Nonce   string
-	HasSrc, HasIntegrity            bool
-	HasCrossOrigin, Async, Deferred bool
+	HasAlt bool
 }
 
 // A Resource is something that the page loads by itself.
@@ -172,18 +151,12 @@ type Resource struct {
 	// Blockable says that browsers block it when it is http on a page of https; others they upgrade or
 	// load with a warning (W3C Mixed Content section 4).
 	Blockable bool
-	Integrity string
 }
 
 // A Form is a form element.
 type Form struct {
-	Action      Ref // where it sends to: the page itself without an action
-	HasAction   bool
-	Actions     []Ref    // of buttons that send it elsewhere
-	Method      string   // in lower case; get by default
-	Inputs      int      // of any type, hidden ones too
-	Types       []string // of its inputs, each once
-	Names       []string // of its inputs, lower case, each once
+	Action      Ref   // where it sends to: the page itself without an action
+	Actions     []Ref // of buttons that send it elsewhere
 	HasPassword bool
 }
 

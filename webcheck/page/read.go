@@ -19,7 +19,7 @@ func Read(body []byte, o Options) *Page {
 
 func read(d Decoded, o Options) *Page {
 	p := &Page{Charset: d.Charset, CharsetBy: d.By, Undecoded: d.Undecoded, DeclaredCharset: d.Declared,
-		LateCharset: d.Late, UnknownCharset: d.Unknown, CharsetConflict: d.Conflict, Base: o.URL.String()}
+		UnknownCharset: d.Unknown, CharsetConflict: d.Conflict, Base: o.URL.String()}
 	r := &reader{Page: p, host: hostOf(p.Base)}
 	text, whole := bounded(d.Text)
 	p.Cut = !whole
@@ -40,9 +40,6 @@ func (r *reader) readTree(root *html.Node) {
 		r.setBase(base)
 	}
 	for n := root.FirstChild; n != nil; n = n.NextSibling {
-		if n.Type == html.DoctypeNode {
-			r.Doctype = true
-		}
 		r.walk(n)
 	}
 }
@@ -87,8 +84,6 @@ func (r *reader) readTokens(text []byte) {
 		switch z.Next() {
 		case html.ErrorToken:
 			return
-		case html.DoctypeToken:
-			r.Doctype = true
 		case html.TextToken:
 			r.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:

@@ -47,10 +47,7 @@ func (r *reader) meta(e *element) {
 }
 
 func (r *reader) link(e *element) {
-	l := LinkTag{Rel: tokens(e.value("rel")), Hreflang: e.value("hreflang"), Type: e.value("type"), Sizes: e.value("sizes"),
-		Media: e.value("media"), As: lower(e.value("as")), InHead: r.head > 0}
-	l.Integrity, l.HasIntegrity = e.attr("integrity")
-	l.CrossOrigin, l.HasCrossOrigin = e.attr("crossorigin")
+	l := LinkTag{Rel: tokens(e.value("rel")), Hreflang: e.value("hreflang"), Type: e.value("type"), InHead: r.head > 0}
 	var href string
 	if href, l.HasHref = e.attr("href"); l.HasHref {
 		l.Ref = r.ref(href)
@@ -60,16 +57,16 @@ func (r *reader) link(e *element) {
 		r.Counts.Stylesheets++
 	}
 	if len(l.Rel) > 0 {
-		keep(r, &r.LinkTags, maxLinkTags, l.Ref.size()+len(l.Integrity)+200, l)
+		keep(r, &r.LinkTags, maxLinkTags, l.Ref.size()+200, l)
 	}
 	switch {
 	case href == "":
 	case sheet && !l.is("alternate"):
-		r.loads("link", l.Ref, true, l.Integrity)
+		r.loads("link", l.Ref, true)
 	case l.is("icon"), l.is("apple-touch-icon"):
-		r.loads("link", l.Ref, false, "")
+		r.loads("link", l.Ref, false)
 	case l.is("preload"), l.is("modulepreload"), l.is("manifest"):
-		r.loads("link", l.Ref, l.As != "image", l.Integrity)
+		r.loads("link", l.Ref, lower(e.value("as")) != "image")
 	}
 }
 
@@ -148,20 +145,19 @@ func (r *reader) count(a *Anchor) {
 }
 
 func (r *reader) image(e *element) {
-	i := Image{Loading: lower(e.value("loading")), Width: clip(e.value("width"), 20), Height: clip(e.value("height"), 20)}
-	i.Alt, i.HasAlt = e.attr("alt")
-	i.Alt = clip(i.Alt, maxAnchorText)
+	alt, described := e.attr("alt")
+	i := Image{HasAlt: described}
 	r.Counts.Images++
 	if !i.HasAlt {
 		r.Counts.MissingAlt++
 	}
 	if r.anchor > 0 && r.Anchors[r.anchor-1].Text == "" {
-		r.Anchors[r.anchor-1].Text = collapse(i.Alt)
+		r.Anchors[r.anchor-1].Text = collapse(clip(alt, maxAnchorText))
 	}
 	if src, ok := e.attr("src"); ok {
 		i.Ref = r.ref(src)
-		r.loads("img", i.Ref, false, "")
+		r.loads("img", i.Ref, false)
 	}
 	r.sources("img", e.value("srcset"))
-	keep(r, &r.Images, maxImages, i.Ref.size()+len(i.Alt)+100, i)
+	keep(r, &r.Images, maxImages, i.Ref.size()+100, i)
 }
