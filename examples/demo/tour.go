@@ -184,17 +184,9 @@ func newProfiles(ctx context.Context, owner hostedspf.Owner) (hostedspf.Store, e
 		{profileID, "example.com", "v=spf1 mx include:_spf.news.example include:_spf.shop.example -all"},
 		{brokenProfileID, "good.example", "v=spf1 include:servfail.example -all"},
 	} {
-		domain, err := diag.ParseDomain(p.domain)
-		if err != nil {
-			return nil, err
-		}
-		host, err := diag.ParseName("_spf." + p.domain)
-		if err != nil {
-			return nil, err
-		}
-		err = store.Create(ctx, hostedspf.Profile{
-			ID: p.id, Owner: owner, Domain: domain, Name: p.domain, Status: hostedspf.Active,
-			SourceRecord: p.record, IncludeHost: host, IntervalSeconds: hostedspf.DefaultInterval,
+		err := store.Create(ctx, hostedspf.Profile{
+			ID: p.id, Owner: owner, Domain: diag.MustDomain(p.domain), Name: p.domain, Status: hostedspf.Active,
+			SourceRecord: p.record, IncludeHost: diag.MustName("_spf." + p.domain), IntervalSeconds: hostedspf.DefaultInterval,
 			CreatedAt: now.Add(time.Duration(i) * time.Microsecond), UpdatedAt: now, NextResolveAt: now,
 		})
 		if err != nil {

@@ -3,8 +3,8 @@ package internet
 import (
 	"crypto/tls"
 	_ "embed"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +20,11 @@ const preloadList = `{"version": "2026-11-01", "source": "made up for the demo",
 func serveSites(world *diagtest.World) {
 	good := crawled("User-agent: *\nDisallow: /basket\n", goodPage)
 	for _, host := range []string{"good.example", "www.good.example"} {
-		world.HTTPS(host, protected(secured("max-age=63072000; includeSubDomains; preload", good)))
+		world.HTTPS(host, with(secured("max-age=63072000; includeSubDomains; preload", good),
+			"Content-Security-Policy",
+			"default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+			"X-Content-Type-Options", "nosniff", "X-Frame-Options", "DENY", "Referrer-Policy", "strict-origin-when-cross-origin",
+			"Permissions-Policy", "camera=(), microphone=(), geolocation=()"))
 	}
 	for _, site := range [][2]string{
 		{"beginner.example", "max-age=300"},
@@ -42,36 +46,24 @@ func serveHeaders(world *diagtest.World) {
 		{"basket.example", "Set-Cookie", "sessionid=1f8a; Path=/"},
 		{"loose.example", "Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline' https:"},
 	} {
-		host := site[0]
-		world.HTTPS(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set(site[1], site[2])
-			file("text/html; charset=utf-8", "<!doctype html><title>A shop</title>").ServeHTTP(w, r)
-		}))
-		world.HTTP(host, toHTTPS(host))
+		world.HTTPS(site[0], with(html("<!doctype html><title>A shop</title>"), site[1:]...))
+		world.HTTP(site[0], toHTTPS(site[0]))
 	}
 }
 
-func protected(h http.Handler) http.Handler {
+// with sends header fields, of which names and values alternate.
+func with(h http.Handler, fields ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range map[string]string{
-			"Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-			"X-Content-Type-Options":  "nosniff",
-			"X-Frame-Options":         "DENY",
-			"Referrer-Policy":         "strict-origin-when-cross-origin",
-			"Permissions-Policy":      "camera=(), microphone=(), geolocation=()",
-		} {
-			w.Header().Set(name, value)
+		for field := range slices.Chunk(fields, 2) {
+			w.Header().Set(field[0], field[1])
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-func secured(header string, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(hsts.FieldName, header)
-		h.ServeHTTP(w, r)
-	})
-}
+func secured(header string, h http.Handler) http.Handler { return with(h, hsts.FieldName, header) }
+
+func html(text string) http.Handler { return file("text/html; charset=utf-8", text) }
 
 // goodPage is a page in which crawlers find all they need.
 //
@@ -89,17 +81,15 @@ var hasty = strings.NewReplacer("https://good.example/", "https://hasty.example/
 	` alt="Our workshop"`, "", "</body>", `<script src="http://cdn.example/slider.js"></script></body>`)
 
 // crawled serves a page and a robots.txt, unless that is empty.
-func crawled(robots, html string) http.Handler {
+func crawled(robots, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/robots.txt":
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			io.WriteString(w, html)
+			html(text).ServeHTTP(w, r)
 		case robots == "":
 			http.NotFound(w, r)
 		default:
-			w.Header().Set("Content-Type", "text/plain")
-			io.WriteString(w, robots)
+			page(robots).ServeHTTP(w, r)
 		}
 	})
 }
@@ -124,7 +114,7 @@ func serveRedirects(world *diagtest.World) {
 	}
 	world.HTTP("careless.example", page("A shop."))
 	world.HTTP("circle.example", toHTTPS("circle.example"))
-	world.HTTPS("moved.example", file("text/html; charset=utf-8",
+	world.HTTPS("moved.example", html(
 		`<title>We have moved</title><meta http-equiv="refresh" content="5; url=https://good.example/">`))
 }
 
@@ -134,7 +124,6 @@ func toHTTPS(host string) http.Handler {
 	})
 }
 
-// brands are the hosts with the logos of domains.
 const (
 	goodBrand   = "brand.good.example"
 	sketchBrand = "brand.sketch.example"
@@ -172,7 +161,7 @@ const phishingSite = "paypal-secure-login.example"
 
 // servePhishing opens a site that looks like phishing. The brand that it imitates has no site in this world.
 func servePhishing(world *diagtest.World) {
-	world.HTTPS(phishingSite, file("text/html; charset=utf-8",
+	world.HTTPS(phishingSite, html(
 		`<!doctype html><title>PayPal: log in</title><h1>Sign in</h1><form method="post" action="https://collect.example/in">`+
 			`<input name="email" type="email"><input name="pw" type="password"><button>Sign in</button></form>`))
 }
@@ -182,11 +171,8 @@ func servePhishing(world *diagtest.World) {
 // of the mail server was forgotten.
 func serveHarbour(world *diagtest.World) {
 	const shop = "harbour.example"
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Set-Cookie", "sessionid=5e0c; Path=/")
-		io.WriteString(w, `<!doctype html><title>Harbour Coffee</title><h1>Fresh from the roaster</h1>`)
-	})
+	handler := with(html(`<!doctype html><title>Harbour Coffee</title><h1>Fresh from the roaster</h1>`),
+		"Set-Cookie", "sessionid=5e0c; Path=/")
 	world.HTTP(shop, handler)
 	cert := world.Certificate(diagtest.CertSpec{
 		Names: []string{shop, "www." + shop}, NotBefore: world.Now().AddDate(0, 0, -85),
