@@ -147,21 +147,10 @@ func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]meterin
 	if err != nil {
 		return nil, err
 	}
-	list := []metering.Record{next}
-	if s.Doubt != nil && s.Doubt() != nil {
-		return list, nil
+	if s.Doubt == nil || s.Doubt() == nil {
+		const longest = 31 * day // of a chapter, whose At is that of its first row
+		f.Newest, f.Before, f.Limit = false, row.At.Add(-Kept-longest), 0
+		_, err = metering.Forget(ctx, s.Store, f)
 	}
-	const longest = 31 * day // of a chapter, whose At is that of its first row
-	f.Newest, f.Before, f.Limit = false, row.At.Add(-Kept-longest), mostForgotten
-	for r, err := range s.Store.Records(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		r.Body = nil
-		list = append(list, r)
-	}
-	return list, nil
+	return []metering.Record{next}, err
 }
-
-// mostForgotten is how many chapters go at once: more than a month makes.
-const mostForgotten = 64

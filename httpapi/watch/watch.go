@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +80,6 @@ func ID(d diag.Domain) string {
 	return "wat_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
 }
 
-// kind is that of the records that hold watches.
 const kind = "watch"
 
 // Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined;
@@ -185,26 +183,14 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 		if err != nil {
 			return err
 		}
-		var list []metering.Record
 		for _, f := range []metering.RecordFilter{{Kind: historyKind(id)}, {Kind: stateKind, ID: id}} {
 			f.Account = account
-			for r, err := range w.Store.Records(ctx, f) {
-				if err != nil {
-					return err
-				}
-				list = append(list, r)
-			}
-		}
-		list = append(list, record) // in the end
-		for i := range list {
-			list[i].Body = nil
-		}
-		for some := range slices.Chunk(list, metering.MaxRecordsPut) {
-			if err := w.Store.PutRecords(ctx, some...); err != nil {
+			if _, err := metering.Forget(ctx, w.Store, f); err != nil {
 				return err
 			}
 		}
-		return nil
+		record.Body = nil // in the end: who writes the others writes it too, and then all is done again
+		return w.Store.PutRecords(ctx, record)
 	})
 }
 
@@ -238,7 +224,6 @@ func retry(change func() error) (err error) {
 	return err
 }
 
-// put writes a watch, and what is to be written with it.
 func (w *Watches) put(ctx context.Context, r metering.Record, doc *document, beside ...metering.Record) error {
 	r, err := write(r, doc)
 	if err != nil {
@@ -259,7 +244,6 @@ func (w *Watches) read(ctx context.Context, account metering.AccountID, id strin
 // now is cut to the microsecond, which every store can keep.
 func (w *Watches) now() time.Time { return w.Clock().UTC().Truncate(time.Microsecond) }
 
-// view is how a stored watch stands.
 func (w *Watches) view(r metering.Record, doc *document) Watch {
 	now := w.now()
 	v := Watch{
