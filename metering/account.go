@@ -70,6 +70,9 @@ func (a Account) Clone() Account {
 	return a
 }
 
+// Same compares what pointers lead to, of which nil is nothing.
+func Same[T comparable](p, q *T) bool { return p == q || p != nil && q != nil && *p == *q }
+
 func clone[T any](p *T) *T {
 	if p == nil {
 		return nil

@@ -65,9 +65,7 @@ func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Conte
 		return errors.Join(fault, err)
 	}
 	act.Error = oneLine(fault.Error())
-	if record.Body, err = json.Marshal(act); err != nil {
-		return errors.Join(fault, err)
-	}
+	record.Body = RecordBody(act)
 	if err := store.PutRecords(context.WithoutCancel(ctx), record); err != nil {
 		return errors.Join(fault, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
 	}
@@ -89,8 +87,8 @@ func (a Act) record(ctx context.Context, store Store) (r Record, err error) {
 		}
 		r.Account, r.Kind = accounts[0].ID, serverActKind
 	}
-	r.Body, err = json.Marshal(a)
-	return r, err
+	r.Body = RecordBody(a)
+	return r, nil
 }
 
 // oneLine keeps a text short, and what a terminal might obey out of it.

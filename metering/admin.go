@@ -59,21 +59,21 @@ type Admin struct {
 	Now    bool             // a downgrade holds at once, and not from the next month on
 }
 
-// now is in UTC and cut to the microsecond, which every store can keep: what is stored is then never
-// later than the instant at which it was done.
-func (a Admin) now() time.Time {
-	if a.Clock == nil {
-		return time.Now().UTC().Truncate(time.Microsecond)
+// Now is the time of a clock, nil for time.Now, in UTC and cut to the microsecond, which every store can keep: what is
+// stored is then never later than the instant at which it was done.
+func Now(clock func() time.Time) time.Time {
+	if clock == nil {
+		clock = time.Now
 	}
-	return a.Clock().UTC().Truncate(time.Microsecond)
+	return clock().UTC().Truncate(time.Microsecond)
 }
 
 // Time is the instant that the admin takes for now.
-func (a Admin) Time() time.Time { return a.now() }
+func (a Admin) Time() time.Time { return Now(a.Clock) }
 
 // CreateAccount creates an account on a plan, without overage; SetAccount changes that.
 func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Account, error) {
-	account := Account{ID: newAccountID(a.Random), Name: name, Plan: plan, CreatedAt: a.now()}
+	account := Account{ID: AccountID(newID("acc_", a.Random)), Name: name, Plan: plan, CreatedAt: a.Time()}
 	if err := a.checkAccount(account); err != nil {
 		return Account{}, err
 	}
@@ -95,11 +95,8 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		if err != nil {
 			return err
 		}
-		now := a.now()
-		old, notes, err := stored.settled(now)
-		if err != nil {
-			return err
-		}
+		now := a.Time()
+		old, notes := stored.settled(now)
 		account = old.Clone()
 		change(&account)
 		account.ID, account.Version, account.CreatedAt = old.ID, old.Version, old.CreatedAt
@@ -124,11 +121,7 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 			}
 		}
 		if left := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(left) {
-			note, err := old.note("", left, now)
-			if err != nil {
-				return err
-			}
-			notes = append(notes, note)
+			notes = append(notes, old.note("", left, now))
 		}
 		if err := putNotes(ctx, a.Store, notes); err != nil {
 			return err
@@ -180,7 +173,7 @@ func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (K
 		return Key{}, err
 	}
 	key, err := a.Store.Key(ctx, KeyID(named.Body))
-	if err == nil && key.State(a.now()) == KeyRevoked {
+	if err == nil && key.State(a.Time()) == KeyRevoked {
 		err = &RefusedError{Reason: RevokedKey}
 	}
 	return key, err
@@ -197,7 +190,7 @@ func (a Admin) RenewActingKey(ctx context.Context, account AccountID, part strin
 	if err != nil {
 		return Key{}, err
 	}
-	named.Account, named.Kind, named.ID, named.At, named.Body = account, actingKind, part, a.now(), []byte(key.ID)
+	named.Account, named.Kind, named.ID, named.At, named.Body = account, actingKind, part, a.Time(), []byte(key.ID)
 	if err = a.Store.PutRecords(ctx, named); errors.Is(err, ErrVersion) {
 		return a.ActingKey(ctx, account, part)
 	}
@@ -216,7 +209,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 		if oldKey, err = a.Store.Key(ctx, id); err != nil {
 			return err
 		}
-		now := a.now()
+		now := a.Time()
 		if oldKey.RotatedTo != "" {
 			return &FieldError{Field: "id", Reason: "the key was rotated to " + string(oldKey.RotatedTo)}
 		}
@@ -258,7 +251,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 		if key, err = a.Store.Key(ctx, id); err != nil {
 			return err
 		}
-		now := a.now()
+		now := a.Time()
 		if key.State(now) == KeyRevoked {
 			return nil
 		}
@@ -280,7 +273,7 @@ func (a Admin) mint(key Key) (Key, Secret, error) {
 	if err != nil {
 		return Key{}, Secret{}, err
 	}
-	key.ID, key.CreatedAt = newKeyID(a.Random), a.now()
+	key.ID, key.CreatedAt = KeyID(newID("key_", a.Random)), a.Time()
 	key.Hash, key.DisplayPrefix = secret.Hash(), secret.DisplayPrefix()
 	return key, secret, nil
 }
@@ -314,7 +307,7 @@ func (a Admin) checkAccount(account Account) error {
 	if err := checkName(account.Name); err != nil {
 		return err
 	}
-	if _, ok := a.plans().In(PeriodOf(a.now()))[account.Plan]; !ok {
+	if _, ok := a.plans().In(PeriodOf(a.Time()))[account.Plan]; !ok {
 		return &FieldError{Field: "plan", Reason: fmt.Sprintf("there is no plan %q", account.Plan)}
 	}
 	switch budget, price := account.OverageBudgetCents, account.AgreedPriceCents; {
@@ -342,7 +335,7 @@ func (a Admin) checkKey(asked []Scope, key Key) error {
 			return &FieldError{Field: "scopes", Reason: fmt.Sprintf("there is no scope %q", s)}
 		}
 	}
-	if key.ExpiresAt != nil && !key.ExpiresAt.After(a.now()) {
+	if key.ExpiresAt != nil && !key.ExpiresAt.After(a.Time()) {
 		return &FieldError{Field: "expires_at", Reason: "must lie in the future"}
 	}
 	if len(key.IPAllowlist) > maxAllowlist {

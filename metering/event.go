@@ -84,11 +84,7 @@ const (
 // an event that is found twice is kept once.
 func EventID(t EventType, subject string) string {
 	hash := sha256.Sum256([]byte(string(t) + "\n" + subject))
-	text := []byte("evt_")
-	for _, b := range hash[:idLength] {
-		text = append(text, alphabet[b&31])
-	}
-	return string(text)
+	return idOf("evt_", [idLength]byte(hash[:idLength]))
 }
 
 // An Event tells an account that something happened.

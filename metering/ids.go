@@ -9,13 +9,8 @@ import (
 // idLength is the number of base32 characters of an id: 130 bits, so that no two ever meet.
 const idLength = 26
 
-// newAccountID returns a new account id. A nil random is crypto/rand. Ids are names and no secrets:
-// where another reader ends or fails, crypto/rand takes its place.
-func newAccountID(random io.Reader) AccountID { return AccountID(newID("acc_", random)) }
-
-// newKeyID returns a new key id, under the rules of newAccountID.
-func newKeyID(random io.Reader) KeyID { return KeyID(newID("key_", random)) }
-
+// newID returns a new id. A nil random is crypto/rand. Ids are names and no secrets: where another reader ends or fails,
+// crypto/rand takes its place.
 func newID(prefix string, random io.Reader) string {
 	var bits [idLength]byte
 	if random == nil {
@@ -24,8 +19,12 @@ func newID(prefix string, random io.Reader) string {
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
 		_, _ = rand.Read(bits[:]) // never fails
 	}
-	text := make([]byte, 0, len(prefix)+idLength)
-	text = append(text, prefix...)
+	return idOf(prefix, bits)
+}
+
+// idOf writes five bits of each byte.
+func idOf(prefix string, bits [idLength]byte) string {
+	text := []byte(prefix)
 	for _, b := range bits {
 		text = append(text, alphabet[b&31])
 	}

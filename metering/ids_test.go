@@ -8,16 +8,16 @@ import (
 )
 
 func TestIDs(t *testing.T) {
-	matches(t, `^acc_[a-z2-7]{26}$`, string(newAccountID(nil)))
-	matches(t, `^key_[a-z2-7]{26}$`, string(newKeyID(nil)))
+	matches(t, `^acc_[a-z2-7]{26}$`, newID("acc_", nil))
+	matches(t, `^key_[a-z2-7]{26}$`, newID("key_", nil))
 	matches(t, `^req_[a-z2-7]{26}$`, NewRequestID())
-	equal(t, KeyID("key_abcdefghijklmnopqrstuvwxyz"), newKeyID(bytes.NewReader([]byte(
+	equal(t, "key_abcdefghijklmnopqrstuvwxyz", newID("key_", bytes.NewReader([]byte(
 		"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"))))
 }
 
 func TestIDsOfReaderThatEnds(t *testing.T) {
-	first, second := newKeyID(strings.NewReader("short")), newKeyID(strings.NewReader("short"))
-	matches(t, `^key_[a-z2-7]{26}$`, string(first))
+	first, second := newID("key_", strings.NewReader("short")), newID("key_", strings.NewReader("short"))
+	matches(t, `^key_[a-z2-7]{26}$`, first)
 	isTrue(t, first != second)
 }
 

@@ -2,6 +2,7 @@ package metering
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -65,6 +66,15 @@ type Key struct {
 	RotatedTo     KeyID
 	GraceUntil    *time.Time
 	LastUsedAt    *time.Time // kept by Settle; a write of the key does not change it
+}
+
+// Clone returns a copy that shares nothing with the key.
+func (k Key) Clone() Key {
+	k.Scopes, k.IPAllowlist = slices.Clone(k.Scopes), slices.Clone(k.IPAllowlist)
+	for _, t := range []**time.Time{&k.ExpiresAt, &k.RevokedAt, &k.GraceUntil, &k.LastUsedAt} {
+		*t = clone(*t)
+	}
+	return k
 }
 
 // State returns what the key is at an instant. Revoked beats expired.

@@ -27,7 +27,7 @@ type Plan struct {
 
 // Equal compares what two plans say.
 func (p Plan) Equal(q Plan) bool {
-	same := (p.PriceCents == nil) == (q.PriceCents == nil) && (p.PriceCents == nil || *p.PriceCents == *q.PriceCents)
+	same := Same(p.PriceCents, q.PriceCents)
 	p.PriceCents, q.PriceCents = nil, nil
 	return same && p == q
 }

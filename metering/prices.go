@@ -130,7 +130,7 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 		if err := list.Read(ctx, a.Store); err != nil {
 			return err
 		}
-		now := a.now()
+		now := a.Time()
 		added = nil
 		for _, v := range plans.Versions(from, now) {
 			old, known := list.In(from)[v.Plan.ID]

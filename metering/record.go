@@ -2,6 +2,7 @@ package metering
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -32,6 +33,15 @@ type Record struct {
 
 	At   time.Time // when it came to be, to the microsecond; lists are in this order
 	Body []byte    // any bytes, at most MaxRecordBytes; nil asks PutRecords to remove the record
+}
+
+// RecordBody is the body that says v in JSON: texts, numbers and times of this age, which cannot fail.
+func RecordBody(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return body
 }
 
 // Records holds documents of all kinds.

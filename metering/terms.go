@@ -22,8 +22,7 @@ type Terms struct {
 // equal compares what the terms say.
 func (t Terms) equal(other Terms) bool {
 	return t.Plan == other.Plan && t.OverageEnabled == other.OverageEnabled &&
-		(t.AgreedPriceCents == nil) == (other.AgreedPriceCents == nil) &&
-		(t.AgreedPriceCents == nil || *t.AgreedPriceCents == *other.AgreedPriceCents)
+		Same(t.AgreedPriceCents, other.AgreedPriceCents)
 }
 
 // terms are those in force in a month.
@@ -33,22 +32,21 @@ func (a Account) terms(p Period) Terms {
 
 // settled is the account with a change of plan written down that was scheduled and has come, and what remembers the
 // plan before it.
-func (a Account) settled(now time.Time) (Account, []Record, error) {
+func (a Account) settled(now time.Time) (Account, []Record) {
 	s := a.Scheduled
 	if s == nil || PeriodOf(now).Before(s.From) {
-		return a, nil, nil
+		return a, nil
 	}
-	note, err := a.note("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
+	note := a.note("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
 	a.Plan, a.Scheduled = s.Plan, nil
-	return a, []Record{note}, err
+	return a, []Record{note}
 }
 
 // note remembers terms that the account leaves at an instant. It is written before the change: what it says is true
 // even if the change is never made.
-func (a Account) note(prefix string, t Terms, left time.Time) (Record, error) {
-	body, err := json.Marshal(t)
+func (a Account) note(prefix string, t Terms, left time.Time) Record {
 	id := fmt.Sprintf("%s%019d", prefix, a.Version) // sorts by version: two changes may be of one microsecond
-	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: body}, err
+	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: RecordBody(t)}
 }
 
 // putNotes stores notes. They are named by the version of the account, so that a second try finds those of the first.

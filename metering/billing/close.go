@@ -65,13 +65,7 @@ type Closed struct {
 // ClosesAt is the first instant at which a month can be closed.
 func ClosesAt(p metering.Period) time.Time { return p.End().Add(Grace) }
 
-// now is cut to what every store can keep.
-func (b Billing) now() time.Time {
-	if b.Clock == nil {
-		return time.Now().UTC().Truncate(time.Microsecond)
-	}
-	return b.Clock().UTC().Truncate(time.Microsecond)
-}
+func (b Billing) now() time.Time { return metering.Now(b.Clock) }
 
 // Close makes the invoices of a month that do not exist yet, each in one transaction with its note and events. It may
 // be run as often and by as many as wanted. An account for which that fails keeps no other from its invoice; the

@@ -159,17 +159,8 @@ func number(account metering.AccountID, id string) string {
 // record is the invoice as it is stored; version is that of the record that it replaces.
 func (v Invoice) record(version int64, due time.Time) metering.Record {
 	return metering.Record{
-		Account: v.Account, Kind: InvoiceKind, ID: v.ID, Version: version, Due: due, At: v.CreatedAt, Body: encoded(v),
+		Account: v.Account, Kind: InvoiceKind, ID: v.ID, Version: version, Due: due, At: v.CreatedAt, Body: metering.RecordBody(v),
 	}
-}
-
-// encoded is what a record holds.
-func encoded(v any) []byte {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // texts, numbers and times of this age
-	}
-	return body
 }
 
 func parseInvoice(r metering.Record) (v Invoice, err error) {
@@ -286,7 +277,7 @@ func planLines(p metering.Period, plans []held) []PlanLine {
 		last := len(lines) - 1
 		switch {
 		case dearest == nil:
-		case last >= 0 && lines[last].Plan == dearest.plan && equal(lines[last].PriceCents, dearest.price):
+		case last >= 0 && lines[last].Plan == dearest.plan && metering.Same(lines[last].PriceCents, dearest.price):
 			lines[last].Days++
 		default:
 			lines = append(lines, PlanLine{dearest.plan, day.Format(time.DateOnly), 1, dearest.price})
@@ -296,8 +287,6 @@ func planLines(p metering.Period, plans []held) []PlanLine {
 }
 
 func dearer(a, b *int64) bool { return b != nil && (a == nil || *a > *b) }
-
-func equal(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // errTooMuch is of sums that no invoice can hold.
 var errTooMuch = errors.New("the sum is more than can be billed")

@@ -180,7 +180,7 @@ func (c *chain) note(n *Note) {
 	}
 	c.Count++
 	n.Account, n.ID, n.Before, c.At = c.account, fmt.Sprintf("%08d", c.Count), c.Chain, n.At
-	body := encoded(n)
+	body := metering.RecordBody(n)
 	c.Chain = c.Chain.Next("billing.note.v1", string(body))
 	c.records = append(c.records, metering.Record{Account: c.account, Kind: NoteKind, ID: n.ID, At: n.At, Body: body})
 }
@@ -211,7 +211,7 @@ func (c *chain) all() []metering.Record {
 		at = c.At
 	}
 	return append(c.records, metering.Record{
-		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: encoded(c.head),
+		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: metering.RecordBody(c.head),
 	})
 }
 

@@ -52,7 +52,7 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 		j.State, j.Next = failedPermanent, time.Time{}
 		return w.put(ctx, j)
 	}
-	at := now(w.Clock)
+	at := metering.Now(w.Clock)
 	j.Attempts = append(j.Attempts, Attempt{At: at})
 	j.Next = at.Add(lease)
 	if err := w.put(ctx, j); err != nil {
@@ -85,7 +85,7 @@ func (w *Worker) lastEnded(d *Delivery) bool {
 		last.Ended, last.Error = true, nodeDied
 		d.State = RetryScheduled
 		if n == MaxAttempts {
-			d.Next = now(w.Clock).Add(wait(n, 0))
+			d.Next = metering.Now(w.Clock).Add(wait(n, 0))
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func (w *Worker) lastEnded(d *Delivery) bool {
 // parts reads channel and event of a delivery. Where one is missing, it notes why.
 func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
 	fail := func(reason string) { // as an attempt that was not made: an operator looks there
-		j.Attempts = append(j.Attempts, Attempt{At: now(w.Clock), Ended: true, Error: reason})
+		j.Attempts = append(j.Attempts, Attempt{At: metering.Now(w.Clock), Ended: true, Error: reason})
 	}
 	r, err := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
 	if errors.Is(err, metering.ErrNotFound) {
@@ -133,7 +133,7 @@ func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) e
 	case refused, gone:
 		j.State, j.Next = failedPermanent, time.Time{}
 	default:
-		j.State, j.Next = RetryScheduled, now(w.Clock).Add(wait(len(j.Attempts), r.after))
+		j.State, j.Next = RetryScheduled, metering.Now(w.Clock).Add(wait(len(j.Attempts), r.after))
 	}
 	w.note(j.Channel, r.verdict != retry)
 	if w.Observe != nil {
@@ -159,7 +159,7 @@ func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 	for range versionTries {
 		c.State, c.Reason = ChannelDisabled, "the receiver answered 410 Gone"
 		var told metering.Record
-		if told, err = c.disabledEvent(now(w.Clock)); err != nil {
+		if told, err = c.disabledEvent(metering.Now(w.Clock)); err != nil {
 			return err
 		}
 		if err = w.put(ctx, j, c.put(), told); !errors.Is(err, metering.ErrVersion) {

@@ -104,17 +104,8 @@ func readChannel(r metering.Record) (*channelDoc, error) {
 // put is the record that replaces the one that the channel was read from.
 func (d *channelDoc) put() metering.Record {
 	r := d.record
-	r.Body = encoded(d)
+	r.Body = metering.RecordBody(d)
 	return r
-}
-
-// encoded is what a record holds.
-func encoded(v any) []byte {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // texts, numbers and times of this age
-	}
-	return body
 }
 
 // disabledEvent tells the other channels of the account that this one ends.

@@ -51,14 +51,6 @@ type ChannelRequest struct {
 	Categories []metering.EventCategory // empty for all
 }
 
-// now is in UTC and cut to the microsecond, as stores keep it.
-func now(clock func() time.Time) time.Time {
-	if clock == nil {
-		clock = time.Now
-	}
-	return clock().UTC().Truncate(time.Microsecond)
-}
-
 // Create creates a channel. The secret that signs its deliveries is returned too, and can never be shown again; it is
 // zero where nothing is signed.
 func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret, error) {
@@ -110,7 +102,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		}
 	}
 	doc := &channelDoc{
-		Name: r.Name, Kind: r.Kind, Target: r.Target, State: channelActive, CreatedAt: now(c.Clock),
+		Name: r.Name, Kind: r.Kind, Target: r.Target, State: channelActive, CreatedAt: metering.Now(c.Clock),
 		Categories: slices.Compact(slices.Sorted(slices.Values(r.Categories))),
 	}
 	doc.Since = doc.CreatedAt
@@ -156,7 +148,7 @@ func (c Channels) List(ctx context.Context, account metering.AccountID) ([]Chann
 	docs, err := channelsOf(ctx, c.Store, account)
 	list := []Channel{}
 	for _, d := range docs {
-		list = append(list, d.view(now(c.Clock)))
+		list = append(list, d.view(metering.Now(c.Clock)))
 	}
 	return list, err
 }
@@ -183,7 +175,7 @@ func (c Channels) Channel(ctx context.Context, account metering.AccountID, id st
 	if err != nil {
 		return Channel{}, err
 	}
-	return d.view(now(c.Clock)), nil
+	return d.view(metering.Now(c.Clock)), nil
 }
 
 func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {
@@ -211,7 +203,7 @@ func (c Channels) RotateSecret(
 		}
 		d.Previous, d.PreviousUntil = "", time.Time{}
 		if overlap > 0 && d.Secret != "" {
-			d.Previous, d.PreviousUntil = d.Secret, now(c.Clock).Add(overlap)
+			d.Previous, d.PreviousUntil = d.Secret, metering.Now(c.Clock).Add(overlap)
 		}
 		d.Secret = secret.Reveal()
 		return nil
@@ -243,7 +235,7 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 	}
 	return c.change(ctx, account, id, func(d *channelDoc) error {
 		if d.State != channelActive {
-			d.State, d.Reason, d.Since = channelActive, "", now(c.Clock)
+			d.State, d.Reason, d.Since = channelActive, "", metering.Now(c.Clock)
 		}
 		return nil
 	})
@@ -264,7 +256,7 @@ func (c Channels) change(
 			return Channel{}, err
 		}
 		if err = c.store(ctx, d, before); err == nil {
-			return d.view(now(c.Clock)), nil
+			return d.view(metering.Now(c.Clock)), nil
 		}
 		if !errors.Is(err, metering.ErrVersion) {
 			return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
@@ -277,7 +269,7 @@ func (c Channels) change(
 func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState) error {
 	records := []metering.Record{d.put()}
 	if before == channelActive && d.State == ChannelDisabled {
-		event, err := d.disabledEvent(now(c.Clock))
+		event, err := d.disabledEvent(metering.Now(c.Clock))
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func readDelivery(r metering.Record) (*Delivery, error) {
 // record is the delivery as it is to be stored over the given version.
 func (d *Delivery) record(version int64) metering.Record {
 	return metering.Record{
-		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt, Body: encoded(d),
+		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt, Body: metering.RecordBody(d),
 	}
 }
 
@@ -119,7 +119,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	if d.State != channelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is disabled"}
 	}
-	at := now(c.Clock)
+	at := metering.Now(c.Clock)
 	event := metering.Event{
 		ID: metering.EventID(metering.EventChannelTest, newID(id+"/")), Type: metering.EventChannelTest,
 		Account: account, At: at, Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
@@ -156,7 +156,7 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 	if _, err := c.Store.Record(ctx, account, metering.EventKind, old.Event); err != nil {
 		return Delivery{}, fmt.Errorf("replaying %s: event %s: %w", id, old.Event, err)
 	}
-	at := now(c.Clock)
+	at := metering.Now(c.Clock)
 	next := &Delivery{
 		ID: newID(deliveryPrefix), Account: account, Channel: old.Channel, Event: old.Event, Type: old.Type,
 		State: Pending, ReplayOf: id, CreatedAt: at, Next: at,

@@ -189,7 +189,7 @@ func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (b
 
 // look derives all events of an account.
 func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
-	at := now(d.Clock)
+	at := metering.Now(d.Clock)
 	account, err := d.Store.Account(ctx, id)
 	if err != nil {
 		return fmt.Errorf("looking at account %s: %w", id, err)
@@ -252,7 +252,7 @@ func (d *Deriver) exists(id string) bool {
 func (d *Deriver) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	limit := now(d.Clock).Add(-keepFor)
+	limit := metering.Now(d.Clock).Add(-keepFor)
 	for id, at := range d.written {
 		if at.Before(limit) {
 			delete(d.written, id)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/diagkit/diagkit/metering"
 )
 
 // A MailServer takes mail for delivery (RFC 6409): the operator's own, which all channels of mail share. It is always
@@ -85,7 +87,7 @@ func (s *MailServer) Send(ctx context.Context, to, subject, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	r := s.submit(ctx, &letter{id: newID("msg_"), at: now(s.Clock), to: to, subject: subject, text: text})
+	r := s.submit(ctx, &letter{id: newID("msg_"), at: metering.Now(s.Clock), to: to, subject: subject, text: text})
 	if r.verdict != accepted {
 		return errors.New(strings.TrimSuffix(r.err+": "+r.response, ": "))
 	}

@@ -69,7 +69,7 @@ type refusal struct {
 // credits, and once a key and hour for its rate.
 func (d *Deriver) Refused(c *metering.Caller, err error) {
 	d.init()
-	at := now(d.Clock)
+	at := metering.Now(d.Clock)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
 		if quota.Reason == "" {
 			d.quotaExceeded(c, quota, at)
@@ -129,7 +129,7 @@ func (d *Deriver) record(ctx context.Context, s refusal) error {
 		}
 		events = append(events, more...)
 	}
-	if err := d.write(ctx, events, now(d.Clock)); err != nil {
+	if err := d.write(ctx, events, metering.Now(d.Clock)); err != nil {
 		return err
 	}
 	d.reports.settle(s.id, s.until)

@@ -92,7 +92,7 @@ func (d *Deriver) lookAtProfile(
 	}
 	events := []metering.Event{event(metering.EventSPFCreated, "", p.CreatedAt, facts{})}
 	if !known {
-		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: encoded(p)}
+		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: metering.RecordBody(p)}
 		if err := d.Store.PutRecords(ctx, note); err != nil && !isTaken(err) {
 			return fmt.Errorf("noting SPF profile %s: %w", p.ID, err)
 		}

@@ -172,7 +172,7 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 	}
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}
 	d.init()
-	at := now(c.Clock)
+	at := metering.Now(c.Clock)
 	events, err := d.usage(ctx, account, at)
 	if err != nil {
 		return err

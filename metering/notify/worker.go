@@ -147,7 +147,7 @@ func (w *Worker) step(ctx context.Context) (began int, err error) {
 // due no more, so that each is fanned out once.
 func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
 	var events []metering.Record
-	f := metering.RecordFilter{Kind: metering.EventKind, DueBy: now(w.Clock), Limit: maxEvents}
+	f := metering.RecordFilter{Kind: metering.EventKind, DueBy: metering.Now(w.Clock), Limit: maxEvents}
 	for r, err := range w.Store.Records(ctx, f) {
 		if err != nil {
 			return 0, fmt.Errorf("listing events: %w", err)
@@ -187,7 +187,7 @@ func (w *Worker) outgoing(ctx context.Context, r metering.Record) ([]metering.Re
 	}
 	for _, c := range channels {
 		if c.wants(event) && len(list) < metering.MaxRecordsPut {
-			list = append(list, newDelivery(event, c.record.ID, now(w.Clock)).record(0))
+			list = append(list, newDelivery(event, c.record.ID, metering.Now(w.Clock)).record(0))
 		}
 	}
 	return list, nil
@@ -202,7 +202,7 @@ type job struct {
 // due picks the deliveries for which there is room. Those of a channel that is slow stay where they are: the others
 // are read past them.
 func (w *Worker) due(ctx context.Context) (list []job, err error) {
-	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, DueBy: now(w.Clock)}) {
+	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, DueBy: metering.Now(w.Clock)}) {
 		if err != nil {
 			return list, fmt.Errorf("listing deliveries: %w", err)
 		}
@@ -269,7 +269,7 @@ func (w *Worker) note(channel string, works bool) {
 
 // Waiting counts the deliveries that are due, up to a limit.
 func (w *Worker) Waiting(ctx context.Context, limit int) (count int, err error) {
-	f := metering.RecordFilter{Kind: deliveryKind, DueBy: now(w.Clock), Limit: limit}
+	f := metering.RecordFilter{Kind: deliveryKind, DueBy: metering.Now(w.Clock), Limit: limit}
 	for _, err := range w.Store.Records(ctx, f) {
 		if err != nil {
 			return 0, err
