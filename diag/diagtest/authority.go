@@ -11,20 +11,10 @@ import (
 // authorityFor returns the zone of a server that holds the answer, or nil. The records DS of a zone are
 // with the parent zone, if the server has that.
 func authorityFor(zones map[string]*zone, q dns.Question) *zone {
-	name := dns.CanonicalName(q.Name)
-	find := func(name string) *zone {
-		for ; ; name = resolver.ParentName(name) {
-			if z := zones[name]; z != nil || name == "." {
-				return z
-			}
-		}
+	if z := enclosing(zones, q.Name, q.Qtype); z != nil {
+		return z
 	}
-	if q.Qtype == dns.TypeDS && name != "." {
-		if z := find(resolver.ParentName(name)); z != nil {
-			return z
-		}
-	}
-	return find(name)
+	return enclosing(zones, q.Name, dns.TypeNone)
 }
 
 // authoritative answers from zones as a server does that is authoritative for them (RFC 1034 section

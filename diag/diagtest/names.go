@@ -184,16 +184,24 @@ func (r *recursion) reply(q *dns.Msg) *dns.Msg {
 
 // explain adds EDNS to a reply if the question has it, and the extended errors.
 func (r *recursion) explain(q, m *dns.Msg) {
+	var why trouble
+	if r.fault.Rcode != 0 && r.fault.Explain != 0 || r.fault.Text != "" {
+		why = trouble{r.fault.Explain, r.fault.Text}
+	} else if r.bogus != nil {
+		why = *r.bogus
+	}
+	extend(q, m, why.code, why.text)
+}
+
+// extend adds EDNS to a reply if the question has it, and an extended error if there is one.
+func extend(q, m *dns.Msg, code uint16, text string) {
 	if q.IsEdns0() == nil {
 		m.Rcode &= 0xf // there is no place for more, RFC 6891 section 6.1.3
 		return
 	}
 	m.SetEdns0(ednsSize, dnssecOK(q))
-	opt := m.IsEdns0()
-	if r.fault.Rcode != 0 && r.fault.Explain != 0 || r.fault.Text != "" {
-		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.fault.Explain, ExtraText: r.fault.Text})
-	} else if r.bogus != nil {
-		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.bogus.code, ExtraText: r.bogus.text})
+	if code != 0 || text != "" {
+		m.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_EDE{InfoCode: code, ExtraText: text}}
 	}
 }
 

@@ -297,18 +297,25 @@ func (w *World) Serve(hostport string, f func(net.Conn)) {
 func (w *World) ServePackets(hostport string, f func(packet []byte) [][]byte) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.listen("udp", addr, func(c *conn) {
-			defer c.Close()
-			buffer := make([]byte, maxMessage)
-			for {
-				n, err := c.Read(buffer)
-				if err != nil {
-					return
-				}
-				for _, reply := range f(append([]byte{}, buffer[:n]...)) {
+			eachDatagram(c, func(packet []byte) {
+				for _, reply := range f(packet) {
 					c.Write(reply)
 				}
-			}
+			})
 		})
+	}
+}
+
+// eachDatagram calls f with all that is received, until the connection ends.
+func eachDatagram(c *conn, f func(packet []byte)) {
+	defer c.Close()
+	buffer := make([]byte, maxMessage)
+	for {
+		n, err := c.Read(buffer)
+		if err != nil {
+			return
+		}
+		f(append([]byte{}, buffer[:n]...))
 	}
 }
 

@@ -3,9 +3,9 @@ package diagtest
 import (
 	"crypto/tls"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -134,15 +134,11 @@ const ednsSize = 1232
 
 // edns adds EDNS to the reply of an authoritative server.
 func (c ServerConfig) edns(q, m *dns.Msg, fault Fault) {
-	if q.IsEdns0() == nil || c.EDNS == EDNSIgnored {
+	if c.EDNS == EDNSIgnored {
 		m.Rcode &= 0xf
 		return
 	}
-	m.SetEdns0(ednsSize, dnssecOK(q))
-	if fault.Explain != 0 || fault.Text != "" {
-		opt := m.IsEdns0()
-		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: fault.Explain, ExtraText: fault.Text})
-	}
+	extend(q, m, fault.Explain, fault.Text)
 	c.options(q, m)
 }
 
@@ -217,18 +213,12 @@ type responder func(q *dns.Msg, transport string) []*dns.Msg
 const maxMessage = 65535
 
 func serveDatagrams(c *conn, respond responder) {
-	defer c.Close()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	buffer := make([]byte, maxMessage)
-	for {
-		n, err := c.Read(buffer)
-		if err != nil {
-			return
-		}
+	eachDatagram(c, func(packet []byte) {
 		q := new(dns.Msg)
-		if q.Unpack(buffer[:n]) != nil || q.Response {
-			continue
+		if q.Unpack(packet) != nil || q.Response {
+			return
 		}
 		busy.Go(func() {
 			for _, m := range respond(q, "udp") {
@@ -237,45 +227,29 @@ func serveDatagrams(c *conn, respond responder) {
 				}
 			}
 		})
-	}
+	})
 }
 
 // serveStream answers the questions of a connection as they come, in any order (RFC 7766 section 7).
-func serveStream(c io.ReadWriteCloser, transport string, respond responder) {
+func serveStream(c net.Conn, transport string, respond responder) {
 	defer c.Close()
 	var busy sync.WaitGroup
 	defer busy.Wait()
 	var mu sync.Mutex
+	messages := &dns.Conn{Conn: c}
 	for {
-		q, err := readMessage(c)
+		q, err := messages.ReadMsg()
 		if err != nil {
 			return
 		}
 		busy.Go(func() {
 			for _, m := range respond(q, transport) {
-				b, err := m.Pack()
-				if err != nil || len(b) > maxMessage {
-					continue
-				}
 				mu.Lock()
-				c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
+				messages.WriteMsg(m)
 				mu.Unlock()
 			}
 		})
 	}
-}
-
-func readMessage(r io.Reader) (*dns.Msg, error) {
-	var length [2]byte
-	if _, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, err
-	}
-	b := make([]byte, binary.BigEndian.Uint16(length[:]))
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	m := new(dns.Msg)
-	return m, m.Unpack(b)
 }
 
 // cutOff shortens a message that does not fit into a datagram (RFC 2181 section 9).

@@ -204,14 +204,14 @@ func split(records []dns.RR, origins map[string]bool) map[string]*zone {
 	return zones
 }
 
-// enclosing returns the zone that answers for a name and type: the deepest, but for DS that above.
+// enclosing returns the zone that answers for a name and type, or nil: the deepest, but for DS that above.
 func enclosing(zones map[string]*zone, name string, qtype uint16) *zone {
 	name = dns.CanonicalName(name)
 	if qtype == dns.TypeDS && name != "." {
 		name = resolver.ParentName(name)
 	}
 	for ; ; name = resolver.ParentName(name) {
-		if z := zones[name]; z != nil {
+		if z := zones[name]; z != nil || name == "." {
 			return z
 		}
 	}

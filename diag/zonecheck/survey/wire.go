@@ -291,29 +291,20 @@ func (w *wire) tcp(ctx context.Context, ip netip.Addr, queries ...*dns.Msg) []Re
 
 // overStream asks one query over a connection (RFC 1035 section 4.2.2).
 func overStream(ctx context.Context, conn net.Conn, q *dns.Msg) Reply {
-	packed, err := q.Pack()
-	if err != nil {
-		return Reply{TCP: true}
-	}
-	frame := append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)
-	if _, err := conn.Write(frame); err != nil {
+	messages := &dns.Conn{Conn: conn}
+	if err := messages.WriteMsg(q); err != nil {
 		return Reply{Result: resultOf(ctx, err), TCP: true}
 	}
 	r := Reply{Result: TimedOut, TCP: true}
 	for range maxStrays {
-		var length [2]byte
-		if _, err := io.ReadFull(conn, length[:]); err != nil {
-			r.Result = resultOf(ctx, err)
-			return r
-		}
-		b := make([]byte, binary.BigEndian.Uint16(length[:]))
-		if _, err := io.ReadFull(conn, b); err != nil {
-			r.Result = resultOf(ctx, err)
-			return r
-		}
+		b, err := messages.ReadMsgHeader(nil)
 		m := new(dns.Msg)
-		if m.Unpack(b) != nil {
+		switch {
+		case errors.Is(err, dns.ErrShortRead), err == nil && m.Unpack(b) != nil:
 			r.Result = Malformed
+			return r
+		case err != nil:
+			r.Result = resultOf(ctx, err)
 			return r
 		}
 		if same, exact := answers(m, q); same {
