@@ -67,7 +67,8 @@ func isAnchor(rr dns.RR) bool {
 	return false
 }
 
-type anchorSet map[name][]dns.RR
+// An anchorSet holds the anchors of each zone as DS records, which stand for keys as well.
+type anchorSet map[name][]*dns.DS
 
 func newAnchorSet(anchors []dns.RR) anchorSet {
 	set := anchorSet{}
@@ -75,8 +76,12 @@ func newAnchorSet(anchors []dns.RR) anchorSet {
 		if !genuine(rr) || !isAnchor(rr) {
 			continue
 		}
-		if zone, ok := parseName(rr.Header().Name); ok && len(set[zone]) < maxListed {
-			set[zone] = append(set[zone], rr)
+		ds, isDS := rr.(*dns.DS)
+		if !isDS {
+			ds = NewDS(rr.(*dns.DNSKEY))
+		}
+		if zone, ok := parseName(rr.Header().Name); ok && ds != nil && len(set[zone]) < maxListed {
+			set[zone] = append(set[zone], ds)
 		}
 	}
 	return set
@@ -95,16 +100,6 @@ func (s anchorSet) closest(n name) (name, bool) {
 	}
 }
 
-func tag(anchor dns.RR) uint16 {
-	switch r := anchor.(type) {
-	case *dns.DS:
-		return r.KeyTag
-	case *dns.DNSKEY:
-		return r.KeyTag()
-	}
-	return 0
-}
-
 // An AnchorKey is a trust anchor of a zone.
 type AnchorKey struct {
 	KeyTag  uint16
@@ -112,12 +107,12 @@ type AnchorKey struct {
 }
 
 // anchorKeys lists the anchors of a zone, each once. The keys were validated.
-func anchorKeys(anchors []dns.RR, keys []*key, z name) (list []AnchorKey) {
+func anchorKeys(anchors []*dns.DS, keys []*key, z name) (list []AnchorKey) {
 	for _, a := range anchors {
 		revoked := slices.ContainsFunc(keys, func(k *key) bool {
 			return k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z)
 		})
-		if entry := (AnchorKey{tag(a), revoked}); !slices.Contains(list, entry) {
+		if entry := (AnchorKey{a.KeyTag, revoked}); !slices.Contains(list, entry) {
 			list = append(list, entry)
 		}
 	}
@@ -131,13 +126,6 @@ func (k *key) unrevoked() *key {
 	return newKey(&before)
 }
 
-func stands(anchor dns.RR, k *key, z name) bool {
-	switch a := anchor.(type) {
-	case *dns.DS:
-		return a.KeyTag == k.tag && a.Algorithm == k.rr.Algorithm && digestFits(a, k.rr, z)
-	case *dns.DNSKEY:
-		return a.Algorithm == k.rr.Algorithm && a.Protocol == k.rr.Protocol && a.Flags == k.rr.Flags &&
-			a.PublicKey == k.rr.PublicKey
-	}
-	return false
+func stands(anchor *dns.DS, k *key, z name) bool {
+	return anchor.KeyTag == k.tag && anchor.Algorithm == k.rr.Algorithm && digestFits(anchor, k.rr, z)
 }

@@ -85,7 +85,7 @@ func (v *validation) prime(n name) node {
 	v.begin()
 	z := v.newZone(n, nil)
 	fits := func(k *key) bool {
-		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && accepts(a) })
+		return slices.ContainsFunc(v.anchors[n], func(a *dns.DS) bool { return stands(a, k, n) && Usable(a) })
 	}
 	f := v.establish(z, fits, func(keys []*key) *ChainFault {
 		return fault(n, codeAnchorMismatch, "None of the keys of the zone is a trust anchor")
@@ -107,16 +107,6 @@ func (v *validation) withoutRoot(f statusCause) statusCause {
 		return indeterminate(fault(root, codeAnswerUnavailable, "%s", f.why.Message))
 	}
 	return f
-}
-
-func accepts(anchor dns.RR) bool {
-	switch a := anchor.(type) {
-	case *dns.DS:
-		return Usable(a)
-	case *dns.DNSKEY:
-		return supports(a.Algorithm)
-	}
-	return false
 }
 
 // descend goes from a zone that is trusted to a name below it, all names between the two having been

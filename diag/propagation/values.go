@@ -123,24 +123,21 @@ func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
 	if m.Rcode == dns.RcodeSuccess {
 		s.values = valuesOf(rrs)
 	}
-	timed := slices.Clone(rrs)
+	last := func(ttl uint32) {
+		if !s.timed || ttl < s.ttl {
+			s.ttl, s.timed = ttl, true
+		}
+	}
+	for _, rr := range rrs {
+		last(rr.Header().Ttl)
+	}
 	for _, alias := range chain {
-		timed = append(timed, alias)
+		last(alias.Hdr.Ttl)
 	}
-	if len(s.values) == 0 {
-		for _, rr := range m.Ns {
-			if soa, ok := rr.(*dns.SOA); ok { // RFC 2308 section 5
-				soa = dns.Copy(soa).(*dns.SOA)
-				soa.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-				timed = append(timed, soa)
-			}
+	for _, rr := range m.Ns {
+		if soa, ok := rr.(*dns.SOA); ok && len(s.values) == 0 { // RFC 2308 section 5
+			last(min(soa.Hdr.Ttl, soa.Minttl))
 		}
-	}
-	for i, rr := range timed {
-		if ttl := rr.Header().Ttl; i == 0 || ttl < s.ttl {
-			s.ttl = ttl
-		}
-		s.timed = true
 	}
 	return s
 }
