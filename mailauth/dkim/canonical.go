@@ -192,8 +192,6 @@ func (b *bodyHashes) compute(body []byte) {
 	}
 }
 
-func (b *bodyHashes) sum(f bodyForm, length int64) []byte { return b.sums[f][length] }
-
 type marks struct {
 	hash    hash.Hash
 	written int64

@@ -170,7 +170,7 @@ func (c *Checker) Check(s *Signature, signed []int, self int) Check {
 		return check
 	}
 	if s.Kind != ARCSeal && !c.headerOnly {
-		check.BodyHashOK = new(bytes.Equal(c.bodies.sum(s.bodyForm(), s.bodyLength()), s.BodyHash))
+		check.BodyHashOK = new(bytes.Equal(c.bodies.sums[s.bodyForm()][s.bodyLength()], s.BodyHash))
 	}
 	keys := check.Key.public()
 	if len(keys) == 0 {

@@ -163,13 +163,9 @@ func (e *evidence) foreign() string {
 	return ""
 }
 
-func (e *evidence) shuffled() bool { return e.assembled != "" && !e.split() }
-
 func holds(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
 
 func atHand(e *evidence) bool { return holds(e) && inOrder(e) }
-
-func readable(e *evidence) bool { return e.key != nil && e.key.Details != nil }
 
 // modulus returns the RSA key of the record, also one that is called something else; nil if there is none.
 func (e *evidence) modulus() *rsa.PublicKey {

@@ -168,6 +168,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 		None: above.NXDomain() && len(above.Aliases) == 0, Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,
 		Open: above.Err() != nil || wildcard.Err() != nil,
 	}
+	inUse := func(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
 	everywhere := slices.Sorted(slices.Values(textsOf(wildcard)))
 	for i, a := range answers {
 		texts := textsOf(a)
@@ -191,8 +192,6 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	}
 	return r, nil
 }
-
-func inUse(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
 
 func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
 	found, err := Find(ctx, env, e.domain, CommonSelectors())

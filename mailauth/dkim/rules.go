@@ -76,8 +76,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			g, ok := e.key.List.Tag("g")
 			return e.in("g", diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
-				"key for %s.",
-				diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.suggestion())
+				"key for %s.", diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.suggestion())
 		},
 	},
 	{
@@ -196,8 +195,7 @@ var lookupRules = diag.Rules[*evidence]{{
 		if s := e.service(); s != nil {
 			where += " of " + s.Name
 			failure.Advice = strings.TrimSpace("Set up DKIM for the domain again at " + s.Name + ", or remove the CNAME " +
-				"if you no " +
-				"longer use the service. " + s.Sign)
+				"if you no longer use the service. " + s.Sign)
 		}
 		switch {
 		case e.txt.Exists():
@@ -305,9 +303,8 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
 		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.shuffled(), "The %d strings of the record hold no key in their order, and a whole one in "+
-				"another.",
-				len(e.found.Strings)).Suggesting(e.suggestion())
+			return diag.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+
+				"another.", len(e.found.Strings)).Suggesting(e.suggestion())
 		},
 	},
 }

@@ -99,7 +99,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Title: "Ed25519 key is not in its raw form", Requirement: "An Ed25519 key is its bare 32 bytes",
 	Advice: "Publish only the last 32 of the 44 bytes, in base64, as the suggested record does.",
 	When: func(e *evidence) bool {
-		return readable(e) && e.key.Type == Ed25519 && identify(e.key.Data).kind == Ed25519
+		return one(e) && e.key.Details != nil && e.key.Type == Ed25519 && identify(e.key.Data).kind == Ed25519
 	},
 	Fails: faults("p", wrapped),
 }, {

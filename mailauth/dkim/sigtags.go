@@ -133,12 +133,10 @@ func (s *Signature) readIdentity() {
 	case at < 0, err != nil:
 		s.fault(badTag, i, "i=%s is not an address or a domain after an @", diag.Quote(i.Value))
 	case s.Domain.IsZero():
-	case domain != s.Domain && !below(domain, s.Domain): // RFC 6376 section 3.5
+	case domain != s.Domain && !strings.HasSuffix(domain.String(), "."+s.Domain.String()): // RFC 6376 section 3.5
 		s.fault(mismatch, i, "the domain of i=%s is neither %s nor below it", diag.Quote(s.Identity), s.Domain)
 	}
 }
-
-func below(d, parent diag.Domain) bool { return strings.HasSuffix(d.String(), "."+parent.String()) }
 
 // IdentityDomain returns the domain of i=; zero if it has none.
 func (s *Signature) IdentityDomain() diag.Domain {
