@@ -13,7 +13,7 @@ import (
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
 		absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
-			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: published}),
+			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: (*evidence).published}),
 		slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
 			Reading(fromNames, fromHosts, fromServers))
 })
@@ -159,8 +159,6 @@ var (
 	factorCoverage    = diag.Category{Code: "coverage", Label: "Mail servers covered"}
 )
 
-func published(e *evidence) bool { return e.published() }
-
 // eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it.
 func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
@@ -187,7 +185,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Title:       "No TLSA record that senders can use",
 	Requirement: "Senders can use a TLSA record of each mail server that has some",
 	Advice:      "Publish a TLSA record 3 1 1 with the SHA-256 of the public key of the server, then remove the others.",
-	When:        func(e *evidence) bool { return e.grounded() },
+	When:        (*evidence).grounded,
 	Fails: each(func(e *evidence, h *host) diag.Failures {
 		return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
 			"server it is.", e.recordName(h.base))

@@ -39,7 +39,7 @@ func DecodeText(s string) string {
 			continue
 		}
 		// RFC 2047 section 6.2: white space between two encoded words is no part of the text.
-		if run.empty() || strings.Trim(s[:start], " \t") != "" {
+		if run.words == 0 || strings.Trim(s[:start], " \t") != "" {
 			run.flush(&b)
 			b.WriteString(s[:start])
 		}
@@ -119,8 +119,6 @@ type encodedRun struct {
 	data    []byte
 	words   int
 }
-
-func (r *encodedRun) empty() bool { return r.words == 0 }
 
 func (r *encodedRun) add(b *strings.Builder, w encodedWord) {
 	// Each word of a stateful set begins in its first state anew (RFC 2047 section 3).

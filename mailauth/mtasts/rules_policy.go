@@ -176,8 +176,6 @@ var policyRules = diag.Rules[*evidence]{{
 
 func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
 
-func headed(e *evidence) bool { return announced(e) && e.page.Final() != nil }
-
 func isRedirect(status int) bool {
 	return status >= 300 && status < 400 && status != http.StatusNotModified
 }
@@ -229,7 +227,7 @@ var answerRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 8461 section 3.3",
 	Title: "Policy is behind a redirect", Requirement: "The policy is served without a redirect",
 	Advice: "Serve the policy at the address itself: senders must not follow redirects.",
-	When:   headed, Fails: func(e *evidence) diag.Failures {
+	When:   func(e *evidence) bool { return announced(e) && e.page.Final() != nil }, Fails: func(e *evidence) diag.Failures {
 		head := e.page.Final()
 		return diag.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
 			head.StatusCode, head.Location)

@@ -58,8 +58,9 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
+	records := diag.Map(e.mail.MX.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
 	r := &Report{
-		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, presentation(e.mail.MX), e.now, ended),
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, records, e.now, ended),
 		Verdict:      rules.Judge(e, texts), NullMX: e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known, Hosts: []Host{},
 		Partial: slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList }),
 	}
@@ -77,10 +78,6 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.Hosts = append(r.Hosts, host)
 	}
 	return r
-}
-
-func presentation(a diag.Answer[*dns.MX]) []string {
-	return diag.Map(a.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
 }
 
 func data(preference uint16, host string) string {

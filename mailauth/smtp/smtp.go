@@ -240,11 +240,12 @@ func (s *Session) TakesInjected() (bool, error) {
 // handshake speaks TLS. All versions and suites that the library knows are offered, as senders do that
 // would otherwise send in clear text (RFC 7435 section 3).
 func (s *Session) handshake() error {
+	suites := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
 	conn := tls.Client(s.conn, &tls.Config{
 		ServerName:         s.Config.ServerName,
 		InsecureSkipVerify: true, // verified afterwards, so that there is something to describe
 		MinVersion:         tls.VersionTLS10,
-		CipherSuites:       allSuites(),
+		CipherSuites:       diag.Map(suites, func(s *tls.CipherSuite) uint16 { return s.ID }),
 		Time:               s.env.Now,
 	})
 	if err := s.conn.SetDeadline(time.Now().Add(stepTimeout)); err != nil {
@@ -260,11 +261,6 @@ func (s *Session) handshake() error {
 	s.conn, s.text = conn, newLineReader(conn, &s.left)
 	s.note(fromTLS, fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)))
 	return nil
-}
-
-func allSuites() []uint16 {
-	all := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
-	return diag.Map(all, func(s *tls.CipherSuite) uint16 { return s.ID })
 }
 
 // TLS describes the encrypted connection and judges its certificates; nil without one.
