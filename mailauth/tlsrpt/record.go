@@ -129,28 +129,29 @@ var (
 // of them is not known, or nothing needs correction.
 func (e *evidence) correct() string {
 	texts := e.found.Sources(&e.elsewhere)
-	var d draft
+	d := policy.Draft{{Tag: "v", Value: format.Version}, {Tag: "rua"}}
 	for _, text := range texts {
-		if !d.add(text) {
+		if !meant(&d, text) {
 			return ""
 		}
 	}
 	s := d.String()
-	if len(texts) == 0 || len(d.rua) == 0 || e.valid() && same(s, texts[0]) {
+	if len(texts) == 0 || d[1].Value == "" || e.valid() && same(s, texts[0]) {
 		return ""
 	}
-	if _, err := ParseRecord(s); err != nil || len(s) > diag.MaxTXTString || !d.keeps(texts) {
+	if _, err := ParseRecord(s); err != nil || len(s) > diag.MaxTXTString || !keeps(d[1].Value, texts) {
 		return ""
 	}
 	return s
 }
 
-func (d *draft) keeps(texts []string) bool {
+// keeps reports whether no destination of the texts is missing in rua.
+func keeps(rua string, texts []string) bool {
 	for _, text := range texts {
 		l := format.Parse(text)
 		for _, a := range addresses(&l) {
 			kept := func(uri string) bool { return strings.EqualFold(uri, a.Text) }
-			if a.valid() && !slices.ContainsFunc(d.rua, kept) {
+			if a.valid() && !slices.ContainsFunc(strings.Split(rua, ","), kept) {
 				return false
 			}
 		}
@@ -167,22 +168,9 @@ func same(a, b string) bool {
 // blankVersion reports whether white space follows the version, which some senders do not expect.
 func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+format.Version+";") }
 
-type draft struct {
-	rua    []string
-	others []taglist.Tag
-}
-
-func (d *draft) String() string {
-	s := "v=" + format.Version + "; rua=" + strings.Join(d.rua, ",")
-	for _, t := range d.others {
-		s += "; " + t.Name + "=" + t.Value
-	}
-	return s
-}
-
-// add takes what a text says, which may be broken, as its author meant it. It reports false where something would be
+// meant takes what a text says, which may be broken, as its author meant it. It reports false where something would be
 // lost: a destination that cannot be read, a text that is no field.
-func (d *draft) add(text string) bool {
+func meant(d *policy.Draft, text string) bool {
 	last := ""
 	for _, piece := range taglist.Pieces(text, versionLike(), ruaInside()) {
 		piece = strings.TrimRight(piece, " \t,")
@@ -198,27 +186,28 @@ func (d *draft) add(text string) bool {
 		case meant == "rua" && !strings.EqualFold(name, "ruf"): // which DMARC has
 			name = meant
 		}
-		if last = name; !d.assign(name, value) {
+		if last = name; !assign(d, name, value) {
 			return false
 		}
 	}
 	return true
 }
 
-func (d *draft) assign(name, value string) bool {
+func assign(d *policy.Draft, name, value string) bool {
+	before, repeated := d.Get(name)
 	if name != "rua" {
-		before := slices.ContainsFunc(d.others, func(t taglist.Tag) bool { return t.Name == name })
-		if !before {
-			d.others = append(d.others, taglist.Tag{Name: name, Value: value})
+		if !repeated {
+			d.Set(name, value)
 		}
 		return format.ValidName(name) && value != ""
 	}
 	list, ok := policy.RestoreURIs(strings.ReplaceAll(value, "\t", " "))
-	for _, uri := range list {
-		if a := readAddress(uri); !a.valid() {
-			return false
-		}
+	if !ok || slices.ContainsFunc(list, func(uri string) bool { return readAddress(uri).problem != "" }) {
+		return false
 	}
-	d.rua = policy.UniqueURIs(append(d.rua, list...))
-	return ok
+	if before != "" {
+		list = append(strings.Split(before, ","), list...)
+	}
+	d.Set("rua", strings.Join(policy.UniqueURIs(list), ","))
+	return true
 }

@@ -235,7 +235,8 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 		a.Services = []ServiceTotal{}
 		return a
 	}
-	a.Metadata, a.Policy, a.Namespace = metadataOf(e.report), policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
+	a.Metadata, a.Policy, a.Namespace = e.report.Metadata, policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
+	a.Metadata.Errors = append([]string{}, a.Metadata.Errors...)
 	a.Totals, a.Enforcement = e.sums.totals, diag.OrZero(e.enforcement)
 	if n := a.Totals.MessageCount; n > 0 {
 		a.CompliancePercent = new(percent(a.Totals.PassCount, n))
@@ -244,14 +245,6 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
 	return a
-}
-
-func metadataOf(r *Report) ReportMetadata {
-	return ReportMetadata{
-		Organization: r.Metadata.Organization, Email: r.Metadata.Email, ExtraContact: r.Metadata.ExtraContact,
-		ReportID: r.Metadata.ReportID, Errors: append([]string{}, r.Metadata.Errors...),
-		SchemaVersion: r.Version, Generator: r.Metadata.Generator, BeginAt: r.Metadata.Begin, EndAt: r.Metadata.End,
-	}
 }
 
 func policyOf(p *Policy) PublishedPolicy {

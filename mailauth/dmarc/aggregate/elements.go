@@ -56,7 +56,7 @@ func newSection(name string, open func(*builder) bool, closed func(*builder), ch
 var (
 	top      = &section{children: map[string]child{"feedback": sub(feedback)}} // of what has another root
 	feedback = newSection("feedback", (*builder).openFeedback, (*builder).closeFeedback, map[string]child{
-		"version":          text(func(b *builder) *string { return &b.report.Version }),
+		"version":          text(func(b *builder) *string { return &b.report.Metadata.SchemaVersion }),
 		"report_metadata":  sub(metadata),
 		"policy_published": sub(policyPublished),
 		"record":           sub(record),

@@ -255,12 +255,11 @@ func TestReadMetadata(t *testing.T) {
 	require.Equal(t, Policy{Domain: "example.com", Policy: "quarantine", Subdomain: "none", Nonexistent: "reject",
 		DKIMAlignment: "s", SPFAlignment: "r", Percentage: &percentage, Testing: "n", DiscoveryMethod: "treewalk",
 		FailureOptions: "1:d"}, r.Policy)
-	require.Equal(t, Metadata{Organization: "Bäcker & Sons", Email: "a@b.example", ReportID: "x@y",
+	require.Equal(t, ReportMetadata{Organization: "Bäcker & Sons", Email: "a@b.example", ReportID: "x@y",
 		ExtraContact: "line 1 line 2",
-		Errors:       []string{"one", "two"}, Generator: "g 1.0", Begin: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
-		End: time.Date(2026, 10, 31, 23, 59, 59, 0, time.UTC)}, r.Metadata)
+		Errors:       []string{"one", "two"}, Generator: "g 1.0", SchemaVersion: "1.0", BeginAt: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
+		EndAt: time.Date(2026, 10, 31, 23, 59, 59, 0, time.UTC)}, r.Metadata)
 	require.Equal(t, []Extension{{"e", "https://e.example"}}, r.Extensions)
-	require.Equal(t, "1.0", r.Version)
 }
 
 func TestTimes(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/netip"
-	"time"
 )
 
 // A Report is an aggregate report without its records, which [Read] hands over one by one.
@@ -15,10 +14,8 @@ type Report struct {
 	Name string
 	// Namespace is that of the root element; empty in most reports.
 	Namespace string
-	// Version is the element version: "1.0" in most reports, often absent.
-	Version string
 
-	Metadata Metadata
+	Metadata ReportMetadata // what is missing is empty or zero; a Fault says so where it is required
 	Policy   Policy
 	// Extensions names the extensions of the report as a whole, at most MaxAuth; their contents are not kept.
 	Extensions []Extension
@@ -33,17 +30,6 @@ type Report struct {
 	Excess bool
 	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
 	Faults []Fault
-}
-
-// A Metadata is the element report_metadata. What is missing is empty or zero; a Fault says so where it is required.
-type Metadata struct {
-	Organization string
-	Email        string
-	ExtraContact string
-	ReportID     string
-	Begin, End   time.Time
-	Errors       []string
-	Generator    string // RFC 9990
 }
 
 // A Policy is the element policy_published. Values are in lower case; what is missing is empty: nothing is
@@ -270,10 +256,10 @@ func (b *builder) finish() {
 	b.require("report_metadata/org_name", r.Metadata.Organization)
 	b.require("report_metadata/email", r.Metadata.Email)
 	b.require("report_metadata/report_id", r.Metadata.ReportID)
-	if r.Metadata.Begin.IsZero() {
+	if r.Metadata.BeginAt.IsZero() {
 		b.require("report_metadata/date_range/begin", "")
 	}
-	if r.Metadata.End.IsZero() {
+	if r.Metadata.EndAt.IsZero() {
 		b.require("report_metadata/date_range/end", "")
 	}
 	b.require("policy_published/domain", r.Policy.Domain)

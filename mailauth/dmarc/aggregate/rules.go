@@ -156,15 +156,15 @@ var reporterRules = diag.Rules[*evidence]{{
 	Advice: "Tell the receiver. The counts are valid, but the days they cover are not known.",
 	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
 		m := &e.report.Metadata
-		return diag.FailIf(m.End.Before(m.Begin), "The report says that it begins at %s and ends at "+
-			"%s.", instant(m.Begin), instant(m.End))
+		return diag.FailIf(m.EndAt.Before(m.BeginAt), "The report says that it begins at %s and ends at "+
+			"%s.", instant(m.BeginAt), instant(m.EndAt))
 	},
 }, {
 	Code: "dmarc.report.time.future", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report period lies in the future", Requirement: "The report period lies in the past",
 	Advice: "Tell the receiver that its clock is wrong. The counts are valid, but the days they cover are not known.",
 	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
-		end := e.report.Metadata.End
+		end := e.report.Metadata.EndAt
 		return diag.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))
 	},
 }, {
@@ -172,7 +172,7 @@ var reporterRules = diag.Rules[*evidence]{{
 	Title: "Report from more than two months ago", Requirement: "The report is recent",
 	Advice: "Analyze a newer report too, before you act: services and records may have changed since.",
 	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
-		end := e.report.Metadata.End
+		end := e.report.Metadata.EndAt
 		return diag.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days "+
 			"ago.", instant(end), int(e.began.Sub(end).Hours()/24))
 	},
@@ -219,7 +219,7 @@ var reporterRules = diag.Rules[*evidence]{{
 }}
 
 func hasSpan(e *evidence) bool {
-	return !e.report.Metadata.Begin.IsZero() && !e.report.Metadata.End.IsZero()
+	return !e.report.Metadata.BeginAt.IsZero() && !e.report.Metadata.EndAt.IsZero()
 }
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -60,13 +60,13 @@ func (e *evidence) merge(all []*Report, judged []int) {
 	e.newest = judged[0]
 	for _, i := range judged {
 		e.reports = append(e.reports, all[i])
-		if all[i].Metadata.End.After(all[e.newest].Metadata.End) {
+		if all[i].Metadata.EndAt.After(all[e.newest].Metadata.EndAt) {
 			e.newest = i
 		}
 	}
 	newest := all[e.newest]
 	slices.SortStableFunc(e.reports, func(a, b *Report) int {
-		return cmp.Or(a.Metadata.Begin.Compare(b.Metadata.Begin), strings.Compare(a.Metadata.Organization, b.Metadata.Organization))
+		return cmp.Or(a.Metadata.BeginAt.Compare(b.Metadata.BeginAt), strings.Compare(a.Metadata.Organization, b.Metadata.Organization))
 	})
 	if e.report = newest; len(judged) == 1 {
 		return
@@ -92,7 +92,7 @@ func (e *evidence) merge(all []*Report, judged []int) {
 
 func (e *evidence) listed() []ReportTotal {
 	return diag.Map(e.reports, func(r *Report) ReportTotal {
-		return ReportTotal{r.Metadata.Organization, r.Metadata.ReportID, r.Metadata.Begin, r.Metadata.End, r.Messages}
+		return ReportTotal{r.Metadata.Organization, r.Metadata.ReportID, r.Metadata.BeginAt, r.Metadata.EndAt, r.Messages}
 	})
 }
 
@@ -112,7 +112,7 @@ func (e *evidence) follow() {
 		}
 		days := map[time.Time][2]float64{}
 		for i, r := range e.numbered {
-			day := r.Metadata.Begin.Truncate(24 * time.Hour)
+			day := r.Metadata.BeginAt.Truncate(24 * time.Hour)
 			if _, judged := e.given[i]; judged && !day.IsZero() {
 				sum := days[day]
 				days[day] = [2]float64{sum[0] + float64(e.sums.passed[i]), sum[1] + float64(s.byReport[i])}

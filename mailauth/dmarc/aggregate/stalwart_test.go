@@ -85,11 +85,11 @@ func theirs[T ~string](word T) string {
 // parseOf brings a report into the form of their parser.
 func parseOf(r *Report, records []Record) parse {
 	var p parse
-	p.Version, _ = strconv.ParseFloat(r.Version, 64)
+	p.Version, _ = strconv.ParseFloat(r.Metadata.SchemaVersion, 64)
 	m := r.Metadata
 	p.Metadata.Organization, p.Metadata.Email, p.Metadata.Contact = m.Organization, m.Email, m.ExtraContact
 	p.Metadata.ID, p.Metadata.Generator = m.ReportID, m.Generator
-	p.Metadata.Range.Begin, p.Metadata.Range.End = m.Begin.Unix(), m.End.Unix()
+	p.Metadata.Range.Begin, p.Metadata.Range.End = m.BeginAt.Unix(), m.EndAt.Unix()
 	p.Metadata.Error = append([]string{}, m.Errors...)
 	p.Policy.Domain, p.Policy.FO, p.Policy.Version = r.Policy.Domain, r.Policy.FailureOptions, r.Policy.Version
 	p.Policy.ADKIM, p.Policy.ASPF = theirs(r.Policy.DKIMAlignment), theirs(r.Policy.SPFAlignment)

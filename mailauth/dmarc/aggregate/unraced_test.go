@@ -35,7 +35,7 @@ func TestAgainstEncodingXML(t *testing.T) {
 		require.Equal(t, len(want.Records) == 0, len(report.Faults) > 0, "%v\n%s", report.Faults, text)
 		require.Equal(t, want.Metadata.Organization, report.Metadata.Organization)
 		require.Equal(t, want.Metadata.ID, report.Metadata.ReportID)
-		require.Equal(t, want.Metadata.Begin, report.Metadata.Begin.Unix())
+		require.Equal(t, want.Metadata.Begin, report.Metadata.BeginAt.Unix())
 		require.Equal(t, want.Policy.Domain, report.Policy.Domain)
 		require.Equal(t, want.Policy.PCT, *report.Policy.Percentage)
 		require.Equal(t, want.Policy.FO, report.Policy.FailureOptions)

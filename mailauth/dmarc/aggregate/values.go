@@ -214,8 +214,8 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 	b.rec.SourceIP = a.Unmap().WithZone("")
 }
 
-func (b *builder) readBegin(l *leaf, text []byte) { b.readTime(l, text, &b.report.Metadata.Begin) }
-func (b *builder) readEnd(l *leaf, text []byte)   { b.readTime(l, text, &b.report.Metadata.End) }
+func (b *builder) readBegin(l *leaf, text []byte) { b.readTime(l, text, &b.report.Metadata.BeginAt) }
+func (b *builder) readEnd(l *leaf, text []byte)   { b.readTime(l, text, &b.report.Metadata.EndAt) }
 
 func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
 	if len(text) == 0 {
