@@ -38,7 +38,7 @@ func TestDrillSilence(t *testing.T) {
 		}
 	}
 	forEach(t, some(own, drillShare(1, 8)), drill(maxSilenced))
-	forEach(t, some(others, drillShare(32, 400)), drill(maxSilenced))
+	forEach(t, some(others, drillShare(48, 400)), drill(maxSilenced))
 	require.NotZero(t, asked, "no question was silenced")
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
 }

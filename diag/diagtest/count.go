@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
@@ -103,13 +104,7 @@ func (w *World) Connections() []Connection { return w.connections.all() }
 
 // Asked counts the questions for a name and type. The empty name and type 0 stand for all.
 func (w *World) Asked(name string, qtype uint16) int {
-	count := 0
-	for _, q := range w.Queries() {
-		if q.is(name, qtype) {
-			count++
-		}
-	}
-	return count
+	return view.Many(w.Queries(), func(q Query) bool { return q.is(name, qtype) })
 }
 
 // Forget clears the lists of questions and connections.
@@ -201,6 +196,14 @@ func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 // Whole reports whether tests play all that they can, and no sample of it: where $DRILLS is all, as by night.
 func Whole() bool { return os.Getenv("DRILLS") == "all" }
+
+// Share is how many of n rounds of a test that takes long are played: one of every few, or all.
+func Share(n, few int) int {
+	if Whole() {
+		return n
+	}
+	return max(1, n/few)
+}
 
 // Sampled reports whether a case of a test that takes long is played: one of every n, always the same by their names,
 // or all.

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,6 +21,9 @@ func TestCurves(t *testing.T) {
 	}
 	digest := sha256.Sum256([]byte("message"))
 	for _, c := range curves().list {
+		if !diagtest.Sampled(c.Name, 3) {
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			require.True(t, c.On(c.X, c.Y))
 			require.Nil(t, c.sum(c.N, new(big.Int), c.X, c.Y))

@@ -194,10 +194,10 @@ func simulate(t *testing.T, count int) {
 	f.day(count)
 }
 
-func TestThousandsOfWatches(t *testing.T) { simulate(t, 2_000) }
+func TestThousandsOfWatches(t *testing.T) { simulate(t, 500) }
 
 func TestFewWatchesOnEachStore(t *testing.T) {
-	const count = 200
+	const count = 60
 	for name, open := range map[string]func(testing.TB, *meteringtest.Clock) metering.Store{
 		"sqlite": func(t testing.TB, c *meteringtest.Clock) metering.Store {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"), sqlite.Config{Clock: c.Now})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +25,7 @@ func TestGenerateProperties(t *testing.T) {
 		"i@bücher.example",
 		"mailto:j@example.com?subject=x", "k@" + strings.Repeat("l", 60) + ".example"}
 	generated := 0
-	for range 3000 {
+	for range diagtest.Share(3000, 3) {
 		req := GenerateRequest{
 			Policy: policy.Policy(one("none", "quarantine", "reject")), SubdomainPolicy: policy.Policy(one("", "none",
 				"quarantine", "reject")),
@@ -52,5 +53,5 @@ func TestGenerateProperties(t *testing.T) {
 		checkGenerated(t, req)
 		generated++
 	}
-	require.Greater(t, generated, 500)
+	require.Greater(t, generated, diagtest.Share(500, 3))
 }

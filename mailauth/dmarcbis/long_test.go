@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +20,7 @@ func TestMigrateProperties(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := map[Behavior]int{}
-	for range 1500 {
+	for range diagtest.Share(1500, 3) {
 		req := MigrateRequest{Record: generate(random)}
 		if random.IntN(4) == 0 {
 			req.NonexistentSubdomainPolicy = []policy.Policy{policy.None, policy.Quarantine, policy.Reject}[random.IntN(3)]
