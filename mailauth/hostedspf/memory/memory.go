@@ -76,10 +76,6 @@ func (s *Store) find(ctx context.Context, id string) (*entry, error) {
 	return e, nil
 }
 
-func byCreation(a, b *entry) int {
-	return compare(a.profile.CreatedAt, a.profile.ID, b.profile.CreatedAt, b.profile.ID)
-}
-
 func compare(at time.Time, aid string, bt time.Time, bid string) int {
 	return cmp.Or(at.Compare(bt), cmp.Compare(aid, bid))
 }
@@ -96,7 +92,9 @@ func (s *Store) Create(ctx context.Context, p hostedspf.Profile) error {
 	}
 	e := &entry{profile: p.Clone()}
 	s.byID[p.ID], s.hosts[p.IncludeHost.String()] = e, true
-	i, _ := slices.BinarySearchFunc(s.ordered, e, byCreation)
+	i, _ := slices.BinarySearchFunc(s.ordered, &p, func(a *entry, b *hostedspf.Profile) int {
+		return compare(a.profile.CreatedAt, a.profile.ID, b.CreatedAt, b.ID)
+	})
 	s.ordered = slices.Insert(s.ordered, i, e)
 	s.version++
 	return nil

@@ -39,8 +39,7 @@ func optional(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
 	}
-	us := t.UnixMicro()
-	return &us
+	return new(t.UnixMicro())
 }
 
 // Create implements [hostedspf.Store].
@@ -113,13 +112,10 @@ func (s *Store) Update(
 		}
 		return changed(ctx, tx)
 	})
-	switch {
-	case refusal != nil:
-		return hostedspf.Profile{}, refusal
-	case err != nil:
-		return hostedspf.Profile{}, err
+	if refusal != nil { // as it is
+		err = refusal
 	}
-	return p.Clone(), nil
+	return p.Clone(), err
 }
 
 // Remove implements [hostedspf.Store].
@@ -165,10 +161,7 @@ func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page ho
 		})
 		return err
 	})
-	if err != nil {
-		return hostedspf.ProfilePage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 // Due implements [hostedspf.Store].
@@ -210,10 +203,7 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 		claim.ProfileID, claim.Until = id, instant(until)
 		return err
 	})
-	if err != nil {
-		return hostedspf.Claim{}, err
-	}
-	return claim, nil
+	return claim, err
 }
 
 func (s *Store) exists(ctx context.Context, id string) error {
@@ -243,10 +233,7 @@ func (s *Store) Finish(
 		}
 		return changed(ctx, tx)
 	})
-	if err != nil {
-		return hostedspf.Profile{}, err
-	}
-	return p.Clone(), nil
+	return p.Clone(), err
 }
 
 // Release implements [hostedspf.Store].

@@ -66,8 +66,7 @@ func (s *Store) now() *int64 {
 	if s.clock == nil {
 		return nil
 	}
-	us := s.clock().UnixMicro()
-	return &us
+	return new(s.clock().UnixMicro())
 }
 
 func (s *Store) do(ctx context.Context, what string, act func(context.Context) error) error {

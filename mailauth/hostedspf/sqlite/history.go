@@ -69,10 +69,7 @@ func (s *Store) Resolutions(
 				return err
 			})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 // Remove implements [hostedspf.Store]. A long history goes in several transactions, after the profile; what
@@ -98,31 +95,24 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 }
 
 // purge deletes the history of profiles that are gone.
-func (s *Store) purge(ctx context.Context) error {
-	for {
-		left, err := s.purgeSome(ctx)
-		if err != nil || !left {
-			return err
-		}
+func (s *Store) purge(ctx context.Context) (err error) {
+	for left := true; left && err == nil; {
+		err = s.write(ctx, "removing the history of profiles that are gone", func(conn *sqlite.Conn) error {
+			id := ""
+			err := rows(conn, "SELECT profile FROM spf_removed LIMIT 1", nil,
+				func(f *fields) error { id = f.text(); return nil })
+			if left = id != ""; err != nil || !left {
+				return err
+			}
+			err = exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
+				(SELECT seq FROM spf_resolutions WHERE profile = ?1 LIMIT ?2)`, id, purgeRows)
+			if err != nil || conn.Changes() == purgeRows {
+				return err
+			}
+			return exec(conn, "DELETE FROM spf_removed WHERE profile = ?1", id)
+		})
 	}
-}
-
-func (s *Store) purgeSome(ctx context.Context) (left bool, err error) {
-	err = s.write(ctx, "removing the history of profiles that are gone", func(conn *sqlite.Conn) error {
-		id := ""
-		err := rows(conn, "SELECT profile FROM spf_removed LIMIT 1", nil,
-			func(f *fields) error { id = f.text(); return nil })
-		if left = id != ""; err != nil || !left {
-			return err
-		}
-		err = exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
-			(SELECT seq FROM spf_resolutions WHERE profile = ?1 LIMIT ?2)`, id, purgeRows)
-		if err != nil || conn.Changes() == purgeRows {
-			return err
-		}
-		return exec(conn, "DELETE FROM spf_removed WHERE profile = ?1", id)
-	})
-	return left, err
+	return err
 }
 
 // Due implements [hostedspf.Store].
@@ -136,10 +126,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (list []hoste
 				return nil
 			})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 // Claim implements [hostedspf.Store].
@@ -157,10 +144,7 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 		return exec(conn, "INSERT INTO spf_claims VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET fence = ?2, until = ?3",
 			id, claim.Fence, optional(claim.Until))
 	})
-	if err != nil {
-		return hostedspf.Claim{}, err
-	}
-	return claim, nil
+	return claim, err
 }
 
 // lastClaim returns the last claim of a profile that exists, which is zero if there was none and has no end
@@ -210,10 +194,7 @@ func (s *Store) Finish(
 		}
 		return free(conn, c)
 	})
-	if err != nil {
-		return hostedspf.Profile{}, err
-	}
-	return p.Clone(), nil
+	return p.Clone(), err
 }
 
 // Release implements [hostedspf.Store].

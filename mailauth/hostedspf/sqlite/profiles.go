@@ -96,10 +96,7 @@ func (s *Store) Profile(ctx context.Context, id string) (p hostedspf.Profile, er
 		p, err = profile(conn, id)
 		return err
 	})
-	if err != nil {
-		return hostedspf.Profile{}, err
-	}
-	return p, nil
+	return p, err
 }
 
 // Update implements [hostedspf.Store].
@@ -116,13 +113,10 @@ func (s *Store) Update(
 		}
 		return put(conn, &p)
 	})
-	switch {
-	case refusal != nil:
-		return hostedspf.Profile{}, refusal
-	case err != nil:
-		return hostedspf.Profile{}, err
+	if refusal != nil { // as it is
+		err = refusal
 	}
-	return p.Clone(), nil
+	return p.Clone(), err
 }
 
 // Profiles implements [hostedspf.Store]. The total may be a moment older than the list.
@@ -150,8 +144,5 @@ func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page ho
 				return err
 			})
 	})
-	if err != nil {
-		return hostedspf.ProfilePage{}, err
-	}
-	return page, nil
+	return page, err
 }
