@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -186,13 +187,8 @@ func hasDirection(text string) bool {
 }
 
 func names(fields []*message.Field) string {
-	var list []string
-	for _, f := range fields {
-		if name := clip(f.Name); !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return strings.Join(list, ", ")
+	list := diag.Map(fields, func(f *message.Field) string { return clip(f.Name) })
+	return strings.Join(view.Unique(list), ", ")
 }
 
 // badLines are the malformed lines, without the one that mailbox files have before a message.

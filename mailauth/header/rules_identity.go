@@ -212,21 +212,16 @@ func shownDomains(name string) (addresses, hosts []string) {
 		case route.Organizational(domain) == "" || !strings.Contains(domain, "."):
 		case at > 0:
 			addresses = append(addresses, domain)
-		case knownSuffix(domain):
+		case strings.IndexByte(domain, '.') > 1 && knownSuffixes()[domain[strings.LastIndexByte(domain, '.')+1:]]:
 			hosts = append(hosts, domain)
 		}
 	}
 	return addresses, hosts
 }
 
-// knownSuffixes are last labels of domains that companies have.
+// knownSuffixes are last labels of domains that companies have: a word that ends so is no abbreviation or file name.
 var knownSuffixes = diag.Words(`com net org info biz io app dev shop online bank example eu de at ch fr it es nl be uk us
 	ca au jp cn ru pl cz se no dk fi pt br mx in`)
-
-// knownSuffix reports whether a word with a dot ends like a domain name, and is no abbreviation or file name.
-func knownSuffix(domain string) bool {
-	return strings.IndexByte(domain, '.') > 1 && knownSuffixes()[domain[strings.LastIndexByte(domain, '.')+1:]]
-}
 
 // lookalike says why a domain can be taken for another one: for that of a brand, of those who receive the message or
 // answers to it, or for what the display name says; empty if it cannot.
