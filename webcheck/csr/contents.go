@@ -17,7 +17,6 @@ import (
 // sensible.
 type contents struct {
 	Version    int64
-	SubjectDER []byte
 	Subject    pki.Name
 	Attributes []subjectAttribute // of the subject
 	Key        *pki.Key
@@ -148,7 +147,7 @@ func Read(der []byte) (*contents, error) {
 	if c.Key, err = pki.ReadKey(key); err != nil {
 		return nil, malformed("The public key of the request cannot be read.")
 	}
-	c.SubjectDER, c.Subject = subject, pki.ParseName(subject)
+	c.Subject = pki.ParseName(subject)
 	c.readSubject(subject)
 	context0 := asn1tag.Tag(0).ContextSpecific().Constructed()
 	if c.NoList = info.Empty(); c.NoList {

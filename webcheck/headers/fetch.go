@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/http"
@@ -48,7 +49,7 @@ type probes struct {
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	e := &evidence{req: req, now: env.Now(), follow: req.FollowRedirects == nil || *req.FollowRedirects}
 	page := fetch.Request{
-		URL: req.URL, Method: req.Method, Header: http.Header{"Accept": {accept}}, MaxBytes: MaxPage,
+		Method: req.Method, Header: http.Header{"Accept": {accept}}, MaxBytes: MaxPage,
 		Timeout: diag.TimeLeft(ctx, timeout), AllowUntrusted: true,
 	}
 	chain := page
@@ -58,20 +59,22 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	}
 	var failure [3]error
 	var g diag.Group
-	g.Go(func() { e.page, failure[0] = fetch.Do(ctx, env, page) })
+	get := func(i int, to **fetch.Result, ask fetch.Request, u diag.URL) {
+		ask.URL = u
+		g.Go(func() { *to, failure[i] = fetch.Do(ctx, env, ask) })
+	}
+	get(0, &e.page, page, req.URL)
 	overHTTP, overHTTPS := variant(req.URL, "http"), variant(req.URL, "https")
 	// The same URL need not be fetched twice.
 	if !e.follow || overHTTP != req.URL {
-		g.Go(func() { e.overHTTP, failure[1] = doURL(ctx, env, chain, overHTTP) })
+		get(1, &e.overHTTP, chain, overHTTP)
 	}
 	if !e.follow || overHTTPS != req.URL {
-		g.Go(func() { e.overHTTPS, failure[2] = doURL(ctx, env, chain, overHTTPS) })
+		get(2, &e.overHTTPS, chain, overHTTPS)
 	}
 	g.Wait()
-	for _, err := range failure {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(failure[:]...); err != nil {
+		return nil, err
 	}
 	if e.overHTTP == nil {
 		e.overHTTP = e.page
@@ -83,12 +86,6 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 		return e, e.probe(ctx, env)
 	}
 	return e, fetch.Unavailable(e.page, e.overHTTP, e.overHTTPS)
-}
-
-// doURL fetches another URL in the same way.
-func doURL(ctx context.Context, env *diag.Env, req fetch.Request, u diag.URL) (*fetch.Result, error) {
-	req.URL = u
-	return fetch.Do(ctx, env, req)
 }
 
 func variant(u diag.URL, scheme string) diag.URL {
@@ -104,7 +101,7 @@ func variant(u diag.URL, scheme string) diag.URL {
 
 // probe asks for the page as foreign sites would.
 func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
-	failure := make([]error, 3)
+	var failure [3]error
 	var g diag.Group
 	ask := func(i int, to **fetch.Result, method, origin string) {
 		req := fetch.Request{
@@ -120,12 +117,7 @@ func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
 	ask(1, &e.probes.foreign, e.req.Method, foreignOrigin)
 	ask(2, &e.probes.null, e.req.Method, "null")
 	g.Wait()
-	for _, err := range failure {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(failure[:]...)
 }
 
 // evidence is all that the rules look at; only gather and digest fill it.

@@ -117,18 +117,14 @@ func (e *evidence) endpoints() (groups, names []string) {
 	return groups, names
 }
 
-// loadsCode calls a function with each script and style sheet that the page loads, and reports whether there is one.
-func (e *evidence) loadsCode(f func(load)) bool {
-	any := false
-	for _, l := range e.document.loads {
-		if l.directive == "script-src" || l.directive == "style-src" {
-			any = true
-			if f != nil {
-				f(l)
-			}
-		}
+// code returns the scripts and style sheets that the page loads.
+func (e *evidence) code() []load {
+	if e.document == nil {
+		return nil
 	}
-	return any
+	return slices.DeleteFunc(slices.Clone(e.document.loads), func(l load) bool {
+		return l.directive != "script-src" && l.directive != "style-src"
+	})
 }
 
 // upgrades reports whether a policy makes browsers load everything over https.
@@ -247,13 +243,13 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Ref:   "W3C Mixed Content section 4.2",
 	Title: "HTTPS page loads a script or style over plain HTTP", Requirement: "Scripts and styles come over HTTPS",
 	Advice: "Write https instead of http: browsers block the file.",
-	When:   func(e *evidence) bool { return e.secure() && e.document != nil && e.loadsCode(nil) },
+	When:   func(e *evidence) bool { return e.secure() && len(e.code()) > 0 },
 	Fails: func(e *evidence) (all diag.Failures) {
-		e.loadsCode(func(l load) {
+		for _, l := range e.code() {
 			if l.url.Scheme == "http" && !e.upgrades() {
 				all = append(all, diag.Fail("The page loads %s, which browsers block.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
 			}
-		})
+		}
 		return all.Together("The page loads %d scripts and styles over plain HTTP, which browsers block.", len(all))
 	},
 }, {
@@ -262,14 +258,14 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Title:       "Script from another site is not loaded over https",
 	Requirement: "Scripts from other sites are loaded over https",
 	Advice:      "Begin the URL of the script with https, so that it is safe however the page is served.",
-	When:        func(e *evidence) bool { return e.document != nil && e.loadsCode(nil) },
+	When:        func(e *evidence) bool { return len(e.code()) > 0 },
 	Fails: func(e *evidence) (all diag.Failures) {
-		e.loadsCode(func(l load) {
+		for _, l := range e.code() {
 			told := l.url.Scheme == "http" && e.secure() && !e.upgrades()
 			if l.directive == "script-src" && !e.sameSite(l.url) && !told && !strings.HasPrefix(strings.ToLower(l.raw), "https:") {
 				all = append(all, diag.Fail("The page names the script %s without https.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
 			}
-		})
+		}
 		return all.Together("The page names %d scripts of other sites without https.", len(all))
 	},
 }, {
@@ -278,13 +274,13 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Title: "Script of another site without integrity", Requirement: "Scripts of other sites have integrity",
 	Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; or serve it " +
 		"yourself.",
-	When: func(e *evidence) bool { return e.document != nil && e.loadsCode(nil) },
+	When: func(e *evidence) bool { return len(e.code()) > 0 },
 	Fails: func(e *evidence) (all diag.Failures) {
-		e.loadsCode(func(l load) {
+		for _, l := range e.code() {
 			if l.directive == "script-src" && l.url.Host != "" && !e.sameSite(l.url) && len(l.integrity) == 0 {
 				all = append(all, diag.Fail("The page runs %s, whatever that host serves.", diag.Quote(l.raw)).About(l.url.Host)...)
 			}
-		})
+		}
 		return all.Together("The page runs %d scripts of other sites, whatever those hosts serve.", len(all))
 	},
 }}

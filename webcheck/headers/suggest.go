@@ -1,7 +1,6 @@
 package headers
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,23 +23,16 @@ func (e *evidence) newHSTS() string {
 	if !e.trusted() {
 		return ""
 	}
-	valid := len(e.hsts) > 0 && e.hsts[0].Valid()
-	age := uint64(0)
-	if valid {
-		age = uint64(e.hsts[0].Age() / time.Second)
+	current := &hsts.Header{}
+	if len(e.hsts) > 0 && e.hsts[0].Valid() {
+		current = e.hsts[0]
 	}
-	next, ok := hsts.NextStage(age)
+	next, ok := hsts.NextStage(uint64(current.Age() / time.Second))
 	if !ok {
 		return ""
 	}
-	value := fmt.Sprintf("Strict-Transport-Security: max-age=%d", next)
-	if valid && e.hsts[0].IncludeSubdomains {
-		value += "; includeSubDomains"
-		if e.hsts[0].Preload {
-			value += "; preload"
-		}
-	}
-	return value
+	subdomains := current.IncludeSubdomains
+	return hsts.FieldName + ": " + hsts.Value(next, subdomains, subdomains && current.Preload)
 }
 
 // newReferrer is the Referrer-Policy to send, which counts unless the page has one of its own.

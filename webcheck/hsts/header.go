@@ -277,7 +277,8 @@ func NextStage(age uint64) (next uint64, ok bool) {
 	return stages[i], true
 }
 
-func value(age uint64, subdomains, preload bool) string {
+// Value writes a header with a max-age in seconds.
+func Value(age uint64, subdomains, preload bool) string {
 	s := fmt.Sprintf("max-age=%d", age)
 	if subdomains {
 		s += "; includeSubDomains"
@@ -306,7 +307,7 @@ func (e *evidence) sameHosts(age uint64) string {
 	if subdomains && e.wwwDoubtful() {
 		return ""
 	}
-	return value(age, subdomains, subdomains && e.header.Preload && e.listed())
+	return Value(age, subdomains, subdomains && e.header.Preload && e.listed())
 }
 
 // listedValue is the header that a listed domain has to send. It cuts off nobody: browsers have all of that on
@@ -319,14 +320,14 @@ func (e *evidence) listedValue() string {
 	if e.inForce() {
 		age = e.age()
 	}
-	return value(max(age, stages[len(stages)-1]), true, true)
+	return Value(max(age, stages[len(stages)-1]), true, true)
 }
 
 func (e *evidence) withoutPreload() string {
 	if !e.inForce() || e.age() == 0 {
 		return ""
 	}
-	return value(e.age(), e.header.IncludeSubdomains, false)
+	return Value(e.age(), e.header.IncludeSubdomains, false)
 }
 
 var spans = []struct {

@@ -1,6 +1,7 @@
 package hsts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -226,10 +227,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for _, err := range failures {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(failures[:]...); err != nil {
+		return nil, err
 	}
 	if err := fetch.Unavailable(e.https, e.http); err != nil {
 		return nil, fmt.Errorf("examining HSTS of %s: %w", d, err)

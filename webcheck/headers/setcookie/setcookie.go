@@ -11,7 +11,6 @@ const (
 	MaxPair      = 4096 // bytes of name and value
 	MaxAttribute = 1024 // bytes of the value of an attribute
 	maxAge       = 400 * 24 * time.Hour
-	maxListed    = 20 // unknown attributes that are kept
 )
 
 // A Cookie is one Set-Cookie field as browsers read it.
@@ -26,9 +25,7 @@ type Cookie struct {
 	SameSite    string // Strict, Lax or None; empty if there is none, or one that is not known
 	Partitioned bool
 
-	RawSameSite string   // as written, also if it is not known
-	BadExpires  string   // a date that cannot be read
-	Unknown     []string // names of attributes that browsers skip
+	RawSameSite string // as written, also if it is not known
 }
 
 // Parse reads the value of a Set-Cookie field (RFC 6265bis section 5.6). It reports false if browsers ignore
@@ -63,9 +60,7 @@ func (c *Cookie) attribute(name, value string) {
 	switch strings.ToLower(name) {
 	case "expires":
 		if t, ok := parseDate(value); ok {
-			c.Expires, c.BadExpires = &t, ""
-		} else if c.Expires == nil {
-			c.BadExpires = value
+			c.Expires = &t
 		}
 	case "max-age":
 		if n, ok := parseAge(value); ok {
@@ -87,11 +82,6 @@ func (c *Cookie) attribute(name, value string) {
 		c.SameSite = map[string]string{"strict": "Strict", "lax": "Lax", "none": "None"}[strings.ToLower(value)]
 	case "partitioned":
 		c.Partitioned = true
-	case "priority": // of Chromium
-	default:
-		if len(c.Unknown) < maxListed {
-			c.Unknown = append(c.Unknown, name)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // Values lists the content types.
 func (ContentType) Values() []string {
-	return []string{string(URL), string(wiFi), string(vCard), string(email), string(tel), string(sms), string(geo), string(otp), string(plain)}
+	return diag.Values(URL, wiFi, vCard, email, tel, sms, geo, otp, plain)
 }
 
 // Parsed holds the parts of a text; which of them there are follows from the content type.

@@ -21,7 +21,6 @@ type Symbol struct {
 	Content  *Content
 	Quiet    float64 // width of the light margin on its narrowest side, in modules, 4 at most
 
-	Try     int
 	data    []byte // codewords
 	finders [3]Point
 	module  float64 // size

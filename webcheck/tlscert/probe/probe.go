@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -269,7 +270,7 @@ func (s *scanner) version(ctx context.Context, v Version) support {
 		all.suites = append(all.suites, p.suites...)
 		all.silent = all.silent || p.silent
 		if all.first == nil || len(all.first.Chain) == 0 && p.first != nil && len(p.first.Chain) > 0 {
-			all.first = cmpReply(p.first, all.first)
+			all.first = cmp.Or(p.first, all.first)
 		}
 	}
 	s.hold(all.first)
@@ -289,14 +290,6 @@ func (s *scanner) hold(reply *Reply) {
 	if reply != nil {
 		reply.Chain, reply.Staple = nil, nil
 	}
-}
-
-// cmpReply returns the first of two that is one.
-func cmpReply(a, b *Reply) *Reply {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // enumerate leaves out what the server picks until it refuses. It begins with the reply to the whole list.

@@ -2,8 +2,10 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"math/big"
 	"net"
 	"slices"
 	"time"
@@ -188,22 +190,9 @@ func (reply *Reply) keyExchange(in cryptobyte.String) {
 	case s.FiniteField(), s.Export():
 		var prime cryptobyte.String
 		if s.FiniteField() && in.ReadUint16LengthPrefixed(&prime) {
-			reply.DHBits = bitLen(prime)
+			reply.DHBits = new(big.Int).SetBytes(prime).BitLen()
 		}
 	}
-}
-
-// bitLen is the size of a number in bits.
-func bitLen(number []byte) int {
-	number = bytes.TrimLeft(number, "\x00")
-	if len(number) == 0 {
-		return 0
-	}
-	bits := 8 * (len(number) - 1)
-	for first := number[0]; first > 0; first >>= 1 {
-		bits++
-	}
-	return bits
 }
 
 func (s *scanner) groups(ctx context.Context, v Version, suites []uint16) (found []GroupResult) {
@@ -297,7 +286,7 @@ func (s *scanner) fallback(ctx context.Context, r *Report) Answer {
 // confirm repeats what was answered at first. If the server refuses it now, it has stopped to speak with us, and what
 // it refused in the meantime is not known.
 func (s *scanner) confirm(ctx context.Context, r *Report) {
-	first := cmpReply(r.New, r.Old)
+	first := cmp.Or(r.New, r.Old)
 	if first == nil {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Suite is a cipher suite: how keys are agreed on, who is authenticated, and how data are encrypted.
@@ -150,9 +152,7 @@ const (
 )
 
 // Values lists the strengths.
-func (Strength) Values() []string {
-	return []string{string(Strong), string(Acceptable), string(Weak), string(Insecure)}
-}
+func (Strength) Values() []string { return diag.Values(Strong, Acceptable, Weak, Insecure) }
 
 // Strength rates a suite.
 func (s Suite) Strength() Strength {
