@@ -1,6 +1,7 @@
 package dkim
 
 import (
+	"bufio"
 	"bytes"
 	"crypto"
 	_ "crypto/sha1" // the hash of historic signatures, which are verified to be told from forged ones
@@ -85,7 +86,7 @@ const chunk = 32 << 10
 // WriteBody writes the canonical form of a body to w, in one pass, and returns its size. Lines of the body may
 // end in LF alone.
 func (c Canonicalization) WriteBody(w io.Writer, body []byte) int64 {
-	out := bodyWriter{w: w, buffer: make([]byte, 0, chunk+2)}
+	out := bodyWriter{Writer: bufio.NewWriterSize(w, chunk)}
 	blank := 0 // empty lines that have not been written, for they may be the last ones
 	for len(body) > 0 {
 		var line []byte
@@ -110,33 +111,23 @@ func (c Canonicalization) WriteBody(w io.Writer, body []byte) int64 {
 	if c == Simple && out.size == 0 { // RFC 6376 section 3.4.3
 		out.endLine()
 	}
-	out.flush()
+	out.Flush()
 	return out.size
 }
 
 type bodyWriter struct {
-	w      io.Writer
-	buffer []byte
-	size   int64
-}
-
-func (o *bodyWriter) flush() {
-	o.w.Write(o.buffer) // a hash, which never fails
-	o.buffer = o.buffer[:0]
+	*bufio.Writer // to a hash, which never fails
+	size          int64
 }
 
 func (o *bodyWriter) write(p []byte) {
 	o.size += int64(len(p))
-	for len(p) > 0 {
-		n := min(len(p), chunk-len(o.buffer))
-		o.buffer, p = append(o.buffer, p[:n]...), p[n:]
-		if len(o.buffer) >= chunk {
-			o.flush()
-		}
-	}
+	o.Write(p)
 }
 
-func (o *bodyWriter) endLine() { o.write([]byte("\r\n")) }
+var crlf, space = []byte("\r\n"), []byte(" ")
+
+func (o *bodyWriter) endLine() { o.write(crlf) }
 
 func (o *bodyWriter) squeeze(line []byte) {
 	blank := func(i int) bool { return i < len(line) && (line[i] == ' ' || line[i] == '\t') }
@@ -146,7 +137,7 @@ func (o *bodyWriter) squeeze(line []byte) {
 			continue
 		}
 		o.write(line[written:i])
-		o.write([]byte(" "))
+		o.write(space)
 		for blank(i + 1) {
 			i++
 		}
