@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
@@ -109,10 +110,7 @@ func (w *World) Resolver(addr string, texts ...string) *Server {
 		w.check(err)
 		s.mu.Lock()
 		s.records = append(s.records, records...)
-		s.zones = map[string]*zone{".": newZone(".")}
-		for _, rr := range s.records {
-			s.zones["."].add(rr)
-		}
+		s.zones = map[string]*zone{".": newZone(".", s.records...)}
 		s.mu.Unlock()
 	}
 	return s
@@ -182,13 +180,9 @@ func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0,
 
 // Asked counts the questions that the server was asked for a name and type; the empty name and type 0 stand for all.
 func (s *Server) Asked(name string, qtype uint16) int {
-	count := 0
-	for _, q := range s.world.Queries() {
-		if slices.Contains(s.addrs, q.Server) && q.is(name, qtype) {
-			count++
-		}
-	}
-	return count
+	return view.Many(s.world.Queries(), func(q Query) bool {
+		return slices.Contains(s.addrs, q.Server) && q.is(name, qtype)
+	})
 }
 
 func (s *Server) content() map[string]*zone {
@@ -262,22 +256,17 @@ func (t *faultTable) set(name string, qtype uint16, f Fault) error {
 		if err != nil {
 			return err
 		}
-		z := newZone(".")
-		for _, rr := range records {
-			z.add(rr)
-		}
-		a.zones = append(a.zones, z)
+		a.zones = append(a.zones, newZone(".", records...))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if reflect.ValueOf(f).IsZero() {
-		delete(t.faults, faultKey{dns.CanonicalName(name), qtype})
-		return nil
-	}
 	if t.faults == nil {
 		t.faults = map[faultKey]*activeFault{}
 	}
-	t.faults[faultKey{dns.CanonicalName(name), qtype}] = a
+	key := faultKey{dns.CanonicalName(name), qtype}
+	if t.faults[key] = a; reflect.ValueOf(f).IsZero() {
+		delete(t.faults, key)
+	}
 	return nil
 }
 

@@ -20,8 +20,12 @@ type zone struct {
 	signer *signer         // nil if the zone is not signed
 }
 
-func newZone(origin string) *zone {
-	return &zone{origin: origin, nodes: map[string]node{}, exists: map[string]bool{origin: true}}
+func newZone(origin string, records ...dns.RR) *zone {
+	z := &zone{origin: origin, nodes: map[string]node{}, exists: map[string]bool{origin: true}}
+	for _, rr := range records {
+		z.add(rr)
+	}
+	return z
 }
 
 func (z *zone) add(rr dns.RR) {

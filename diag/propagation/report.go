@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 )
 
 func (e *evidence) report() *Report {
@@ -84,14 +85,9 @@ func (e *evidence) groups() []ValueGroup {
 }
 
 func (e *evidence) summary() Summary {
-	s := Summary{ResolverCount: len(e.probes)}
-	for _, probe := range e.probes {
-		if probe.answered() {
-			s.AnsweredCount++
-		}
-		if probe.status == match {
-			s.MatchCount++
-		}
+	s := Summary{
+		ResolverCount: len(e.probes), AnsweredCount: view.Many(e.probes, (*probe).answered),
+		MatchCount: view.Many(e.probes, func(p *probe) bool { return p.status == match }),
 	}
 	if s.AnsweredCount > 0 {
 		s.PropagationPercent = 100 * s.MatchCount / s.AnsweredCount

@@ -14,8 +14,10 @@ import (
 
 // A zoneSecurity is what the audit makes of the signatures of the zone.
 type zoneSecurity struct {
-	*checker
-	keyed   bool              // a server has keys
+	*dnssec.Checker
+	keys    []*dns.DNSKEY     // of all servers
+	judged  int               // sets of records and proofs
+	notices []notice          // what is wrong with them
 	bare    []*survey.Address // servers that have no keys, or no signatures
 	differ  bool              // servers have different keys
 	signers []uint16          // tags of the signatures over the keys
@@ -43,7 +45,7 @@ type dsView struct {
 func (a *answers) secure() zoneSecurity {
 	keys := a.keys()
 	s := zoneSecurity{
-		checker: newChecker(a.Zone, keys, a.Began), keyed: len(keys) > 0,
+		Checker: dnssec.NewChecker(a.Zone, keys, a.Began), keys: keys,
 		algs: map[uint8]bool{}, keyAlgs: map[uint8]bool{},
 	}
 	for _, k := range keys {
@@ -52,7 +54,7 @@ func (a *answers) secure() zoneSecurity {
 		}
 	}
 	s.cds, s.cdnskey = a.childDS()
-	if !s.keyed {
+	if len(keys) == 0 {
 		return s
 	}
 	s.compareKeys(a)
@@ -269,78 +271,66 @@ type notice struct {
 	due     time.Time // when it breaks what works
 }
 
-// A checker judges signatures and proofs with the keys of a zone, and notes what is wrong.
-type checker struct {
-	*dnssec.Checker
-	keys    []*dns.DNSKEY
-	judged  int // sets of records and proofs
-	notices []notice
-}
-
-func newChecker(zone string, keys []*dns.DNSKEY, now time.Time) *checker {
-	return &checker{Checker: dnssec.NewChecker(zone, keys, now), keys: keys}
-}
-
 // note keeps a fault, once for all places where it was seen.
-func (c *checker) note(n notice, target string) {
+func (s *zoneSecurity) note(n notice, target string) {
 	n.text = strings.TrimSuffix(n.text, ".") + "."
-	i := slices.IndexFunc(c.notices, func(o notice) bool { return o.rule == n.rule && o.text == n.text })
+	i := slices.IndexFunc(s.notices, func(o notice) bool { return o.rule == n.rule && o.text == n.text })
 	if i < 0 {
-		i, c.notices = len(c.notices), append(c.notices, n)
+		i, s.notices = len(s.notices), append(s.notices, n)
 	}
-	if known := &c.notices[i]; !slices.Contains(known.targets, target) {
+	if known := &s.notices[i]; !slices.Contains(known.targets, target) {
 		known.targets = append(known.targets, target)
 	}
 }
 
 // refused reports whether validating resolvers would refuse something of the zone if the parent zone
 // vouched for its keys.
-func (c *checker) refused() bool {
-	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.refused })
+func (s *zoneSecurity) refused() bool {
+	return slices.ContainsFunc(s.notices, func(n notice) bool { return n.refused })
 }
 
 // record notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the whole.
-func (c *checker) record(j dnssec.Judgement, target string) {
-	c.judged++
-	for _, s := range j.Signatures {
-		rule := ruleOf[s.Code]
+func (s *zoneSecurity) record(j dnssec.Judgement, target string) {
+	s.judged++
+	for _, sig := range j.Signatures {
+		rule := ruleOf[sig.Code]
 		right := slices.ContainsFunc(j.Signatures, func(other dnssec.Signature) bool {
-			return other.Valid && other.Owner == s.Owner && other.TypeCovered == s.TypeCovered
+			return other.Valid && other.Owner == sig.Owner && other.TypeCovered == sig.TypeCovered
 		})
 		switch {
-		case s.Valid:
-			c.age(s, target)
+		case sig.Valid:
+			s.age(sig, target)
 		case right && rule == keyMissing: // a key may follow its signatures (RFC 6781 section 4.1.4)
 		case right && rule != "":
-			c.note(notice{rule: "zone.dnssec.signature.stray", refused: true, text: s.Error}, target)
+			s.note(notice{rule: "zone.dnssec.signature.stray", refused: true, text: sig.Error}, target)
 		case rule != "":
-			c.note(notice{rule: rule, refused: true, text: s.Error}, target)
+			s.note(notice{rule: rule, refused: true, text: sig.Error}, target)
 		}
 	}
 	if j.Fault != nil && ruleOf[j.Fault.Code] != "" {
-		c.note(notice{rule: ruleOf[j.Fault.Code], refused: true, text: j.Fault.Message}, target)
+		s.note(notice{rule: ruleOf[j.Fault.Code], refused: true, text: j.Fault.Message}, target)
 	}
 }
 
 // age notes what is wrong with the times of a signature that is right.
-func (c *checker) age(s dnssec.Signature, target string) {
-	what := fmt.Sprintf("The signature over %s %s by key %d", s.TypeCovered, s.Owner, s.KeyTag)
-	ends := notice{due: s.Expiration, text: what + " expires on " + s.Expiration.UTC().Format("2006-01-02 15:04 MST")}
-	switch s.Urgency() {
+func (s *zoneSecurity) age(sig dnssec.Signature, target string) {
+	what := fmt.Sprintf("The signature over %s %s by key %d", sig.TypeCovered, sig.Owner, sig.KeyTag)
+	ends := notice{due: sig.Expiration, text: what + " expires on " + sig.Expiration.UTC().Format("2006-01-02 15:04 MST")}
+	switch sig.Urgency() {
 	case dnssec.Urgent:
 		ends.rule = "zone.dnssec.signature.urgent"
-		c.note(ends, target)
+		s.note(ends, target)
 	case dnssec.Overdue:
 		ends.rule = "zone.dnssec.signature.expiring"
-		c.note(ends, target)
+		s.note(ends, target)
 	}
-	if s.TooLong() {
-		days := fmt.Sprintf("%s is valid for %d days", what, s.Validity()/(24*time.Hour))
-		c.note(notice{rule: "zone.dnssec.signature.long", text: days}, target)
+	if sig.TooLong() {
+		days := fmt.Sprintf("%s is valid for %d days", what, sig.Validity()/(24*time.Hour))
+		s.note(notice{rule: "zone.dnssec.signature.long", text: days}, target)
 	}
-	if s.ExceedsTTL() {
-		c.note(notice{rule: "zone.dnssec.signature.ttl", text: fmt.Sprintf(
-			"The TTL of %s %s is %d seconds, and its signature allows %d", s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)},
-			target)
+	if sig.ExceedsTTL() {
+		text := fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d", sig.TypeCovered, sig.Owner,
+			sig.TTL, sig.OriginalTTL)
+		s.note(notice{rule: "zone.dnssec.signature.ttl", text: text}, target)
 	}
 }

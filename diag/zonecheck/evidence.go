@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -39,7 +40,7 @@ func served(e *evidence) bool { return len(e.serving) > 0 }
 // hasSOA reports whether the SOA record is known.
 func hasSOA(e *evidence) bool { return e.soa() != nil }
 
-func signed(e *evidence) bool { return e.sec.keyed }
+func signed(e *evidence) bool { return len(e.sec.keys) > 0 }
 
 // anyAddress is the condition that something holds for an address.
 func anyAddress(holds func(*survey.Address) bool) func(*evidence) bool {
@@ -63,13 +64,8 @@ func answered(p survey.Probe) func(*evidence) bool {
 // told is the condition that a number of servers of the zone answered a probe with NOERROR.
 func told(servers int, p survey.Probe) func(*evidence) bool {
 	return func(e *evidence) bool {
-		count := 0
-		for _, ad := range e.serving {
-			if ad.Replies[p].Rcode() == dns.RcodeSuccess {
-				count++
-			}
-		}
-		return count >= servers
+		good := func(ad *survey.Address) bool { return ad.Replies[p].Rcode() == dns.RcodeSuccess }
+		return view.Many(e.serving, good) >= servers
 	}
 }
 
@@ -284,12 +280,7 @@ func (a *answers) soa() *dns.SOA {
 
 // hasSerial reports whether a server has a version of the zone.
 func (a *answers) hasSerial(serial uint32) bool {
-	for _, soa := range a.soas() {
-		if soa.Serial == serial {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.soas())), func(s *dns.SOA) bool { return s.Serial == serial })
 }
 
 // mx returns the MX records of the first server that answered for them; nil if none did.

@@ -3,14 +3,13 @@ package zonecheck
 import (
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/stretchr/testify/require"
 )
 
 func TestNotes(t *testing.T) {
-	c := newChecker("example.", nil, time.Time{})
+	c := &zoneSecurity{}
 	for _, target := range []string{"a", "a", "b", "c", "d", "e"} {
 		c.note(notice{rule: "a.expired", text: "It expired"}, target)
 	}

@@ -297,8 +297,8 @@ func noted(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return rules
 }
 
-func (c *checker) failures(rule diag.Code) (list diag.Failures) {
-	for _, n := range c.notices {
+func (s *zoneSecurity) failures(rule diag.Code) (list diag.Failures) {
+	for _, n := range s.notices {
 		if n.rule == rule {
 			list = append(list, diag.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
 		}

@@ -172,13 +172,10 @@ func (e *evidence) spfRecords() int {
 		if records == nil {
 			continue
 		}
-		n := 0
-		for _, rr := range records {
-			if head, _, _ := strings.Cut(strings.ToLower(diag.TXT(rr.(*dns.TXT))), " "); head == "v=spf1" {
-				n++
-			}
-		}
-		return n
+		return view.Many(records, func(rr dns.RR) bool {
+			head, _, _ := strings.Cut(strings.ToLower(diag.TXT(rr.(*dns.TXT))), " ")
+			return head == "v=spf1"
+		})
 	}
 	return 0
 }
