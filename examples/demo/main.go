@@ -17,7 +17,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"os/signal"
 	"strings"
@@ -180,11 +179,6 @@ func (d *demo) walk(ctx context.Context, w io.Writer) error {
 
 // visit opens pages of the dashboard, as somebody who is signed in.
 func (d *demo) visit(ctx context.Context, w io.Writer) error {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Jar: jar}
 	for _, p := range []struct{ path, sees string }{
 		{"/dashboard", "10 watched, the worst first"},
 		{"/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"},
@@ -195,25 +189,15 @@ func (d *demo) visit(ctx context.Context, w io.Writer) error {
 		{"/dashboard/playground/spf/lookup", "<form"},
 		{"/letterbox", "<button"},
 	} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+p.path, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		page, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		fmt.Fprintf(w, "%d  %s\n", resp.StatusCode, p.path)
-		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(page), p.sees) {
-			return fmt.Errorf("%s: there is no %q (%d, %v)", p.path, p.sees, resp.StatusCode, err)
+		status, page, err := d.call(ctx, http.MethodGet, p.path, "")
+		fmt.Fprintf(w, "%d  %s\n", status, p.path)
+		if err != nil || status != http.StatusOK || !strings.Contains(page, p.sees) {
+			return fmt.Errorf("%s: there is no %q (%d, %v)", p.path, p.sees, status, err)
 		}
 	}
 	return nil
 }
 
-// examine asks the server for all of a domain, as diag --server does.
 func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
 	t, err := target.Parse(s.args)
 	if err != nil {

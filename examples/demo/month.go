@@ -77,7 +77,6 @@ var changes = []change{
 		`_dmarc.held.example. TXT "v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m"`},
 }
 
-// apply edits the Internet.
 func (c change) apply(world *diagtest.World) {
 	world.Remove(func(rr dns.RR) bool { return rr.Header().Name == c.name && rr.Header().Rrtype == c.kind })
 	world.Zone(c.line)
@@ -180,7 +179,6 @@ func (h *house) client() *http.Client {
 	}}
 }
 
-// bank pays every invoice.
 type bank struct{}
 
 func (bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error) {
