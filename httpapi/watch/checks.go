@@ -72,7 +72,6 @@ func fields(m map[string]string) []byte {
 	return body
 }
 
-// priceOf is the most that a run of checks costs.
 func priceOf(names []string) (sum int64) {
 	for _, c := range checksOf("example.com", names) {
 		_, most := c.Price()

@@ -140,7 +140,6 @@ func (c *comparison) put(f Finding) {
 	}
 }
 
-// weighFacts takes the facts of the checks that have answered.
 func (c *comparison) weighFacts() {
 	o := c.seen
 	c.Facts = slices.DeleteFunc(c.Facts, func(f Fact) bool {

@@ -53,7 +53,6 @@ type observation struct {
 	siteless   bool // there is no web site, as one of the parts says
 }
 
-// observe reads the replies of a run.
 func observe(domain string, replies []target.Part, at time.Time) *observation {
 	o := &observation{}
 	for _, p := range replies {
@@ -83,7 +82,6 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 	return o
 }
 
-// partOf is a reply as a whole.
 func partOf(p target.Part) part {
 	records, answered := recordsOf(p.Report)
 	known := answered && p.View.State != diag.Unknown
@@ -248,7 +246,6 @@ func bounded(values []string) []string {
 	return []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(values[0]), count, sha256.Sum256(text))}
 }
 
-// fault returns the finding of a code, or nil.
 func (o *observation) fault(code string) *Finding {
 	for _, p := range o.parts {
 		if f := find(p.findings, code); f != nil {
@@ -270,7 +267,6 @@ func (o *observation) all(check string, holds func(part) bool) (all bool) {
 	return all
 }
 
-// unknown lists the parts that did not answer.
 func (o *observation) unknown() (names []string) {
 	for _, p := range o.parts {
 		if !p.known && !slices.Contains(names, p.name) {

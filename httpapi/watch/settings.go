@@ -111,7 +111,6 @@ type Counts struct {
 	Info     int `json:"info"`
 }
 
-// countsOf counts findings.
 func countsOf(findings []Finding) (n Counts) {
 	for _, f := range findings {
 		switch f.Severity {
@@ -201,7 +200,6 @@ type claim struct {
 	Held  int64     `json:"held"` // of Spent, what the run may cost; what a dead node has spent stays so
 }
 
-// parse reads a stored watch.
 func parse(r metering.Record) (*document, error) {
 	doc, err := read[document](r)
 	if err == nil && (doc.Every < MinEvery || doc.Every > MaxEvery) {
@@ -219,7 +217,6 @@ func (doc *document) budget() int64 {
 	return cmp.Or(doc.Budget, doc.RunCost*(runs+(runs+3)/4))
 }
 
-// claimed reports whether the watch is running.
 func (doc *document) claimed(now time.Time) bool { return now.Before(doc.Claim.Until) }
 
 // slot is when a watch is to run after an instant. Each has its place in the interval, by its account and domain, so

@@ -166,7 +166,6 @@ func (s *Snapshot) apply(r Run) {
 	s.sort()
 }
 
-// clone is a snapshot whose lists are its own.
 func (s Snapshot) clone() Snapshot {
 	s.Findings, s.Records, s.Facts = slices.Clone(s.Findings), slices.Clone(s.Records), slices.Clone(s.Facts)
 	return s

@@ -128,14 +128,12 @@ func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
 	return p
 }
 
-// settle ends a doubt.
 func (s *state) settle(key string) {
 	if p := s.Suspicions[key]; p != nil {
 		p.doubt = doubt{}
 	}
 }
 
-// pending reports whether anything is in doubt.
 func (s *state) pending() bool {
 	for _, p := range s.Suspicions {
 		if p.Value != "" {
@@ -207,7 +205,6 @@ func (s *state) keep(domain string, names []string) {
 	})
 }
 
-// read takes a stored body apart.
 func read[T any](r metering.Record) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(r.Body, v); err != nil {
@@ -220,7 +217,6 @@ func wrapped(what string, r metering.Record, err error) error {
 	return fmt.Errorf("%s the %s %s: %w", what, r.Kind, r.ID, err)
 }
 
-// write puts a body into a record.
 func write(r metering.Record, v any) (metering.Record, error) {
 	body, err := json.Marshal(v)
 	if err != nil {

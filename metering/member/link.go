@@ -36,7 +36,6 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(bits)
 }
 
-// tokenID names the record of a token.
 func tokenID(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(hash[:])
@@ -132,7 +131,6 @@ func list[T any](records iter.Seq2[metering.Record, error], parse func(metering.
 	return found, nil
 }
 
-// read reads the body of a record.
 func read(r metering.Record, into any) error {
 	if err := json.Unmarshal(r.Body, into); err != nil {
 		return fmt.Errorf("reading %s %s: %w", r.Kind, r.ID, err)

@@ -59,7 +59,6 @@ func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (
 // Ends is when a session ends at the latest.
 func (s Session) Ends() time.Time { return s.Began.Add(SessionTime) }
 
-// ended reports whether a session is over.
 func (s Session) ended(now time.Time) bool {
 	return !now.Before(s.LastSeen.Add(IdleTime)) || !now.Before(s.Ends())
 }
@@ -76,7 +75,6 @@ func (m Members) Begin(
 	return m.begin(ctx, Session{Account: account, Email: one.Email, From: from})
 }
 
-// begin stores a new session, and what comes with it.
 func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) (Session, string, error) {
 	if err := m.makeRoom(ctx, s.Account, s.Email); err != nil {
 		return Session{}, "", err
@@ -92,7 +90,6 @@ func (m Members) begin(ctx context.Context, s Session, with ...metering.Record) 
 	return s, secret, err
 }
 
-// makeRoom ends the sessions of a member that are too many.
 func (m Members) makeRoom(ctx context.Context, account metering.AccountID, email string) error {
 	all, err := m.Sessions(ctx, account)
 	mine := slices.DeleteFunc(all, func(s Session) bool { return s.Email != email })
