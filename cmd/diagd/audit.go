@@ -105,7 +105,6 @@ func (a *app) showAuditView(v auditView) error {
 	return err
 }
 
-// headView is a head as it is kept elsewhere.
 type headView struct {
 	Version string `json:"schema_version"`
 	metering.Head
@@ -143,13 +142,11 @@ func readHead(path string) (v headView, err error) {
 	return v, nil
 }
 
-// againstView is what has become of what a head proves.
 type againstView struct {
 	Seq int64 `json:"seq"`
 	metering.Comparison
 }
 
-// against compares the store with a head.
 func (v *auditView) against(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
 	c, err := head.Against(ctx, b.Store, now)
 	if err != nil {

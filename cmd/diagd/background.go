@@ -43,15 +43,18 @@ func (b *background) close() { b.end(context.Background()) }
 
 // every does something at once, and again after each pause, until the context ends.
 func every(ctx context.Context, pause time.Duration, do func()) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for ctx.Err() == nil {
+	for more := ctx.Err() == nil; more; more = rest(ctx, pause) {
 		do()
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
 	}
+}
+
+// rest waits, and reports whether there is still something to be done.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
 }
 
 // closeTime is how long what a server that never got so far as to drain does beside serving may take to end.

@@ -167,7 +167,6 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 	})
 }
 
-// measure serves in one way and loads it from a second process.
 func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) {
 	place, err := f.scratch(ctx, w.kind)
 	if err != nil {
@@ -230,7 +229,6 @@ func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) 
 	return m, nil
 }
 
-// serveLoopback serves on a free port of this machine.
 func serveLoopback(handler http.Handler) (address string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

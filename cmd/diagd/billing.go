@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -195,12 +194,8 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 
 // explained are the flags of what a person does: why, and who it is.
 func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
-	name := "operator"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the notes (required)")
-	cmd.Flags().StringVar(&c.by, "by", name, "who does it, for the notes")
+	cmd.Flags().StringVar(&c.by, "by", userName(), "who does it, for the notes")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if strings.TrimSpace(c.reason) == "" {

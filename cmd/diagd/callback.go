@@ -102,7 +102,6 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 	return c.pass(w, r, word)
 }
 
-// pass hands a word to billing.
 func (c *callbacks) pass(w http.ResponseWriter, r *http.Request, word billing.Word) (status int, text string) {
 	_, err := c.settle(r.Context(), word)
 	refused, isRefused := errors.AsType[*billing.RefusedError](err)

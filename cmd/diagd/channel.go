@@ -34,7 +34,6 @@ func (a *app) channelCommand() *cobra.Command {
 			notify.Channels.Replay))
 }
 
-// leaf makes a command that works on the channels of the account that --account names.
 func (c channelCommands) leaf(
 	use, short, takes string, run func(context.Context, notify.Channels, metering.AccountID, []string) error,
 ) *cobra.Command {
@@ -91,13 +90,8 @@ The URLs of Slack and Teams are secrets: use --target - to have one read from st
 }
 
 // webPorts are those that URLs of channels may name.
-func (a *app) webPorts() []uint16 { return slices.Concat(diag.WebPorts, ports(a.world.AllowPorts)) }
-
-func ports(list []uint) (ports []uint16) {
-	for _, p := range list {
-		ports = append(ports, uint16(min(p, 65535)))
-	}
-	return ports
+func (a *app) webPorts() []uint16 {
+	return slices.Concat(diag.WebPorts, diag.Map(a.world.AllowPorts, func(p uint) uint16 { return uint16(min(p, 65535)) }))
 }
 
 // readSecrets reads the files with what must not stand on a command line, which other users of the host see.
@@ -328,14 +322,7 @@ const attemptPoll = 200 * time.Millisecond
 
 // awaitAttempt returns a delivery once it was tried, or as it is when the context ends.
 func awaitAttempt(ctx context.Context, channels notify.Channels, d notify.Delivery) (notify.Delivery, error) {
-	ticker := time.NewTicker(attemptPoll)
-	defer ticker.Stop()
-	for d.State == notify.Pending {
-		select {
-		case <-ctx.Done():
-			return d, nil
-		case <-ticker.C:
-		}
+	for d.State == notify.Pending && rest(ctx, attemptPoll) {
 		latest, err := channels.Delivery(context.WithoutCancel(ctx), d.Account, d.ID)
 		if err != nil {
 			return d, err

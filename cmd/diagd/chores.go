@@ -177,22 +177,14 @@ const (
 
 // forget removes what is older than the settings say, every day.
 func (n *chores) forget(ctx context.Context) {
-	pause := time.NewTimer(forgetFirst + rand.N(forgetJitter))
-	defer pause.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-pause.C:
-		}
-		if n.billing.Doubt() != nil {
-			pause.Reset(forgetJitter)
+	for pause := forgetFirst + rand.N(forgetJitter); rest(ctx, pause); {
+		if pause = forgetJitter; n.billing.Doubt() != nil {
 			continue
 		}
 		if err := n.forgetOnce(ctx); err != nil && ctx.Err() == nil {
 			n.log.Error("removing old charges and changes", "error", err)
 		}
-		pause.Reset(forgetEvery - forgetJitter/2 + rand.N(forgetJitter))
+		pause = forgetEvery - forgetJitter/2 + rand.N(forgetJitter)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,13 +171,9 @@ func startVictim(ctx context.Context, store string) (v victim, err error) {
 }
 
 // victimEnv is the environment of a server, without what is set for another one. The command line is seen by others.
-func victimEnv(store string) (list []string) {
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "DIAG_") {
-			list = append(list, entry)
-		}
-	}
-	return append(list, "DIAG_STORE="+store)
+func victimEnv(store string) []string {
+	others := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "DIAG_") })
+	return append(others, "DIAG_STORE="+store)
 }
 
 // await reads the log of a server until it serves, and lets it go on writing.

@@ -195,15 +195,6 @@ func (c *customers) charges() int {
 	return len(c.bought)
 }
 
-// rest waits, and reports whether there is still something to be done.
-func rest(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-	return ctx.Err() == nil
-}
-
 // mostReplays bounds how much is asked for again at the end.
 const mostReplays = 20_000
 

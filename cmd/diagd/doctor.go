@@ -42,7 +42,6 @@ type doctorView struct {
 // errDoctor is the result of an examination, not a failure of it.
 var errDoctor = errors.New("the examination found faults")
 
-// partTime is how long the examination of one part may take.
 const partTime = 10 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {

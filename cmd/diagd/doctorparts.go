@@ -89,7 +89,6 @@ func (a *app) did(d deed, faults int) {
 	}
 }
 
-// done is what did has noted.
 func (a *app) done(d deed) (at time.Time, faults int, err error) {
 	text, err := os.ReadFile(a.deedFile(d))
 	if err != nil {
@@ -174,7 +173,6 @@ func (a *app) examineCertificate() partView {
 	return good("%s", detail)
 }
 
-// firstCertificate is that of a file.
 func firstCertificate(text []byte, err error) (*x509.Certificate, error) {
 	for err == nil {
 		var block *pem.Block
@@ -229,7 +227,8 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	case zone == nil:
 		return unused("no zone is served")
 	}
-	name, want := zone.Zone.Name, hostNames(zone.Zone.Nameservers)
+	name := zone.Zone.Name
+	want := hostNames(zone.Zone.Nameservers, func(n nameserver.Nameserver) string { return n.Name.String() })
 	remedy := fmt.Sprintf("publish %s NS %s in the parent zone", name, strings.Join(want, ", "))
 	ns := diag.Lookup[*dns.NS](ctx, env, name.String())
 	if err := ns.Err(); err != nil {
@@ -238,21 +237,15 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	if !ns.Exists() {
 		return bad(conditionFault, remedy, "%s is not delegated", name)
 	}
-	var have []string
-	for _, r := range ns.Records {
-		have = append(have, strings.ToLower(strings.TrimSuffix(r.Ns, ".")))
-	}
-	slices.Sort(have)
+	have := hostNames(ns.Records, func(r *dns.NS) string { return strings.TrimSuffix(r.Ns, ".") })
 	if !slices.Equal(have, want) {
 		return bad(conditionWarning, remedy, "%s has the name servers %s", name, strings.Join(have, ", "))
 	}
 	return good("%s is delegated to %s, and answers", name, strings.Join(have, ", "))
 }
 
-func hostNames(list []nameserver.Nameserver) (names []string) {
-	for _, n := range list {
-		names = append(names, strings.ToLower(n.Name.String()))
-	}
+func hostNames[T any](list []T, name func(T) string) []string {
+	names := diag.Map(list, func(v T) string { return strings.ToLower(name(v)) })
 	slices.Sort(names)
 	return names
 }

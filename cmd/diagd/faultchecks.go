@@ -61,7 +61,6 @@ func (p *play) seed(ctx context.Context, f fault) (err error) {
 // mostBroken is how much is told of what does not hold.
 const mostBroken = 10
 
-// must notes what does not hold.
 func (p *play) must(holds bool, format string, args ...any) {
 	if !holds && len(p.broken) < mostBroken {
 		p.broken = append(p.broken, fmt.Sprintf(format, args...))

@@ -86,7 +86,6 @@ func (f *hostedFlags) transfers(c *nameserver.Config) error {
 	return nil
 }
 
-// signing reads the keys that sign the zone.
 func (f *hostedFlags) signing() (keys []nameserver.SigningKey, err error) {
 	for _, file := range f.keys {
 		key, err := nameserver.ReadSigningKey(file)

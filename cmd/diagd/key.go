@@ -67,7 +67,6 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	return create
 }
 
-// showSecret prints a new key with its secret.
 func (a *app) showSecret(key metering.Key, secret metering.Secret, err error) error {
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// letterboxFlags are the flags of the letter box.
 type letterboxFlags struct{ listen, domain string }
 
 func (f *letterboxFlags) add(fs *pflag.FlagSet) {

@@ -37,7 +37,6 @@ func (a *app) logActs(cmd *cobra.Command) {
 	}
 }
 
-// actName is what the log calls a command.
 func actName(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "diagd ") }
 
 // logged runs a command as a row of the log. Without a store that can be opened the command itself says so.
@@ -57,12 +56,16 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 	return err
 }
 
-// operator is who runs a command: the user and the host.
-func operator() string {
-	name := "operator"
+// userName is who runs a command, and operator tells with it on which host.
+func userName() string {
 	if u, err := user.Current(); err == nil {
-		name = u.Username
+		return u.Username
 	}
+	return "operator"
+}
+
+func operator() string {
+	name := userName()
 	if host, err := os.Hostname(); err == nil {
 		name += "@" + host
 	}
@@ -106,7 +109,6 @@ func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command,
 	return account.ID
 }
 
-// logCommand lists the log.
 func (a *app) logCommand() *cobra.Command {
 	var account, before string
 	var limit int

@@ -80,7 +80,6 @@ func (a *app) mailCommand() *cobra.Command {
 	return a.group("mail", "Set up the mail that the server sends", a.mailKey(), a.mailTest())
 }
 
-// mailKeyView is a new key, as far as it may be shown.
 type mailKeyView struct {
 	File   string `json:"file"`
 	Name   string `json:"name"`
@@ -113,7 +112,6 @@ serve with. The key is RSA of 2048 bits: not all receivers verify Ed25519. A fil
 	return cmd
 }
 
-// create makes a key and its file.
 func (f dkimFlags) create(short bool) (v mailKeyView, err error) {
 	var key crypto.Signer
 	if short {

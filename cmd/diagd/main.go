@@ -170,7 +170,6 @@ func leaf(use, short, takes string, run func(context.Context, []string) error) *
 	}
 }
 
-// onStore makes a command that works on the store.
 func (a *app) onStore(
 	use, short, takes string, run func(context.Context, metering.Admin, []string) error,
 ) *cobra.Command {

@@ -28,7 +28,6 @@ func (v memberView) cells() []any { return []any{v.Email, v.Role, when(&v.AddedA
 
 const memberColumns = "EMAIL, ROLE, ADDED, ACCOUNT"
 
-// memberCommand is the group of commands about who may look after an account in the dashboard.
 func (a *app) memberCommand() *cobra.Command {
 	var role string
 	leaf := func(
@@ -114,5 +113,4 @@ func forgetPeople(ctx context.Context, store metering.Store, clock func() time.T
 	return errors.Join(err, metering.ForgetActs(ctx, store, clock()))
 }
 
-// publicURL is where browsers reach the server.
 func (a *app) publicURL(at string) string { return cmp.Or(a.serving.dashboard.publicURL, at) }

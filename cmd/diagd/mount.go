@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// dashboardFlags are the flags of the dashboard.
 type dashboardFlags struct {
 	publicURL, userHeader string
 	mend                  bool

@@ -122,7 +122,6 @@ func (n *notifications) deliver(ctx context.Context, hosted *hosted, counters *m
 		func(ctx context.Context) { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
 }
 
-// tidy removes what is too old.
 func (n *notifications) tidy(ctx context.Context) {
 	if n.keeper.Doubt() != nil {
 		return

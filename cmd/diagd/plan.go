@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planView is a version of a plan.
 type planView struct {
 	metering.Plan
 	From       metering.Period `json:"from"`
@@ -23,7 +22,6 @@ type planView struct {
 
 func viewPlan(v metering.PlanVersion) planView { return planView{v.Plan, v.From, v.ImportedAt} }
 
-// name tells versions apart.
 func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
 
 func (a *app) planCommand() *cobra.Command {

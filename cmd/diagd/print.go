@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// table is output for people.
 type table struct{ w *tabwriter.Writer }
 
 func (t *table) row(cells ...any) {

@@ -105,10 +105,9 @@ type checkedFlags struct {
 
 // checkFlags checks the flags of a server before anything is opened. The error joins all faults.
 func (a *app) checkFlags() (s checkedFlags, err error) {
-	var faults []error
+	faults := make([]error, 9)
 	fault := func(err error) { faults = append(faults, err) }
-	s.log, err = a.logger()
-	fault(err)
+	s.log, faults[0] = a.logger()
 	if s.proxies, err = worldflags.Networks("trusted-proxies", a.serving.trustedProxies); err != nil {
 		fault(usageError{err})
 	}
@@ -117,30 +116,24 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 			fault(usagef("--trusted-proxies: %s is everybody, and whoever is believed can claim any address; name your proxies", network))
 		}
 	}
-	fault(a.serving.dashboard.check(len(a.serving.trustedProxies)))
+	faults[1] = a.serving.dashboard.check(len(a.serving.trustedProxies))
 	switch s.ipRate = a.serving.ipRate; {
 	case s.ipRate < 0:
 		fault(usagef("--ip-rate: must be 0 or more"))
 	case s.ipRate == 0:
 		s.ipRate = -1 // of httpapi: no limit
 	}
-	s.zone, err = a.serving.hosted.serveZone()
-	fault(err)
-	s.mail, err = a.serving.mail.parse()
-	fault(err)
-	s.chores, err = a.serving.chores.parse()
-	fault(err)
-	s.letterbox, err = a.serving.letterbox.parse()
-	fault(err)
-	s.security, err = a.serving.tlsConfig(s.log)
-	fault(err)
+	s.zone, faults[2] = a.serving.hosted.serveZone()
+	s.mail, faults[3] = a.serving.mail.parse()
+	s.chores, faults[4] = a.serving.chores.parse()
+	s.letterbox, faults[5] = a.serving.letterbox.parse()
+	s.security, faults[6] = a.serving.tlsConfig(s.log)
+	faults[7], faults[8] = a.checkSecrets(), a.checkData()
 	if a.serving.redis != "" {
 		if err := redis.CheckURL(a.serving.redis); err != nil {
 			fault(usagef("--redis: %w", err))
 		}
 	}
-	fault(a.checkSecrets())
-	fault(a.checkData())
 	return s, errors.Join(faults...)
 }
 
@@ -287,7 +280,6 @@ func serveOn(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-// url is where the server is to be reached.
 func (a *app) url(l net.Listener, secure bool) string {
 	scheme := "http://"
 	if secure {

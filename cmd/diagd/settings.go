@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/spf13/pflag"
 )
 
@@ -68,7 +68,6 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 	return errors.Join(faults...)
 }
 
-// purpose is what a setting is for, as advice.
 func purpose(f *pflag.Flag) string { return f.Name + " is: " + f.Usage }
 
 // envName is the environment variable of a flag: DIAG_STORE for --store.
@@ -102,17 +101,9 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 
 // similar is the setting that a misspelt one resembles, or empty.
 func similar(name string, settings *pflag.FlagSet) string {
-	if name == "" {
-		return ""
-	}
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	settings.VisitAll(func(f *pflag.Flag) {
-		all.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	if near := all.SuggestionsFor(name); len(near) > 0 {
-		return near[0]
-	}
-	return ""
+	var all []string
+	settings.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	return taglist.Nearest(name, all...)
 }
 
 // settingFlags are the flags that are settings too. All commands accept the same file, whichever of
@@ -130,7 +121,6 @@ func settingFlags() *pflag.FlagSet {
 	return all
 }
 
-// fileSetting is what a line of the file of --config says.
 type fileSetting struct{ value, source string }
 
 // readConfig reads lines of the form "key = value". Blank lines and those that begin with # say

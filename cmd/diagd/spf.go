@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// spfView is a profile with the key that it belongs to.
 type spfView struct {
 	hostedspf.Profile
 	Key hostedspf.Owner `json:"key"`
@@ -36,7 +35,6 @@ func (a *app) spfCommand() *cobra.Command {
 		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
 }
 
-// onProfile makes a command that works on one profile.
 func (a *app) onProfile(use, short string, run func(context.Context, hostedspf.Access, string) error) *cobra.Command {
 	return leaf(use+" ID", short, "the id of a profile", func(ctx context.Context, args []string) error {
 		err := a.administerSPF(ctx, func(access hostedspf.Access) error { return run(ctx, access, args[0]) })
@@ -47,7 +45,6 @@ func (a *app) onProfile(use, short string, run func(context.Context, hostedspf.A
 	})
 }
 
-// administerSPF runs a function on the profiles of all owners.
 func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error) (err error) {
 	if err := a.administrable(); err != nil {
 		return err
@@ -60,7 +57,6 @@ func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error)
 	return f(hostedspf.Access{Store: store, Owner: hostedspf.AnyOwner})
 }
 
-// withWorld runs a function on the world that the flags describe.
 func (a *app) withWorld(f func(*diag.Env) error) error {
 	env, release, err := a.world.Env()
 	if err != nil {
@@ -302,7 +298,6 @@ func (a *app) spfSwitchCommand(
 	})
 }
 
-// removedView names what is gone.
 type removedView struct {
 	ID      string `json:"id"`
 	Removed bool   `json:"removed"`

@@ -189,7 +189,6 @@ func migrated(t *table, what string, from, to int) {
 	t.row(fmt.Sprintf("The %s was brought from version %d to %d.", what, from, to))
 }
 
-// administer runs a function on the store and closes it.
 func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err error) {
 	store, plans, err := a.openStore(ctx, true)
 	if err != nil {

@@ -44,7 +44,6 @@ type watchView struct {
 
 func viewWatch(w watch.Watch) watchView { return watchView{w, w.Every.String(), nil} }
 
-// watchCommands are the commands of "diagd watch".
 type watchCommands struct{ *app }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -59,7 +58,6 @@ func (a *app) watchCommand() *cobra.Command {
 		c.history())
 }
 
-// leaf makes a command that works on the watches of the account that --account names.
 func (c watchCommands) leaf(
 	use, short string, run func(context.Context, *watch.Watches, metering.AccountID, string) error,
 ) *cobra.Command {
@@ -74,7 +72,6 @@ func (c watchCommands) leaf(
 		})
 }
 
-// settings adds the flags of a watch to a command.
 func settings(cmd *cobra.Command, s *watch.Settings) {
 	f := cmd.Flags()
 	f.StringSliceVar(&s.Checks, "checks", nil,
@@ -126,7 +123,6 @@ func (c watchCommands) list(ctx context.Context, w *watch.Watches, account meter
 	})
 }
 
-// detail shows a watch with what is known of its domain.
 func (c watchCommands) detail(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 	v, err := w.Get(ctx, account, id)
 	if err != nil {
@@ -147,7 +143,6 @@ func (c watchCommands) runNow(ctx context.Context, w *watch.Watches, account met
 	return c.show(w.RunNow(ctx, account, id))
 }
 
-// show prints one watch.
 func (c watchCommands) show(w watch.Watch, err error) error {
 	if err != nil {
 		return err
