@@ -127,52 +127,27 @@ func (l *List) Lookup(domain string) (Entry, bool) {
 	}
 }
 
-// A builder collects entries, compactly from the start.
-type builder struct {
-	names   strings.Builder
-	ends    []uint32
-	details []uint8
-}
-
-func (b *builder) add(e Entry) {
-	i := slices.Index(policies, e.Policy)
-	if i < 0 {
-		i = 0 // one that came into use after this was written
-	}
-	d := uint8(i)
-	if e.IncludeSubdomains {
-		d |= withSubdomains
-	}
-	if e.Pending {
-		d |= pendingEntry
-	}
-	b.names.WriteString(e.Name)
-	b.ends = append(b.ends, uint32(b.names.Len()))
-	b.details = append(b.details, d)
-}
-
-func (b *builder) list(version string) (*List, error) {
-	unsorted := List{names: b.names.String(), ends: b.ends, details: b.details}
-	order := make([]uint32, len(b.ends))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(x, y uint32) int {
-		return strings.Compare(unsorted.name(int(x)), unsorted.name(int(y)))
-	})
-	sorted := builder{}
-	sorted.names.Grow(len(unsorted.names))
-	for n, i := range order {
-		name := unsorted.name(int(i))
-		if n > 0 && name == unsorted.name(int(order[n-1])) {
-			return nil, errors.New(name + " stands twice")
+// newList keeps entries compactly, in order. An entry is not listed twice.
+func newList(version string, entries []Entry) (*List, error) {
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	l := &List{Version: version, ends: make([]uint32, 0, len(entries)), details: make([]uint8, 0, len(entries))}
+	var names strings.Builder
+	for i, e := range entries {
+		if i > 0 && e.Name == entries[i-1].Name {
+			return nil, errors.New(e.Name + " stands twice")
 		}
-		sorted.names.WriteString(name)
-		sorted.ends = append(sorted.ends, uint32(sorted.names.Len()))
-		sorted.details = append(sorted.details, b.details[i])
+		d := uint8(max(0, slices.Index(policies, e.Policy))) // one that came into use after this was written is none
+		if e.IncludeSubdomains {
+			d |= withSubdomains
+		}
+		if e.Pending {
+			d |= pendingEntry
+		}
+		names.WriteString(e.Name)
+		l.ends, l.details = append(l.ends, uint32(names.Len())), append(l.details, d)
 	}
-	return &List{Version: version, names: sorted.names.String(), ends: slices.Clip(sorted.ends),
-		details: slices.Clip(sorted.details)}, nil
+	l.names = names.String()
+	return l, nil
 }
 
 // The bounds of the file of a list. That of Chromium had 20 MB and 150,000 entries in 2025.
@@ -255,30 +230,21 @@ func parseList(data []byte) (*List, error) {
 	case *f.Version == "" || len(*f.Version) > maxVersion:
 		return nil, fmt.Errorf("the version must have 1 to %d characters", maxVersion)
 	}
-	var entries builder
+	var entries []Entry
 	for i, e := range f.Entries {
-		if err := entries.take(e, head.Version != nil); err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		status := diag.OrZero(e.Status)
+		switch own, name := head.Version != nil, strings.ToLower(e.Name); {
+		case !isName(name):
+			return nil, fmt.Errorf("entry %d: %.100q is not a domain", i+1, name)
+		case e.Status != nil && status != preloaded && status != pending:
+			return nil, fmt.Errorf("entry %d: the status %.40q is neither preloaded nor pending", i+1, status)
+		case own && !slices.Contains(policies, e.Policy):
+			return nil, fmt.Errorf("entry %d: unknown policy %.40q", i+1, e.Policy)
+		case diag.OrZero(e.Mode) == forceHTTPS || own && e.Mode == nil: // in our own form entries are about HSTS
+			entries = append(entries, Entry{name, e.IncludeSubdomains, e.Policy, status == pending})
 		}
 	}
-	return entries.list(*f.Version)
-}
-
-// take keeps an entry if it is about HSTS. In a file of our own form every entry is, unless it says otherwise.
-func (b *builder) take(e fileEntry, own bool) error {
-	name, status := strings.ToLower(e.Name), diag.OrZero(e.Status)
-	switch {
-	case !isName(name):
-		return fmt.Errorf("%.100q is not a domain", name)
-	case e.Status != nil && status != preloaded && status != pending:
-		return fmt.Errorf("the status %.40q is neither preloaded nor pending", status)
-	case own && !slices.Contains(policies, e.Policy):
-		return fmt.Errorf("unknown policy %.40q", e.Policy)
-	case diag.OrZero(e.Mode) != forceHTTPS && (!own || e.Mode != nil):
-		return nil
-	}
-	b.add(Entry{name, e.IncludeSubdomains, e.Policy, status == pending})
-	return nil
+	return newList(*f.Version, entries)
 }
 
 // isName reports whether a name can be that of an entry: labels of letters, digits, hyphens and underscores.
