@@ -19,16 +19,7 @@ const (
 )
 
 func (m mode) String() string {
-	switch m {
-	case numeric:
-		return "digits"
-	case alphanumeric:
-		return "digits, capital letters and punctuation"
-	case plainBytes:
-		return "ASCII text"
-	default:
-		return "UTF-8 text"
-	}
+	return [...]string{"digits", "digits, capital letters and punctuation", "ASCII text", "UTF-8 text"}[m]
 }
 
 // alphanumericSet is table 5 of ISO/IEC 18004.

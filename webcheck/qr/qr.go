@@ -20,16 +20,8 @@ const (
 // Values lists the formats.
 func (Format) Values() []string { return diag.Values(png, svg, JPEG) }
 
-func (f Format) mediaType() string {
-	switch f {
-	case svg:
-		return "image/svg+xml" // W3C SVG 2 appendix P
-	case JPEG:
-		return "image/jpeg"
-	default:
-		return "image/png"
-	}
-}
+// mediaTypes are those of the formats (that of SVG by W3C SVG 2 appendix P).
+var mediaTypes = map[Format]string{png: "image/png", svg: "image/svg+xml", JPEG: "image/jpeg"}
 
 // Bounds and defaults of a request.
 const (
@@ -117,7 +109,7 @@ func Encode(r Request) (*Image, error) {
 		return nil, err
 	}
 	return &Image{
-		ContentType: p.format.mediaType(), Data: data, Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
+		ContentType: mediaTypes[p.format], Data: data, Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
 	}, nil
 }
 

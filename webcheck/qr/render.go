@@ -216,7 +216,8 @@ func (p *picture) png() ([]byte, error) {
 	if p.transparent {
 		ground.A = 0
 	}
-	img := image.NewPaletted(image.Rect(0, 0, p.size, p.size), color.Palette{ground, color.NRGBA{fg[0], fg[1], fg[2], 0xff}})
+	palette := color.Palette{ground, color.NRGBA{fg[0], fg[1], fg[2], 0xff}}
+	img := image.NewPaletted(image.Rect(0, 0, p.size, p.size), palette)
 	scale, before := p.grid()
 	p.symbol.paint(plane{img.Pix, img.Stride, scale, before}, 1, 0)
 	var b bytes.Buffer

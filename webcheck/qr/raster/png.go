@@ -22,7 +22,7 @@ type pngReader struct {
 	alphas        [256]byte
 	transparent   []byte // the one colour that is, as it stands in tRNS
 	ground        byte
-	seen          bool // whether something was transparent
+	img           *Gray
 }
 
 // Colour types of PNG, section 11.2.1.
@@ -50,12 +50,12 @@ func readPNG(in io.Reader, ground byte) (*Gray, error) {
 		return nil, err
 	}
 	out := newReducer(r.width, r.height)
+	r.img = out.img
 	if r.interlaced {
 		err = r.readPasses(inflated, out)
 	} else {
 		err = r.readPass(inflated, r.width, r.height, func(_ int, row []byte) { out.add(row) })
 	}
-	out.img.Transparent = r.seen
 	return out.img, err
 }
 
@@ -258,7 +258,7 @@ func (r *pngReader) shade(in, row []byte) {
 		if r.transparent != nil && r.isTransparent(p, width) {
 			alpha = 0
 		}
-		row[x] = r.lay(shade, alpha)
+		row[x] = r.img.lay(shade, alpha, r.ground)
 	}
 }
 
@@ -267,21 +267,13 @@ func (r *pngReader) small(in []byte, x int) byte {
 	top := 1<<r.depth - 1
 	v := int(in[x*r.depth/8]) >> (8 - r.depth - x*r.depth%8) & top
 	if r.colour == pngPalette {
-		return r.lay(r.shades[v], r.alphas[v])
+		return r.img.lay(r.shades[v], r.alphas[v], r.ground)
 	}
 	alpha := byte(255)
 	if len(r.transparent) == 2 && int(binary.BigEndian.Uint16(r.transparent)) == v {
 		alpha = 0
 	}
-	return r.lay(byte(v*255/top), alpha)
-}
-
-func (r *pngReader) lay(shade, alpha byte) byte {
-	if alpha == 255 {
-		return shade
-	}
-	r.seen = true
-	return over(shade, alpha, r.ground)
+	return r.img.lay(byte(v*255/top), alpha, r.ground)
 }
 
 // isTransparent compares a pixel with the colour in tRNS, which has two bytes for each sample.
