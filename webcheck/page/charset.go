@@ -119,7 +119,8 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// prescan returns the encoding that a page declares in a meta element (html.spec.whatwg.org, "prescan a byte stream to determine its encoding").
+// prescan returns the encoding that a page declares in a meta element (html.spec.whatwg.org, "prescan a byte stream to
+// determine its encoding").
 func prescan(body []byte) string {
 	body = body[:min(len(body), maxPrescan)]
 	if !bytes.Contains(bytes.ToLower(body), []byte("charset")) {

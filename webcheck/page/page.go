@@ -67,7 +67,6 @@ type Page struct {
 	TextBytes int    // of all visible text, also of what is beyond [MaxText]
 	TextCut   bool   // Text ends before the end of the page's
 	Noscript  Noscript
-	Truncated bool // some list is shorter than what stands in the page
 
 	kept int
 }

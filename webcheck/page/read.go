@@ -170,33 +170,17 @@ func hostOf(url string) string {
 // visible takes text that readers see: runs of white space become one space.
 func (r *reader) visible(s string) {
 	for s != "" {
-		end, size := space(s)
+		end := strings.IndexFunc(s, unicode.IsSpace)
+		if end < 0 {
+			end = len(s)
+		}
 		if end > 0 {
 			r.word(s[:end])
 		}
+		_, size := utf8.DecodeRuneInString(s[end:])
 		r.pending = r.pending || size > 0
 		s = s[end+size:]
 	}
-}
-
-// space returns where the first white space of a text is, and its length in bytes: the text's and 0 if there is none.
-func space(s string) (at, size int) {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c == ' ' || '\t' <= c && c <= '\r' {
-				return i, 1
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if unicode.IsSpace(r) {
-			return i, n
-		}
-		i += n
-	}
-	return len(s), 0
 }
 
 func (r *reader) word(s string) {
@@ -266,18 +250,12 @@ func tokens(s string) []string {
 
 // lower is ASCII lower case, by which HTML compares.
 func lower(s string) string {
-	for i := range len(s) {
-		if c := s[i]; 'A' <= c && c <= 'Z' {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if 'A' <= b[i] && b[i] <= 'Z' {
-					b[i] |= 0x20
-				}
-			}
-			return string(b)
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
 		}
-	}
-	return s
+		return c
+	}, s)
 }
 
 // essence is a media type without its parameters, in lower case (mimesniff.spec.whatwg.org).

@@ -9,7 +9,6 @@ import (
 // keep appends an item of this size to a list if there is room, and reports whether there was.
 func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
 	if len(*list) >= limit || r.kept+size > maxKept {
-		r.Truncated = true
 		return false
 	}
 	r.kept += size

@@ -316,9 +316,10 @@ func hiddenFrames(body []byte, base string) (hosts []string) {
 // hiddenFrame returns the host of an iframe if it is hidden.
 func hiddenFrame(a map[string]string, base string) string {
 	value := func(name string) string { return strings.ToLower(strings.ReplaceAll(a[name], " ", "")) }
+	tiny, style := []string{"0", "1", "0px", "1px"}, value("style")
 	_, hidden := a["hidden"]
-	hidden = hidden || strings.Contains(value("style"), "display:none") || strings.Contains(value("style"), "visibility:hidden") ||
-		slices.ContainsFunc([]string{"0", "1", "0px", "1px"}, func(v string) bool { return v == value("width") || v == value("height") })
+	hidden = hidden || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") ||
+		slices.Contains(tiny, value("width")) || slices.Contains(tiny, value("height"))
 	if !hidden || a["src"] == "" {
 		return ""
 	}
