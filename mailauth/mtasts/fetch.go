@@ -97,13 +97,15 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	g.Go(func() {
 		var first diag.Group
 		first.Go(func() {
-			e.lookupRecord(lookups, env)
-			if answered(e) && len(e.found.Records)+len(e.found.Strays) == 0 {
+			if e.txt = diag.Lookup[*dns.TXT](lookups, env, d.Sub(label)); !answered(e) {
+				return
+			}
+			if e.found = format.Find(e.txt.Records); !attempted(e) {
 				time.AfterFunc(grace, giveUp)
 			}
 		})
 		first.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
-		first.Go(func() { e.lookupMX(lookups, env) })
+		first.Go(func() { e.mail = reception.LookupHosts(lookups, env, d.Name(), maxMXHosts) })
 		first.Wait()
 		if e.digest(); failure == nil {
 			e.deliver(delivering, env)
@@ -129,13 +131,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			diag.Unavailable(diag.DefaultResolver+" or the policy host", e.txt.Err()))
 	}
 	return e, nil
-}
-
-func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
-	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub(label))
-	if answered(e) {
-		e.found = format.Find(e.txt.Records)
-	}
 }
 
 // misplaced lists the wildcard of the domain, and the names under which records are published by mistake: the domain
@@ -167,14 +162,8 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 	})
 }
 
-func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
-	e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxMXHosts)
-	for _, h := range e.mail.List {
-		e.hosts = append(e.hosts, host{Host: h})
-	}
-}
-
 func (e *evidence) digest() {
+	e.hosts = diag.Map(e.mail.List, func(h reception.Host) host { return host{Host: h} })
 	if e.page == nil { // given up, or the domain is too long to have one
 		return
 	}

@@ -273,12 +273,11 @@ func (d *document) maxAge(value string) {
 
 // mx reads ["*."] Domain (RFC 5321 section 4.1.2). Letter case does not matter in names.
 func (d *document) mx(value string) {
-	reason := badHost(value)
-	if reason == "" {
-		d.policy.MX = append(d.policy.MX, strings.ToLower(value))
+	if reason := badHost(value); reason != "" {
+		d.fault(badMX, "mx is %.100q: %s", value, reason)
 		return
 	}
-	d.fault(badMX, "mx is %.100q: %s", value, reason)
+	d.policy.MX = append(d.policy.MX, strings.ToLower(value))
 }
 
 func isAddress(s string) bool {
@@ -318,10 +317,8 @@ func badHost(s string) string {
 // validText reports whether s is a value of an extension: visible characters of UTF-8, with single
 // spaces or more between them.
 func validText(s string) bool {
-	if s == "" || strings.Trim(s, " ") != s {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	return s != "" && strings.Trim(s, " ") == s && !strings.ContainsFunc(s, control)
 }
 
 func hint(name string) string {

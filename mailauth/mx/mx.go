@@ -230,10 +230,7 @@ func withoutDomain(name, domain string) string {
 // are more often chosen so.
 func foreign(name, domain string) string {
 	meant, ok := strings.CutSuffix(name, "."+domain)
-	if !ok || strings.Count(meant, ".") < 2 {
-		return ""
-	}
-	if _, official := publicsuffix.PublicSuffix(meant); !official {
+	if _, official := publicsuffix.PublicSuffix(meant); !ok || !official || strings.Count(meant, ".") < 2 {
 		return ""
 	}
 	return meant

@@ -36,12 +36,8 @@ func Lookup(ctx context.Context, env *diag.Env, name diag.Name) Reception {
 
 // NullMX reports whether the domain says that it receives no mail (RFC 7505 section 3).
 func (r *Reception) NullMX() bool {
-	for _, mx := range r.MX.Records {
-		if mx.Mx != "." {
-			return false
-		}
-	}
-	return r.MX.Exists()
+	host := func(mx *dns.MX) bool { return mx.Mx != "." }
+	return r.MX.Exists() && !slices.ContainsFunc(r.MX.Records, host)
 }
 
 // Receives reports whether mail for the domain may go somewhere, and whether that is known.
@@ -201,20 +197,13 @@ func (h *Host) Aliases() []string {
 	if len(chain) == 0 {
 		chain = h.Addresses.V6.Aliases
 	}
-	list := make([]string, 0, len(chain))
-	for _, name := range chain {
-		list = append(list, strings.TrimSuffix(name, "."))
-	}
-	return list
+	return diag.Map(chain, func(name string) string { return strings.TrimSuffix(name, ".") })
 }
 
 // Literal returns the IP address that stands in place of the name, also if a zone file appended the domain to it: senders
 // look it up as if it were a name (RFC 5321 section 5.1). It is invalid if the name is none.
 func (h *Host) Literal(domain string) netip.Addr {
-	ip, err := netip.ParseAddr(strings.Trim(strings.TrimSuffix(h.Name, "."+domain), "[]"))
-	if err != nil {
-		return netip.Addr{}
-	}
+	ip, _ := netip.ParseAddr(strings.Trim(strings.TrimSuffix(h.Name, "."+domain), "[]"))
 	return ip
 }
 

@@ -71,10 +71,12 @@ var errNotReply = errors.New("not a reply of SMTP")
 // the last line, a "-" in all others, and a text (RFC 5321 section 4.2). Servers that send the code
 // alone are to be accepted (same section).
 func parseLine(line string) (code int, text string, last bool, err error) {
-	if len(line) < 3 || line[0] < '2' || line[0] > '5' || !digit(line[1]) || !digit(line[2]) {
+	if len(line) < 3 || line[0] < '2' || line[0] > '5' {
 		return 0, "", false, errNotReply
 	}
-	code = int(line[0]-'0')*100 + int(line[1]-'0')*10 + int(line[2]-'0')
+	if code, err = strconv.Atoi(line[:3]); err != nil {
+		return 0, "", false, errNotReply
+	}
 	if len(line) == 3 {
 		return code, "", true, nil
 	}
@@ -83,8 +85,6 @@ func parseLine(line string) (code int, text string, last bool, err error) {
 	}
 	return code, line[4:], line[3] == ' ', nil
 }
-
-func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // add appends a line to a reply, and reports whether it is the last. All have the same code.
 func (r *Reply) add(line string) (last bool, err error) {
