@@ -3,7 +3,6 @@ package meteringtest
 import (
 	"context"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
 
@@ -90,7 +89,8 @@ func testKeys(t *testing.T, f *fixture) {
 	}
 	list, err := f.store.Keys(t.Context(), account)
 	require.NoError(t, err)
-	require.Equal(t, []metering.KeyID{full.ID, bare.ID}, keyIDs(list), "of this account, in order")
+	require.Len(t, list, 2, "of this account")
+	require.Equal(t, []metering.KeyID{full.ID, bare.ID}, []metering.KeyID{list[0].ID, list[1].ID}, "in order")
 
 	_, err = f.store.Key(t.Context(), "key_none")
 	require.ErrorIs(t, err, metering.ErrNotFound)
@@ -99,14 +99,6 @@ func testKeys(t *testing.T, f *fixture) {
 	list, err = f.store.Keys(t.Context(), "acc_none")
 	require.NoError(t, err)
 	require.Empty(t, list)
-}
-
-func keyIDs(list []metering.Key) []metering.KeyID {
-	ids := make([]metering.KeyID, 0, len(list))
-	for _, k := range list {
-		ids = append(ids, k.ID)
-	}
-	return ids
 }
 
 func testKeyVersions(t *testing.T, f *fixture) {
@@ -204,18 +196,24 @@ func (f *fixture) watching(ctx context.Context, since int64) <-chan metering.Cha
 	return news
 }
 
+// drain waits for the end of watches that were cancelled.
+func drain(watches ...<-chan metering.Change) {
+	for _, news := range watches {
+		for range news {
+		}
+	}
+}
+
 // watchTimeout is far more than the second that a change may take.
 const watchTimeout = 10 * time.Second
 
 func (f *fixture) next(news <-chan metering.Change) metering.Change {
 	f.t.Helper()
-	timeout, cancel := context.WithTimeout(context.Background(), watchTimeout)
-	defer cancel()
 	select {
 	case c, ok := <-news:
 		require.True(f.t, ok, "the watch ended")
 		return c
-	case <-timeout.Done():
+	case <-time.After(watchTimeout):
 		require.Fail(f.t, "no change was yielded")
 		return metering.Change{}
 	}
@@ -243,10 +241,7 @@ func testWatch(t *testing.T, f *fixture) {
 	second := f.account(Tiny)
 	require.Equal(t, second, f.next(news).Account)
 	cancel()
-	for range news {
-	}
-	for range too {
-	}
+	drain(news, too)
 }
 
 func testWatchSince(t *testing.T, f *fixture) {
@@ -271,10 +266,7 @@ func testWatchSince(t *testing.T, f *fixture) {
 	require.Equal(t, c, f.next(again).Account)
 	require.Equal(t, d, f.next(again).Account)
 	cancel()
-	for _, news := range []<-chan metering.Change{first, rest, again} {
-		for range news {
-		}
-	}
+	drain(first, rest, again)
 }
 
 func testWatchEnds(t *testing.T, f *fixture) {
@@ -295,7 +287,7 @@ func testWatchEnds(t *testing.T, f *fixture) {
 }
 
 func testGeneration(t *testing.T, f *fixture) {
-	g, ok := f.store.(interface{ Generation() uint64 })
+	g, ok := f.store.(metering.Generational)
 	if !ok {
 		t.Log("the store has no Generation, which is optional")
 		return
@@ -369,12 +361,7 @@ func testClosed(t *testing.T, f *fixture) {
 			return nil
 		},
 	}
-	var names []string
-	for name := range calls {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		require.ErrorIs(t, calls[name](), metering.ErrClosed, name)
+	for name, call := range calls {
+		require.ErrorIs(t, call(), metering.ErrClosed, name)
 	}
 }

@@ -89,7 +89,7 @@ func (s *FaultyStore) Calls(c Call) int {
 // Generation is that of the wrapped store where it has one, so that a cache above stays exact.
 func (s *FaultyStore) Generation() uint64 {
 	own := s.writes.Load()
-	if g, ok := s.Store.(interface{ Generation() uint64 }); ok {
+	if g, ok := s.Store.(metering.Generational); ok {
 		return own + g.Generation()
 	}
 	return own

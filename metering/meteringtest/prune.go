@@ -147,10 +147,7 @@ func testPruneChanges(t *testing.T, f *fixture) {
 		require.Greater(t, got.Seq, change.Seq)
 	}
 	cancel()
-	for _, news := range []<-chan metering.Change{first, late, again} {
-		for range news {
-		}
-	}
+	drain(first, late, again)
 }
 
 // testPruneRace prunes on several nodes while charges and audits go on.
@@ -168,11 +165,7 @@ func testPruneRace(t *testing.T, f *fixture) {
 	for range 4 {
 		wg.Go(func() {
 			for range 100 {
-				begun, err := f.store.Begin(f.ctx(), f.op(customer, 3))
-				if assert.NoError(t, err) {
-					_, err = f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(""))
-					assert.NoError(t, err)
-				}
+				f.sell(f.op(customer, 3))
 			}
 		})
 	}

@@ -54,6 +54,15 @@ func (f *fixture) settleAll(tickets []metering.Ticket) {
 	})
 }
 
+// sell expects that an operation is granted and charged, on any goroutine, and reports it.
+func (f *fixture) sell(op metering.Op) bool {
+	begun, err := f.store.Begin(f.ctx(), op)
+	if assert.NoError(f.t, err) {
+		_, err = f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(""))
+	}
+	return assert.NoError(f.t, err)
+}
+
 // buy tries one operation to its end, and returns the credits that were acknowledged.
 func (f *fixture) buy(op metering.Op, dice *rand.Rand) (sold int64, err error) {
 	begun, err := f.store.Begin(f.ctx(), op)
@@ -93,28 +102,21 @@ func (f *fixture) sellOut(customer metering.Op) {
 	t := f.t
 	other := f.customer(Large) // on the same store, and not disturbed by a neighbour without credits
 	var sold, neighbour atomic.Int64
-	var wg sync.WaitGroup
-	for i := range racers {
-		wg.Go(func() {
-			dice := rand.New(rand.NewPCG(1, uint64(i)))
-			for refusals := 0; refusals < 3; {
-				n, err := f.buy(f.op(customer, 1+dice.Int64N(10)), dice)
-				sold.Add(n)
-				if quota := (*metering.QuotaError)(nil); errors.As(err, &quota) {
-					refusals++
-				} else if !assert.NoError(t, err) {
-					return
-				}
+	each(racers, func(i int) {
+		dice := rand.New(rand.NewPCG(1, uint64(i)))
+		for refusals := 0; refusals < 3; {
+			n, err := f.buy(f.op(customer, 1+dice.Int64N(10)), dice)
+			sold.Add(n)
+			if errors.As(err, new(*metering.QuotaError)) {
+				refusals++
+			} else if !assert.NoError(t, err) {
+				return
 			}
-			balance, err := f.store.Begin(f.ctx(), f.op(other, 1))
-			if assert.NoError(t, err) {
-				_, err = f.store.Settle(f.ctx(), *balance.Ticket, f.outcome(""))
-				assert.NoError(t, err)
-				neighbour.Add(1)
-			}
-		})
-	}
-	wg.Wait()
+		}
+		if f.sell(f.op(other, 1)) {
+			neighbour.Add(1)
+		}
+	})
 	for {
 		begun, err := f.store.Begin(t.Context(), f.op(customer, 1))
 		if err != nil {
@@ -138,29 +140,24 @@ func testRaceDuplicates(t *testing.T, f *fixture) {
 	customer := f.customer(Large)
 	for round := range 10 {
 		var ran, replayed atomic.Int64
-		var wg sync.WaitGroup
-		for range 100 {
-			wg.Go(func() {
-				for {
-					op := keyed(f.op(customer, 3), fmt.Sprint("key ", round), "body")
-					begun, err := f.store.Begin(f.ctx(), op)
-					switch {
-					case errors.Is(err, metering.ErrInFlight):
-						continue
-					case !assert.NoError(t, err):
-					case begun.Replay != nil:
-						replayed.Add(1)
-						assert.Equal(t, fmt.Sprint("reply ", round), string(begun.Replay.Reply.Body))
-					default:
-						ran.Add(1)
-						_, err := f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(fmt.Sprint("reply ", round)))
-						assert.NoError(t, err)
-					}
-					return
+		each(100, func(int) {
+			for {
+				begun, err := f.store.Begin(f.ctx(), keyed(f.op(customer, 3), fmt.Sprint("key ", round), "body"))
+				switch {
+				case errors.Is(err, metering.ErrInFlight):
+					continue
+				case !assert.NoError(t, err):
+				case begun.Replay != nil:
+					replayed.Add(1)
+					assert.Equal(t, fmt.Sprint("reply ", round), string(begun.Replay.Reply.Body))
+				default:
+					ran.Add(1)
+					_, err := f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(fmt.Sprint("reply ", round)))
+					assert.NoError(t, err)
 				}
-			})
-		}
-		wg.Wait()
+				return
+			}
+		})
 		require.Equal(t, int64(1), ran.Load())
 		require.Equal(t, int64(99), replayed.Load())
 	}
@@ -207,24 +204,19 @@ func testRacePlans(t *testing.T, f *fixture) {
 func testRaceVersions(t *testing.T, f *fixture) {
 	id := f.account(Tiny)
 	var won atomic.Int64
-	var wg sync.WaitGroup
-	for range 32 {
-		wg.Go(func() {
-			for range 5 {
-				a, err := f.store.Account(f.ctx(), id)
-				if !assert.NoError(t, err) {
-					return
-				}
-				switch err := f.store.PutAccount(f.ctx(), a); {
-				case err == nil:
-					won.Add(1)
-				case !errors.Is(err, metering.ErrVersion):
-					assert.NoError(t, err)
-				}
+	each(32, func(int) {
+		for range 5 {
+			a, err := f.store.Account(f.ctx(), id)
+			if !assert.NoError(t, err) {
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if err = f.store.PutAccount(f.ctx(), a); err == nil {
+				won.Add(1)
+			} else {
+				assert.ErrorIs(t, err, metering.ErrVersion)
+			}
+		}
+	})
 	a, err := f.store.Account(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, won.Load()+1, a.Version)
@@ -240,11 +232,10 @@ func testRaceCancel(t *testing.T, f *fixture) {
 		ticket := f.begin(f.op(customer, 5))
 		for range 2 {
 			wg.Go(func() {
-				switch _, err := f.store.Settle(f.ctx(), ticket, f.outcome("")); {
-				case err == nil:
+				if _, err := f.store.Settle(f.ctx(), ticket, f.outcome("")); err == nil {
 					charged.Add(5)
-				case !errors.Is(err, metering.ErrLapsed):
-					assert.NoError(t, err)
+				} else {
+					assert.ErrorIs(t, err, metering.ErrLapsed)
 				}
 			})
 		}

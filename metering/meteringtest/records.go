@@ -2,11 +2,9 @@ package meteringtest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,32 +243,26 @@ func testRaceRecords(t *testing.T, f *fixture) {
 	const writers, rounds = 32, 8
 	var created, counted atomic.Int64
 	var winner atomic.Value
-	var wg sync.WaitGroup
-	for i := range writers {
-		wg.Go(func() {
-			companion := f.record(account, fmt.Sprint("companion", i))
-			switch err := f.store.PutRecords(f.ctx(), companion, f.record(account, "a")); {
-			case err == nil:
-				created.Add(1)
-				winner.Store(companion.ID)
-			case !errors.Is(err, metering.ErrVersion):
-				assert.NoError(t, err)
+	each(writers, func(i int) {
+		companion := f.record(account, fmt.Sprint("companion", i))
+		if err := f.store.PutRecords(f.ctx(), companion, f.record(account, "a")); err == nil {
+			created.Add(1)
+			winner.Store(companion.ID)
+		} else {
+			assert.ErrorIs(t, err, metering.ErrVersion)
+		}
+		for range rounds {
+			r, err := f.store.Record(f.ctx(), account, "note", "a")
+			if !assert.NoError(t, err) {
+				return
 			}
-			for range rounds {
-				r, err := f.store.Record(f.ctx(), account, "note", "a")
-				if !assert.NoError(t, err) {
-					return
-				}
-				switch err := f.store.PutRecords(f.ctx(), r); {
-				case err == nil:
-					counted.Add(1)
-				case !errors.Is(err, metering.ErrVersion):
-					assert.NoError(t, err)
-				}
+			if err = f.store.PutRecords(f.ctx(), r); err == nil {
+				counted.Add(1)
+			} else {
+				assert.ErrorIs(t, err, metering.ErrVersion)
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	require.Equal(t, int64(1), created.Load(), "one creates it")
 	require.Equal(t, []string{"a", winner.Load().(string)}, f.listed(metering.RecordFilter{}))
 	require.Positive(t, counted.Load())
