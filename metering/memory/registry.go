@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/diagkit/diagkit/metering"
 )
@@ -139,7 +138,7 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	if !ok {
 		return metering.Key{}, fmt.Errorf("key %s: %w", id, metering.ErrNotFound)
 	}
-	return s.withLastUse(cloneKey(k)), nil
+	return s.withLastUse(k.Clone()), nil
 }
 
 // Keys implements [metering.Keys].
@@ -151,7 +150,7 @@ func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]meterin
 	s.admin.mu.RLock()
 	for _, k := range s.admin.keys {
 		if k.Account == account {
-			list = append(list, cloneKey(k))
+			list = append(list, k.Clone())
 		}
 	}
 	s.admin.mu.RUnlock()
@@ -188,7 +187,7 @@ func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
 	changes := make([]metering.Change, 0, len(keys))
 	for _, k := range keys {
 		delete(r.hashes, r.keys[k.ID].Hash)
-		k = cloneKey(k)
+		k = k.Clone()
 		k.Version++
 		r.keys[k.ID] = k
 		r.hashes[k.Hash] = k.ID
@@ -240,19 +239,44 @@ func locked[T any](r *registry, read func() T) T {
 	return read()
 }
 
-func cloneKey(k metering.Key) metering.Key {
-	k.Scopes = slices.Clone(k.Scopes)
-	k.IPAllowlist = slices.Clone(k.IPAllowlist)
-	for _, t := range []**time.Time{&k.ExpiresAt, &k.RevokedAt, &k.GraceUntil, &k.LastUsedAt} {
-		*t = clonePointer(*t)
-	}
-	return k
+// prices is the versions of the plans.
+type prices struct {
+	mu       sync.Mutex
+	versions []metering.PlanVersion
 }
 
-func clonePointer[T any](p *T) *T {
-	if p == nil {
-		return nil
+// PlanVersions implements [metering.Store].
+func (s *Store) PlanVersions(ctx context.Context) ([]metering.PlanVersion, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
 	}
-	v := *p
-	return &v
+	s.prices.mu.Lock()
+	defer s.prices.mu.Unlock()
+	list := slices.Clone(s.prices.versions)
+	for i, v := range list {
+		if v.Plan.PriceCents != nil {
+			list[i].Plan.PriceCents = new(*v.Plan.PriceCents)
+		}
+	}
+	return list, nil
+}
+
+// PutPlanVersions implements [metering.Store].
+func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVersion) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	p := &s.prices
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := slices.Clone(p.versions)
+	for _, v := range versions {
+		stored, err := v.Stored(list)
+		if err != nil {
+			return err
+		}
+		list = append(list, stored)
+	}
+	p.versions = list
+	return nil
 }

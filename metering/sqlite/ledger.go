@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
@@ -121,4 +122,73 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 		return metering.Audit{}, fmt.Errorf("auditing: %w", err)
 	}
 	return audit, nil
+}
+
+// Balances implements [metering.Monthly]. A store for administration does not see what a server holds.
+func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[metering.MonthBalance, error] {
+	return func(yield func(metering.MonthBalance, error) bool) {
+		held := s.book.Held(p)
+		settled := map[metering.AccountID]hold.Month{}
+		err := s.read(ctx, func(conn *sqlite.Conn) error {
+			return sqlitedb.Rows(conn, `SELECT n.name, b.used, b.charges, b.overage, b.micros
+				FROM balances b JOIN names n ON n.id = b.account WHERE b.period = ?1`, sqlitedb.Args(p.Number()),
+				func(stmt *sqlite.Stmt) error {
+					var id metering.AccountID
+					var m hold.Month
+					sqlitedb.Scan(stmt, &id, &m.Used, &m.Charges, &m.Overage, &m.Micros)
+					settled[id] = m
+					return nil
+				})
+		})
+		if err != nil {
+			yield(metering.MonthBalance{}, err)
+			return
+		}
+		hold.Balances(p, settled, held, yield)
+	}
+}
+
+// auditAll gives an auditor all there is.
+func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
+	names := make(map[int64]string)
+	keys := make(map[metering.KeyID]bool)
+	accounts := 0
+	auditor := metering.Auditor{Known: func(id metering.KeyID) bool { return keys[id] }}
+	var plans int64
+	var newest metering.Chain
+	for _, q := range []struct {
+		sql string
+		row func(*sqlite.Stmt)
+	}{
+		{"SELECT id, name FROM names", func(stmt *sqlite.Stmt) { names[stmt.ColumnInt64(0)] = stmt.ColumnText(1) }},
+		{"SELECT id FROM keys", func(stmt *sqlite.Stmt) { keys[metering.KeyID(stmt.ColumnText(0))] = true }},
+		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &accounts) }},
+		{"SELECT count FROM heads WHERE name = 'unchained'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.Unchained) }},
+		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq",
+			func(stmt *sqlite.Stmt) {
+				e := scanEntry(stmt)
+				e.Account = metering.AccountID(names[stmt.ColumnInt64(9)])
+				e.Key, e.Endpoint = metering.KeyID(names[stmt.ColumnInt64(10)]), names[stmt.ColumnInt64(11)]
+				auditor.Entry(e)
+			}},
+		{"SELECT account, period, used, charges, overage, micros, peak, chain FROM balances", func(stmt *sqlite.Stmt) {
+			var b metering.Sealed
+			var account, period int64
+			sqlitedb.Scan(stmt, &account, &period, &b.Used, &b.Charges, &b.Overage, &b.Micros, &b.Peak, &b.Chain)
+			b.Account, b.Period = metering.AccountID(names[account]), metering.PeriodNumbered(period)
+			auditor.Balance(b)
+		}},
+		{"SELECT count, chain FROM heads WHERE name = 'plans'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &plans, &newest) }},
+	} {
+		err := sqlitedb.Rows(conn, q.sql, nil, func(stmt *sqlite.Stmt) error { q.row(stmt); return nil })
+		if err != nil {
+			return audit, err
+		}
+	}
+	versions, err := readPlans(conn)
+	if err != nil {
+		return audit, err
+	}
+	auditor.Plans(versions, plans, newest)
+	return auditor.Finish(accounts), nil
 }
