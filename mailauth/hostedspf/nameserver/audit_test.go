@@ -100,8 +100,8 @@ func audit(t *testing.T, around string, keys ...nameserver.SigningKey) *zonechec
 		if to, ok := servers[address]; ok {
 			var d net.Dialer
 			conn, err := d.DialContext(ctx, network, to)
-			if err != nil {
-				return nil, err
+			if err != nil || network == "tcp" {
+				return conn, err
 			}
 			return &moved{conn, net.UDPAddrFromAddrPort(netip.MustParseAddrPort(address))}, nil
 		}
