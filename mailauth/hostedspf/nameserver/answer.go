@@ -126,7 +126,8 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 		return
 	}
 	if q.Qtype == dns.TypeANY && len(n) > 0 {
-		m.Answer = []dns.RR{anything(q.Name)}
+		// A record that says why there are no others: RFC 8482 section 4.2.
+		m.Answer = []dns.RR{&dns.HINFO{Hdr: header(q.Name, dns.TypeHINFO, seconds(zoneTTL)), Cpu: "RFC8482"}}
 		return
 	}
 	rrs := n[q.Qtype]
@@ -138,12 +139,6 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 	if q.Qtype == dns.TypeNS {
 		m.Extra = s.addresses(rrs)
 	}
-}
-
-// anything is the answer to a question for all types: a record that says why there are no others
-// (RFC 8482 section 4.2).
-func anything(name string) dns.RR {
-	return &dns.HINFO{Hdr: header(name, dns.TypeHINFO, seconds(zoneTTL)), Cpu: "RFC8482"}
 }
 
 // named copies records with the name as it was asked for: its letter case may be a client's protection
@@ -203,17 +198,6 @@ func cookieOf(q *dns.Msg) []byte {
 	return nil
 }
 
-// badCookie reports whether a message has a cookie of a length that there is not (RFC 7873 section 5.2.2).
-func badCookie(list []*dns.OPT) bool {
-	for _, o := range list[0].Option {
-		if cookie, ok := o.(*dns.EDNS0_COOKIE); ok {
-			n := len(cookie.Cookie) / 2
-			return n != clientCookie && (n < clientCookie+minServer || n > clientCookie+maxServer)
-		}
-	}
-	return false
-}
-
 // check reads the cookie of a question: what goes back with the answer, nil if the client sent none, and whether this
 // server made it for the address not long ago.
 func (j *jar) check(q *dns.Msg, from netip.Addr, now time.Time) (reply *dns.EDNS0_COOKIE, known bool) {
@@ -258,16 +242,16 @@ func options(q *dns.Msg) (list []*dns.OPT) {
 }
 
 func faultyOPT(q *dns.Msg) int {
-	list := options(q)
-	switch {
+	list, cookie := options(q), cookieOf(q)
+	switch n := len(cookie); {
 	case len(list) == 0:
 		return dns.RcodeSuccess
 	case len(list) > 1 || list[0].Hdr.Name != ".": // RFC 6891 sections 6.1.1, 6.1.2
 		return dns.RcodeFormatError
 	case list[0].Version() > 0: // RFC 6891 section 6.1.3
 		return dns.RcodeBadVers
-	case badCookie(list):
-		return dns.RcodeFormatError
+	case cookie != nil && n != clientCookie && (n < clientCookie+minServer || n > clientCookie+maxServer):
+		return dns.RcodeFormatError // RFC 7873 section 5.2.2
 	}
 	return dns.RcodeSuccess
 }

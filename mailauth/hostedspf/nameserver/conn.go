@@ -1,6 +1,7 @@
 package nameserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -171,11 +172,8 @@ type limiter struct {
 // newLimiter needs the time, since its own begins then.
 func newLimiter(perSecond int, now time.Time) *limiter {
 	l := &limiter{seed: maphash.MakeSeed(), began: now}
-	if perSecond == 0 {
-		perSecond = DefaultRate
-	}
-	if perSecond > 0 {
-		l.every = time.Second / time.Duration(perSecond)
+	if perSecond >= 0 {
+		l.every = time.Second / time.Duration(cmp.Or(perSecond, DefaultRate))
 	}
 	return l
 }

@@ -279,12 +279,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	s.stop()
-	var errs []error
+	var err error
 	for _, server := range s.servers {
-		if err := server.ShutdownContext(ctx); err != nil {
-			errs = append(errs, err)
-		}
+		err = errors.Join(err, server.ShutdownContext(ctx))
 	}
 	s.tasks.Wait()
-	return errors.Join(errs...)
+	return err
 }

@@ -1,9 +1,11 @@
 package nameserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,10 +137,7 @@ func (z *Zone) mailbox() (string, error) {
 func (z *Zone) within(name string) bool { return dns.IsSubDomain(z.Name.FQDN(), dns.Fqdn(name)) }
 
 func (z *Zone) ttl(interval time.Duration) uint32 {
-	ttl := z.TTL
-	if ttl == 0 {
-		ttl = DefaultTTL
-	}
+	ttl := cmp.Or(z.TTL, DefaultTTL)
 	if interval > 0 {
 		ttl = min(ttl, interval)
 	}
@@ -228,20 +227,11 @@ func (s *snapshot) exist(name string) {
 	}
 }
 
-// maxString is the most that one string of a TXT record holds (RFC 1035 section 3.3).
-const maxString = 255
-
 // split cuts a text into the strings of a TXT record, which readers of SPF join without anything
 // between them (RFC 7208 section 3.3), and writes them as the DNS library wants them.
 func split(value string) []string {
-	list := make([]string, 0, len(value)/maxString+1)
-	for {
-		n := min(len(value), maxString)
-		list = append(list, strings.ReplaceAll(value[:n], `\`, `\\`))
-		if value = value[n:]; value == "" {
-			return list
-		}
-	}
+	parts := slices.Collect(slices.Chunk([]byte(value), diag.MaxTXTString))
+	return diag.Map(parts, func(p []byte) string { return strings.ReplaceAll(string(p), `\`, `\\`) })
 }
 
 // An answered set is one about which receivers ask address by address: "exists:%{i}.name" (RFC 7208 section 5.7).
