@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,12 +59,10 @@ func allFaults() []fault {
 }
 
 func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
-	var names []string
-	for _, one := range allFaults() {
-		names = append(names, one.name)
-	}
+	names := diag.Map(allFaults(), func(one fault) string { return one.name })
 	var only []string
 	var hold time.Duration
+	var conns int // which are fewer than the connections of the other commands
 	cmd := leaf("faults", "Play faults of machines, clocks and billers under load, and check what was charged and billed", "",
 		func(ctx context.Context, _ []string) error {
 			if a.origins["store"] == "--store" { // and not that of a server, which is set elsewhere
@@ -77,6 +76,7 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 					return usagef("--only: there is no fault %q", name)
 				}
 			}
+			f.conns = conns
 			return a.faults(ctx, *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
 				return len(only) > 0 && !slices.Contains(only, one.name)
 			}), hold)
@@ -93,7 +93,7 @@ once. The exit code is 3 if not. A fault that cannot be played here is shown as 
 Faults: ` + strings.Join(names, ", ") + "."
 	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
 	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; the clock is wrong 12 times as long")
-	cmd.Flags().IntVar(&f.conns, "connections", 16, "customers")
+	cmd.Flags().IntVar(&conns, "connections", 16, "customers")
 	a.addJSON(cmd)
 	return cmd
 }
@@ -194,7 +194,6 @@ type play struct {
 	broken   []string
 }
 
-// putProxy lets servers reach PostgreSQL through a proxy.
 func (p *play) putProxy() error {
 	u, err := url.Parse(p.url)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, ",") {
