@@ -78,6 +78,8 @@ func (e *evidence) rest() (list []string) {
 	return list
 }
 
+var defined = []string{"l", "a", "avp", "lps"}
+
 type draft struct {
 	tags    map[string]string
 	order   []string // of the tags that BIMI does not define
@@ -87,7 +89,7 @@ type draft struct {
 // String writes the tags in the order of the draft's examples. Without l nothing is meant by the rest.
 func (d *draft) String() string {
 	s := "v=" + record.Format.Version + ";"
-	for _, name := range append([]string{"l", "a", "avp", "lps"}, d.order...) {
+	for _, name := range slices.Concat(defined, d.order) {
 		if value, ok := d.tags[name]; ok {
 			s += " " + name + "=" + value + ";"
 		}
@@ -140,7 +142,7 @@ func meant(typed, value string) string {
 	lookalike := (name == "1" || name == "i") && httpsLike().MatchString(value)
 	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
 	switch near := taglist.Nearest(name, "avp", "lps"); {
-	case slices.Contains([]string{"l", "a", "avp", "lps"}, name):
+	case slices.Contains(defined, name):
 		return name
 	case lookalike:
 		return "l"
@@ -186,7 +188,7 @@ func (d *draft) assign(name, typed, value string) bool {
 	}
 	_, known := words[strings.ToLower(typed)]
 	d.renamed = d.renamed || known || name != typed
-	if _, defined := definedTags[name]; !defined && !repeated {
+	if !slices.Contains(defined, name) && !repeated {
 		d.order = append(d.order, name)
 	}
 	u := record.Parse("v=BIMI1; l=" + value).Location
@@ -196,8 +198,6 @@ func (d *draft) assign(name, typed, value string) bool {
 	d.tags[name] = value
 	return true
 }
-
-var definedTags = map[string]bool{"l": true, "a": true, "avp": true, "lps": true}
 
 // prefixes writes the prefixes of lps as local parts are compared: a dot or an underscore as a hyphen (section 4.5 of the
 // draft).

@@ -17,7 +17,7 @@ type rule = diag.Rule[*evidence]
 
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule{Category: factorRecord}), tagRules).Reading(fromRecord),
-		slices.Concat(dmarcRules, partsRules()).Reading(diag.FromRequest), // each says itself what is known
+		slices.Concat(dmarcRules, logoRules, certificateRules, comparedRules).Reading(diag.FromRequest), // each knows itself
 		besideRules.Reading(fromRecord))
 })
 
@@ -26,7 +26,6 @@ const (
 	refDefinition  = internetDraft + " section 4.3"
 	refDeclination = internetDraft + " section 4.3.1"
 	refFormats     = internetDraft + " section 4.3.2"
-	refSelectors   = internetDraft + " section 4.4"
 	refLocalPart   = internetDraft + " section 4.5"
 	refHeader      = internetDraft + " section 5.1"
 	refDMARC       = internetDraft + " section 7.1"
@@ -171,7 +170,8 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The record begins with v=BIMI1; without white space",
 		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
 		When:        kit.One, Fails: func(e *evidence) diag.Failures {
-			blank := strings.ContainsAny(head(e.found.Records[0]), " \t\r\n")
+			head, _, _ := strings.Cut(e.found.Records[0], ";")
+			blank := strings.ContainsAny(head, " \t\r\n")
 			return diag.FailIf(blank, "The record %q has white space before its first semicolon.",
 				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
 		},
@@ -183,11 +183,6 @@ var recordRules = diag.Rules[*evidence]{
 			"capitalization.",
 		When: kit.One, Fails: kit.Faults(record.BadCase),
 	},
-}
-
-func head(text string) string {
-	first, _, _ := strings.Cut(text, ";")
-	return first
 }
 
 var (
@@ -222,7 +217,8 @@ func (e *evidence) texts() diag.Texts {
 		}
 	}
 	what, rest := "", ""
-	switch located, certified := e.unfetchedLogo(), e.unfetchedMark(); {
+	located := e.active() && e.logo == nil
+	switch certified := e.active() && e.mark == nil && e.record.Authority.Text != ""; {
 	case located && certified:
 		what, rest = "BIMI record and DMARC policy are correct", "Logo and certificate were not examined."
 	case located:
@@ -235,12 +231,6 @@ func (e *evidence) texts() diag.Texts {
 	t["excellent"] = diag.Text{Headline: what, Sub: rest}
 	t["valid"] = t["excellent"]
 	return t
-}
-
-func (e *evidence) unfetchedLogo() bool { return e.active() && e.logo == nil }
-
-func (e *evidence) unfetchedMark() bool {
-	return e.active() && e.mark == nil && e.record.Authority.Text != ""
 }
 
 var texts = diag.Texts{

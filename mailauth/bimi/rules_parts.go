@@ -63,10 +63,6 @@ var comparedRules = diag.Rules[*evidence]{{
 	},
 }}
 
-func partsRules() diag.Rules[*evidence] {
-	return slices.Concat(logoRules, certificateRules, comparedRules)
-}
-
 var besideRules = diag.Rules[*evidence]{{
 	Code: "bimi.record.organizational", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromDMARC},
 	Ref:   refDiscovery,

@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -50,12 +51,10 @@ func newGeneration(req GenerateRequest) (*generation, error) {
 	if req.Percentage != nil {
 		g.target.percentage = *req.Percentage
 	}
-	var err error
-	if g.rua, err = destinations("aggregate_reports", req.AggregateReports, req.Style); err != nil {
-		return nil, err
-	}
-	g.ruf, err = destinations("failure_reports", req.FailureReports, req.Style)
-	return g, err
+	var aggregate, failure error
+	g.rua, aggregate = destinations("aggregate_reports", req.AggregateReports, req.Style)
+	g.ruf, failure = destinations("failure_reports", req.FailureReports, req.Style)
+	return g, cmp.Or(aggregate, failure)
 }
 
 // check refuses values that do not exist, and fields that make no sense beside each other.
@@ -79,10 +78,7 @@ func (req *GenerateRequest) check() error {
 			return diag.Invalid(one.field, "must be one of %s", strings.Join(one.known, ", "))
 		}
 	}
-	if err := req.checkOptions(); err != nil {
-		return err
-	}
-	return req.checkStyle()
+	return cmp.Or(req.checkOptions(), req.checkStyle())
 }
 
 func (req *GenerateRequest) checkOptions() error {

@@ -10,11 +10,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-func (e *evidence) receives() bool {
-	yes, _ := e.mail.Receives()
-	return yes && !e.inherited()
-}
-
 var reportRules = diag.Rules[*evidence]{{
 	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
 	Ref:   "RFC 9989 section 5.1.3",
@@ -33,7 +28,8 @@ var reportRules = diag.Rules[*evidence]{{
 		if e.requested() == policy.None {
 			f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
 		}
-		if e.location == "" || !e.valid() || !e.offline && !e.receives() {
+		receives, _ := e.mail.Receives()
+		if e.location == "" || !e.valid() || !e.offline && (!receives || e.inherited()) {
 			return f
 		}
 		return f.Suggesting(e.with("rua", e.mailbox()))

@@ -87,6 +87,10 @@ func (m *migration) remove(tag, reference, reason string) {
 	m.notes[tag] = note{reason, reference}
 }
 
+func (m *migration) lose(tag, before, reference, reason string) {
+	m.lost = append(m.lost, Change{tag, remove, diag.Quote(before), "", reason, reference})
+}
+
 // parted reads the record with the semicolons that are missing between its tags.
 func parted(l taglist.List) taglist.List {
 	for range len(policy.Format.Tags) {
@@ -110,14 +114,9 @@ func (m *migration) debris() {
 	for _, f := range l.Faults {
 		switch part := l.Text[f.Offset:min(len(l.Text), f.Offset+f.Length)]; f.Kind {
 		case taglist.NoEquals, taglist.BadName:
-			m.lost = append(m.lost, Change{
-				Action: remove, Before: diag.Quote(part), Reference: refSyntax,
-				Reason: "This part is not a tag with a value, so that receivers ignore it.",
-			})
+			m.lose("", part, refSyntax, "This part is not a tag with a value, so that receivers ignore it.")
 		case taglist.Empty:
-			m.lost = append(m.lost, Change{
-				Action: remove, Before: ";", Reference: refSyntax, Reason: "There is nothing between two semicolons.",
-			})
+			m.lose("", ";", refSyntax, "There is nothing between two semicolons.")
 		}
 	}
 	for _, t := range l.Extensions() {
@@ -136,10 +135,8 @@ func (m *migration) debris() {
 func (m *migration) hidden() {
 	for _, t := range m.parted.Tags {
 		if name := strings.ToLower(t.Name); !m.before.Has(name) && !slices.Contains(addresses, name) {
-			m.lost = append(m.lost, Change{
-				Tag: name, Action: remove, Before: diag.Quote(t.Value), Reference: refSyntax,
-				Reason: "A semicolon is missing in front of the tag, so that receivers do not see it and it has no effect.",
-			})
+			m.lose(name, t.Value, refSyntax,
+				"A semicolon is missing in front of the tag, so that receivers do not see it and it has no effect.")
 		}
 	}
 }
@@ -154,10 +151,7 @@ func (m *migration) repeats() {
 			continue
 		}
 		name := strings.ToLower(t.Name)
-		m.lost = append(m.lost, Change{
-			Tag: name, Action: remove, Before: diag.Quote(t.Value), Reference: refTagList,
-			Reason: "A record in which a tag appears twice is not valid.",
-		})
+		m.lose(name, t.Value, refTagList, "A record in which a tag appears twice is not valid.")
 		kept, _ := m.draft.Get(name)
 		mild := policy.Policy(strings.ToLower(t.Value))
 		if strings.HasSuffix(name, "p") && slices.Contains(mild.Values(), string(mild)) &&

@@ -170,9 +170,7 @@ const (
 func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
-		text := secrets.scrub(diag.TXT(rr))
-		text = strings.Join(strings.FieldsFunc(text, unprintable), " ")
-		if text != "" {
+		if text := strings.Join(strings.FieldsFunc(secrets.scrub(diag.TXT(rr)), unprintable), " "); text != "" {
 			list = append(list, diag.Clip(text, maxReason))
 		}
 	}

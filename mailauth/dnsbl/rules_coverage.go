@@ -41,7 +41,8 @@ func unanswered(e *evidence) diag.Failures {
 // parked at any time; more of them at once are not.
 func rewritten(e *evidence) []*probe {
 	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == parked })
-	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(e.with((*outcome).silent)) {
+	silent := e.with(func(o *outcome) bool { return o.status == timedOut })
+	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(silent) {
 		return nil
 	}
 	return parked
@@ -49,8 +50,6 @@ func rewritten(e *evidence) []*probe {
 
 // minRewritten is how many lists at least must answer with strange addresses before the resolver is blamed.
 const minRewritten = 3
-
-func (o *outcome) silent() bool { return o.status == timedOut }
 
 func (e *evidence) majors() (all, missing []*probe) {
 	all = e.blocks(func(p *probe) bool { return p.list.Severity == high })

@@ -122,7 +122,7 @@ var hostRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 			switch {
-			case !e.missing(h) || e.literal(h):
+			case !missing(h) || e.literal(h):
 				return nil
 			case nonexistent(h):
 				return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
@@ -173,8 +173,6 @@ func hasHosts(e *evidence) bool {
 	_, literal := e.req.Host.IP()
 	return len(e.mail.List) > 0 && !literal
 }
-
-func (e *evidence) missing(h host) bool { return hasHosts(e) && missing(h) }
 
 func missing(h host) bool {
 	a := h.Addresses

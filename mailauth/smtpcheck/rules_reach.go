@@ -105,7 +105,7 @@ func (e *evidence) silence(quiet []*server) string {
 		"service " + why + "."
 }
 
-var sessionRules = []serverRule{where(every, rule{
+var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 	Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
 	Title:       "Mail server with an address that is not public",
 	Requirement: "The addresses of the mail servers are public",
@@ -177,7 +177,7 @@ var sessionRules = []serverRule{where(every, rule{
 	Requirement: "The banners of the mail servers have the code 220",
 	Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
 		"receive mail: a banner of 5xx makes senders return mail at once.",
-}, when(turnedOff, failing("turns clients away: "))), where((*server).greeted, rule{
+}, when(turnedOff, failing("turns clients away: "))), where(func(s *server) bool { return s.answered() || s.fate == garbled }, rule{
 	Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
 	Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
 	Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
@@ -211,8 +211,6 @@ func failing(words string) func(*server) string {
 	return func(s *server) string { return words + s.err.Error() }
 }
 
-func every(*server) bool { return true }
-
 // spared reports whether senders have something else on port 25 instead of a server about which enough is known.
 func spared(by spare) func(*server) bool {
 	return func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == by }
@@ -224,5 +222,3 @@ func (s *server) vital() bool {
 
 // heeded reports whether a server answered, and the rules about all servers do not tell of it.
 func (s *server) heeded() bool { return s.answered() && !s.blind }
-
-func (s *server) greeted() bool { return s.answered() || s.fate == garbled }

@@ -147,9 +147,9 @@ var certificateRules = []serverRule{where(encrypted, rule{
 	if !s.missesIssuer() {
 		return ""
 	}
-	last := s.tls.Chain[len(s.tls.Chain)-1]
+	issuer := s.tls.Chain[len(s.tls.Chain)-1].Issuer
 	return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
-		"issuer %q is not sent, and that issuer is no trusted authority", diag.Quote(issuer(last)))
+		"issuer %q is not sent, and that issuer is no trusted authority", diag.Quote(cmp.Or(issuer.CommonName, issuer.Raw)))
 }), where(encrypted, rule{
 	Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
 	Ref:         "RFC 8461 section 4.2",
@@ -211,8 +211,6 @@ func (s *server) missesIssuer() bool {
 	}
 	return !s.tls.Chain[len(s.tls.Chain)-1].SelfSigned
 }
-
-func issuer(c pki.Certificate) string { return cmp.Or(c.Issuer.CommonName, c.Issuer.Raw) }
 
 // distrusted says why the chain is not trusted, if it is for one of the reasons.
 func distrusted(reasons ...pki.Reason) func(*server) string {

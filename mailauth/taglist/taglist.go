@@ -166,10 +166,6 @@ func (f Format) noun() string {
 
 func (f Format) same(a, b string) bool { return a == b || f.FoldNames && strings.EqualFold(a, b) }
 
-func (f Format) names() []string {
-	return diag.Map(f.Tags, func(d Definition) string { return d.Name })
-}
-
 func (f Format) definition(name string) (Definition, bool) {
 	i := slices.IndexFunc(f.Tags, func(d Definition) bool { return f.same(d.Name, name) })
 	if i < 0 {
@@ -222,8 +218,8 @@ func (l *List) check(t Tag) {
 	}
 	_, known := f.definition(t.Name)
 	if !known {
-		meant := ""
-		if d := Nearest(t.Name, f.names()...); strings.EqualFold(d, t.Name) {
+		meant, names := "", diag.Map(f.Tags, func(d Definition) string { return d.Name })
+		if d := Nearest(t.Name, names...); strings.EqualFold(d, t.Name) {
 			meant = fmt.Sprintf("; it is written %q", d)
 		} else if d != "" {
 			meant = fmt.Sprintf("; %q may be meant", d)

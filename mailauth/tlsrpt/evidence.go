@@ -267,9 +267,8 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	for i := range e.destinations {
 		d := &e.destinations[i]
-		if d.external {
-			d.consentName = policy.ConsentName("_tls", e.domain.String(), d.domain)
-			g.Go(func() { d.lookupConsent(ctx, env) })
+		if d.consentName = policy.ConsentName("_tls", e.domain.String(), d.domain); d.external && len(d.consentName) < maxName {
+			g.Go(func() { d.consent = diag.Lookup[*dns.TXT](ctx, env, d.consentName+".") })
 		}
 		if d.domain == e.domain.String() {
 			continue
@@ -277,12 +276,6 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 		g.Go(func() { d.lookup(ctx, env) })
 	}
 	g.Wait()
-}
-
-func (d *destination) lookupConsent(ctx context.Context, env *diag.Env) {
-	if len(d.consentName) < maxName {
-		d.consent = diag.Lookup[*dns.TXT](ctx, env, d.consentName+".")
-	}
 }
 
 func (d *destination) lookup(ctx context.Context, env *diag.Env) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +50,6 @@ const (
 var resultTypes = []ResultType{startTLSNotSupported, certificateHostMismatch, certificateExpired, certificateNotTrusted,
 	validationFailure, tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid,
 	stsWebPKIInvalid}
-
-func (t ResultType) known() bool { return slices.Contains(resultTypes, t) }
 
 // A Report says how TLS went for the mail of one sender to one domain, mostly of one day.
 type Report struct {
@@ -99,13 +96,6 @@ func add(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-func (r *Report) sum() {
-	r.Successful, r.Failed = 0, 0
-	for _, p := range r.Policies {
-		r.Successful, r.Failed = add(r.Successful, p.Successful), add(r.Failed, p.Failed)
-	}
 }
 
 // The bounds of a report. Those of the largest senders have some hundred kilobytes.

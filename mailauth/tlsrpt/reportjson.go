@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,9 @@ func parseJSON(text []byte) (*Report, error) {
 	if len(r.Policies) == 0 {
 		r.fault("The report has no policies")
 	}
-	r.sum()
+	for _, p := range r.Policies {
+		r.Successful, r.Failed = add(r.Successful, p.Successful), add(r.Failed, p.Failed)
+	}
 	return r.Report, nil
 }
 
@@ -195,7 +198,7 @@ func (r *reader) failure(o object) FailureDetail {
 		ReceivingMXHELO: r.text(o, "receiving-mx-helo"), Sessions: r.count(o, "failed-session-count"),
 		AdditionalInformation: r.text(o, "additional-information"), ReasonCode: r.text(o, "failure-reason-code"),
 	}
-	if !f.Result.known() {
+	if !slices.Contains(resultTypes, f.Result) {
 		r.fault("%s has the result type %s, which is not registered", r.where, quote(string(f.Result)))
 	}
 	return f

@@ -65,7 +65,7 @@ func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 		}
 		text := detail(g)
 		if i == len(groups)-1 && rest > 0 {
-			text += fmt.Sprintf(" There are %s of this kind.", others(rest))
+			text += fmt.Sprintf(" There are %s of this kind.", diag.Count(rest, "other fault"))
 		}
 		all = append(all, diag.Failure{Detail: text, Target: target(g[0].Fault), Advice: adviceFor(g[0].Fault)})
 	}
@@ -100,13 +100,6 @@ func place(r repeat) string {
 		return fmt.Sprintf(" (line %d, column %d, and %s)", r.Line, r.Column, diag.Count(r.more, "more time"))
 	}
 	return fmt.Sprintf(" (line %d, column %d)", r.Line, r.Column)
-}
-
-func others(n int) string {
-	if n == 1 {
-		return "1 other fault"
-	}
-	return fmt.Sprintf("%d other faults", n)
 }
 
 func target(f svg.Fault) string {

@@ -33,8 +33,6 @@ const (
 	refFetch   = draftBIMI + " section 7.5"
 )
 
-func byDomain(e *evidence) bool { return e.discovery != nil }
-
 func nonexistent(e *evidence) bool {
 	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && e.place == nil
 }
@@ -45,7 +43,8 @@ var recordRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refRecord,
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
-	When:   byDomain, Fails: func(e *evidence) diag.Failures {
+	When:   func(e *evidence) bool { return e.discovery != nil },
+	Fails: func(e *evidence) diag.Failures {
 		if e.failure == nil {
 			return nil
 		}
@@ -245,7 +244,8 @@ var answerRules = diag.Rules[*evidence]{{
 	Advice: "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that receivers " +
 		"take.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.tooLong(), "The image has more than 1 MiB and was not examined.")
+		tooLong := e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
+		return diag.FailIf(tooLong, "The image has more than 1 MiB and was not examined.")
 	},
 }, {
 	Code: "bimi.logo.compression", Severity: diag.Critical, Weight: 1, Category: factorFormat,
@@ -265,10 +265,6 @@ var answerRules = diag.Rules[*evidence]{{
 		return diag.FailIf(e.fetched.nested, "The file is compressed, and the web server compresses it once more.")
 	},
 }}
-
-func (e *evidence) tooLong() bool {
-	return e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
-}
 
 func redirects(n int) string {
 	if n == 1 {

@@ -1,6 +1,7 @@
 package markcert
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -59,15 +60,9 @@ func at(d diag.Domain, selector string) *Place {
 func (*ParseReport) Rules() []diag.RuleInfo { return parseRules().Describe() }
 
 func newEvidence(env *diag.Env) (*evidence, error) {
-	roots, err := roots(env)
-	if err != nil {
-		return nil, err
-	}
-	logs, err := logs(env)
-	if err != nil {
-		return nil, err
-	}
-	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &bundle{}}, nil
+	roots, unrooted := roots(env)
+	logs, unlogged := logs(env)
+	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &bundle{}}, cmp.Or(unrooted, unlogged)
 }
 
 func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {

@@ -53,8 +53,6 @@ func read(e *evidence) bool { return e.read }
 
 func marked(e *evidence) bool { return e.attempted() }
 
-func placed(e *evidence) bool { return e.attempted() && e.place != nil }
-
 func drawn(e *evidence) bool { return e.attempted() && e.mark.logo() != nil }
 
 var texts = diag.Texts{
@@ -146,8 +144,6 @@ func (e *evidence) above() string {
 
 func fetched(e *evidence) bool { return e.fetched != nil }
 
-func answered(e *evidence) bool { return fetched(e) && !e.unanswered() }
-
 func served(e *evidence) bool { return fetched(e) && e.fetched.Final() != nil }
 
 func (e *evidence) unanswered() bool {
@@ -177,7 +173,7 @@ var fetchRules = diag.Rules[*evidence]{{
 	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
 	Title: "Certificate cannot be fetched", Requirement: "The certificate can be fetched",
 	Advice: "Publish the certificate at the URL of the record, or correct the URL there.",
-	When:   answered, Fails: unfetched,
+	When:   func(e *evidence) bool { return fetched(e) && !e.unanswered() }, Fails: unfetched,
 }, {
 	Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Ref: draft + "3.2",
 	Title: "Web server has an untrusted TLS certificate", Requirement: "The TLS certificate of the web server is trusted",

@@ -33,7 +33,7 @@ var chainRules = diag.Rules[*evidence]{{
 			return nil
 		}
 		f := diag.Fail("The chain is broken: %s.", e.trust.Text)
-		if urls := e.top().IssuingCertificateURL; len(urls) > 0 {
+		if urls := topOf(e.mark.X509, e.others).IssuingCertificateURL; len(urls) > 0 {
 			f[0].Advice = fmt.Sprintf("Append the certificate of the issuer to the text, as PEM; its authority publishes "+
 				"it at %s.", diag.Quote(urls[0]))
 		}
@@ -116,8 +116,6 @@ func (e *evidence) unrooted() []*x509.Certificate {
 	root := func(c *x509.Certificate) bool { return string(c.RawIssuer) == string(c.RawSubject) }
 	return append(list, slices.DeleteFunc(slices.Clone(e.others), root)...)
 }
-
-func (e *evidence) top() *x509.Certificate { return topOf(e.mark.X509, e.others) }
 
 // When a certificate should be renewed: the authority has to examine the owner and the mark again, which takes weeks.
 const (

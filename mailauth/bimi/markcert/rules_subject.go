@@ -164,7 +164,7 @@ var domainRules = diag.Rules[*evidence]{{
 	Title: "Certificate is for another domain", Requirement: "The certificate covers the domain",
 	Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no " +
 		"logo of another one.",
-	When: placed, Fails: mismatch,
+	When: func(e *evidence) bool { return marked(e) && e.place != nil }, Fails: mismatch,
 }, {
 	Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Ref: draft + "5.2",
 	Title: "Wildcard in a mark certificate", Requirement: "The certificate has no wildcard names",

@@ -103,7 +103,8 @@ var textRules = diag.Rules[*evidence]{{
 		if e.inOrder() {
 			return nil
 		}
-		return e.fix("order", diag.Fail("The certificates stand in this order: %s.", e.sequence()))
+		order := diag.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name)
+		return e.fix("order", diag.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
 	},
 }, {
 	Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
@@ -221,10 +222,6 @@ func (e *evidence) inOrder() bool {
 // rivals reports whether a certificate is another one for a mark, and not the issuer of the first.
 func (e *evidence) rivals(c *x509.Certificate) bool {
 	return forMarks(c) && !c.IsCA && string(c.RawSubject) != string(e.mark.X509.RawIssuer)
-}
-
-func (e *evidence) sequence() string {
-	return strings.Join(diag.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name), ", ")
 }
 
 const maxInSentence = 5

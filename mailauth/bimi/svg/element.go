@@ -3,7 +3,10 @@ package svg
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 type binding struct{ prefix, namespace string }
@@ -48,7 +51,9 @@ func (v *validator) start(t token) bool {
 		}
 		o.model = models()["svg"]
 	} else {
-		v.inherit(&o, v.top())
+		parent := v.top()
+		o.based, o.moved, o.fill = parent.based, parent.moved, parent.fill
+		o.hidden = parent.hidden || parent.local == "defs" || parent.model == nil
 		o.model = v.child(t, namespace, local, known)
 		v.top().children++
 	}
@@ -64,11 +69,6 @@ func (v *validator) start(t token) bool {
 		v.pop()
 	}
 	return true
-}
-
-func (v *validator) inherit(o, parent *open) {
-	o.based, o.moved, o.fill = parent.based, parent.moved, parent.fill
-	o.hidden = parent.hidden || parent.local == "defs" || parent.model == nil
 }
 
 // bind brings the namespaces into scope that a tag declares (Namespaces in XML 1.0 section 3).
@@ -233,13 +233,10 @@ func isNmtoken(s string) bool {
 const maxClip = 60
 
 func clip(s string) string {
-	if len(s) > maxClip {
-		s = strings.ToValidUTF8(s[:maxClip], "") + "…"
-	}
 	return strings.Map(func(c rune) rune {
-		if c < 0x20 || c >= 0x7F && c < 0xA0 {
+		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
-	}, s)
+	}, diag.Clip(s, maxClip))
 }

@@ -1,6 +1,10 @@
 package aggregate
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
 
 // A section is an element that has elements below it, with what they mean.
 type section struct {
@@ -275,9 +279,5 @@ func (b *builder) fault(kind Kind, element string, value []byte) {
 }
 
 func shorten(value []byte) string {
-	s, more := string(value), ""
-	if len(value) > maxValue {
-		s, more = string(value[:maxValue]), "…"
-	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ") + more
+	return strings.Join(strings.Fields(diag.Clip(string(value), maxValue)), " ")
 }

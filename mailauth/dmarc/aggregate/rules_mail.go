@@ -194,7 +194,9 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 		detail += fmt.Sprintf(" Of it, %s did not reach the inbox.", countMessages(s.affected))
 	}
 	if s.as.total > 0 {
-		detail += fmt.Sprintf(" Its mail is authenticated as %s.", as(&s.as))
+		names := s.as.names()
+		names = names[:min(len(names), maxInSentence)]
+		detail += fmt.Sprintf(" Its mail is authenticated as %s.", diag.Quote(strings.Join(names, ", ")))
 	}
 	steps := fmt.Sprintf("Set up %s for your domain. %s", s.name, s.service.Sign)
 	if s.service.ReturnPath != "" {
@@ -206,12 +208,6 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 	steps += " If nobody in your organization uses it, somebody else does so in your name: report it to the service, " +
 		"and enforce the policy once all your own mail passes."
 	return diag.Failures{{Detail: detail, Target: s.name, Advice: steps}}
-}
-
-// as names the domains that mail is authenticated as.
-func as(c *counts[string]) string {
-	names := c.names()
-	return diag.Quote(strings.Join(names[:min(len(names), maxInSentence)], ", "))
 }
 
 func (e *evidence) ownFailures() diag.Failures {

@@ -28,8 +28,13 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "Spoofed mail was delivered in spite of the policy", Requirement: "The policy was applied to spoofed mail",
 	Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no pct " +
 		"below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-	When:  func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
-	Fails: (*evidence).sparedSpoofing, Partly: func(e *evidence) float64 {
+	When: func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		n := e.classes[spoofing].delivered
+		return diag.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
+			e.domain(), e.sparedText())
+	},
+	Partly: func(e *evidence) float64 {
 		s := e.classes[spoofing]
 		return 1 - float64(s.delivered)/float64(max(1, s.messages))
 	},
@@ -184,12 +189,6 @@ func (e *evidence) failingNames() string {
 	}
 	some := e.failing[:min(len(e.failing), maxInSentence)]
 	return " (" + strings.Join(diag.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
-}
-
-func (e *evidence) sparedSpoofing() diag.Failures {
-	s := e.classes[spoofing]
-	return diag.FailIf(s.delivered > 0, "%s used %s without being authenticated as it and reached the "+
-		"inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
 }
 
 func (e *evidence) sparedText() string {

@@ -234,7 +234,8 @@ func (r *Report) readText(body []byte) {
 	for rest := body; len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		if isCopy(line) {
+		begins := strings.ToLower(strings.TrimSpace(string(line)))
+		if strings.HasPrefix(begins, "---") && strings.Contains(begins, "header") { // a copy of the header follows
 			r.Original = Original{Header: message.Split(leadingText(rest))}
 			return
 		}
@@ -244,11 +245,6 @@ func (r *Report) readText(body []byte) {
 			read(r, strings.TrimSpace(value))
 		}
 	}
-}
-
-func isCopy(line []byte) bool {
-	text := strings.ToLower(strings.TrimSpace(string(line)))
-	return strings.HasPrefix(text, "---") && strings.Contains(text, "header")
 }
 
 func (r *Report) align(mechanism, value string) {

@@ -67,17 +67,10 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Name) (*Discovery,
 	if err := checkDomain("domain", domain); err != nil {
 		return nil, err
 	}
-	wait, cancel := diag.Within(ctx, Timeout)
-	defer cancel()
 	d := &Discovery{Domain: domain}
-	var l lookups
-	var g diag.Group
-	d.ask(wait, env, &g, &l)
-	g.Wait()
-	if err := ctx.Err(); err != nil {
+	if _, err := d.gather(ctx, env); err != nil {
 		return nil, err
 	}
-	d.digest(&l)
 	return d, nil
 }
 
@@ -91,17 +84,23 @@ func checkDomain(field string, domain diag.Name) error {
 	return nil
 }
 
-func (d *Discovery) ask(ctx context.Context, env *diag.Env, g *diag.Group, l *lookups) {
+// gather asks for all that may be needed at once, also for the walks from the domains of identifiers, and draws the
+// conclusions. The error is that of the context.
+func (d *Discovery) gather(ctx context.Context, env *diag.Env, identifiers ...Identifier) (*lookups, error) {
+	wait, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	var l lookups
+	var g diag.Group
 	name := d.Domain.String()
-	l.ask(ctx, env, g, path(name)...)
-	l.ask(ctx, env, g, PublicSuffixOrganizational(name))
-	g.Go(func() { d.MX = diag.Lookup[*dns.MX](ctx, env, d.Domain.FQDN()) })
-}
-
-func (d *Discovery) digest(l *lookups) {
-	d.Walk = l.walk(d.Domain.String())
-	d.Tree = d.byWalk()
-	d.List = byList(l, d.Domain.String())
+	l.ask(wait, env, &g, append(path(name), PublicSuffixOrganizational(name))...)
+	for _, id := range identifiers {
+		l.ask(wait, env, &g, path(id.Domain.String())...)
+	}
+	g.Go(func() { d.MX = diag.Lookup[*dns.MX](wait, env, d.Domain.FQDN()) })
+	g.Wait()
+	d.Walk = l.walk(name)
+	d.Tree, d.List = d.byWalk(), byList(&l, name)
+	return &l, ctx.Err()
 }
 
 // byWalk is policy discovery of RFC 9989 section 4.10.1.

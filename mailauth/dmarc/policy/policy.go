@@ -87,39 +87,23 @@ func Evaluate(ctx context.Context, env *diag.Env, m Message) (*Evaluation, error
 	identifiers := m.identifiers()
 	e.Omitted = max(0, len(identifiers)-maxIdentifiers)
 	identifiers = identifiers[:len(identifiers)-e.Omitted]
-
-	wait, cancel := diag.Within(ctx, Timeout)
-	defer cancel()
-	var l lookups
-	var g diag.Group
-	e.Discovery.ask(wait, env, &g, &l)
-	for _, id := range identifiers {
-		l.ask(wait, env, &g, path(id.Domain.String())...)
-	}
-	g.Wait()
-	if err := ctx.Err(); err != nil {
+	l, err := e.Discovery.gather(ctx, env, identifiers...)
+	if err != nil {
 		return nil, err
 	}
-	e.Discovery.digest(&l)
-	e.digest(&l, identifiers)
+	e.digest(l, identifiers)
 	return e, nil
 }
 
 func (m *Message) check() error {
-	if err := checkDomain("from", m.From); err != nil {
-		return err
-	}
+	faults := []error{checkDomain("from", m.From)}
 	if !m.SPF.IsZero() {
-		if err := checkDomain("spf", m.SPF); err != nil {
-			return err
-		}
+		faults = append(faults, checkDomain("spf", m.SPF))
 	}
 	for i, d := range m.DKIM {
-		if err := checkDomain(fmt.Sprintf("dkim[%d]", i), d); err != nil {
-			return err
-		}
+		faults = append(faults, checkDomain(fmt.Sprintf("dkim[%d]", i), d))
 	}
-	return nil
+	return cmp.Or(faults...)
 }
 
 // identifiers lists the authenticated domains of a message, each once for each mechanism.

@@ -100,12 +100,7 @@ func (w *Walk) Queries() []string {
 
 // Err returns why something on the way is not known, or nil.
 func (w *Walk) Err() error {
-	for i := range w.Steps {
-		if err := w.Steps[i].Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(diag.Map(w.Steps, func(s Step) error { return s.Err() })...)
 }
 
 func (w *Walk) silent() bool {
