@@ -195,10 +195,7 @@ const (
 
 // newKey makes the key of a zone for one purpose. It is the same every time.
 func newKey(zone, purpose string, flags uint16, how *Signing) *signingKey {
-	algorithm := how.Algorithm
-	if algorithm == 0 {
-		algorithm = dns.ECDSAP256SHA256
-	}
+	algorithm := cmp.Or(how.Algorithm, dns.ECDSAP256SHA256)
 	seed := sha256.Sum256([]byte("diagtest\x00" + zone + "\x00" + purpose + "\x00" + how.Seed))
 	k := &signingKey{dnskey: &dns.DNSKEY{
 		Hdr:   dns.RR_Header{Name: zone, Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
@@ -332,8 +329,5 @@ func prime(random *mathrand.ChaCha8, bits int) *big.Int {
 
 // ds returns the DS record of a key, with the digest type 2 for 0.
 func (k *signingKey) ds(digest uint8) *dns.DS {
-	if digest == 0 {
-		digest = dns.SHA256
-	}
-	return k.dnskey.ToDS(digest)
+	return k.dnskey.ToDS(cmp.Or(digest, dns.SHA256))
 }

@@ -73,15 +73,6 @@ var digests = map[uint8]crypto.Hash{
 	dns.SHA384: crypto.SHA384,
 }
 
-// A Policy is what validators may decide for themselves.
-type Policy struct {
-	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
-	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
-	Iterations int
-}
-
-func (p Policy) iterations() int { return cmp.Or(p.Iterations, MaxIterations) }
-
 // supports reports whether signatures of an algorithm can be validated. RFC 9905 section 2 obliges software to go on
 // supporting RSASHA1, and operators of resolvers to treat it as unsupported. A diagnostic is to say whether the owner's
 // signatures are right, so they are validated as any others; a zone that uses them is warned.

@@ -105,7 +105,7 @@ func (s *scenario) play(t *testing.T) bool {
 			v := Validator{
 				Env:     &diag.Env{Resolver: r, Clock: func() time.Time { return now }},
 				Anchors: anchors, Exempt: s.Options["domain-insecure"],
-				Policy: Policy{Iterations: 150}, // as Unbound, for which the scenarios are made
+				Iterations: 150, // as Unbound, for which the scenarios are made
 			}
 			result, err := v.Validate(t.Context(), asked.Qname, dns.StringToType[asked.Qtype])
 			require.NoError(t, err)

@@ -14,7 +14,7 @@ const (
 	// The most that a proof needs is three (RFC 5155 section 7.2.1).
 	maxDenials = 6
 	// MaxIterations is the most additional iterations of NSEC3 with which a proof is worth anything, unless the
-	// policy says otherwise. RFC 9276 section 3.2 lets validators choose. BIND 9.20, Knot Resolver and the PowerDNS
+	// validator says otherwise. RFC 9276 section 3.2 lets validators choose. BIND 9.20, Knot Resolver and the PowerDNS
 	// Recursor stop at 50, systemd-resolved at 100, Unbound at 150: a zone is called secure only if all of them do.
 	MaxIterations = 50
 )
@@ -310,7 +310,7 @@ func (d *denials) judge(aim, thing string, ask func(prover) outcome) statusCause
 func (d *denials) iterationFault() *ChainFault {
 	return fault(d.zone, codeDenialIterations,
 		"The NSEC3 records have %d additional iterations; many resolvers ignore proofs with more than %d",
-		d.excessive, d.v.policy.iterations())
+		d.excessive, d.v.accepted())
 }
 
 // unproven says why there is no proof: no records at all, none with a right signature, or the wrong ones.

@@ -49,7 +49,7 @@ func (h *hashed) add(owner name, r *dns.NSEC3) {
 	if errHash != nil || errNext != nil || errSalt != nil || len(hash) != sha1.Size || len(next) != sha1.Size {
 		return
 	}
-	if int(r.Iterations) > h.v.policy.iterations() {
+	if int(r.Iterations) > h.v.accepted() {
 		h.excessive = int(r.Iterations)
 		return
 	}
@@ -66,7 +66,7 @@ func (h *hashed) of(n name) string {
 	if hash, ok := h.hashes[n]; ok {
 		return hash
 	}
-	if h.v.rounds+h.iterations+1 > maxHashes*(h.v.policy.iterations()+1) {
+	if h.v.rounds+h.iterations+1 > maxHashes*(h.v.accepted()+1) {
 		h.exhausted = true
 		return ""
 	}

@@ -1,6 +1,7 @@
 package dnssec
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -24,8 +25,9 @@ type Validator struct {
 	Env *diag.Env
 	// Anchors are DS and DNSKEY records from which validation begins, instead of those of Env.
 	Anchors []dns.RR
-	// Policy is what validators may decide for themselves.
-	Policy Policy
+	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
+	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
+	Iterations int
 	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust anchors (RFC 7646).
 	Exempt []string
 
@@ -119,7 +121,7 @@ func (v *Validator) tryOut(fetch *fetcher, r *Result) {
 		if err != nil {
 			continue // of keys that cannot be read none are proposed
 		}
-		with := Validator{Env: v.Env, Anchors: anchors, Policy: v.Policy, Exempt: v.Exempt, memo: v.memo}
+		with := Validator{Env: v.Env, Anchors: anchors, Iterations: v.Iterations, Exempt: v.Exempt, memo: v.memo}
 		w := with.begin(fetch)
 		for _, one := range append([]*Result{r}, r.besides...) {
 			if n, ok := parseName(one.Name); ok && gravity[w.run(n, one.Type).status] > gravity[diag.Insecure] {
@@ -138,7 +140,7 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 		anchors = iana()
 	}
 	w := &validation{
-		engine: engine{policy: v.Policy, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
+		engine: engine{iterations: v.Iterations, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
 		exempt: map[name]bool{}, anchors: newAnchorSet(anchors), fetch: fetch, nodes: map[name]node{},
 	}
 	if w.memo == nil {
@@ -205,16 +207,16 @@ func (s *rrset) aged(now time.Time) []dns.RR {
 
 // An engine checks signatures and proofs. It asks nothing, and belongs to one goroutine.
 type engine struct {
-	policy   Policy
 	now      time.Time
 	memo     *memo
 	thorough bool // judge every signature of a set, for a report
 
-	work   Work
-	limits limits
-	needed budget // of what decides whether a set is right
-	spare  budget // of the other signatures, which only a report tells of
-	rounds int    // of hashing for the present answer
+	work       Work
+	limits     limits
+	iterations int    // of NSEC3 that count
+	needed     budget // of what decides whether a set is right
+	spare      budget // of the other signatures, which only a report tells of
+	rounds     int    // of hashing for the present answer
 }
 
 // The limits of the work that signatures may cause. Keys may share a tag and sets have many
@@ -240,6 +242,9 @@ type budget struct{ checks, failures, total int }
 func (b budget) exhausted(l limits) bool {
 	return b.checks >= l.checks || b.failures >= l.failures || l.total > 0 && b.total >= l.total
 }
+
+// accepted is how many additional iterations of NSEC3 are accepted.
+func (e *engine) accepted() int { return cmp.Or(e.iterations, MaxIterations) }
 
 // begin resets what is counted for each answer.
 func (e *engine) begin() { e.needed.checks, e.spare.checks, e.rounds = 0, 0, 0 }

@@ -241,20 +241,16 @@ func (e *evidence) readTrace(trace *resolver.Trace) {
 func report(e *evidence) *Report {
 	m, verdict := e.reply, rules.Judge(e, texts)
 	r := &Report{
-		Text: verdict.Text(), Name: e.request.Name, Type: e.request.Type, Resolver: e.who,
+		Text: verdict.Text(), Name: e.request.Name, NameUnicode: e.request.Name.UnicodeIfDifferent(),
+		Type: e.request.Type, Resolver: e.who,
 		Rcode: diag.RcodeName(m.Rcode),
 		Flags: Flags{m.Authoritative, m.Truncated, m.RecursionDesired, m.RecursionAvailable, m.AuthenticatedData,
 			m.CheckingDisabled},
 		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),
-		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), CNAMEChain: []string{}, TruncatedOverUDP: e.truncated,
-		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
+		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), TruncatedOverUDP: e.truncated,
+		CNAMEChain: diag.Map(e.chain, func(c *dns.CNAME) string { return nameText(c.Target) }),
+		LatencyMS:  max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
 		Findings: verdict.Findings,
-	}
-	if u := e.request.Name.Unicode(); u != e.request.Name.String() {
-		r.NameUnicode = u
-	}
-	for _, alias := range e.chain {
-		r.CNAMEChain = append(r.CNAMEChain, nameText(alias.Target))
 	}
 	if e.request.Trace {
 		r.Trace = steps(e.walk, e.ended)

@@ -127,6 +127,10 @@ func lookupHost(ctx context.Context, env *diag.Env, ip diag.IP, host string) for
 	return f
 }
 
+func (f forwardAnswer) report() Forward {
+	return Forward{nameText(f.host), f.addresses, f.matches, f.rcode}
+}
+
 func take[R dns.RR](f *forwardAnswer, a diag.Answer[R], ip diag.IP) {
 	f.rcode, f.err = a.RcodeName(), a.Err()
 	for _, r := range a.Records {
@@ -142,17 +146,12 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 	verdict := reverseRules.Judge(e, reverseTexts)
 	r := &ReverseReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
-		Rcode: e.ptr.RcodeName(), Hostnames: []string{}, ForwardConfirmed: e.confirmed(), Forward: []Forward{},
+		Rcode: e.ptr.RcodeName(), Hostnames: diag.Map(e.hosts, nameText), ForwardConfirmed: e.confirmed(),
+		Forward:   diag.Map(e.forwards, forwardAnswer.report),
 		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)
-	}
-	for _, host := range e.hosts {
-		r.Hostnames = append(r.Hostnames, nameText(host))
-	}
-	for _, f := range e.forwards {
-		r.Forward = append(r.Forward, Forward{nameText(f.host), f.addresses, f.matches, f.rcode})
 	}
 	return r
 }

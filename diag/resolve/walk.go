@@ -86,15 +86,12 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 		s := Step{
 			Zone: nameText(h.Zone), Name: nameText(h.Question.Name), Type: Type(h.Question.Qtype),
 			Server: StepServer{nameText(h.Server), h.Addr.Addr().String()}, Answers: []DNSRecord{},
-			ReferralNS: []string{}, Glue: NewDNSRecords(h.Glue, maxStepRecords, now),
+			ReferralNS: diag.Map(h.NS, nameText), Glue: NewDNSRecords(h.Glue, maxStepRecords, now),
 			LatencyMS: max(0, h.Latency.Milliseconds()),
 		}
 		if h.Reply != nil {
 			s.Rcode = diag.RcodeName(h.Reply.Rcode)
 			s.Answers = NewDNSRecords(h.Reply.Answer, maxStepRecords, now)
-		}
-		for _, name := range h.NS {
-			s.ReferralNS = append(s.ReferralNS, nameText(name))
 		}
 		if h.Err != nil {
 			s.Error = diag.Reason(h.Err)

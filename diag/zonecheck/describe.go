@@ -16,11 +16,8 @@ func (e *evidence) parentReport() Parent {
 		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
 	}
 	for _, host := range e.cut.hosts {
-		n := ParentNameserver{Name: survey.BareName(host), Glue: []netip.Addr{}}
-		for _, g := range e.cut.glue[host] {
-			n.Glue = append(n.Glue, g.IP)
-		}
-		p.Nameservers = append(p.Nameservers, n)
+		glue := diag.Map(e.cut.glue[host], func(g survey.Glue) netip.Addr { return g.IP })
+		p.Nameservers = append(p.Nameservers, ParentNameserver{Name: survey.BareName(host), Glue: glue})
 	}
 	return p
 }

@@ -321,14 +321,11 @@ func (a *answers) keys() []*dns.DNSKEY {
 // childDS returns the CDS and CDNSKEY records, with which the zone asks for other DS records (RFC 7344).
 func (a *answers) childDS() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
 	if r := a.at(a.Zone, dns.TypeCDS); r.OK() {
-		for _, rr := range survey.Set[*dns.CDS](r.Msg.Answer, a.Zone) {
-			cds = append(cds, &rr.DS)
-		}
+		cds = diag.Map(survey.Set[*dns.CDS](r.Msg.Answer, a.Zone), func(rr *dns.CDS) *dns.DS { return &rr.DS })
 	}
 	if r := a.at(a.Zone, dns.TypeCDNSKEY); r.OK() {
-		for _, rr := range survey.Set[*dns.CDNSKEY](r.Msg.Answer, a.Zone) {
-			cdnskey = append(cdnskey, &rr.DNSKEY)
-		}
+		records := survey.Set[*dns.CDNSKEY](r.Msg.Answer, a.Zone)
+		cdnskey = diag.Map(records, func(rr *dns.CDNSKEY) *dns.DNSKEY { return &rr.DNSKEY })
 	}
 	return cds[:min(len(cds), maxDS)], cdnskey[:min(len(cdnskey), maxDS)]
 }

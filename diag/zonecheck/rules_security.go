@@ -259,9 +259,6 @@ func prefixOf(ip netip.Addr) netip.Prefix {
 	if ip.Is6() {
 		bits = 48
 	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	p, _ := ip.Prefix(bits)
 	return p
 }

@@ -165,10 +165,7 @@ func BareName(name string) string {
 
 // Literal returns the address that the name of a host is, by mistake.
 func Literal(host string) netip.Addr {
-	ip, err := netip.ParseAddr(BareName(host))
-	if err != nil {
-		return netip.Addr{}
-	}
+	ip, _ := netip.ParseAddr(BareName(host))
 	return ip
 }
 

@@ -86,9 +86,8 @@ func (a *audit) settle() {
 		slices.SortFunc(server.IPs, netip.Addr.Compare)
 		s.Servers = append(s.Servers, server)
 	}
-	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
-		s.Addresses = append(s.Addresses, a.addresses[ip])
-	}
+	byIP := func(a, b *Address) int { return a.IP.Compare(b.IP) }
+	s.Addresses = slices.SortedFunc(maps.Values(a.addresses), byIP)
 	for name, h := range a.hosts {
 		s.Hosts[name] = h.addresses
 	}
