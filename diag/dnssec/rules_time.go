@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 )
 
 var timeRules = diag.Rules[*Result]{{
@@ -26,12 +27,10 @@ var timeRules = diag.Rules[*Result]{{
 	Advice: "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
 	When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
 	Fails: zones(false, func(z Zone) string {
-		for _, s := range z.Signatures {
-			if !s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported {
-				return s.Error + "; another signature over the same records is valid."
-			}
-		}
-		return ""
+		return firstIn(z.Signatures, func(s Signature) string {
+			return view.If(!s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported,
+				s.Error+"; another signature over the same records is valid.")
+		})
 	}),
 }, {
 	Code: "dnssec.ttl.exceeded", Severity: diag.Warning, Ref: "RFC 4035 section 5.3.3",
@@ -39,13 +38,10 @@ var timeRules = diag.Rules[*Result]{{
 	Advice: "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
 	When:   hasSignatures,
 	Fails: zones(false, func(z Zone) string {
-		for _, s := range z.Signatures {
-			if s.Valid && s.ExceedsTTL() {
-				return fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d.",
-					s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)
-			}
-		}
-		return ""
+		return firstIn(z.Signatures, func(s Signature) string {
+			return view.If(s.Valid && s.ExceedsTTL(), fmt.Sprintf(
+				"The TTL of %s %s is %d seconds, and its signature allows %d.", s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL))
+		})
 	}),
 }}
 
@@ -55,13 +51,7 @@ func expiring(urgency Urgency) func(*Result) diag.Failures {
 	return func(r *Result) diag.Failures {
 		due := map[string]time.Time{}
 		list := perZone(r, false, func(z Zone) string {
-			var first *Signature
-			for i := range z.Signatures {
-				s := &z.Signatures[i]
-				if s.Valid && s.Urgency() == urgency && (first == nil || s.Expiration.Before(first.Expiration)) {
-					first = s
-				}
-			}
+			first := soonest(z.Signatures, func(s Signature) bool { return s.Valid && s.Urgency() == urgency })
 			if first == nil {
 				return ""
 			}
@@ -74,6 +64,16 @@ func expiring(urgency Urgency) func(*Result) diag.Failures {
 		}
 		return list
 	}
+}
+
+// soonest is the first to expire of the signatures that are so, or nil.
+func soonest(list []Signature, is func(Signature) bool) (first *Signature) {
+	for i := range list {
+		if s := &list[i]; is(*s) && (first == nil || s.Expiration.Before(first.Expiration)) {
+			first = s
+		}
+	}
+	return first
 }
 
 var hygieneRules = diag.Rules[*Result]{{

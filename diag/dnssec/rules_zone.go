@@ -1,11 +1,13 @@
 package dnssec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
@@ -107,21 +109,20 @@ func zones(all bool, say func(Zone) string) func(*Result) diag.Failures {
 	return func(r *Result) diag.Failures { return perZone(r, all, say) }
 }
 
-func hasKeys(r *Result) bool {
-	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return len(z.Keys) > 0 })
+// firstIn is the first text that a function has for an item of a list.
+func firstIn[T any](list []T, say func(T) string) string { return cmp.Or(diag.Map(list, say)...) }
+
+// some is the condition that something holds for a zone of the chain.
+func some(is func(Zone) bool) func(*Result) bool {
+	return func(r *Result) bool { return slices.ContainsFunc(r.Chain, is) }
 }
 
-func hasSignatures(r *Result) bool {
-	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return len(z.Signatures) > 0 })
-}
-
-func hasDS(r *Result) bool {
-	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return len(z.DS) > 0 })
-}
-
-func hasNSEC3(r *Result) bool {
-	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.Denial.Type == NSEC3 })
-}
+var (
+	hasKeys       = some(func(z Zone) bool { return len(z.Keys) > 0 })
+	hasSignatures = some(func(z Zone) bool { return len(z.Signatures) > 0 })
+	hasDS         = some(func(z Zone) bool { return len(z.DS) > 0 })
+	hasNSEC3      = some(func(z Zone) bool { return z.Denial.Type == NSEC3 })
+)
 
 var signingRules = diag.Rules[*Result]{{
 	Code: "dnssec.algorithm.deprecated", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 9905 section 2",
@@ -147,12 +148,10 @@ var signingRules = diag.Rules[*Result]{{
 	Advice: "Publish the DS record with digest type 2 (SHA-256) at the registrar, and remove the one of type 1.",
 	When:   hasDS,
 	Fails: zones(true, func(z Zone) string {
-		for _, ds := range z.DS {
-			if ds.DigestType == dns.SHA1 {
-				return fmt.Sprintf("The DS record of %s for key %d has digest type 1 (SHA-1).", z.Zone, ds.KeyTag)
-			}
-		}
-		return ""
+		return firstIn(z.DS, func(ds DS) string {
+			return view.If(ds.DigestType == dns.SHA1,
+				fmt.Sprintf("The DS record of %s for key %d has digest type 1 (SHA-1).", z.Zone, ds.KeyTag))
+		})
 	}),
 }, {
 	Code: "dnssec.key.weak", Severity: diag.Warning, Ref: "RFC 6781 section 3.4.2",
@@ -160,12 +159,10 @@ var signingRules = diag.Rules[*Result]{{
 	Advice: "Roll over to ECDSAP256SHA256, whose keys and signatures are shorter and safer, or to 2048 bits.",
 	When:   hasKeys,
 	Fails: zones(false, func(z Zone) string {
-		for _, k := range z.Keys {
-			if isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked {
-				return fmt.Sprintf("Key %d of %s has %d bits.", k.KeyTag, z.Zone, k.KeySizeBits)
-			}
-		}
-		return ""
+		return firstIn(z.Keys, func(k DNSKEY) string {
+			return view.If(isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked,
+				fmt.Sprintf("Key %d of %s has %d bits.", k.KeyTag, z.Zone, k.KeySizeBits))
+		})
 	}),
 }, {
 	Code: "dnssec.nsec3.iterations", Severity: diag.Warning, DependsOn: []diag.Code{codeDenialIterations},
@@ -174,10 +171,8 @@ var signingRules = diag.Rules[*Result]{{
 	Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
 	When:   hasNSEC3,
 	Fails: zones(true, func(z Zone) string {
-		if z.Denial.Iterations == 0 {
-			return ""
-		}
-		return fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations)
+		return view.If(z.Denial.Iterations > 0,
+			fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations))
 	}),
 }}
 
@@ -191,16 +186,10 @@ func isRSA(algorithm uint8) bool {
 
 // signedWith names the algorithms of the keys and DS records of a zone that have a standing.
 func signedWith(z Zone, standing Recommendation) string {
-	var names []string
-	for _, a := range algorithmsOf([]Zone{{Keys: z.Keys, DS: z.DS}}) {
-		if a.Recommendation == standing {
-			names = append(names, fmt.Sprintf("%s (algorithm %d)", a.Name, a.Number))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The zone %s is signed with %s.", z.Zone, strings.Join(names, ", "))
+	names := view.Each(algorithmsOf([]Zone{{Keys: z.Keys, DS: z.DS}}), func(a Algorithm) string {
+		return view.If(a.Recommendation == standing, fmt.Sprintf("%s (algorithm %d)", a.Name, a.Number))
+	})
+	return view.If(len(names) > 0, fmt.Sprintf("The zone %s is signed with %s.", z.Zone, strings.Join(names, ", ")))
 }
 
 // unsignedAlgorithm says which algorithm of the DS records did not sign the keys.
@@ -208,14 +197,11 @@ func unsignedAlgorithm(z Zone) string {
 	if z.Status != diag.Secure {
 		return ""
 	}
-	for _, ds := range z.DS {
+	return firstIn(z.DS, func(ds DS) string {
 		signed := slices.ContainsFunc(z.Signatures, func(s Signature) bool {
 			return s.TypeCovered == "DNSKEY" && s.Algorithm == ds.Algorithm
 		})
-		if !signed {
-			return fmt.Sprintf("There is a DS record for %s, but the keys of %s are not signed with it.",
-				ds.AlgorithmName, z.Zone)
-		}
-	}
-	return ""
+		return view.If(!signed, fmt.Sprintf("There is a DS record for %s, but the keys of %s are not signed with it.",
+			ds.AlgorithmName, z.Zone))
+	})
 }

@@ -70,12 +70,7 @@ const maxTags = 4
 
 // due is when the first signature of the zone expires.
 func (z *Zone) due() string {
-	var first *Signature
-	for i, s := range z.Signatures {
-		if s.SignerName == z.Zone && (first == nil || s.Expiration.Before(first.Expiration)) {
-			first = &z.Signatures[i]
-		}
-	}
+	first := soonest(z.Signatures, func(s Signature) bool { return s.SignerName == z.Zone })
 	if first == nil {
 		return ""
 	}

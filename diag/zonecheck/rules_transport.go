@@ -221,12 +221,8 @@ var serverRules = diag.Rules[*evidence]{{
 	Title: "Name server sends malformed replies", Requirement: "The replies of every name server can be parsed",
 	Advice: "Replace the server software, or the middlebox that rewrites its replies.", When: anyAddress(talked),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
-		for _, r := range ad.Replies {
-			if r.Result == survey.Malformed {
-				return "sent a reply that is not a DNS message"
-			}
-		}
-		return ""
+		malformed := func(r survey.Reply) bool { return r.Result == survey.Malformed }
+		return view.If(slices.ContainsFunc(ad.Replies[:], malformed), "sent a reply that is not a DNS message")
 	}),
 }, {
 	Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION04, RFC 1912 section 2.8",

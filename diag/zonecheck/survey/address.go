@@ -85,7 +85,7 @@ func (ad *Address) Latency() (fastest time.Duration, known bool) {
 
 // askUDP asks an address that nothing is known of.
 func (a *audit) askUDP(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
-	return a.complete(ctx, ip, q, a.wire.udp(ctx, ip, q, twice(silentAfter)))
+	return a.complete(ctx, ip, q, a.wire.udp(ctx, ip, q, 2, silentAfter))
 }
 
 // complete asks again over TCP if a reply was cut off (RFC 7766 section 5).
@@ -105,7 +105,7 @@ func (a *audit) ask(ctx context.Context, ad *Address, q *dns.Msg) Reply {
 	if !ad.EDNS {
 		q = without(q)
 	}
-	return a.complete(ctx, ad.IP, q, a.wire.udp(ctx, ad.IP, q, twice(ad.timeout())))
+	return a.complete(ctx, ad.IP, q, a.wire.udp(ctx, ad.IP, q, 2, ad.timeout()))
 }
 
 // timeout is how long a reply of the address may take, by the first.
@@ -164,7 +164,7 @@ func (a *audit) first(ctx context.Context, ad *Address) {
 			ad.Replies[probeStray] = a.wire.stray(ctx, ad.IP, plain(a.Zone, dns.TypeSOA))
 		}
 	})
-	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.Zone, dns.TypeSOA), twice(silentAfter))
+	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.Zone, dns.TypeSOA), 2, silentAfter)
 	close(done)
 	g.Wait()
 }
@@ -229,9 +229,9 @@ func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
 	case p == ProbeA:
 		r = a.askA(ctx, ad, q)
 	case p == ProbeSmall: // that it is cut off is what matters
-		r = a.wire.udp(ctx, ad.IP, q, twice(ad.timeout()))
+		r = a.wire.udp(ctx, ad.IP, q, 2, ad.timeout())
 	case p == ProbeChaos:
-		r = a.wire.udp(ctx, ad.IP, q, once(ad.briefly())).whole()
+		r = a.wire.udp(ctx, ad.IP, q, 1, ad.briefly()).whole()
 	default:
 		r = a.ask(ctx, ad, q)
 	}

@@ -188,16 +188,11 @@ func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[stri
 	}
 	g.Wait()
 	var views []View
-	for round := 0; len(views) < maxParents; round++ {
-		more := false
+	for round := range maxParents {
 		for i, host := range hosts {
 			if round < len(found[i]) && len(views) < maxParents {
 				views = append(views, View{Host: host, IP: found[i][round]})
-				more = true
 			}
-		}
-		if !more {
-			break
 		}
 	}
 	withIPv6(views, hosts, found)

@@ -58,17 +58,8 @@ type packetReader interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 }
 
-// Attempts are how often a datagram is sent, and how long the reply to each is waited for.
-type attempts struct {
-	timeout time.Duration
-	count   int
-}
-
-func once(timeout time.Duration) attempts  { return attempts{timeout, 1} }
-func twice(timeout time.Duration) attempts { return attempts{timeout, 2} }
-
-// udp sends a query in a datagram.
-func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, limit attempts) Reply {
+// udp sends a query in a datagram, so often at most, and waits so long for the reply to each.
+func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, times int, timeout time.Duration) Reply {
 	leave, ok := w.enter(ctx, ip)
 	if !ok {
 		return Reply{}
@@ -83,25 +74,25 @@ func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, limit attempt
 		return Reply{Result: resultOf(ctx, err)}
 	}
 	defer conn.Close()
-	return w.converse(ctx, conn, ip, q, packed, limit)
+	return w.converse(ctx, conn, ip, q, packed, times, timeout)
 }
 
 // converse sends a query over a socket, more than once if need be, and reads until the reply comes.
-func (w *wire) converse(ctx context.Context, conn net.Conn, ip netip.Addr, q *dns.Msg, packed []byte,
-	limit attempts) Reply {
+func (w *wire) converse(ctx context.Context, conn net.Conn, ip netip.Addr, q *dns.Msg, packed []byte, times int,
+	timeout time.Duration) Reply {
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 	l := listener{conn: conn, q: q, ip: ip, buffer: make([]byte, maxDatagram)}
 	began := time.Now()
 	var r Reply
 	for try := 1; ; try++ {
-		conn.SetDeadline(time.Now().Add(limit.timeout))
+		conn.SetDeadline(time.Now().Add(timeout))
 		if ctx.Err() != nil { // its end may just have been overwritten
 			return l.note(Reply{})
 		}
 		if _, err := conn.Write(packed); err != nil {
 			return l.note(Reply{Result: resultOf(ctx, err)})
 		}
-		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == limit.count || !w.spend() {
+		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == times || !w.spend() {
 			break
 		}
 	}
@@ -212,7 +203,7 @@ func (w *wire) stray(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
 	if !ok {
 		return Reply{}
 	}
-	return w.converse(ctx, openSocket{conn, netip.AddrPortFrom(ip, 53)}, ip, q, packed, twice(silentAfter))
+	return w.converse(ctx, openSocket{conn, netip.AddrPortFrom(ip, 53)}, ip, q, packed, 2, silentAfter)
 }
 
 func (w *wire) public(ip netip.Addr) bool {

@@ -45,10 +45,10 @@ func TestOpenSocket(t *testing.T) {
 	require.NoError(t, err)
 	w := newWire(nil)
 	socket := openSocket{client, server.LocalAddr().(*net.UDPAddr).AddrPort()}
-	r := w.converse(t.Context(), socket, netip.MustParseAddr("127.0.0.1"), q, packed, twice(2*time.Second))
+	r := w.converse(t.Context(), socket, netip.MustParseAddr("127.0.0.1"), q, packed, 2, 2*time.Second)
 	require.True(t, r.OK())
 	require.Equal(t, netip.MustParseAddr("127.0.0.2"), r.From.Addr().Unmap())
-	require.Equal(t, Blocked, newWire(nil).udp(t.Context(), netip.MustParseAddr("127.0.0.1"), q, once(time.Second)).Result)
+	require.Equal(t, Blocked, newWire(nil).udp(t.Context(), netip.MustParseAddr("127.0.0.1"), q, 1, time.Second).Result)
 	require.Equal(t, NotAsked, newWire(nil).stray(t.Context(), netip.MustParseAddr("127.0.0.1"), q).Result)
 }
 
