@@ -195,12 +195,9 @@ func (e *evidence) settle() {
 
 func (e *evidence) pick() taglist.Found {
 	own, org := e.discovery.Own(), e.discovery.At(e.discovery.Organizational())
-	if e.place != nil {
-		org = e.place
-	}
 	var found taglist.Found
 	if e.place != nil {
-		found = e.place.Found
+		org, found = e.place, e.place.Found
 	}
 	if e.failing != nil {
 		return found

@@ -136,12 +136,8 @@ func sampled(r *policy.Record) bool {
 }
 
 func limits(r *policy.Record, tag string) []ObsoleteTag {
-	uris := r.AggregateURIs
-	if tag == "ruf" {
-		uris = r.FailureURIs
-	}
 	var list []ObsoleteTag
-	for _, u := range uris {
+	for _, u := range map[string][]policy.URI{"rua": r.AggregateURIs, "ruf": r.FailureURIs}[tag] {
 		if u.HasSizeLimit {
 			list = append(list, ObsoleteTag{
 				Tag: tag, Value: u.Text, Replacement: u.URI,

@@ -3,7 +3,6 @@ package logo
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -30,46 +29,38 @@ func (e *evidence) document() *svg.Document { return diag.OrZero(e.fetched).Docu
 // maxListed is how many findings one kind of fault makes, and how many places a finding names; the rest is counted.
 const maxListed = 8
 
-// A repeat is a fault with how often it stands in the image: one export option makes the same fault on every shape.
-type repeat struct {
-	svg.Fault
-	more int
-}
-
-// list fails with the faults of one kind. Those of the same element and attribute are one, and what has one remedy is
-// told in one finding.
+// list fails with the faults of one kind. Those of the same element and attribute are one, for one export option makes the
+// same fault on every shape, and what has one remedy is told in one finding.
 func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
-	var repeats []repeat
-	for _, f := range d.Of(k) {
-		i := slices.IndexFunc(repeats, func(r repeat) bool { return r.Element == f.Element && r.Attribute == f.Attribute })
-		if i >= 0 {
-			repeats[i].more++
-		} else {
-			repeats = append(repeats, repeat{f, 0})
-		}
-	}
-	var groups [][]repeat
-	for _, r := range repeats {
-		i := slices.IndexFunc(groups, func(g []repeat) bool { return remedy(g[0].Fault) == remedy(r.Fault) })
-		if i >= 0 {
-			groups[i] = append(groups[i], r)
-		} else {
-			groups = append(groups, []repeat{r})
-		}
-	}
+	repeats := alike(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
+	groups := alike(repeats, func(r []svg.Fault) string { return remedy(r[0]) })
 	groups = groups[:min(len(groups), maxListed)]
 	rest := d.Counts[k]
 	for i, g := range groups {
 		for _, r := range g[:min(len(g), maxListed)] {
-			rest -= 1 + r.more
+			rest -= len(r)
 		}
 		text := detail(g)
 		if i == len(groups)-1 && rest > 0 {
 			text += fmt.Sprintf(" There are %s of this kind.", diag.Count(rest, "other fault"))
 		}
-		all = append(all, diag.Failure{Detail: text, Target: target(g[0].Fault), Advice: adviceFor(g[0].Fault)})
+		all = append(all, diag.Failure{Detail: text, Target: target(g[0][0]), Advice: adviceFor(g[0][0])})
 	}
 	return all
+}
+
+// alike parts a list into those of one key, in the order of the first of each.
+func alike[T any](list []T, key func(T) string) (groups [][]T) {
+	index := map[string]int{}
+	for _, one := range list {
+		at, known := index[key(one)]
+		if !known {
+			at = len(groups)
+			index[key(one)], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], one)
+	}
+	return groups
 }
 
 func remedy(f svg.Fault) string {
@@ -80,26 +71,24 @@ func remedy(f svg.Fault) string {
 	return cmp.Or(adviceFor(f), target(f))
 }
 
-func detail(g []repeat) string {
-	text := strings.TrimSuffix(g[0].Message, ".") + place(g[0]) + "."
-	var also []string
-	for _, r := range g[1:min(len(g), maxListed)] {
-		also = append(also, target(r.Fault)+place(r))
-	}
+func detail(g [][]svg.Fault) string {
+	text := strings.TrimSuffix(g[0][0].Message, ".") + place(g[0]) + "."
+	also := diag.Map(g[1:min(len(g), maxListed)], func(r []svg.Fault) string { return target(r[0]) + place(r) })
 	if len(also) > 0 {
 		text += " The same applies to " + strings.Join(also, ", ") + "."
 	}
 	return text
 }
 
-func place(r repeat) string {
-	switch {
-	case r.Line == 0:
+func place(r []svg.Fault) string {
+	switch f := r[0]; {
+	case f.Line == 0:
 		return ""
-	case r.more > 0:
-		return fmt.Sprintf(" (line %d, column %d, and %s)", r.Line, r.Column, diag.Count(r.more, "more time"))
+	case len(r) > 1:
+		return fmt.Sprintf(" (line %d, column %d, and %s)", f.Line, f.Column, diag.Count(len(r)-1, "more time"))
+	default:
+		return fmt.Sprintf(" (line %d, column %d)", f.Line, f.Column)
 	}
-	return fmt.Sprintf(" (line %d, column %d)", r.Line, r.Column)
 }
 
 func target(f svg.Fault) string {

@@ -185,7 +185,7 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 	if t.Value == "" {
 		return u
 	}
-	if u.parse(); u.Fault == "" {
+	if u.Fault, u.Problem = u.parse(); u.Fault == "" {
 		if u.Problem = special(u.URL); u.Problem != "" {
 			u.Fault = WrongFormat
 		}
@@ -207,49 +207,41 @@ var schemeTwice = diag.Regexp(`(?i)^https?:/*https?:/`)
 
 // parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
 // in spite of a fault.
-func (u *URI) parse() {
+func (u *URI) parse() (fault URIFault, problem string) {
 	scheme, rest, ok := strings.Cut(u.Text, ":")
-	fault := func(f URIFault, format string, args ...any) { u.Fault, u.Problem = f, fmt.Sprintf(format, args...) }
 	switch {
 	case strings.ContainsAny(u.Text, "\"<>“”"):
-		fault(Malformed, "has quotation marks or brackets, which do not belong to an address")
-		return
+		return Malformed, "has quotation marks or brackets, which do not belong to an address"
 	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
-		fault(Several, "has several URIs: receivers take one only")
-		return
+		return Several, "has several URIs: receivers take one only"
 	case schemeTwice().MatchString(u.Text):
-		fault(Malformed, "has more than one scheme in front")
-		return
+		return Malformed, "has more than one scheme in front"
 	case !ok || strings.ContainsAny(scheme, "/.?#@ "):
-		fault(Malformed, "has no https:// in front")
-		return
+		return Malformed, "has no https:// in front"
 	case strings.EqualFold(scheme, "https") && !strings.HasPrefix(rest, "//"):
-		fault(Malformed, "has no two slashes after https:")
-		return
+		return Malformed, "has no two slashes after https:"
 	case strings.ContainsAny(u.Text, " \t"):
-		fault(Malformed, "has a space, which is written %%20 in a URI")
-		return
+		return Malformed, "has a space, which is written %20 in a URI"
 	case strings.ContainsFunc(u.Text, unicode.IsControl):
-		fault(Malformed, "has a control character, which does not belong to an address")
-		return
+		return Malformed, "has a control character, which does not belong to an address"
 	case strings.ContainsFunc(u.Text, func(c rune) bool { return c > 0x7f }):
-		fault(Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded")
-		return
+		return Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded"
 	}
 	var err error
 	u.URL, err = diag.ParseURL(u.Text)
 	switch _, named := u.URL.Host().Domain(); {
 	case strings.EqualFold(scheme, "http"):
-		fault(Insecure, "begins with http: receivers fetch by https only")
+		return Insecure, "begins with http: receivers fetch by https only"
 	case !strings.EqualFold(scheme, "https"):
-		fault(Malformed, "has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
+		return Malformed, fmt.Sprintf("has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
 	case err != nil:
-		fault(Malformed, "%s", urlProblem(u.Text))
+		return Malformed, urlProblem(u.Text)
 	case !named || !strings.Contains(u.URL.Host().Name(), "."):
-		fault(Malformed, "does not name its host by a fully qualified domain name")
+		return Malformed, "does not name its host by a fully qualified domain name"
 	case strings.Contains(u.Text, ","):
-		fault(Comma, "has a comma, which is written %%2C in a record")
+		return Comma, "has a comma, which is written %2C in a record"
 	}
+	return "", ""
 }
 
 func urlProblem(text string) string {

@@ -64,14 +64,10 @@ func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p)))
 // Lowered is the policy that receivers apply under t=y, and to the rest of the mail under pct: one level below
 // (RFC 9989 section 4.7, RFC 7489 section 6.6.4).
 func (p Policy) Lowered() Policy {
-	switch p {
-	case Reject:
-		return Quarantine
-	case Quarantine:
-		return None
-	default:
+	if p.Level() == 0 {
 		return p
 	}
+	return Policy(p.Values()[p.Level()-1])
 }
 
 // An Alignment says how near the authenticated domain must be to that of the From field.
@@ -229,7 +225,7 @@ func (p parser) options() []string {
 		return []string{"0"}
 	}
 	var list []string
-	for _, o := range parts(t.Value, ":") {
+	for _, o := range parts(t.Value) {
 		o = strings.ToLower(o)
 		if !slices.Contains([]string{"0", "1", "d", "s"}, o) {
 			p.bad(t, BadOption, "the option %q of %s is not 0, 1, d or s", diag.Quote(o), t.Name)
@@ -265,7 +261,7 @@ func (p parser) formats() []string {
 	if !ok {
 		return []string{defaultReportFormat}
 	}
-	list := parts(strings.ToLower(t.Value), ":")
+	list := parts(strings.ToLower(t.Value))
 	for _, f := range list {
 		if f == "" || strings.Trim(f, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(f, "-") {
 			p.bad(t, BadRemoved, "%q of %s is not the name of a report format", diag.Quote(f), t.Name)
@@ -275,12 +271,8 @@ func (p parser) formats() []string {
 	return list
 }
 
-func parts(value, separator string) []string {
-	list := strings.Split(value, separator)
-	for i := range list {
-		list[i] = strings.Trim(list[i], white)
-	}
-	return list
+func parts(value string) []string {
+	return diag.Map(strings.Split(value, ":"), func(s string) string { return strings.Trim(s, white) })
 }
 
 const white = " \t\r\n"
