@@ -44,7 +44,7 @@ type image struct {
 	Fault string // why there is no SVG, as a clause; empty if there is
 }
 
-// The parts of the extension (RFC 9399 section 4.1).
+// tagged is the tag of a part of the extension (RFC 9399 section 4.1).
 //
 //	LogotypeExtn ::= SEQUENCE {
 //	   communityLogos [0] EXPLICIT SEQUENCE OF LogotypeInfo OPTIONAL,
@@ -58,14 +58,7 @@ type image struct {
 //	   mediaType    IA5String,
 //	   logotypeHash SEQUENCE SIZE (1..MAX) OF HashAlgAndValue,
 //	   logotypeURI  SEQUENCE SIZE (1..MAX) OF IA5String }
-var (
-	tagCommunity = asn1.Tag(0).Constructed().ContextSpecific()
-	tagIssuer    = asn1.Tag(1).Constructed().ContextSpecific()
-	tagSubject   = asn1.Tag(2).Constructed().ContextSpecific()
-	tagOther     = asn1.Tag(3).Constructed().ContextSpecific()
-	tagDirect    = asn1.Tag(0).Constructed().ContextSpecific()
-	tagIndirect  = asn1.Tag(1).Constructed().ContextSpecific()
-)
+func tagged(n int) asn1.Tag { return asn1.Tag(n).Constructed().ContextSpecific() }
 
 var errMalformed = errors.New("it is not encoded as RFC 9399 says")
 
@@ -80,37 +73,40 @@ func readLogotype(der []byte) *Logotype {
 }
 
 func (l *Logotype) read(s cryptobyte.String) error {
-	var ext, community, issuer, subject, other cryptobyte.String
-	var hasCommunity, hasIssuer, hasSubject, hasOther bool
-	if !s.ReadASN1(&ext, asn1.SEQUENCE) || !s.Empty() ||
-		!ext.ReadOptionalASN1(&community, &hasCommunity, tagCommunity) ||
-		!ext.ReadOptionalASN1(&issuer, &hasIssuer, tagIssuer) ||
-		!ext.ReadOptionalASN1(&subject, &hasSubject, tagSubject) ||
-		!ext.ReadOptionalASN1(&other, &hasOther, tagOther) || !ext.Empty() {
+	var ext, subject cryptobyte.String
+	if !s.ReadASN1(&ext, asn1.SEQUENCE) || !s.Empty() {
 		return errMalformed
 	}
-	for _, o := range []struct {
-		is   bool
-		what string
-	}{{hasCommunity, "community"}, {hasIssuer, "issuer"}, {hasOther, "other"}} {
-		if o.is {
-			l.Others = append(l.Others, o.what)
+	found := false
+	for n, what := range []string{"community", "issuer", "subject", "other"} {
+		var logo cryptobyte.String
+		var held bool
+		if !ext.ReadOptionalASN1(&logo, &held, tagged(n)) {
+			return errMalformed
+		}
+		if what == "subject" {
+			subject, found = logo, held
+		} else if held {
+			l.Others = append(l.Others, what)
 		}
 	}
-	if !hasSubject {
+	switch {
+	case !ext.Empty():
+		return errMalformed
+	case !found:
 		return errors.New("it has no logo of the subject")
 	}
 	return l.readSubject(subject)
 }
 
 func (l *Logotype) readSubject(s cryptobyte.String) error {
-	if s.PeekASN1Tag(tagIndirect) {
+	if s.PeekASN1Tag(tagged(1)) {
 		return errors.New("it refers to logos elsewhere instead of holding one")
 	}
 	var direct, images, audio cryptobyte.String
-	if !s.ReadASN1(&direct, tagDirect) || !s.Empty() ||
+	if !s.ReadASN1(&direct, tagged(0)) || !s.Empty() ||
 		!direct.ReadOptionalASN1(&images, nil, asn1.SEQUENCE) ||
-		!direct.ReadOptionalASN1(&audio, nil, tagIndirect) || !direct.Empty() {
+		!direct.ReadOptionalASN1(&audio, nil, tagged(1)) || !direct.Empty() {
 		return errMalformed
 	}
 	for !images.Empty() {
