@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
 // compacted returns the tokens of a JSON text without white space, as the standard library sees them.
@@ -285,7 +286,7 @@ func jsonOrdered(t testing.TB, text string) []string {
 			}
 			tokens = append(tokens, "}")
 		case '"':
-			tokens = append(tokens, "string "+unquoteJSON(text[n.start:n.end]))
+			tokens = append(tokens, "string "+yaml.Unquote(text[n.start:n.end]))
 		default:
 			tokens = append(tokens, text[n.start:n.end])
 		}

@@ -133,7 +133,7 @@ type jsonMember struct {
 
 func jsonMembers(members []jsonMember, text string, nodes []jsonNode, object int32) []jsonMember {
 	for key := object + 1; key < nodes[object].behind; {
-		name := unquoteJSON(text[nodes[key].start:nodes[key].end])
+		name := yaml.Unquote(text[nodes[key].start:nodes[key].end])
 		members = append(members, jsonMember{name, key, key + 1})
 		key = nodes[key+1].behind
 	}
@@ -190,69 +190,6 @@ func (s *jsonSorter) write(node int32) {
 	default:
 		s.out.WriteString(s.text[n.start:n.end])
 	}
-}
-
-// unquoteJSON returns the value of a valid string with its quotes. Surrogates that have no partner come
-// as the three bytes that UTF-8 forbids.
-func unquoteJSON(quoted string) string {
-	raw := quoted[1 : len(quoted)-1]
-	first := strings.IndexByte(raw, '\\')
-	if first < 0 {
-		return raw
-	}
-	b := make([]byte, 0, len(raw))
-	b = append(b, raw[:first]...)
-	for i := first; i < len(raw); {
-		if raw[i] != '\\' {
-			b = append(b, raw[i])
-			i++
-			continue
-		}
-		// The escapes of JSON are escapes of YAML too (YAML 1.2.2 section 5.7).
-		b, i = appendEscape(b, raw, i)
-	}
-	return string(b)
-}
-
-// appendEscape appends what the escape at i of a valid string means, and returns where it ends (RFC 8259
-// section 7). Surrogates that have no partner come as the three bytes that UTF-8 forbids.
-func appendEscape(b []byte, raw string, i int) ([]byte, int) {
-	if c := raw[i+1]; c != 'u' {
-		if at := strings.IndexByte("bfnrt", c); at >= 0 {
-			c = "\b\f\n\r\t"[at]
-		}
-		return append(b, c), i + 2
-	}
-	value, _ := hexValue(raw[i+2:], 4)
-	i += 6
-	if value>>10 == 0xD800>>10 && strings.HasPrefix(raw[i:], `\u`) {
-		if low, ok := hexValue(raw[i+2:], 4); ok && low>>10 == 0xDC00>>10 {
-			return utf8.AppendRune(b, rune(0x10000+(value&0x3FF)<<10+low&0x3FF)), i + 6
-		}
-	}
-	if value>>11 == 0xD800>>11 {
-		return append(b, 0xE0|byte(value>>12), 0x80|byte(value>>6&0x3F), 0x80|byte(value&0x3F)), i
-	}
-	return utf8.AppendRune(b, rune(value)), i
-}
-
-// hexValue returns the value of exactly n hexadecimal digits at the beginning of s.
-func hexValue(s string, n int) (uint32, bool) {
-	if len(s) < n {
-		return 0, false
-	}
-	var v uint32
-	for _, c := range []byte(s[:n]) {
-		switch {
-		case '0' <= c && c <= '9':
-			v = v<<4 | uint32(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			v = v<<4 | uint32(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return v, true
 }
 
 // appendJSONString appends a string in quotes. What JSON need not escape stays as it is.

@@ -176,7 +176,7 @@ func (s *jsonScanner) name() error {
 // remember adds the name that was read to those of its object, and finds it if it is there already.
 func (s *jsonScanner) remember(begin int) {
 	object := &s.objects[len(s.objects)-1]
-	name := unquoteJSON(s.text[begin:s.pos])
+	name := yaml.Unquote(s.text[begin:s.pos])
 	known := false
 	names := s.names[object.first:]
 	if len(names) <= fewKeys {
@@ -268,7 +268,7 @@ func (s *jsonScanner) escape(i int) (int, error) {
 		r, _ := utf8.DecodeRuneInString(s.text[i+1:])
 		return 0, failJSON(i, `a backslash with %q is no escape; a backslash itself is \\`, r)
 	}
-	unit, ok := hexValue(s.text[i+2:], 4)
+	unit, ok := yaml.Hex(s.text[i+2:], 4)
 	if !ok {
 		return 0, failJSON(i, `\u needs four hexadecimal digits`)
 	}
@@ -276,7 +276,7 @@ func (s *jsonScanner) escape(i int) (int, error) {
 		return 6, nil
 	}
 	if unit < 0xDC00 && strings.HasPrefix(s.text[i+6:], `\u`) {
-		if low, ok := hexValue(s.text[i+8:], 4); ok && low>>10 == 0xDC00>>10 {
+		if low, ok := yaml.Hex(s.text[i+8:], 4); ok && low>>10 == 0xDC00>>10 {
 			return 12, nil
 		}
 	}

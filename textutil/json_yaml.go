@@ -131,7 +131,7 @@ func (w *jsonYAML) scalar(node int32, column int) {
 	case '{', '[':
 		w.out = append(w.out, raw[0], raw[0]+2)
 	case '"':
-		value := unquoteJSON(raw)
+		value := yaml.Unquote(raw)
 		if yaml.IsLiteral(value) {
 			w.literal(value, column)
 		} else {

@@ -175,10 +175,18 @@ func (s *Stream) Value(n *Node) string {
 	case double:
 		raw, special = raw[1:len(raw)-1], "\\\n"
 	}
+	return valueOf(raw, special, n.style)
+}
+
+// Unquote returns what a string says that is a valid one of JSON with its quotes: the escapes of JSON are escapes of YAML
+// too (YAML 1.2.2 section 5.7). Surrogates that have no partner come as from [Stream.Value].
+func Unquote(quoted string) string { return valueOf(quoted[1:len(quoted)-1], "\\", double) }
+
+func valueOf(raw, special string, style Style) string {
 	if !strings.ContainsAny(raw, special) {
 		return raw
 	}
-	v := valuer{raw: raw, style: n.style, out: make([]byte, 0, len(raw))}
+	v := valuer{raw: raw, style: style, out: make([]byte, 0, len(raw))}
 	for v.pos < len(raw) {
 		v.step()
 	}
@@ -244,7 +252,7 @@ func (v *valuer) escape() {
 		v.out = append(v.out, simpleEscape(c)...)
 		v.pos += 2
 	default:
-		r, _ := hex(v.raw[v.pos+2:], digits)
+		r, _ := Hex(v.raw[v.pos+2:], digits)
 		v.pos += 2 + digits
 		v.character(r)
 	}
@@ -254,7 +262,7 @@ func (v *valuer) escape() {
 // character appends what an escape of a number means: two that are a surrogate pair mean one, as in JSON.
 func (v *valuer) character(r uint32) {
 	if r>>10 == 0xD800>>10 && strings.HasPrefix(v.raw[v.pos:], `\u`) {
-		if low, ok := hex(v.raw[v.pos+2:], 4); ok && low>>10 == 0xDC00>>10 {
+		if low, ok := Hex(v.raw[v.pos+2:], 4); ok && low>>10 == 0xDC00>>10 {
 			r = 0x10000 + (r&0x3FF)<<10 + low&0x3FF
 			v.pos += 6
 		}

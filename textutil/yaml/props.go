@@ -252,7 +252,7 @@ func percentDecoded(s string) (string, bool) {
 			b.WriteByte(s[i])
 			continue
 		}
-		value, ok := hex(s[i+1:], 2)
+		value, ok := Hex(s[i+1:], 2)
 		if !ok {
 			return "", false
 		}
@@ -262,8 +262,8 @@ func percentDecoded(s string) (string, bool) {
 	return b.String(), true
 }
 
-// hex returns the value of exactly n hexadecimal digits at the beginning of s.
-func hex(s string, n int) (uint32, bool) {
+// Hex returns the value of exactly n hexadecimal digits at the beginning of s.
+func Hex(s string, n int) (uint32, bool) {
 	if len(s) < n {
 		return 0, false
 	}

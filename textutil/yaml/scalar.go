@@ -201,7 +201,7 @@ func (p *parser) escape() error {
 		p.pos += 2
 		return nil
 	}
-	r, ok := hex(p.Text[p.pos+2:], digits)
+	r, ok := Hex(p.Text[p.pos+2:], digits)
 	if !ok {
 		return p.fail(p.pos, "\\%c needs %d hexadecimal digits", c, digits)
 	}
