@@ -31,15 +31,14 @@ type object struct {
 	signed, signedKnown bool
 	ds                  []DS
 
-	start, end           netip.Addr
-	cidrs                []netip.Prefix
-	kind, country        string
-	parent               string
-	origins              []int64 // autonomous systems
-	emptyDelegation      bool    // name servers are stated to be none
-	faults               int     // parts that break the rules
-	errorCode            int64
-	errorTitle, language string
+	start, end      netip.Addr
+	cidrs           []netip.Prefix
+	kind, country   string
+	parent          string
+	origins         []int64 // autonomous systems
+	emptyDelegation bool    // name servers are stated to be none
+	faults          int     // parts that break the rules
+	errorCode       int64
 }
 
 // An entity is a person or organization with a part in the registration (RFC 9083 section 5.1).
@@ -68,7 +67,6 @@ func parseObject(data []byte) (*object, error) {
 		class: strings.ToLower(n.get("objectClassName").text()), handle: n.get("handle").text(),
 		name: n.get("name").text(), statuses: n.get("status").texts(), events: map[string]time.Time{},
 		kind: n.get("type").text(), country: n.get("country").text(), parent: n.get("parentHandle").text(),
-		errorTitle: n.get("title").text(), language: n.get("lang").text(),
 	}
 	if ldh := n.get("ldhName").text(); ldh != "" {
 		o.name = hostName(ldh)
