@@ -134,9 +134,7 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 		list = []reception.Host{{Name: e.domain.String()}}
 		reception.Resolve(ctx, env, list)
 	}
-	for _, h := range list {
-		e.hosts = append(e.hosts, host{Host: h, base: h.Name})
-	}
+	e.hosts = diag.Map(list, func(h reception.Host) host { return host{Host: h, base: h.Name} })
 	if e.source == fromSRV {
 		e.naming = proven(ctx, env, e.srv, dns.TypeSRV)
 	} else {
@@ -210,9 +208,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
 	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
-	for _, rr := range h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)] {
-		h.records = append(h.records, newRecord(rr))
-	}
+	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], newRecord)
 	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)
 	}

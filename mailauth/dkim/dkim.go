@@ -115,11 +115,8 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	if !answered(e) {
 		return e.report(env.Now()), nil
 	}
-	var answer [][]string
-	for _, r := range e.txt.Records {
-		answer = append(answer, diag.TXTStrings(r))
-	}
-	if e.take(answer); absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
+	e.take(diag.Map(e.txt.Records, diag.TXTStrings))
+	if absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
 		if err := e.guess(ctx, env); err != nil {
 			return nil, err
 		}

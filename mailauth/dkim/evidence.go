@@ -115,8 +115,6 @@ func (e *evidence) only() string {
 
 func repairable(f taglist.Fault) bool { return !f.Harmless || f.Kind != taglist.Unknown }
 
-func (e *evidence) suggestion() string { return e.repaired }
-
 func online(e *evidence) bool { return !e.domain.IsZero() }
 
 func (e *evidence) nonexistent() bool {
@@ -208,10 +206,7 @@ func (e *evidence) service() *provider.Service {
 }
 
 func textsOf(a diag.Answer[*dns.TXT]) []string {
-	var list []string
-	for _, r := range a.Records {
-		list = append(list, diag.TXT(r))
-	}
+	list := diag.Map(a.Records, diag.TXT)
 	slices.Sort(list)
 	return list
 }

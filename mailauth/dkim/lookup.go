@@ -119,11 +119,7 @@ var common = []string{
 
 // CommonSelectors are 40 selectors that services and mail servers give to their keys. The caller owns the list.
 func CommonSelectors() []diag.Selector {
-	list := make([]diag.Selector, 0, len(common))
-	for _, s := range common {
-		list = append(list, diag.MustSelector(s))
-	}
-	return list
+	return diag.Map(common, diag.MustSelector)
 }
 
 // A Search is what a domain has at several selectors.
@@ -169,7 +165,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 		Open: above.Err() != nil || wildcard.Err() != nil,
 	}
 	inUse := func(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
-	everywhere := slices.Sorted(slices.Values(textsOf(wildcard)))
+	everywhere := textsOf(wildcard)
 	for i, a := range answers {
 		texts := textsOf(a)
 		switch {
@@ -178,7 +174,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 			if r.Err == nil {
 				r.Err = a.Err()
 			}
-		case r.Wildcard && slices.Equal(slices.Sorted(slices.Values(texts)), everywhere) && slices.Equal(a.Aliases, wildcard.Aliases):
+		case r.Wildcard && slices.Equal(texts, everywhere) && slices.Equal(a.Aliases, wildcard.Aliases):
 		case len(texts) > 0 || len(a.Aliases) > 0:
 			r.Found = append(r.Found, selectors[i])
 			if slices.ContainsFunc(texts, inUse) {
@@ -201,8 +197,6 @@ func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range found.Usable {
-		e.others = append(e.others, s.String())
-	}
+	e.others = diag.Map(found.Usable, diag.Selector.String)
 	return nil
 }

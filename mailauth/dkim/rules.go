@@ -22,7 +22,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 
 var kit = taglist.Kit[*evidence]{
 	Format: format, Ref: "RFC 6376 section 3.2",
-	Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).suggestion,
+	Found:   func(e *evidence) *taglist.Found { return &e.found },
+	Suggest: func(e *evidence) string { return e.repaired },
 }
 
 const keySection = "RFC 6376 section 3.6.1"
@@ -37,11 +38,11 @@ var syntaxRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			if e.quoted {
 				return diag.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong into zone " +
-					"files only.").About("v").Suggesting(cmp.Or(e.suggestion(), e.key.List.Text))
+					"files only.").About("v").Suggesting(cmp.Or(e.repaired, e.key.List.Text))
 			}
 			list := kit.Faults(taglist.Misplaced)(e)
 			if len(list) == 0 && e.masked() {
-				list = diag.Fail("").Suggesting(e.suggestion())
+				list = diag.Fail("").Suggesting(e.repaired)
 			}
 			for i := range list {
 				list[i].Detail = e.beginning()
@@ -76,7 +77,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			g, ok := e.key.List.Tag("g")
 			return e.in("g", diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
-				"key for %s.", diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.suggestion())
+				"key for %s.", diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.repaired)
 		},
 	},
 	{
@@ -86,7 +87,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice: "Remove the tag g when you next change the record: verifiers ignore it.",
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.key.List.Tag("g")
-			return e.in("g", diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.suggestion())
+			return e.in("g", diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.repaired)
 		},
 	},
 }
@@ -271,7 +272,7 @@ var recordRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
-				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.suggestion())
+				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.repaired)
 		},
 	},
 	kit.Multiple(diag.Rule[*evidence]{
@@ -282,7 +283,7 @@ var recordRules = diag.Rules[*evidence]{
 			"its own. Which one verifiers use is not defined.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.found.Records) > 1, "There are %d key records at %s: %s.", len(e.found.Records), e.name(),
-				e.summary()).Suggesting(e.suggestion())
+				e.summary()).Suggesting(e.repaired)
 		},
 	}),
 	{
@@ -304,7 +305,7 @@ var recordRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+
-				"another.", len(e.found.Strings)).Suggesting(e.suggestion())
+				"another.", len(e.found.Strings)).Suggesting(e.repaired)
 		},
 	},
 }

@@ -15,17 +15,17 @@ import (
 )
 
 func (e *evidence) facts() Facts {
+	lines := e.badLines()
 	f := Facts{
-		Message: e.summary(), Authentication: e.authentication(), DKIMSignatures: []Signature{}, ARC: arcReport(e.chain),
-		Alignment: Alignment{FromDomain: e.fromDomain, OrganizationalDomain: e.fromOrg},
-		Hops:      []Hop{}, SpamVerdicts: []SpamVerdict{}, List: e.list, HeadersCount: len(e.msg.Fields),
-		DuplicateHeaders: e.duplicates(), MissingHeaders: e.missing(), MalformedLines: []BadLine{}, Damage: append([]Damage{}, e.damage...),
-	}
-	for _, s := range e.signatures {
-		f.DKIMSignatures = append(f.DKIMSignatures, s.Signature)
-	}
-	for _, v := range e.spam {
-		f.SpamVerdicts = append(f.SpamVerdicts, SpamVerdict(v))
+		Message: e.summary(), Authentication: e.authentication(), ARC: arcReport(e.chain),
+		DKIMSignatures: diag.Map(e.signatures, func(s signature) Signature { return s.Signature }),
+		Alignment:      Alignment{FromDomain: e.fromDomain, OrganizationalDomain: e.fromOrg},
+		Hops:           []Hop{}, List: e.list, HeadersCount: len(e.msg.Fields),
+		SpamVerdicts:     diag.Map(e.spam, func(v filters.Verdict) SpamVerdict { return SpamVerdict(v) }),
+		DuplicateHeaders: e.duplicates(), MissingHeaders: e.missing(), Damage: append([]Damage{}, e.damage...),
+		MalformedLines: diag.Map(lines[:min(len(lines), maxBadLines)], func(l message.Line) BadLine {
+			return BadLine{l.Line, clip(message.Unfold(l.Raw))}
+		}),
 	}
 	if aligned, known := e.aligned("spf"); known {
 		f.Alignment.SPFAligned = &aligned
@@ -38,10 +38,6 @@ func (e *evidence) facts() Facts {
 	}
 	if d, known := e.path.TotalDelay(); known {
 		f.TotalDelay = new(int64(d.Seconds()))
-	}
-	lines := e.badLines()
-	for _, l := range lines[:min(len(lines), maxBadLines)] {
-		f.MalformedLines = append(f.MalformedLines, BadLine{l.Line, clip(message.Unfold(l.Raw))})
 	}
 	return f
 }

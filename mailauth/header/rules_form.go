@@ -278,14 +278,14 @@ func (e *evidence) readList() {
 	m := e.msg
 	text := func(name string) string { return e.text(name, maxShown) }
 	l := List{
-		Unsubscribe: e.text("List-Unsubscribe", maxRaw), URIs: []string{}, Post: text("List-Unsubscribe-Post"),
+		Unsubscribe: e.text("List-Unsubscribe", maxRaw), Post: text("List-Unsubscribe-Post"),
 		ID: text("List-Id"), ListPost: text("List-Post"), Archive: text("List-Archive"),
 		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"), ResentFields: e.count("Resent-From"),
 	}
 	uris := message.MessageIDs(m.Value("List-Unsubscribe"))
-	for _, uri := range uris[:min(len(uris), maxURIs)] {
-		l.URIs = append(l.URIs, diag.Clip(strings.Join(strings.Fields(uri), ""), maxRaw))
-	}
+	l.URIs = diag.Map(uris[:min(len(uris), maxURIs)], func(uri string) string {
+		return diag.Clip(strings.Join(strings.Fields(uri), ""), maxRaw)
+	})
 	auto, _, _ := strings.Cut(strings.ToLower(m.Value("Auto-Submitted")), ";")
 	l.AutoReply = auto != "" && strings.TrimSpace(auto) != "no"
 	e.list = l

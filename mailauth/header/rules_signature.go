@@ -186,11 +186,7 @@ func (e *evidence) readSignatures() {
 }
 
 func clipped(texts []string, most int) []string {
-	list := []string{}
-	for _, t := range texts[:min(len(texts), most)] {
-		list = append(list, clip(t))
-	}
-	return list
+	return diag.Map(texts[:min(len(texts), most)], clip)
 }
 
 func serviceName(s *provider.Service) string {
