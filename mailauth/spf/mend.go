@@ -272,11 +272,7 @@ func addressRange(sign, from, to string) string {
 	if len(list) > maxRange {
 		return ""
 	}
-	var words []string
-	for _, p := range list {
-		words = append(words, sign+NetworkTerm(p))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(diag.Map(list, func(p netip.Prefix) string { return sign + NetworkTerm(p) }), " ")
 }
 
 // NetworkTerm writes a network as a term; the length is left out where it is that of an address.

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -103,12 +104,7 @@ func (n Name) IsMechanism() bool {
 
 // Counted reports whether terms of the name count as DNS lookups (RFC 7208 section 4.6.4).
 func (n Name) Counted() bool {
-	switch n {
-	case Include, A, MX, PTR, Exists, Redirect:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Name{Include, A, MX, PTR, Exists, Redirect}, n)
 }
 
 // A Record is the list of terms of a record.
