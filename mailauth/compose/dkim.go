@@ -141,11 +141,10 @@ func (e *keyEvidence) summary() Summary {
 // KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
 // gravest fault.
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
-	list := make([]Share, 0, len(keys))
 	sum, known, worst, limit := 0, 0, 0, 100
-	for _, k := range keys {
-		list = append(list, Share{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)})
-	}
+	list := diag.Map(keys, func(k *DKIMPart) Share {
+		return Share{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
+	})
 	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
 		list[open].Weight = weight // what it would take away is not known
 		return list
@@ -193,10 +192,8 @@ func (e *keyEvidence) unanswered() bool {
 }
 
 func (e *keyEvidence) advice() string {
-	var signs []string
-	for _, s := range e.services[:min(len(e.services), 2)] {
-		signs = append(signs, "For "+s.Name+": "+s.Sign)
-	}
+	signs := diag.Map(e.services[:min(len(e.services), 2)],
+		func(s *provider.Service) string { return "For " + s.Name + ": " + s.Sign })
 	if len(signs) == 0 {
 		return ""
 	}

@@ -80,11 +80,6 @@ func scan(row pgx.Row) (hostedspf.Profile, error) {
 	return decode(text)
 }
 
-// lock reads a profile that nobody else changes until the transaction ends.
-func lock(ctx context.Context, tx pgx.Tx, id string) (hostedspf.Profile, error) {
-	return scan(tx.QueryRow(ctx, "SELECT body::text FROM spf_profiles WHERE id = $1 FOR UPDATE", id))
-}
-
 func put(ctx context.Context, tx pgx.Tx, p *hostedspf.Profile) error {
 	text, err := encode(p)
 	if err != nil {
@@ -101,7 +96,9 @@ func (s *Store) Update(
 ) (p hostedspf.Profile, err error) {
 	var refusal error
 	err = s.write(ctx, "changing "+id, func(ctx context.Context, tx pgx.Tx) error {
-		if p, err = lock(ctx, tx, id); err != nil {
+		// Nobody else changes the row until the transaction ends.
+		p, err = scan(tx.QueryRow(ctx, "SELECT body::text FROM spf_profiles WHERE id = $1 FOR UPDATE", id))
+		if err != nil {
 			return err
 		}
 		if refusal = change(&p); refusal != nil {
