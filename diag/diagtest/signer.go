@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
@@ -204,15 +206,7 @@ func corrupt(signature string) string {
 
 // types lists the types among records, in order of appearance.
 func types(rrs []dns.RR) []uint16 {
-	var list []uint16
-	seen := map[uint16]bool{}
-	for _, rr := range rrs {
-		if t := rr.Header().Rrtype; !seen[t] {
-			seen[t] = true
-			list = append(list, t)
-		}
-	}
-	return list
+	return view.Unique(diag.Map(rrs, func(rr dns.RR) uint16 { return rr.Header().Rrtype }))
 }
 
 // prove adds to a message what validates the result (RFC 4035 section 3.1).

@@ -265,13 +265,8 @@ const maxKeys = 1024
 
 // keysOf returns the keys of a zone.
 func keysOf(msg *message, n name) []*key {
-	var keys []*key
-	for _, r := range recordsOf[*dns.DNSKEY](msg.answer[setKey{n, dns.TypeDNSKEY}]) {
-		if len(keys) < maxKeys {
-			keys = append(keys, newKey(r))
-		}
-	}
-	return keys
+	records := recordsOf[*dns.DNSKEY](msg.answer[setKey{n, dns.TypeDNSKEY}])
+	return diag.Map(records[:min(len(records), maxKeys)], newKey)
 }
 
 // recordsOf returns the records of a set as what they are.

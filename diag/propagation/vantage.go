@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -197,15 +198,10 @@ func Vantages() []Vantage {
 
 // public makes a vantage of a resolver that is known elsewhere too.
 func public(id, operator, country string) Vantage {
-	for _, p := range resolver.Public() {
-		if p.ID != id {
-			continue
-		}
-		v := Vantage{ID: id, Name: p.Name, Operator: operator, Country: country, Transport: resolver.UDP}
-		for _, server := range p.Servers(resolver.UDP) {
-			v.Addresses = append(v.Addresses, server.Addrs[0].String())
-		}
-		return v
+	known := resolver.Public()
+	p := known[slices.IndexFunc(known, func(p resolver.PublicResolver) bool { return p.ID == id })]
+	return Vantage{
+		ID: id, Name: p.Name, Operator: operator, Country: country, Transport: resolver.UDP,
+		Addresses: diag.Map(slices.Concat(p.IPv4, p.IPv6), netip.Addr.String),
 	}
-	return Vantage{ID: id, Name: id}
 }

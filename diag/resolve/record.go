@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,19 +90,10 @@ func (f Fields) setText(name, text string) {
 
 // setTexts is setText for a list, which is in hexadecimal digits if one of its texts is no UTF-8.
 func (f Fields) setTexts(name string, texts []string) {
-	list := make([]string, 0, len(texts))
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			f[name+"_hex"] = hexList(texts)
-			return
-		}
-		list = append(list, text)
+	if slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) }) {
+		name, texts = name+"_hex", diag.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
 	}
-	f[name] = list
-}
-
-func hexList(texts []string) []string {
-	return diag.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
+	f[name] = slices.Concat([]string{}, texts)
 }
 
 // Lowered returns a copy of a record with the names in its data in lower case.

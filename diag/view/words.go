@@ -68,15 +68,14 @@ func Each[T any](list []T, text func(T) string) []string {
 	return told(diag.Map(list, text))
 }
 
-// Unique are the texts of a list, each once.
-func Unique(list []string) []string {
-	var texts []string
-	for _, s := range list {
-		if !slices.Contains(texts, s) {
-			texts = append(texts, s)
+// Unique are the items of a list, each once.
+func Unique[T comparable](list []T) (items []T) {
+	for _, one := range list {
+		if !slices.Contains(items, one) {
+			items = append(items, one)
 		}
 	}
-	return texts
+	return items
 }
 
 // Many counts the items of a list that are so.

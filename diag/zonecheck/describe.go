@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -23,20 +24,17 @@ func (e *evidence) parentReport() Parent {
 }
 
 func (e *evidence) delegationReport() Delegation {
-	d := Delegation{MissingAtParent: []string{}, MissingInZone: []string{}, Lame: []string{}}
+	d := Delegation{MissingAtParent: []string{}, MissingInZone: []string{}}
 	if compared(e) {
 		d.MissingAtParent = bareNames(minus(e.own, e.cut.hosts))
 		d.MissingInZone = bareNames(minus(e.cut.hosts, e.own))
 		d.Consistent = len(d.MissingAtParent)+len(d.MissingInZone) == 0
 	}
-	for _, s := range e.Servers {
-		bad := func(ad *survey.Address) bool {
+	d.Lame = view.Each(e.Servers, func(s *survey.Server) string {
+		return view.If(slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
 			return slices.Contains(s.IPs, ad.IP) && ad.SOA().Standing(e.Zone) >= survey.NonAuthoritative
-		}
-		if slices.ContainsFunc(e.Addresses, bad) {
-			d.Lame = append(d.Lame, survey.BareName(s.Name))
-		}
-	}
+		}), survey.BareName(s.Name))
+	})
 	return d
 }
 

@@ -224,13 +224,9 @@ func (a *answers) records(ad *survey.Address, p survey.Probe, qtype uint16) []dn
 func (a *answers) at(name string, qtype uint16) survey.Reply { return a.Content[name][qtype] }
 
 func (a *answers) hostsOn(ip netip.Addr) []string {
-	var list []string
-	for _, s := range a.Servers {
-		if slices.Contains(s.IPs, ip) {
-			list = append(list, survey.BareName(s.Name))
-		}
-	}
-	return list
+	return view.Each(a.Servers, func(s *survey.Server) string {
+		return view.If(slices.Contains(s.IPs, ip), survey.BareName(s.Name))
+	})
 }
 
 func (a *answers) target(ad *survey.Address) string {

@@ -241,12 +241,9 @@ func onePrefix(list []netip.Addr) diag.Failures {
 
 // asns lists who announces each address that was examined, sorted; it is empty unless that is known of all.
 func (e *evidence) asns() []string {
-	var list []string
-	for _, ad := range e.Addresses {
-		if ad.Origin.ASN == "" {
-			return nil
-		}
-		list = append(list, ad.Origin.ASN)
+	list := diag.Map(e.Addresses, func(ad *survey.Address) string { return ad.Origin.ASN })
+	if slices.Contains(list, "") {
+		return nil
 	}
 	slices.Sort(list)
 	return list
