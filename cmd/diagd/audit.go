@@ -59,11 +59,9 @@ func (a *app) auditCommand() *cobra.Command {
 			a.did(auditDeed, len(v.Faults))
 			return a.showAuditView(v)
 		})
-	cmd.Long = `Prove that ledger, balances and invoices agree.
-
-With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
+	more(cmd, `With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
 that those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be
-compared.`
+compared.`)
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices, as JSON, to be kept elsewhere")
 	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: was anything of it changed since?")

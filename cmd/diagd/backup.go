@@ -17,12 +17,10 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	cmd := leaf("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
 		"the file to write", func(ctx context.Context, args []string) error { return a.backup(ctx, args[0]) })
-	cmd.Long = `Copy the store to a new file, while the server runs, and audit the copy.
-
-The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
+	more(cmd, `The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
 it, stop the server and run diagd restore.
 
-The exit code is 3 if the copy has faults, which then the store has too.`
+The exit code is 3 if the copy has faults, which then the store has too.`)
 	a.addJSON(cmd)
 	return cmd
 }
@@ -58,11 +56,9 @@ func (a *app) sqliteFile() (string, error) {
 func (a *app) restoreCommand() *cobra.Command {
 	cmd := leaf("restore FILE", "Put a backup in the place of the store, whose server is stopped",
 		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
-	cmd.Long = `Put a backup in the place of the store, whose server is stopped.
-
-The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
+	more(cmd, `The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
 then takes the place of the store. The old store is kept beside it under another name: what was charged since the
-backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`
+backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`)
 	a.addJSON(cmd)
 	return cmd
 }

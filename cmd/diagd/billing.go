@@ -217,7 +217,7 @@ func (c *billingCommands) oneInvoice(
 			}
 			return refusal(do(ctx, b, metering.AccountID(args[0]), args[1]))
 		})
-	cmd.Long = strings.TrimSpace(short + ".\n\n" + long)
+	more(cmd, long)
 	return cmd
 }
 

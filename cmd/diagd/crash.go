@@ -24,11 +24,9 @@ func (a *app) crashCommand(f *benchFlags) *cobra.Command {
 	var rounds int
 	cmd := leaf("crash", "Kill servers with -9 under load, again and again, and count what that has cost", "",
 		func(ctx context.Context, _ []string) error { return a.crash(ctx, *f, rounds) })
-	cmd.Long = `Kill servers with -9 under load, again and again, and count what that has cost.
-
-Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
+	more(cmd, `Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
 acknowledged must be in the ledger, none twice, each reply must be given again to the byte, and the audit must be clean.
-The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`
+The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`)
 	cmd.Flags().IntVar(&rounds, "rounds", 100, "how many servers are killed on each store")
 	cmd.Flags().IntVar(&f.conns, "connections", 64, "clients")
 	a.addJSON(cmd)

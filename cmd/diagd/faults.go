@@ -81,16 +81,14 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 				return len(only) > 0 && !slices.Contains(only, one.name)
 			}), hold)
 		})
-	cmd.Long = `Play faults of machines, clocks and billers under load, and check what was charged and billed.
-
-Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
+	more(cmd, `Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
 a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
 else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
 ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
 early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
 once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
 
-Faults: ` + strings.Join(names, ", ") + "."
+Faults: `+strings.Join(names, ", ")+".")
 	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
 	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; the clock is wrong 12 times as long")
 	cmd.Flags().IntVar(&conns, "connections", 16, "customers")

@@ -178,6 +178,9 @@ func (a *app) onStore(
 	})
 }
 
+// more tells more of a command than its short description.
+func more(cmd *cobra.Command, text string) { cmd.Long = strings.TrimSpace(cmd.Short + ".\n\n" + text) }
+
 func (a *app) addJSON(cmd *cobra.Command) {
 	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 }
