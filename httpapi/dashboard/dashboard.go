@@ -1,3 +1,19 @@
+// Package dashboard serves the pages on which the members of an account look after it: keys, usage, activity, billing,
+// channels, members, sessions, the log of what was done, domains that are watched, and a playground. [New] makes its
+// handler:
+//
+//	pages := dashboard.New(dashboard.Config{Store: store, API: api, PublicURL: "https://api.example.com"})
+//	mux.Handle("/dashboard/", pages)
+//
+// It answers for /dashboard, all below it, and /r/{token}, where results are shared.
+//
+// Pages are html/template, one style sheet, and no script. Every page is a row of one table (see [page]): who may see
+// it, what it shows, and for what it changes how the log calls that. Whatever a page does, it does by the functions that
+// the commands of diagd use, and each change is a row of the log before it is made (see [metering.Acting]).
+//
+// Members enter by a link for one use, which the operator makes or the server mails, or by a header of a trusted proxy;
+// see package member. Requests that change something are refused when they come from a foreign origin
+// ([http.CrossOriginProtection]), and what belongs to another account is not found.
 package dashboard
 
 import (
@@ -52,9 +68,7 @@ type Config struct {
 	// OwnersMend lets owners void and credit invoices of their account, for servers whose accounts are all of one house:
 	// elsewhere a customer could declare his own invoice void.
 	OwnersMend bool
-	// AllowHTTP and Ports are those of [notify.Channels].
-	//
-	// [notify.Channels]: https://pkg.go.dev/github.com/diagkit/diagkit/metering/notify#Channels
+	// AllowHTTP and Ports are those of the Channels of package notify.
 	AllowHTTP bool
 	Ports     []uint16
 }
@@ -67,7 +81,7 @@ type dashboard struct {
 	mux       *http.ServeMux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	templates func() *template.Template
-	attempts  *attempts
+	attempts  attempts
 	tallies   tallies
 }
 
@@ -80,25 +94,26 @@ func New(c Config) http.Handler {
 	if c.Store == nil || c.API == nil {
 		panic("dashboard: Config.Store or Config.API is nil")
 	}
-	return newDashboard(c)
-}
-
-func newDashboard(c Config) *dashboard {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &dashboard{Config: c, mux: http.NewServeMux(), attempts: newAttempts(), notices: map[string]string{},
-		origins: http.NewCrossOriginProtection()}
+	d := &dashboard{Config: c, mux: http.NewServeMux(), notices: map[string]string{},
+		origins: http.NewCrossOriginProtection(),
+		attempts: attempts{
+			addresses: metering.IPLimiter{Limit: addressAttempts, Size: maxAttempted},
+			visits:    metering.IPLimiter{Limit: visitAttempts, Size: maxAttempted},
+			emails:    metering.IPLimiter{Limit: emailAttempts, Window: time.Hour, Size: maxAttempted},
+		}}
 	if c.PublicURL != "" {
 		if err := d.origins.AddTrustedOrigin(c.PublicURL); err != nil {
 			panic("dashboard: Config.PublicURL: " + err.Error())
 		}
 	}
 	if c.Watches == nil {
-		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: d.doubt, Log: c.Log})
+		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: c.Doubt, Log: c.Log})
 	}
 	d.templates = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("").Funcs(d.functions()).ParseFS(files, "templates/*.html"))
@@ -146,14 +161,6 @@ func (d *dashboard) now() time.Time {
 		return time.Now().UTC().Truncate(time.Microsecond)
 	}
 	return d.Clock().UTC().Truncate(time.Microsecond)
-}
-
-// doubt says why the clock may not be believed now; nil if it may.
-func (d *dashboard) doubt() error {
-	if d.Doubt == nil {
-		return nil
-	}
-	return d.Doubt()
 }
 
 // people are the members, their links and their sessions.

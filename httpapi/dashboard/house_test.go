@@ -81,7 +81,7 @@ func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
 		c.API = httpapi.New(httpapi.Config{Gate: h.gate, Clock: h.clock, Env: c.Env, HostedSPF: c.HostedSPF, IPRate: -1,
 			Log: log, Observe: activity.Observe})
 	}
-	h.dash = newDashboard(c)
+	h.dash = New(c).(*dashboard)
 	t.Cleanup(func() { h.gate.Close(); h.store.Close() })
 	return h
 }

@@ -163,7 +163,7 @@ const maxForgotten = 64
 // forget removes records of a kind that are older than they are kept. Who makes one removes old ones, so that they
 // never pile up; that it fails is left to the next.
 func (d *dashboard) forget(ctx context.Context, kind string, before time.Time) {
-	if d.doubt() == nil {
+	if d.Doubt == nil || d.Doubt() == nil {
 		_, _ = metering.Forget(ctx, d.Store, metering.RecordFilter{Kind: kind, Before: before, Limit: maxForgotten})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -45,12 +44,6 @@ type run struct {
 	Faults    []httpapi.Violation `json:"faults,omitempty"`
 }
 
-// acting is the account's key for the dashboard.
-func (d *dashboard) acting(ctx context.Context, account metering.AccountID) (metering.KeyID, error) {
-	key, err := d.admin().ActingKey(ctx, account, actor)
-	return key.ID, err
-}
-
 // ask runs an operation as a key. What is wrong is told in the run.
 func (d *dashboard) ask(ctx context.Context, key metering.KeyID, op operation, r *run) *run {
 	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
@@ -74,8 +67,8 @@ func (r *run) view() (*view.View, error) {
 		r.View.Foot = r.Foot
 		return r.View, nil
 	}
-	op, ok := operationNamed(r.Operation)
-	if !ok || r.Reply == nil || r.Picture() {
+	op, known := operationNamed(r.Operation)
+	if !known || r.Reply == nil || r.Picture() {
 		return nil, nil
 	}
 	report, err := op.Decode(r.Reply)
@@ -139,12 +132,6 @@ type result struct {
 	Shares []shareForm
 	Viewed template.HTML
 }
-
-// Seconds is how long the answer took.
-func (r *result) Seconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds()) }
-
-// Charged is what the answer cost.
-func (r *result) Charged() int { return int(r.Credits) }
 
 // longest is the length up to which requests and replies are written out on a page.
 const longest = 64 << 10
@@ -299,11 +286,11 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 	}
 	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
 		asked := &run{Operation: op.Name(), Fields: fields, At: d.now()}
-		key, err := d.acting(ctx, account)
+		key, err := d.admin().ActingKey(ctx, account, actor)
 		if err != nil {
 			return d.ended(asked, err)
 		}
-		return d.ask(ctx, key, op, asked)
+		return d.ask(ctx, key.ID, op, asked)
 	})
 }
 

@@ -14,7 +14,168 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/member"
+	"github.com/diagkit/diagkit/metering/notify"
 )
+
+// A page is a row of the table of all pages: it shows data by a template, or does what a form asks for.
+type page struct {
+	method, pattern string
+	role            member.Role // that a member needs; "" for anybody, without a session
+	title           string
+	nav             string // what the navigation calls it; "" where that does not have it
+	template        string // "" where show returns a [file]
+	show            func(r *http.Request) (any, error)
+
+	// The following is of forms, whose page is shown again if they have faults.
+	do     func(r *http.Request) (to string, err error) // to is where the browser goes on
+	act    string                                       // what the log calls it; "" for what administers nothing
+	says   string                                       // when it is done
+	fields []string                                     // of the form, which the log may hold
+	quiet  []string                                     // of the form, which it must not
+	body   int64                                        // bounds the body, which do reads; 0: a form, read before
+}
+
+// with is a page and what its forms do.
+func (p *page) with(forms ...*page) []*page {
+	for _, f := range forms {
+		f.title, f.template, f.show = p.title, p.template, p.show
+	}
+	return append([]*page{p}, forms...)
+}
+
+// noticeWord is the word by which the address of a page says what was just done.
+func noticeWord(act string) string { return strings.ReplaceAll(act, " ", "-") }
+
+const (
+	anybody = member.Role("")
+	reads   = member.Viewer
+	changes = member.Developer
+	owns    = member.Owner
+)
+
+func shows(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
+	return &page{method: http.MethodGet, pattern: pattern, role: role, title: title, nav: nav,
+		template: template, show: show}
+}
+
+func does(
+	role member.Role, pattern, act, says, fields, quiet string, do func(*http.Request) (string, error),
+) *page {
+	return &page{method: http.MethodPost, pattern: pattern, role: role, act: act, says: says, do: do,
+		fields: strings.Fields(fields), quiet: strings.Fields(quiet)}
+}
+
+// table has all pages, in the order of the navigation.
+func (d *dashboard) table() []*page {
+	const domain, operation, settings = "/dashboard/domains/{domain}", "/dashboard/playground/{operation...}",
+		"domain checks every budget channels"
+	run := does(changes, operation, "", "", "", "", d.runOperation)
+	run.body = maxUpload
+	return slices.Concat(
+		shows(reads, "/dashboard", "Domains", "Domains", "domains", d.showDomains).with(
+			does(changes, "/dashboard/domains", "watch add",
+				"The domain is watched. It is looked at for the first time within minutes.", settings, "", d.addDomain)),
+		shows(reads, domain, "Domain", "", "domain", d.showDomain).with(
+			does(changes, domain+"/check", "", "", "", "token", d.checkDomain),
+			does(changes, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
+			does(changes, domain+"/remove", "watch remove",
+				"The domain is not watched any more, and its history is gone.", "", "", d.removeDomain)),
+		shows(reads, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).with(),
+		shows(reads, operation, "Playground", "", "operation", d.showOperation).with(run),
+		shows(reads, "/dashboard/results/{token}", "Result", "", "", d.showReply).with(),
+		d.keyRows(),
+		shows(reads, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).with(),
+		shows(reads, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).with(),
+		shows(reads, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).with(),
+		d.billingRows(), d.channelRows(), d.spfRows(), d.memberRows(), d.sessionRows(),
+		shows(reads, "/dashboard/log", "Log", "Log", "log", d.showLog).with(),
+		shows(anybody, "/dashboard/enter", "Enter", "", "enter", d.showEnter).with(
+			does(anybody, "/dashboard/enter", "", "", "", "token account next", d.enter),
+			does(anybody, "/dashboard/enter/mail", "mail link",
+				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next",
+				d.mailLink)),
+		shows(reads, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).with(
+			does(changes, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
+			does(changes, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
+				d.withdrawShare)),
+		shows(anybody, "/r/{token}", "Shared result", "", "shared", d.showPublished).with(),
+	)
+}
+
+func (d *dashboard) keyRows() []*page {
+	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
+	return append(shows(reads, all, "API keys", "Keys", "keys", d.showKeys).with(
+		does(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at", "",
+			d.createKey)),
+		shows(reads, one, "API key", "", "key", d.showKey).with(
+			does(changes, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
+			does(changes, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
+}
+
+func (d *dashboard) billingRows() []*page {
+	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
+	rows := slices.Concat(shows(reads, all, "Billing", "Billing", "billing", d.showBilling).with(
+		does(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "",
+			d.setOverage)),
+		shows(reads, one, "Invoice", "", "invoice", d.showInvoice).with(
+			does(owns, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
+			does(owns, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
+				d.creditInvoice)))
+	if !d.OwnersMend {
+		rows = rows[:len(rows)-2]
+	}
+	return rows
+}
+
+func (d *dashboard) channelRows() []*page {
+	const all, one, sent = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
+	const changed = "The channel is changed."
+	return slices.Concat(shows(reads, all, "Channels", "Channels", "channels", d.showChannels).with(
+		does(changes, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
+			d.createChannel)),
+		shows(reads, one, "Channel", "", "channel", d.showChannel).with(
+			does(changes, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
+			does(changes, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
+			does(changes, one+"/test", "channel test", "A test event is on its way.", "", "",
+				onChannel(d, notify.Channels.Test)),
+			does(changes, one+"/enable", "channel enable", changed, "", "", onChannel(d, notify.Channels.Enable)),
+			does(changes, one+"/disable", "channel disable", changed, "", "", onChannel(d, disableChannel))),
+		shows(reads, sent, "Delivery", "", "delivery", d.showDelivery).with(
+			does(changes, sent+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
+				d.replay)))
+}
+
+// spfRows are those of hosted SPF, where the server has it.
+func (d *dashboard) spfRows() []*page {
+	const list, one = "/dashboard/spf", "/dashboard/spf/{profile}"
+	if d.HostedSPF == nil {
+		return nil
+	}
+	return append(shows(reads, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).with(),
+		shows(reads, one, "Hosted SPF", "", "profile", d.showProfile).with(
+			does(changes, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
+}
+
+func (d *dashboard) memberRows() []*page {
+	const all, one = "/dashboard/members", "/dashboard/members/{id}"
+	return append(shows(reads, all, "Members", "Members", "members", d.showMembers).with(
+		does(owns, all, "member add", "The member is added.", "email role", "", d.addMember)),
+		shows(owns, one, "Member", "", "member", d.showMember).with(
+			does(owns, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
+			does(owns, one+"/link", "member link", "The link is made.", "", "", d.makeLink),
+			does(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
+}
+
+func (d *dashboard) sessionRows() []*page {
+	const all, ended = "/dashboard/sessions", "The session has ended."
+	return shows(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
+		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
+		does(reads, all+"/end-others", "session end", ended, "", "", d.endSessions),
+		does(reads, "/dashboard/leave", "leave", "You are signed out.", "", "", d.signOut),
+		does(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
+			d.switchAccount))
+}
 
 // A scene is a request on its way through a page.
 type scene struct {

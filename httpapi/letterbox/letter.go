@@ -1,13 +1,23 @@
 package letterbox
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base32"
 	"errors"
+	"fmt"
+	"net/mail"
 	"net/netip"
+	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/mailauth/header"
 )
 
 // A letter is an address and what came of it.
@@ -168,4 +178,135 @@ func (b *Box) keep(local, report string) {
 		}
 		b.forget(oldest, b.letters[oldest])
 	}
+}
+
+// A delivery is what the session tells of a message.
+type delivery struct {
+	IP      netip.Addr // zero if the listener knows none
+	HELO    string     // as sent
+	From    string     // of the envelope, without brackets; empty for bounces
+	Version string     // of TLS, such as TLSv1.3; empty for clear text
+	Cipher  string
+	At      time.Time
+	Size    int
+	Bare    int // line feeds without a carriage return before them, and the reverse
+}
+
+func (d *delivery) secure(s tls.ConnectionState) {
+	d.Version = strings.ReplaceAll(tls.VersionName(s.Version), "TLS ", "TLSv")
+	d.Cipher = tls.CipherSuiteName(s.CipherSuite)
+}
+
+// take analyzes a message for an address, beside the session, if there is room for that.
+func (b *Box) take(local string, d *delivery, text []byte) error {
+	select {
+	case b.queue <- struct{}{}:
+	default:
+		b.release(text)
+		return errBusy
+	}
+	d.measure(text)
+	if !b.claim(local, d) {
+		<-b.queue
+		b.release(text)
+		return errUnknown
+	}
+	go func() {
+		defer b.working.Done()
+		b.running <- struct{}{}
+		ctx, cancel := context.WithTimeout(b.ctx, analysisTime)
+		b.keep(local, b.report(ctx, local, d, text))
+		cancel()
+		<-b.running
+		<-b.queue
+		b.release(text)
+	}()
+	return nil
+}
+
+func (d *delivery) measure(text []byte) {
+	lines := bytes.Count(text, []byte("\r\n"))
+	d.Size = len(text)
+	d.Bare = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - 2*lines
+}
+
+// report is the report on a message as HTML; empty if the analysis failed.
+func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte) (report string) {
+	defer func() {
+		if r := recover(); r != nil {
+			b.Log.Error("panic while a message was analyzed", "panic", r, "stack", string(debug.Stack()))
+			report = ""
+		}
+	}()
+	// A receiver removes results in its own name (RFC 8601 section 5). That would break signatures which cover them, so
+	// we have a name for each message instead that nobody can have known.
+	id, domain := strings.ToLower(rand.Text())+"."+b.Domain.String(), b.Domain.String()
+	r, err := header.Analyze(ctx, b.Env, header.AnalyzeRequest{
+		MessageBase64: append(d.trace(id, local, domain), text...), TrustedAuthservIDs: []string{id},
+	})
+	if err != nil {
+		b.Log.Warn("analyzing a message", "error", err)
+		return ""
+	}
+	var page strings.Builder
+	o := render.HTMLOptions{Title: "mail/header-analyze", Level: 2, Docs: "/docs/mail/header-analyze"}
+	if err := render.HTML(&page, r.View(), o); err != nil {
+		b.Log.Error("writing a report", "error", err)
+		return ""
+	}
+	return page.String()
+}
+
+// trace is what a receiving server writes above a message: Return-Path, what it found out about the connection (RFC
+// 8601 section 2.7.7 leaves other methods open), and Received (RFC 5321 section 4.4). The address of the client comes
+// first in each place, so that nothing that the client said is taken for it.
+func (d *delivery) trace(id, local, domain string) []byte {
+	from := "<>"
+	if d.From != "" {
+		from = (&mail.Address{Address: d.From}).String()
+	}
+	literal, helo, with, secured := "[unknown]", "", "ESMTP", ""
+	switch {
+	case d.IP.Is4():
+		literal = "[" + d.IP.String() + "]"
+	case d.IP.Is6():
+		literal = "[IPv6:" + d.IP.String() + "]"
+	}
+	if senderDomain.MatchString(d.HELO) {
+		helo = " helo=" + d.HELO
+	}
+	result := "none"
+	if d.Version != "" {
+		result, with = "pass", "ESMTPS"
+		secured = fmt.Sprintf("\t(using %s with cipher %s)\r\n", d.Version, d.Cipher)
+	}
+	return fmt.Appendf(nil, "Return-Path: %s\r\nAuthentication-Results: %s;\r\n\tx-tls=%s smtp.remote-ip=%s\r\n"+
+		"Received: from %s (%[5]s%s)\r\n\tby %s with %s id %s\r\n%s\tfor <%[9]s@%[7]s>; %[11]s\r\n",
+		from, id, result, d.IP, literal, helo, domain, with, local, secured, d.At.UTC().Format(time.RFC1123Z))
+}
+
+// Facts are what the session tells, for the page: labels and values.
+func (d *delivery) Facts() [][2]string {
+	if d == nil {
+		return nil
+	}
+	from := d.From
+	if from == "" {
+		from = "<> (a bounce)"
+	}
+	secured := "no: the message was sent in clear text"
+	if d.Version != "" {
+		secured = d.Version + ", " + d.Cipher
+	}
+	list := [][2]string{
+		{"received", d.At.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
+		{"envelope sender", from}, {"TLS", secured}, {"size", diag.Count(d.Size, "byte")},
+	}
+	if d.Bare > 0 { // RFC 5321 section 2.3.8
+		list = append(list, [2]string{"line ends", fmt.Sprintf("CR or LF alone, which SMTP forbids: %d", d.Bare)})
+	}
+	for i := range list {
+		list[i][1] = render.Printable(diag.Clip(list[i][1], 300))
+	}
+	return list
 }
