@@ -3,12 +3,12 @@ package idn
 import (
 	"cmp"
 	_ "embed" // for the data
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/text/unicode/bidi"
 )
 
@@ -69,146 +69,103 @@ var classNames = map[string]bidi.Class{
 }
 
 // table returns what Unicode says of code points. It is read when it is needed first.
+// It panics where it is malformed, for it is a part of the program.
 var table = sync.OnceValue(func() *properties {
-	p, err := parseTable(unicodeText)
-	if err != nil {
-		panic(err) // the text is a part of the program
-	}
-	return p
-})
-
-func parseTable(text string) (*properties, error) {
 	p := &properties{
 		combining: map[rune]uint8{}, composed: map[[2]rune]rune{}, decomposed: map[rune][2]rune{},
 		later: map[rune]bool{},
 	}
 	section := ""
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
+	for line := range strings.Lines(unicodeText) {
 		line = strings.TrimSpace(line)
 		switch name, ok := strings.CutPrefix(line, "@"); {
 		case line == "" || line[0] == '#':
 		case ok:
 			section = name
 		default:
-			if err := p.add(section, strings.Fields(line)); err != nil {
-				return nil, fmt.Errorf("unicode.txt: line %d: %w", n, err)
-			}
+			p.add(section, strings.Fields(line))
 		}
 	}
 	slices.SortFunc(p.classes, func(a, b classSpan) int { return cmp.Compare(a.first, b.first) })
 	slices.SortFunc(p.scripts, func(a, b scriptSpan) int { return cmp.Compare(a.first, b.first) })
-	return p, nil
-}
+	return p
+})
 
-func (p *properties) add(section string, words []string) error {
+func (p *properties) add(section string, words []string) {
 	switch section {
 	case "mapped":
-		return p.addMapped(words)
+		p.addMapped(words)
+		return
 	case "ccc":
-		return p.addCombining(words)
+		p.addCombining(words)
+		return
 	case "composed":
-		return p.addComposed(words)
+		p.addComposed(words)
+		return
 	}
 	list := map[string]*spans{
 		"valid": &p.valid, "ignored": &p.ignored, "symbol": &p.symbol, "mark": &p.mark, "virama": &p.virama,
 		"joining.D": &p.joinD, "joining.R": &p.joinR, "joining.L": &p.joinL, "joining.T": &p.joinT,
 	}[section]
 	className, isBidi := strings.CutPrefix(section, "bidi.")
-	class, known := classNames[className]
 	script, isScript := strings.CutPrefix(section, "script.")
-	if list == nil && !isScript && (!isBidi || !known) {
-		return fmt.Errorf("unknown section %q", section)
-	}
 	for _, w := range words {
-		s, err := parseSpan(w)
+		s := parseSpan(w)
 		switch {
-		case err != nil:
-			return err
 		case isScript:
 			p.scripts = append(p.scripts, scriptSpan{s, script})
 		case isBidi:
-			p.classes = append(p.classes, classSpan{s, class})
+			p.classes = append(p.classes, classSpan{s, classNames[className]})
 		default:
 			*list = append(*list, s)
 		}
 	}
-	return nil
 }
 
-func (p *properties) addMapped(words []string) error {
-	text, every, stepped := strings.Cut(words[0], "/")
-	s, err := parseSpan(text)
-	if err != nil || len(words) < 2 || stepped && every != "2" {
-		return fmt.Errorf("bad mapping %q", words)
-	}
-	m := mapping{span: s, step: 1}
+func (p *properties) addMapped(words []string) {
+	text, _, stepped := strings.Cut(words[0], "/")
+	m := mapping{span: parseSpan(text), step: 1}
 	if stepped {
 		m.step = 2
 	}
 	if target := words[1]; target[0] == '+' || target[0] == '-' {
-		n, err := strconv.ParseInt(target, 10, 32)
-		m.shift = rune(n)
-		p.mapped = append(p.mapped, m)
-		return err
-	}
-	for _, w := range words[1:] {
-		r, err := parseRune(w)
-		if err != nil {
-			return err
-		}
-		m.to += string(r)
+		m.shift = rune(parseNumber(target, 10))
+	} else {
+		m.to = string(diag.Map(words[1:], parseRune))
 	}
 	p.mapped = append(p.mapped, m)
-	return nil
 }
 
-func (p *properties) addCombining(words []string) error {
-	s, err := parseSpan(words[0])
-	if err != nil || len(words) != 2 {
-		return fmt.Errorf("bad combining class %q", words)
-	}
-	class, err := strconv.ParseUint(words[1], 10, 8)
+func (p *properties) addCombining(words []string) {
+	s, class := parseSpan(words[0]), uint8(parseNumber(words[1], 10))
 	for r := s.first; r <= s.last; r++ {
-		p.combining[r], p.later[r] = uint8(class), true
+		p.combining[r], p.later[r] = class, true
 	}
-	return err
 }
 
-func (p *properties) addComposed(words []string) error {
-	if len(words) != 3 {
-		return fmt.Errorf("bad composition %q", words)
-	}
-	var rs [3]rune
-	for i, w := range words {
-		var err error
-		if rs[i], err = parseRune(w); err != nil {
-			return err
-		}
-	}
-	p.composed[[2]rune{rs[1], rs[2]}] = rs[0]
-	p.decomposed[rs[0]] = [2]rune{rs[1], rs[2]}
-	p.later[rs[0]], p.later[rs[1]] = true, true
-	return nil
+func (p *properties) addComposed(words []string) {
+	whole, first, second := parseRune(words[0]), parseRune(words[1]), parseRune(words[2])
+	p.composed[[2]rune{first, second}] = whole
+	p.decomposed[whole] = [2]rune{first, second}
+	p.later[whole], p.later[first] = true, true
 }
 
-func parseSpan(s string) (span, error) {
+func parseSpan(s string) span {
 	first, last, found := strings.Cut(s, "-")
 	if !found {
 		last = first
 	}
-	a, err := parseRune(first)
-	if err != nil {
-		return span{}, err
-	}
-	b, err := parseRune(last)
-	return span{a, b}, err
+	return span{parseRune(first), parseRune(last)}
 }
 
-func parseRune(s string) (rune, error) {
-	n, err := strconv.ParseUint(s, 16, 21)
-	return rune(n), err
+func parseRune(s string) rune { return rune(parseNumber(s, 16)) }
+
+func parseNumber(s string, base int) int64 {
+	n, err := strconv.ParseInt(s, base, 32)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // A status says what becomes of a code point in a name (UTS #46 section 5).
