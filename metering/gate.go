@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,10 @@ func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	g := &Gate{
+		store: c.Store, plans: c.Plans, limiter: c.Limiter, clock: c.Clock, observer: c.Observer,
+		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 	}
-	g := &Gate{store: c.Store, plans: c.Plans, limiter: c.Limiter, clock: c.Clock, log: c.Log, observer: c.Observer}
 	g.cache.init()
 	if s, ok := c.Store.(Generational); ok {
 		g.generation = s.Generation

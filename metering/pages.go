@@ -48,8 +48,8 @@ const (
 	largestPage = 1024
 )
 
-// RecordPages is Records of a store in a database: list reads the records that an end of a statement selects, from WHERE
-// to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
+// RecordPages is Records of a store in a database: list reads the records that an end of a statement selects, from
+// WHERE to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
 func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, error)) iter.Seq2[Record, error] {
 	return growing(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
 		if f.Kind == "" {
@@ -60,8 +60,8 @@ func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, e
 	})
 }
 
-// Query is that end of a statement for so many records behind last, or from the first on. It names only the conditions that the filter has, and the order is that of an
-// index.
+// Query is that end of a statement for so many records behind last, or from the first on. It names only the
+// conditions that the filter has, and the order is that of an index.
 func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 	add := func(condition string, values ...any) {
 		numbers := make([]any, len(values))

@@ -23,22 +23,24 @@ type PlanVersion struct {
 	Chain      Chain // set by the store; see [PlanVersion.Link]
 }
 
-// Stored is the version as a store keeps it, behind those that it has. It is ErrVersion where one of them is of the
-// same plan and month.
-func (v PlanVersion) Stored(list []PlanVersion) (PlanVersion, error) {
-	for _, old := range list {
-		if old.Plan.ID == v.Plan.ID && old.From == v.From {
-			return v, fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, ErrVersion)
+// StoredVersions is the versions as a store keeps them, behind those that it has, and the newest link. It is ErrVersion
+// where two of them are of the same plan and month.
+func StoredVersions(has, versions []PlanVersion) (added []PlanVersion, newest Chain, err error) {
+	if len(has) > 0 {
+		newest = has[len(has)-1].Chain
+	}
+	for _, v := range versions {
+		for _, old := range slices.Concat(has, added) {
+			if old.Plan.ID == v.Plan.ID && old.From == v.From {
+				return nil, newest, fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, ErrVersion)
+			}
 		}
+		v.ImportedAt = v.ImportedAt.UTC().Truncate(time.Microsecond)
+		v.Plan.PriceCents = clone(v.Plan.PriceCents)
+		v.Chain = v.Link(newest)
+		added, newest = append(added, v), v.Chain
 	}
-	v.ImportedAt = v.ImportedAt.UTC().Truncate(time.Microsecond)
-	v.Plan.PriceCents = clone(v.Plan.PriceCents)
-	var last Chain
-	if len(list) > 0 {
-		last = list[len(list)-1].Chain
-	}
-	v.Chain = v.Link(last)
-	return v, nil
+	return added, newest, nil
 }
 
 // Versions are the plans as they hold from a month on, by id.

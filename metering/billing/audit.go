@@ -133,7 +133,8 @@ func (a *audit) readHeads(ctx context.Context) error {
 			return err
 		}
 		one := a.accounts[r.Account]
-		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: metering.RecordBody(one.chain.head)}
+		body := metering.RecordBody(one.chain.head)
+		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: body}
 		if !sameRecord(want, r) {
 			a.fault(r.Account, metering.Period{}, "the end of its notes is not what %d notes lead to", one.chain.Count)
 		}

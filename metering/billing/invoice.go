@@ -159,7 +159,8 @@ func number(account metering.AccountID, id string) string {
 // record is the invoice as it is stored; version is that of the record that it replaces.
 func (v Invoice) record(version int64, due time.Time) metering.Record {
 	return metering.Record{
-		Account: v.Account, Kind: InvoiceKind, ID: v.ID, Version: version, Due: due, At: v.CreatedAt, Body: metering.RecordBody(v),
+		Account: v.Account, Kind: InvoiceKind, ID: v.ID, Version: version, Due: due, At: v.CreatedAt,
+		Body: metering.RecordBody(v),
 	}
 }
 

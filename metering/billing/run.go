@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,9 +22,7 @@ const (
 // with the oldest of the past year that has invoices: a server may have been away for longer, or a month may not have
 // been closed for every account.
 func (b Billing) Run(ctx context.Context) {
-	if b.Log == nil {
-		b.Log = slog.New(slog.DiscardHandler)
-	}
+	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
 	var closed metering.Period // the last that this run has closed
 	pause := time.NewTimer(jitter(runPause))
 	defer pause.Stop()

@@ -266,17 +266,9 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	p := &s.prices
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := slices.Clone(p.versions)
-	for _, v := range versions {
-		stored, err := v.Stored(list)
-		if err != nil {
-			return err
-		}
-		list = append(list, stored)
-	}
-	p.versions = list
-	return nil
+	s.prices.mu.Lock()
+	defer s.prices.mu.Unlock()
+	added, _, err := metering.StoredVersions(s.prices.versions, versions)
+	s.prices.versions = append(s.prices.versions, added...)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -203,16 +204,24 @@ func (s *FaultyStore) Watch(ctx context.Context, since int64) iter.Seq2[metering
 		return s.Store.Watch(ctx, since)
 	}
 	changes := s.Store.Watch(ctx, since)
-	return func(yield func(metering.Change, error) bool) {
+	return broken(changes, fault, 1)
+}
+
+// broken ends with the error of a fault, at once or, with After, behind so many values.
+func broken[T any](list iter.Seq2[T, error], fault Fault, most int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		if fault.After {
-			for c, err := range changes {
-				if !yield(c, err) || err != nil {
+			yielded := 0
+			for v, err := range list {
+				if !yield(v, err) || err != nil {
 					return
 				}
-				break
+				if yielded++; yielded == most {
+					break
+				}
 			}
 		}
-		yield(metering.Change{}, fault.Err)
+		yield(*new(T), fault.Err)
 	}
 }
 
@@ -231,16 +240,7 @@ func (s *FaultyStore) Records(ctx context.Context, f metering.RecordFilter) iter
 	if !failing {
 		return list
 	}
-	return func(yield func(metering.Record, error) bool) {
-		if fault.After {
-			for r, err := range list {
-				if !yield(r, err) || err != nil {
-					return
-				}
-			}
-		}
-		yield(metering.Record{}, fault.Err)
-	}
+	return broken(list, fault, math.MaxInt)
 }
 
 // PutRecords implements [metering.Records].

@@ -61,7 +61,8 @@ func readDelivery(r metering.Record) (*Delivery, error) {
 // record is the delivery as it is to be stored over the given version.
 func (d *Delivery) record(version int64) metering.Record {
 	return metering.Record{
-		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt, Body: metering.RecordBody(d),
+		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt,
+		Body: metering.RecordBody(d),
 	}
 }
 

@@ -57,9 +57,7 @@ type Deriver struct {
 
 func (d *Deriver) init() {
 	d.once.Do(func() {
-		if d.log = d.Log; d.log == nil {
-			d.log = slog.New(slog.DiscardHandler)
-		}
+		d.log = cmp.Or(d.Log, slog.New(slog.DiscardHandler))
 		if d.Plans == nil {
 			d.Plans = metering.DefaultPlans()
 		}

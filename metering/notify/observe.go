@@ -11,9 +11,6 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-func isAbsent(err error) bool { return errors.Is(err, metering.ErrNotFound) }
-func isTaken(err error) bool  { return errors.Is(err, metering.ErrVersion) }
-
 var _ metering.Observer = (*Deriver)(nil)
 
 // watch makes accounts known to the path of charges.

@@ -93,7 +93,7 @@ func (d *Deriver) lookAtProfile(
 	events := []metering.Event{event(metering.EventSPFCreated, "", p.CreatedAt, facts{})}
 	if !known {
 		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: metering.RecordBody(p)}
-		if err := d.Store.PutRecords(ctx, note); err != nil && !isTaken(err) {
+		if err := d.Store.PutRecords(ctx, note); err != nil && !errors.Is(err, metering.ErrVersion) {
 			return fmt.Errorf("noting SPF profile %s: %w", p.ID, err)
 		}
 	}
@@ -147,7 +147,7 @@ func (c Channels) forgetProfiles(ctx context.Context, account metering.AccountID
 			note.Body = nil
 			err = c.Store.PutRecords(ctx, note)
 		}
-		if err != nil && !isTaken(err) {
+		if err != nil && !errors.Is(err, metering.ErrVersion) {
 			return fmt.Errorf("forgetting the SPF profiles of account %s: %w", account, err)
 		}
 	}

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -183,13 +184,13 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 			return err
 		}
 		record.Due = time.Time{}
-		if _, err = c.Store.Record(ctx, e.Account, metering.EventKind, e.ID); !isAbsent(err) {
+		if _, err = c.Store.Record(ctx, e.Account, metering.EventKind, e.ID); !errors.Is(err, metering.ErrNotFound) {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := c.Store.PutRecords(ctx, record); err != nil && !isTaken(err) {
+		if err := c.Store.PutRecords(ctx, record); err != nil && !errors.Is(err, metering.ErrVersion) {
 			return fmt.Errorf("noting what account %s has used: %w", account.ID, err)
 		}
 	}

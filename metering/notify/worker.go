@@ -65,9 +65,7 @@ func (w *Worker) init() {
 	w.once.Do(func() {
 		w.wake, w.running = make(chan struct{}, 1), map[string]int{}
 		w.taken, w.ailing = map[string]bool{}, map[string]bool{}
-		if w.log = w.Log; w.log == nil {
-			w.log = slog.New(slog.DiscardHandler)
-		}
+		w.log = cmp.Or(w.Log, slog.New(slog.DiscardHandler))
 		w.client = &http.Client{
 			Transport:     w.Client.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -79,7 +79,7 @@ func all[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, sql 
 }
 
 // one reads the only row of a query, or is metering.ErrNotFound.
-func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, sql string, args ...any) (row T, err error) {
+func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, sql string, args ...any) (row T, _ error) {
 	list, err := collect(ctx, s, scan, sql, args...)
 	if err == nil && len(list) == 0 {
 		err = metering.ErrNotFound
@@ -188,17 +188,17 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 		if err != nil {
 			return err
 		}
-		for _, v := range versions {
-			if v, err = v.Stored(list); err != nil {
-				return err
-			}
-			list = append(list, v)
-			if err = putPlan(ctx, tx, len(list), v); err != nil {
+		added, newest, err := metering.StoredVersions(list, versions)
+		if err != nil {
+			return err
+		}
+		for i, v := range added {
+			if err = putPlan(ctx, tx, len(list)+i+1, v); err != nil {
 				return err
 			}
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO heads (name, count, chain) VALUES ('plans', $1, $2)
-			ON CONFLICT (name) DO UPDATE SET count = $1, chain = $2`, len(list), list[len(list)-1].Chain[:])
+			ON CONFLICT (name) DO UPDATE SET count = $1, chain = $2`, len(list)+len(added), newest[:])
 		return err
 	})
 }

@@ -75,7 +75,8 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if s.clock == nil {
 		s.clock, s.shared = s.server.now, true
 	}
-	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
+	s.begins.run, s.begins.late = s.beginGroup, s.beganLate
+	s.begins.fits = func(op metering.Op) (metering.Period, int) { return metering.PeriodOf(op.Now), 0 }
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
 	s.cancels.run = s.cancelGroup
 	s.singleBegins.run = together(func(ctx context.Context, jobs []*job[*promise, bool]) error {
@@ -160,10 +161,6 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 		return begun, err
 	}
 	return s.begins.do(ctx, op.Account, op)
-}
-
-func fitsBegin(op metering.Op) (period metering.Period, bytes int) {
-	return metering.PeriodOf(op.Now), 0
 }
 
 // beganLate gives back what was granted to a caller who had left.

@@ -64,11 +64,8 @@ func Open(ctx context.Context, url string, c Config) (*Limiter, error) {
 
 func newLimiter(url string, c Config) (l *Limiter, err error) {
 	l = &Limiter{
-		log: c.Log, prefix: cmp.Or(c.Prefix, prefix), timeout: cmp.Or(c.Timeout, patience), pause: retryPause,
-		lost: make(chan struct{}, 1),
-	}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
+		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), prefix: cmp.Or(c.Prefix, prefix),
+		timeout: cmp.Or(c.Timeout, patience), pause: retryPause, lost: make(chan struct{}, 1),
 	}
 	l.client, err = connect(url, l.timeout)
 	return l, err

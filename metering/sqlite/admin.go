@@ -29,7 +29,8 @@ const accountColumns = `SELECT id, version, name, plan, overage, budget, created
 
 func scanAccount(stmt *sqlite.Stmt) (a metering.Account, err error) {
 	var agreement []byte
-	sqlitedb.Scan(stmt, &a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &a.CreatedAt, &agreement)
+	sqlitedb.Scan(stmt, &a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &a.CreatedAt,
+		&agreement)
 	if err := json.Unmarshal(agreement, &a.Agreement); err != nil {
 		return metering.Account{}, fmt.Errorf("agreement of account %s: %w", a.ID, err)
 	}
@@ -118,7 +119,8 @@ func (w *writer) putAccount(a metering.Account) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7,
 			agreement = ?8`,
-		sqlitedb.Args(a.ID, a.Version+1, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt, string(agreement)))
+		sqlitedb.Args(a.ID, a.Version+1, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt,
+			string(agreement)))
 	if err != nil {
 		return err
 	}
@@ -235,9 +237,6 @@ func marshal[T any](list []T) (string, error) {
 	return string(data), err
 }
 
-// plansHead names the newest link of the plans.
-const plansHead = "plans"
-
 // PlanVersions implements [metering.Store].
 func (s *Store) PlanVersions(ctx context.Context) (list []metering.PlanVersion, err error) {
 	if err = s.read(ctx, func(conn *sqlite.Conn) (err error) { list, err = readPlans(conn); return err }); err != nil {
@@ -275,17 +274,17 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 		if err != nil {
 			return err
 		}
-		for _, v := range versions {
-			if v, err = v.Stored(list); err != nil {
-				return err
-			}
+		added, newest, err := metering.StoredVersions(list, versions)
+		if err != nil {
+			return err
+		}
+		for _, v := range added {
 			if err = w.putPlan(v); err != nil {
 				return err
 			}
-			list = append(list, v)
 		}
 		return sqlitedb.Exec(w.conn, "INSERT OR REPLACE INTO heads (name, count, chain) VALUES (?1, ?2, ?3)",
-			sqlitedb.Args(plansHead, len(list), list[len(list)-1].Chain[:]))
+			sqlitedb.Args("plans", len(list)+len(added), newest[:]))
 	}, nil)
 }
 

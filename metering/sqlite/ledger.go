@@ -163,7 +163,8 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 		{"SELECT id, name FROM names", func(stmt *sqlite.Stmt) { names[stmt.ColumnInt64(0)] = stmt.ColumnText(1) }},
 		{"SELECT id FROM keys", func(stmt *sqlite.Stmt) { keys[metering.KeyID(stmt.ColumnText(0))] = true }},
 		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &accounts) }},
-		{"SELECT count FROM heads WHERE name = 'unchained'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.Unchained) }},
+		{"SELECT count FROM heads WHERE name = 'unchained'",
+			func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.Unchained) }},
 		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq",
 			func(stmt *sqlite.Stmt) {
 				e := scanEntry(stmt)
@@ -178,7 +179,8 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 			b.Account, b.Period = metering.AccountID(names[account]), metering.PeriodNumbered(period)
 			auditor.Balance(b)
 		}},
-		{"SELECT count, chain FROM heads WHERE name = 'plans'", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &plans, &newest) }},
+		{"SELECT count, chain FROM heads WHERE name = 'plans'",
+			func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &plans, &newest) }},
 	} {
 		err := sqlitedb.Rows(conn, q.sql, nil, func(stmt *sqlite.Stmt) error { q.row(stmt); return nil })
 		if err != nil {

@@ -117,7 +117,7 @@ func (f *File) protect() error {
 	if runtime.GOOS == "windows" { // access is a matter of the folder there
 		return nil
 	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
+	for _, suffix := range suffixes {
 		info, err := os.Stat(f.path + suffix)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

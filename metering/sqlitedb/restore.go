@@ -12,8 +12,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// beside is what SQLite adds to the name of a database for the files beside it.
-var beside = []string{"-wal", "-shm"}
+// suffixes are what SQLite adds to the name of a database for that and the files beside it.
+var suffixes = []string{"", "-wal", "-shm"}
 
 // Restore puts a copy that [Backup] made in the place of a database, which is renamed to the name aside with
 // the files beside it, and stays as it was; where there was none, moved is false. Before that the copy is
@@ -37,7 +37,7 @@ func Restore(
 	defer func() { err = errors.Join(err, release()) }()
 	fresh := path + partial
 	defer func() {
-		for _, suffix := range append([]string{""}, beside...) { // of one that failed; a good one has another name
+		for _, suffix := range suffixes { // of one that failed; a good one has another name
 			_ = os.Remove(fresh + suffix)
 		}
 	}()
@@ -73,12 +73,12 @@ func claim(path string) (release func() error, err error) {
 
 // swap puts the fresh database in the place of the old one.
 func swap(fresh, path, aside string) (moved bool, err error) {
-	for _, suffix := range append([]string{""}, beside...) {
+	for _, suffix := range suffixes {
 		if _, err := os.Lstat(aside + suffix); err == nil {
 			return false, fmt.Errorf("%s: %w", aside+suffix, fs.ErrExist)
 		}
 	}
-	for _, suffix := range append([]string{""}, beside...) {
+	for _, suffix := range suffixes {
 		err := os.Rename(path+suffix, aside+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return moved, err
