@@ -220,9 +220,7 @@ const (
 )
 
 // Values lists the classes.
-func (Class) Values() []string {
-	return []string{string(ClassA), string(ClassB), string(ClassC), string(ClassD), string(ClassE)}
-}
+func (Class) Values() []string { return diag.Values(ClassA, ClassB, ClassC, ClassD, ClassE) }
 
 func classOf(ip uint32) Class {
 	switch first := byte(ip >> 24); {
@@ -256,8 +254,7 @@ const (
 
 // Values lists the scopes.
 func (Scope) Values() []string {
-	return []string{string(Public), string(Private), string(Loopback), string(LinkLocal), string(CGNAT),
-		string(Multicast), string(Reserved), string(Documentation)}
+	return diag.Values(Public, Private, Loopback, LinkLocal, CGNAT, Multicast, Reserved, Documentation)
 }
 
 // special lists what is not public, and the public parts of it before the whole: the registry of
