@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -229,13 +230,7 @@ func statusCode(line []byte) int {
 	if len(parts) < 2 || len(parts[1]) != 3 {
 		return 0
 	}
-	code := 0
-	for _, c := range []byte(parts[1]) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		code = 10*code + int(c-'0')
-	}
+	code, _ := strconv.Atoi(parts[1]) // 0 if it is no number
 	return code
 }
 
