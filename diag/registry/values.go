@@ -3,6 +3,7 @@ package registry
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -76,10 +77,7 @@ func offset(sign, hours, minutes string) int {
 }
 
 func atoi(digits string) int {
-	n := 0
-	for _, d := range digits {
-		n = 10*n + int(d-'0')
-	}
+	n, _ := strconv.Atoi(digits)
 	return n
 }
 
