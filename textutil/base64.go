@@ -185,7 +185,7 @@ func decodeBase64(text string, strict bool) *base64Decoding {
 }
 
 func (d *base64Decoding) step(text string, i int) {
-	value, ok := base64Value(text[i])
+	value := strings.IndexByte(base64Letters, text[i])
 	switch c := text[i]; {
 	case isBase64Space(c):
 		if d.strict {
@@ -195,7 +195,7 @@ func (d *base64Decoding) step(text string, i int) {
 		if d.pads++; d.pads == 1 {
 			d.padAt = i
 		}
-	case !ok:
+	case value < 0:
 		r, _ := utf8.DecodeRuneInString(text[i:])
 		d.fail(i, fmt.Sprintf("%q is not a letter of Base64", r))
 	case d.pads > 0:
@@ -207,7 +207,10 @@ func (d *base64Decoding) step(text string, i int) {
 		d.url = d.url || c == '-' || c == '_'
 		d.letters++
 		d.lastAt = i
-		if d.group = d.group<<6 | value; d.letters%4 == 0 {
+		if value >= 64 { // of the URL-safe alphabet
+			value -= 2
+		}
+		if d.group = d.group<<6 | uint32(value); d.letters%4 == 0 {
 			d.data = append(d.data, byte(d.group>>16), byte(d.group>>8), byte(d.group))
 			d.group = 0
 		}
@@ -251,19 +254,5 @@ func (d *base64Decoding) variant() Base64Variant {
 // leaves out the vertical tab.
 func isBase64Space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }
 
-// base64Value returns the six bits that a letter of either alphabet stands for.
-func base64Value(c byte) (uint32, bool) {
-	switch {
-	case 'A' <= c && c <= 'Z':
-		return uint32(c - 'A'), true
-	case 'a' <= c && c <= 'z':
-		return uint32(c-'a') + 26, true
-	case '0' <= c && c <= '9':
-		return uint32(c-'0') + 52, true
-	case c == '+' || c == '-':
-		return 62, true
-	case c == '/' || c == '_':
-		return 63, true
-	}
-	return 0, false
-}
+// base64Letters are the letters in the order of the six bits that they stand for, those of the URL-safe alphabet at the end.
+const base64Letters = asciiAlphanumeric + "+/-_"
