@@ -35,21 +35,12 @@ type Whole struct {
 }
 
 func (w *Whole) parts() []*Summary {
-	list := slices.Clone(w.Own)
-	for _, p := range w.Parts {
-		list = append(list, p.Summary)
-	}
-	return list
+	return slices.Concat(w.Own, diag.Map(w.Parts, func(p Share) *Summary { return p.Summary }))
 }
 
 // known reports whether any part came to a conclusion, beside DNSSEC, which asks the name servers themselves.
 func (w *Whole) known() bool {
-	for _, p := range w.Parts {
-		if p.Known() && p.kind != DNSSEC {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Parts, func(p Share) bool { return p.Known() && p.kind != DNSSEC })
 }
 
 // Partial reports whether something was asked and not answered. That nothing was found at names that were guessed is an
