@@ -56,15 +56,10 @@ func New(c Config) *Watches {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
-	if c.Running == 0 {
-		c.Running = 16
-	}
+	c.Log, c.Running = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Running, 16)
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
 		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[string]time.Time{},
