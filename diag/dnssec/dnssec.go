@@ -187,15 +187,10 @@ func report(result *Result) *Report {
 
 // recordTexts returns the records of the answer as in a zone file.
 func recordTexts(result *Result) []string {
-	texts := []string{}
-	for _, record := range resolve.NewDNSRecords(result.Records, maxRecords, result.Now) {
-		owner := record.Name
-		if owner != "." {
-			owner += "."
-		}
-		texts = append(texts, fmt.Sprintf("%s %d %s %s %s", owner, record.TTL, record.Class, record.Type, record.Data))
-	}
-	return texts
+	records := resolve.NewDNSRecords(result.Records, maxRecords, result.Now)
+	return diag.Map(records, func(r resolve.DNSRecord) string {
+		return fmt.Sprintf("%s %d %s %s %s", dns.Fqdn(r.Name), r.TTL, r.Class, r.Type, r.Data)
+	})
 }
 
 func algorithmsOf(chain []Zone) []Algorithm {

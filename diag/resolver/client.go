@@ -255,10 +255,7 @@ func (f *flight) run(ctx context.Context, c *Cache, s *shard, q *dns.Msg) {
 
 // origin is the exchange that brought the reply.
 func (f *flight) origin() Step {
-	steps := f.trace.Steps()
-	if len(steps) == 0 {
-		return Step{}
-	}
+	steps := append([]Step{{}}, f.trace.Steps()...)
 	return steps[len(steps)-1]
 }
 

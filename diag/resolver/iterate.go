@@ -293,16 +293,14 @@ func ParseHints(text string) ([]NameServer, error) {
 	if err := parser.Err(); err != nil {
 		return nil, fmt.Errorf("root hints: %w", err)
 	}
-	kept := list[:0]
-	for _, server := range list {
-		if server.Addrs = hosts[server.Name]; len(server.Addrs) > 0 {
-			kept = append(kept, server)
-		}
+	for i := range list {
+		list[i].Addrs = hosts[list[i].Name]
 	}
-	if len(kept) == 0 {
+	list = slices.DeleteFunc(list, func(s NameServer) bool { return len(s.Addrs) == 0 })
+	if len(list) == 0 {
 		return nil, errors.New("root hints: there is no NS record of the root whose host has an address")
 	}
-	return kept, nil
+	return list, nil
 }
 
 // appendHost adds a host to a list unless it is there, is the root, or the list is full.
