@@ -76,8 +76,8 @@ func (d *Domain) Absent(parts []Share) {
 	d.DKIM[0].Selector = ""
 }
 
-// Unavailable is the first of the errors of parts if no server answered for the domain: no part is known, and these heard
-// nothing at all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
+// Unavailable is the first of the errors of parts if no server answered for the domain: no part is known, and these
+// heard nothing at all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
 func Unavailable(parts []Share, errs ...error) error {
 	heard := func(err error) bool {
 		return !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)

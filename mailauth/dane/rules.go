@@ -165,7 +165,8 @@ func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 		return diag.FailEach(e.hosts, func(h host) diag.Failures {
 			return diag.FailEach(h.records, func(r Record) diag.Failures {
 				clause := test(r)
-				return diag.FailIf(clause != "", "The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base), clause)
+				return diag.FailIf(clause != "", "The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base),
+					clause)
 			}).About(h.Name)
 		})
 	}

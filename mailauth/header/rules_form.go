@@ -96,7 +96,8 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Characters that are neither ASCII nor UTF-8", Requirement: "All characters are ASCII or UTF-8",
 	Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs have to guess " +
 		"the character set.",
-	Fails: inFields(func(f *message.Field) bool { return !utf8.Valid(f.Raw) }, "There are bytes of an undeclared character set in %s."),
+	Fails: inFields(func(f *message.Field) bool { return !utf8.Valid(f.Raw) },
+		"There are bytes of an undeclared character set in %s."),
 }}
 
 var damageTexts = map[Damage]string{

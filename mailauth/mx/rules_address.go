@@ -65,7 +65,8 @@ var addressRules = diag.Rules[*evidence]{{
 	Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
 	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
 	Fails: each(sound, func(_ *evidence, h host) diag.Failures {
-		return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name, purposes(h.special))
+		return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
+			purposes(h.special))
 	}),
 }, {
 	Code: "mx.host.alias", Severity: diag.Warning, Weight: 3, Category: factorNames, Ref: "RFC 2181 section 10.3",

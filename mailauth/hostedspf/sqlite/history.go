@@ -61,7 +61,8 @@ func (s *Store) Resolutions(
 		sql += " AND (at, id) < (?5, ?6)"
 	}
 	err = s.read(ctx, "reading the history of "+q.ProfileID, func(conn *sqlite.Conn) error {
-		args := []any{q.ProfileID, q.Status, q.Since.UnixMicro(), q.Until.UnixMicro(), q.Before.Time.UnixMicro(), q.Before.ID, q.Limit}
+		args := []any{q.ProfileID, q.Status, q.Since.UnixMicro(), q.Until.UnixMicro(), q.Before.Time.UnixMicro(),
+			q.Before.ID, q.Limit}
 		return rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7", args,
 			func(f *fields) error {
 				r, err := scanResolution(f)
