@@ -205,7 +205,8 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		b.release(text)
 		return errBusy
 	}
-	d.measure(text)
+	d.Size = len(text)
+	d.Bare = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - 2*bytes.Count(text, []byte("\r\n"))
 	if !b.claim(local, d) {
 		<-b.queue
 		b.release(text)
@@ -222,12 +223,6 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		b.release(text)
 	}()
 	return nil
-}
-
-func (d *delivery) measure(text []byte) {
-	lines := bytes.Count(text, []byte("\r\n"))
-	d.Size = len(text)
-	d.Bare = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - 2*lines
 }
 
 // report is the report on a message as HTML; empty if the analysis failed.

@@ -132,7 +132,7 @@ func New(c Config) (*Box, error) {
 // Serve takes messages until [Box.Close].
 func (b *Box) Serve(l net.Listener) error {
 	defer context.AfterFunc(b.ctx, func() { l.Close() })() // also where Close was faster
-	return b.smtp.Serve(newListener(l))
+	return b.smtp.Serve(&listener{Listener: l, clients: map[netip.Prefix]int{}})
 }
 
 // Close ends connections and analyses.

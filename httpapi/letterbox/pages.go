@@ -41,11 +41,8 @@ func (b *Box) newPages() http.Handler {
 		}
 		b.show(w, http.StatusOK, c)
 	})
-	mux.HandleFunc("GET /letterbox/style.css", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		w.Header().Set("Cache-Control", "max-age=3600")
-		_, _ = w.Write([]byte(render.Style + styleText)) // an error means that the client has gone
-	})
+	mux.Handle("GET /letterbox/style.css",
+		httpapi.NewFile("text/css; charset=utf-8", []byte(render.Style+styleText)))
 	own := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -69,16 +66,16 @@ type content struct {
 // hand makes an address for whoever asks.
 func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
 	token, err := b.create(httpapi.ClientIP(r, b.TrustedProxies))
-	switch {
-	case errors.Is(err, errTooMany):
-		w.Header().Set("Retry-After", "600")
-		b.show(w, http.StatusTooManyRequests, content{Problem: "Ten addresses an hour are the most. Try again later."})
-	case err != nil:
-		w.Header().Set("Retry-After", "600")
-		b.show(w, http.StatusServiceUnavailable, content{Problem: "The letter box is full. Try again later."})
-	default:
+	if err == nil {
 		http.Redirect(w, r, "/letterbox/"+token, http.StatusSeeOther)
+		return
 	}
+	status, problem := http.StatusServiceUnavailable, "The letter box is full. Try again later."
+	if errors.Is(err, errTooMany) {
+		status, problem = http.StatusTooManyRequests, "Ten addresses an hour are the most. Try again later."
+	}
+	w.Header().Set("Retry-After", "600")
+	b.show(w, status, content{Problem: problem})
 }
 
 func (b *Box) show(w http.ResponseWriter, status int, c content) {

@@ -91,7 +91,6 @@ func checkSender(from string) error {
 	return nil
 }
 
-// Mail implements [smtp.Session].
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +105,6 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	return nil
 }
 
-// Rcpt implements [smtp.Session].
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +121,6 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return errGuesses
 }
 
-// Data implements [smtp.Session].
 func (s *session) Data(r io.Reader) error {
 	s.mu.Lock()
 	d, to := s.delivery(), s.to
@@ -158,14 +155,12 @@ func (s *session) delivery() *delivery {
 	return d
 }
 
-// Reset implements [smtp.Session].
 func (s *session) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.from, s.to = "", ""
 }
 
-// Logout implements [smtp.Session].
 func (*session) Logout() error { return nil }
 
 // The bounds of connections.
@@ -191,11 +186,6 @@ type listener struct {
 	clients map[netip.Prefix]int
 }
 
-func newListener(l net.Listener) *listener {
-	return &listener{Listener: l, clients: map[netip.Prefix]int{}}
-}
-
-// Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -256,7 +246,6 @@ func last(c net.Conn) {
 	}
 }
 
-// Read implements [net.Conn].
 func (c *conn) Read(b []byte) (int, error) {
 	if c.last.Load() || c.left <= 0 {
 		return 0, io.EOF
@@ -266,7 +255,6 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements [net.Conn].
 func (c *conn) Write(b []byte) (int, error) {
 	if c.said++; c.said > maxReplies {
 		c.last.Store(true)
@@ -274,10 +262,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// SetReadDeadline implements [net.Conn].
-func (c *conn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(c.within(t)) }
-
-// SetWriteDeadline implements [net.Conn].
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.Conn.SetReadDeadline(c.within(t)) }
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.within(t)) }
 
 func (c *conn) within(t time.Time) time.Time {
@@ -287,7 +272,6 @@ func (c *conn) within(t time.Time) time.Time {
 	return t
 }
 
-// Close implements [net.Conn].
 func (c *conn) Close() error {
 	c.leave()
 	return c.Conn.Close()
