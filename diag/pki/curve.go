@@ -3,7 +3,6 @@ package pki
 import (
 	_ "embed" // curves.txt
 	"encoding/asn1"
-	"fmt"
 	"math/big"
 	"strings"
 	"sync"
@@ -39,25 +38,20 @@ var curves = sync.OnceValue(func() curveTable {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		c, err := parseCurve(line)
-		if err != nil {
-			panic(err) // the text is a part of the program; a test reads all of it
-		}
+		c := parseCurve(line)
 		t.list, t.byOID[c.OID] = append(t.list, c), c
 	}
 	return t
 })
 
-func parseCurve(line string) (*Curve, error) {
+// parseCurve panics if the line is malformed: the text is a part of the program, and a test reads all of it.
+func parseCurve(line string) *Curve {
 	words := strings.Fields(line)
-	if len(words) != 9 {
-		return nil, fmt.Errorf("reading curves: %d columns", len(words))
-	}
 	c := &Curve{Name: words[0], OID: words[1], Binary: words[2] == "binary"}
 	for i, number := range []**big.Int{&c.P, &c.A, &c.B, &c.X, &c.Y, &c.N} {
 		n, ok := new(big.Int).SetString(words[3+i], 16)
 		if !ok {
-			return nil, fmt.Errorf("reading curves: %s: %q is no number", c.Name, words[3+i])
+			panic("pki: a number of the curve " + c.Name)
 		}
 		*number = n
 	}
@@ -65,7 +59,7 @@ func parseCurve(line string) (*Curve, error) {
 	if c.Binary {
 		c.Bits--
 	}
-	return c, nil
+	return c
 }
 
 // maxCurveBits bounds the field of a curve that is given by its parameters. The largest curve with a name has 571.
