@@ -31,6 +31,7 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		Invoices []billing.Invoice
 		Notes    []billing.Note
 	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
+	all := billing.Filter{Account: account.ID}
 	overage := url.Values{"overage": {view.If(account.OverageEnabled, "on")}}
 	if account.OverageBudgetCents != nil {
 		amount, _, _ := strings.Cut(money(*account.OverageBudgetCents, ""), " ")
@@ -41,10 +42,7 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		data.Next = s
 	}
 	return &data, together(
-		func() (err error) {
-			data.Invoices, err = newestFirst(b.Invoices(r.Context(), billing.Filter{Account: account.ID}))
-			return err
-		},
+		func() (err error) { data.Invoices, err = newestFirst(b.Invoices(r.Context(), all)); return err },
 		func() (err error) { data.Notes, err = newestFirst(b.Notes(r.Context(), account.ID)); return err },
 		func() (err error) { data.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
 		func() (err error) { data.Preview, err = b.Preview(r.Context(), account.ID, month); return err },
@@ -90,20 +88,17 @@ func (d *dashboard) setOverage(r *http.Request) (string, error) {
 }
 
 func (d *dashboard) showInvoice(r *http.Request) (any, error) {
-	v, b := visitorOf(r), d.billing(r)
+	v, b, id := visitorOf(r), d.billing(r), r.PathValue("invoice")
 	data := struct {
 		billing.Invoice
 		Notes                []billing.Note
 		Left                 int64 // what can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
 	}{}
-	sceneOf(r).title = "Invoice " + r.PathValue("invoice")
+	sceneOf(r).title = "Invoice " + id
 	var notes []billing.Note
 	err := together(
-		func() (err error) {
-			data.Invoice, err = b.Invoice(r.Context(), v.Account.ID, r.PathValue("invoice"))
-			return err
-		},
+		func() (err error) { data.Invoice, err = b.Invoice(r.Context(), v.Account.ID, id); return err },
 		func() (err error) { notes, err = newestFirst(b.Notes(r.Context(), v.Account.ID)); return err },
 	)
 	data.Notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })

@@ -30,7 +30,7 @@ var kindTargets = map[notify.Kind]string{
 }
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
-	account := visitorOf(r).Account.ID
+	account, c, ctx := visitorOf(r).Account.ID, d.channels(), r.Context()
 	sceneOf(r).form.begin(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": wordsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
@@ -41,11 +41,8 @@ func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	}{Kinds: notify.Kinds(), Targets: kindTargets, Categories: notify.Categories()}
 	var sent []notify.Delivery
 	err := together(
-		func() (err error) { data.Channels, err = d.channels().List(r.Context(), account); return err },
-		func() (err error) {
-			sent, err = d.channels().Deliveries(r.Context(), account, "", shownDeliveries)
-			return err
-		},
+		func() (err error) { data.Channels, err = c.List(ctx, account); return err },
+		func() (err error) { sent, err = c.Deliveries(ctx, account, "", shownDeliveries); return err },
 	)
 	names := map[string]string{}
 	for _, c := range data.Channels {
@@ -108,7 +105,7 @@ func (d *dashboard) createChannel(r *http.Request) (string, error) {
 }
 
 func (d *dashboard) showChannel(r *http.Request) (any, error) {
-	account, id := visitorOf(r).Account.ID, r.PathValue("id")
+	account, id, c, ctx := visitorOf(r).Account.ID, r.PathValue("id"), d.channels(), r.Context()
 	data := struct {
 		notify.Channel
 		Secret     string // shown once
@@ -117,11 +114,8 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 	}{Overlaps: graces}
 	var sent []notify.Delivery
 	err := together(
-		func() (err error) { data.Channel, err = d.channels().Channel(r.Context(), account, id); return err },
-		func() (err error) {
-			sent, err = d.channels().Deliveries(r.Context(), account, id, shownDeliveries)
-			return err
-		},
+		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
+		func() (err error) { sent, err = c.Deliveries(ctx, account, id, shownDeliveries); return err },
 		func() (err error) { data.Secret, err = d.left(r); return err },
 	)
 	sceneOf(r).title = "Channel " + data.Name

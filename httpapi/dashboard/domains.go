@@ -106,10 +106,7 @@ func (d *dashboard) showDomains(r *http.Request) (any, error) {
 	err := together(
 		func() (err error) { all, err = d.Watches.List(r.Context(), account.ID); return err },
 		func() (err error) { shown.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() (err error) {
-			shown.Form, err = d.choices(r, watch.Settings{})
-			return err
-		},
+		func() (err error) { shown.Form, err = d.choices(r, watch.Settings{}); return err },
 	)
 	if err != nil {
 		return nil, err
