@@ -32,11 +32,6 @@ func (e *element) value(name string) string {
 	return v
 }
 
-func (e *element) has(name string) bool {
-	_, ok := e.attr(name)
-	return ok
-}
-
 // matters reports whether the end of an element means something.
 func (e *element) matters() bool {
 	switch e.atom {
