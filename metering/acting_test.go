@@ -1,6 +1,7 @@
 package metering_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -43,4 +44,40 @@ func TestActingKey(t *testing.T) {
 	assert.Equal(t, renewed.ID, key.ID)
 	_, err = admin.ActingKey(t.Context(), "acc_none", "watches")
 	assert.Error(t, err)
+}
+
+// A slowStore lets something happen right after a record was read.
+type slowStore struct {
+	metering.Store
+	meanwhile func()
+}
+
+func (s *slowStore) Record(ctx context.Context, account metering.AccountID, kind, id string) (metering.Record, error) {
+	r, err := s.Store.Record(ctx, account, kind, id)
+	if f := s.meanwhile; f != nil {
+		s.meanwhile = nil
+		f()
+	}
+	return r, err
+}
+
+// Whoever was slower takes the key of the faster one, and leaves none of its own that works.
+func TestActingKeyOfAnother(t *testing.T) {
+	slow := &slowStore{Store: memory.New(memory.Config{})}
+	admin := metering.Admin{Store: slow}
+	account, err := admin.CreateAccount(t.Context(), "test", "free")
+	require.NoError(t, err)
+	var first metering.Key
+	slow.meanwhile = func() {
+		first, err = metering.Admin{Store: slow.Store}.ActingKey(t.Context(), account.ID, "watches")
+		require.NoError(t, err)
+	}
+	second, err := admin.ActingKey(t.Context(), account.ID, "watches")
+	require.NoError(t, err)
+	assert.Equal(t, first.ID, second.ID)
+	keys, err := slow.Keys(t.Context(), account.ID)
+	require.NoError(t, err)
+	for _, k := range keys {
+		assert.Equal(t, k.ID == first.ID, k.RevokedAt == nil, k.ID)
+	}
 }

@@ -165,12 +165,12 @@ const actingKind = "acting"
 // scopes, whose secret nobody knows. It is made at the first call. One that has been revoked stays so, and is returned
 // with a *RefusedError until [Admin.RenewActingKey] makes another.
 func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.Store.Record(ctx, account, actingKind, part)
-	if errors.Is(err, ErrNotFound) {
-		return a.RenewActingKey(ctx, account, part)
-	}
+	named, err := a.acting(ctx, account, part)
 	if err != nil {
 		return Key{}, err
+	}
+	if len(named.Body) == 0 {
+		return a.nameActing(ctx, named)
 	}
 	key, err := a.Store.Key(ctx, KeyID(named.Body))
 	if err == nil && key.State(a.Time()) == KeyRevoked {
@@ -182,19 +182,36 @@ func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (K
 // RenewActingKey makes another key by which a part of the server acts. Of several that do so at once one wins, whose key
 // the others return.
 func (a Admin) RenewActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.Store.Record(ctx, account, actingKind, part)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return Key{}, err
-	}
-	key, _, err := a.CreateKey(ctx, KeyRequest{Account: account, Name: part, Scopes: Scopes()})
+	named, err := a.acting(ctx, account, part)
 	if err != nil {
 		return Key{}, err
 	}
-	named.Account, named.Kind, named.ID, named.At, named.Body = account, actingKind, part, a.Time(), []byte(key.ID)
-	if err = a.Store.PutRecords(ctx, named); errors.Is(err, ErrVersion) {
-		return a.ActingKey(ctx, account, part)
+	return a.nameActing(ctx, named)
+}
+
+// acting returns the record that names the key of a part, or a new one.
+func (a Admin) acting(ctx context.Context, account AccountID, part string) (Record, error) {
+	named, err := a.Store.Record(ctx, account, actingKind, part)
+	if errors.Is(err, ErrNotFound) {
+		named, err = Record{Account: account, Kind: actingKind, ID: part}, nil
 	}
-	return key, err
+	return named, err
+}
+
+// nameActing makes a key and has the record name it, unless another was named since the record was read.
+func (a Admin) nameActing(ctx context.Context, named Record) (Key, error) {
+	key, _, err := a.CreateKey(ctx, KeyRequest{Account: named.Account, Name: named.ID, Scopes: Scopes()})
+	if err != nil {
+		return Key{}, err
+	}
+	named.At, named.Body = a.Time(), []byte(key.ID)
+	if err = a.Store.PutRecords(ctx, named); !errors.Is(err, ErrVersion) {
+		return key, err
+	}
+	if _, err = a.RevokeKey(ctx, key.ID, ""); err != nil {
+		return Key{}, err
+	}
+	return a.ActingKey(ctx, named.Account, named.ID)
 }
 
 // RotateKey replaces a key by a new one with the same account, name, environment, scopes, expiry and
