@@ -9,12 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -163,7 +160,7 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 			return err
 		},
 		func() (err error) {
-			shown.Viewed, err = viewHTML(published(p), render.HTMLOptions{ID: "profile-"})
+			shown.Viewed, err = viewHTML(p.View(), render.HTMLOptions{ID: "profile-"})
 			return err
 		},
 		func() (err error) {
@@ -186,35 +183,6 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 		shown.Older = "?" + older.Encode() + "#resolutions"
 	}
 	return shown, nil
-}
-
-// published is the view of a profile, with the records as a tree below the name that the domain's record leads to.
-func published(p *hostedspf.Profile) *view.View {
-	v := p.View()
-	if len(p.Records) == 0 {
-		return v
-	}
-	v.Drawing = nil
-	tree, shown := v.Rows(view.Tree, "Published records", "name", "bytes", "record"), map[string]bool{}
-	var grow func(name string, depth int)
-	grow = func(name string, depth int) {
-		i := slices.IndexFunc(p.Records, func(r hostedspf.Record) bool { return r.Name == name })
-		if i < 0 || shown[name] {
-			return
-		}
-		shown[name] = true
-		r := p.Records[i]
-		tree.Node(depth, view.None, "", r.Name, strconv.Itoa(r.LengthBytes), diag.Clip(r.Value, 200))
-		for term := range strings.FieldsSeq(r.Value) {
-			if _, to, leads := strings.Cut(term, "include:"); leads {
-				grow(to, depth+1)
-			}
-		}
-	}
-	for _, r := range p.Records { // the first leads to all others
-		grow(r.Name, 0)
-	}
-	return v
 }
 
 // resolveProfile resolves a profile now, as a key of its line.
