@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -281,8 +282,8 @@ func address(port int) resolver.Server {
 	return resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(port)}
 }
 
-// TestAgainstTools compares verdicts. Where the tools agree, theirs is right; where they do not, one of
-// theirs is; and nothing is secure that none of them says is.
+// TestAgainstTools compares verdicts, by day of a third of the questions. Where the tools agree, theirs is right; where
+// they do not, one of theirs is; and nothing is secure that none of them says is.
 func TestAgainstTools(t *testing.T) {
 	b, port, anchors := lab(t)
 	b.write("unbound.conf",
@@ -304,6 +305,9 @@ func TestAgainstTools(t *testing.T) {
 			t.Run(z.name, func(t *testing.T) {
 				t.Parallel()
 				for _, q := range questions {
+					if !diagtest.Sampled(z.name+q.name+q.qtype, 3) {
+						continue
+					}
 					total.Add(1)
 					if b.compare(t, &v, port, strings.TrimPrefix(q.name+"."+z.name+".", "."), q.qtype) {
 						agreed.Add(1)
