@@ -15,8 +15,8 @@
 // # What is asked
 //
 // The URL is judged offline. If fetching is allowed, the page is fetched, over all redirects including those in
-// documents, and so are the domain's registration (RDAP, WHOIS) and the certificate, all at once. Reputation sources
-// are asked if configured, see [Source]; none is built in.
+// documents, and so are the domain's registration (RDAP, WHOIS) and the certificate, all at once. There
+// is no reputation source to ask.
 //
 //	report, err := phishing.Check(ctx, env, phishing.Request{URL: "http://www.paypa1.com/"})
 //

@@ -49,7 +49,7 @@ func TestMemory(t *testing.T) {
 			}))
 			began := diagtest.ProcessorTime()
 			held := diagtest.LiveBytes(Memory, func() {
-				_, r := examine(t, w, new(checker), Request{URL: "https://shop.example/"})
+				_, r := examined(t, w, Request{URL: "https://shop.example/"})
 				hold(t, r)
 			})
 			t.Logf("%d MiB of %d, %v", held>>20, Memory>>20, diagtest.ProcessorTime()-began.Round(time.Millisecond))

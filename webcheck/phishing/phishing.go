@@ -83,6 +83,23 @@ type Signal struct {
 	Detail    string        `json:"detail" doc:"what was seen"`
 }
 
+// SourceStatus is the outcome of asking a reputation source.
+type SourceStatus string
+
+// Values lists the statuses.
+func (SourceStatus) Values() []string {
+	return []string{"match", "no_match", "timeout", "error", "disabled"}
+}
+
+// A SourceResult is what one reputation source says. No source is built in, so reports have none.
+type SourceResult struct {
+	ID          string       `json:"id" doc:"id of the source"`
+	Name        string       `json:"name" doc:"its name"`
+	Status      SourceStatus `json:"status" doc:"whether it lists the URL"`
+	ThreatTypes []string     `json:"threat_types" doc:"for what it lists it"`
+	LatencyMS   int64        `json:"latency_ms" min:"0" doc:"how long the answer took"`
+}
+
 // Coverage counts what was examined.
 type Coverage struct {
 	SourcesQueried  int `json:"sources_queried" min:"0" doc:"reputation sources that were asked"`
@@ -112,20 +129,10 @@ type Form struct {
 	Insecure    bool   `json:"insecure" doc:"whether it sends without encryption"`
 }
 
-// A checker has reputation sources to ask. Its zero value has none.
-type checker struct {
-	Sources []Source // at most 20; each with an id of its own
-}
-
-// Check examines a URL without reputation sources, see [Checker.Check].
+// Check examines a URL. The error is a *[diag.InputError] for what is no URL that a browser would fetch, and for any
+// reputation source, as there is none; or that of the context if it ended. A site that does not answer is a result.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
-	return new(checker).Check(ctx, env, req)
-}
-
-// Check examines a URL. The error is a *[diag.InputError] for what is no URL that a browser would fetch, and for a
-// source that is not configured; or that of the context if it ended. A site that does not answer is a result.
-func (c *checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
-	e, err := c.examine(ctx, env, req)
+	e, err := examine(ctx, env, req)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +140,9 @@ func (c *checker) Check(ctx context.Context, env *diag.Env, req Request) (*Repor
 }
 
 // examine takes the URL apart and asks whom it may ask.
-func (c *checker) examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
-	sources, err := c.chosen(req.Sources)
-	if err != nil {
-		return nil, err
+func examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+	if len(req.Sources) > 0 {
+		return nil, diag.Invalid("sources[0]", "%.60q is not configured as a reputation source here", req.Sources[0])
 	}
 	targets, err := lookalike.Of(env)
 	if err != nil {
@@ -146,11 +152,10 @@ func (c *checker) examine(ctx context.Context, env *diag.Env, req Request) (*evi
 	if err != nil {
 		return nil, err
 	}
-	e := &evidence{anatomy: start, targets: targets, now: env.Now(), sources: []SourceResult{}}
+	e := &evidence{anatomy: start, targets: targets, now: env.Now()}
 	if e.asked = req.Fetch == nil || *req.Fetch; e.asked {
-		return e, e.gather(ctx, env, sources)
+		return e, e.gather(ctx, env)
 	}
-	e.disable(sources)
 	return e, ctx.Err()
 }
 
@@ -160,7 +165,6 @@ type evidence struct {
 	targets  *lookalike.Targets
 	now      time.Time
 	asked    bool // whether anybody was asked
-	sources  []SourceResult
 
 	site         *fetch.Result // nil if it was not fetched
 	page         *page.Page    // nil if there is none: no answer, or no HTML
@@ -181,7 +185,6 @@ type age struct {
 const (
 	sourcePage         diag.Source = "page"
 	sourceRegistration diag.Source = "registration"
-	sourceReputation   diag.Source = "reputation"
 )
 
 // Unanswered lists what was asked and not answered.
@@ -194,9 +197,6 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	}
 	if slices.ContainsFunc(e.ages, func(a age) bool { return a.report == nil }) {
 		open = append(open, sourceRegistration)
-	}
-	if slices.ContainsFunc(e.sources, SourceResult.silent) {
-		open = append(open, sourceReputation)
 	}
 	return open
 }
@@ -248,15 +248,12 @@ func (e *evidence) report(ended time.Time) *Report {
 	judged := rules().Judge(e, nil)
 	r := &Report{
 		Input: e.input, NormalizedURL: e.url.String(), Host: e.url.Host().Name(), Signals: signals(judged.Findings),
-		Sources: e.sources, Coverage: Coverage{SourcesAnswered: e.heard(), HeuristicsRun: heuristics(judged)},
+		Sources: []SourceResult{}, Coverage: Coverage{HeuristicsRun: heuristics(judged)},
 		Redirects: e.redirects(), TLS: e.certificate(), Forms: e.forms(), Lookalike: e.lookalike(),
 		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended), Findings: judged.Findings,
 	}
 	if d, err := diag.ParseDomain(e.registered); err == nil {
 		r.Registered = d
-	}
-	if e.asked {
-		r.Coverage.SourcesQueried = len(e.sources)
 	}
 	for _, a := range e.ages {
 		if n, ok := a.days(); ok && a.domain == r.Registered {
@@ -310,18 +307,16 @@ func heuristics(judged diag.Verdict) int {
 // verdict is what the risk says. It is inconclusive where the page was not examined, and where an answer that did not
 // come could have raised the risk so far that the verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
-	listed := slices.ContainsFunc(r.Sources, func(s SourceResult) bool { return s.Status == sourceMatch })
-	open := e.Unanswered()
 	worst := r.RiskScore
-	if slices.Contains(open, sourceRegistration) {
+	if slices.Contains(e.Unanswered(), sourceRegistration) {
 		worst = risk(append(slices.Clone(r.Signals), Signal{Weight: describe()["phishing.registration.new"].Weight}))
 	}
 	switch {
-	case listed, r.RiskScore >= malicious:
+	case r.RiskScore >= malicious:
 		return Malicious
 	case r.RiskScore >= suspicious:
 		return Suspicious
-	case !e.served(), slices.Contains(open, sourceReputation), worst >= suspicious:
+	case !e.served(), worst >= suspicious:
 		return inconclusive
 	default:
 		return clean

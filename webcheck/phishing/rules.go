@@ -20,8 +20,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		slices.Concat(lift(brandRules.With(urlRule{Category: ofHost})), lift(hostRules.With(urlRule{Category: ofHost})),
 			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
 			tlsRules.With(rule{Category: ofTLS, When: certified}), contentRules.With(rule{Category: ofContent})).Reading(sourcePage),
-		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}}),
-		reputationRules.With(rule{Category: ofReputation, Reads: []diag.Source{sourceReputation}})).With(rule{Stands: true})
+		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}})).With(rule{Stands: true})
 })
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.
@@ -154,28 +153,4 @@ func (a age) days() (int, bool) {
 		return 0, false
 	}
 	return *a.report.AgeDays, true
-}
-
-var reputationRules = diag.Rules[*evidence]{{
-	Code: "phishing.source.match", Severity: diag.Critical, Weight: 95,
-	Title: "Listed by a reputation source", Requirement: "No reputation source lists the URL",
-	Advice: "Do not open the page. If the site is yours, clean it and ask the source to look again.",
-	When:   func(e *evidence) bool { return e.heard() > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
-			if s.Status != sourceMatch {
-				return nil
-			}
-			return about(s.ID, "%s lists the URL or its host for %s.", s.Name, quoted(s.ThreatTypes))
-		})
-	},
-}}
-
-func (e *evidence) heard() (n int) {
-	for _, s := range e.sources {
-		if s.Status == sourceMatch || s.Status == sourceNoMatch {
-			n++
-		}
-	}
-	return n
 }

@@ -50,8 +50,6 @@ func (e *evidence) text(r *Report) diag.Text {
 // obstacle says why the page could not be examined.
 func (e *evidence) obstacle() string {
 	switch {
-	case e.served() && slices.Contains(e.Unanswered(), sourceReputation):
-		return ".sources"
 	case e.served():
 		return ".registration"
 	case e.answered() && e.site.Final().StatusCode >= http.StatusBadRequest:
@@ -121,7 +119,7 @@ func (e *evidence) examined() string {
 		{"page", e.page != nil && e.served()},
 		{"certificate", certified(e)},
 		{"registration", known(e, true)},
-		{"reputation", e.heard() > 0},
+		{"reputation", false},
 	}
 	done, not := []string{"URL"}, []string{}
 	for _, p := range parts {

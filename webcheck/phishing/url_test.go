@@ -77,7 +77,7 @@ var urls = []struct{ url, code string }{
 func alone(t testing.TB, url string) (*evidence, *Report) {
 	t.Helper()
 	off := false
-	e, err := new(checker).examine(context.Background(), nil, Request{URL: url, Fetch: &off})
+	e, err := examine(context.Background(), nil, Request{URL: url, Fetch: &off})
 	require.NoError(t, err, url)
 	return e, e.report(e.now)
 }
@@ -122,7 +122,7 @@ func TestHost(t *testing.T) {
 	for _, url := range []string{"", " ", "ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "http://",
 		"localhost",
 		"https://exa mple.com/", "http://256.1.1.1/", "https://example.com:99999/", "https://" + strings.Repeat("a", 3000)} {
-		_, err := new(checker).examine(t.Context(), nil, Request{URL: url})
+		_, err := examine(t.Context(), nil, Request{URL: url})
 		var input *diag.InputError
 		require.ErrorAs(t, err, &input, url)
 	}
@@ -196,7 +196,7 @@ func FuzzURL(f *testing.F) {
 			}
 			return
 		}
-		e := &evidence{anatomy: a, targets: lookalike.BuiltIn(), sources: []SourceResult{}}
+		e := &evidence{anatomy: a, targets: lookalike.BuiltIn()}
 		r := e.report(e.now)
 		hold(t, r)
 		if again, err := dissect(r.NormalizedURL, lookalike.BuiltIn()); err != nil || again.url != a.url {

