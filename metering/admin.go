@@ -90,7 +90,7 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 // while another is scheduled takes the place of that. ID and CreatedAt stay.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
-	err := a.retry(func() error {
+	err := Retry(func() error {
 		stored, err := a.Store.Account(ctx, id)
 		if err != nil {
 			return err
@@ -222,7 +222,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 	if grace < 0 || grace > MaxGrace {
 		return Key{}, Key{}, Secret{}, &FieldError{Field: "grace", Reason: "must be 0 to 30 days"}
 	}
-	err = a.retry(func() (err error) {
+	err = Retry(func() (err error) {
 		if oldKey, err = a.Store.Key(ctx, id); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 		return Key{}, &FieldError{Field: "reason", Reason: "must be manual, rotation or leak"}
 	}
 	var key Key
-	err := a.retry(func() (err error) {
+	err := Retry(func() (err error) {
 		if key, err = a.Store.Key(ctx, id); err != nil {
 			return err
 		}
@@ -295,8 +295,8 @@ func (a Admin) mint(key Key) (Key, Secret, error) {
 	return key, secret, nil
 }
 
-// retry repeats a change for as long as another writer was first, within reason.
-func (a Admin) retry(change func() error) (err error) {
+// Retry repeats a change for as long as another writer was first, within reason.
+func Retry(change func() error) (err error) {
 	for range versionTries {
 		if err = change(); !errors.Is(err, ErrVersion) {
 			return err

@@ -127,7 +127,7 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 		return nil, &FieldError{Field: "plans", Reason: err.Error()}
 	}
 	var added []PlanVersion
-	err := a.retry(func() error {
+	err := Retry(func() error {
 		var list PriceList
 		if err := list.Read(ctx, a.Store); err != nil {
 			return err

@@ -97,9 +97,7 @@ func New(c Config) http.Handler {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	d := &dashboard{Config: c, mux: http.NewServeMux(), notices: map[string]string{},
 		origins: http.NewCrossOriginProtection(),
 		attempts: attempts{
@@ -155,13 +153,7 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// now is the time, in UTC and cut to the microsecond as stores keep it.
-func (d *dashboard) now() time.Time {
-	if d.Clock == nil {
-		return time.Now().UTC().Truncate(time.Microsecond)
-	}
-	return d.Clock().UTC().Truncate(time.Microsecond)
-}
+func (d *dashboard) now() time.Time { return metering.Now(d.Clock) }
 
 // people are the members, their links and their sessions.
 func (d *dashboard) people() member.Members {

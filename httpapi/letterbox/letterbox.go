@@ -20,6 +20,7 @@
 package letterbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -110,9 +111,7 @@ func New(c Config) (*Box, error) {
 	if b.Clock == nil {
 		b.Clock = time.Now
 	}
-	if b.Log == nil {
-		b.Log = slog.New(slog.DiscardHandler)
-	}
+	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
 	if b.TLS == nil {
 		cert, err := selfSigned(b.Domain.String(), b.Clock())
 		if err != nil {

@@ -149,7 +149,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 		}
 	}
 	outcome := OutcomeLost
-	err := retry(func() error {
+	err := metering.Retry(func() error {
 		record, doc, err := s.read(ctx, s.record.Account, s.record.ID)
 		if errors.Is(err, metering.ErrNotFound) || err == nil && doc.Claim.Token != s.doc.Claim.Token {
 			return nil

@@ -53,9 +53,6 @@ type Watches struct {
 
 // New returns the watches of a store.
 func New(c Config) *Watches {
-	if c.Clock == nil {
-		c.Clock = time.Now
-	}
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
@@ -173,7 +170,7 @@ func (w *Watches) RunNow(ctx context.Context, account metering.AccountID, id str
 
 // Remove ends a watch and forgets its history.
 func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id string) error {
-	return retry(func() error {
+	return metering.Retry(func() error {
 		record, _, err := w.read(ctx, account, id)
 		if err != nil {
 			return err
@@ -193,7 +190,7 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 func (w *Watches) edit(
 	ctx context.Context, account metering.AccountID, id string, change func(*metering.Record, *document) error,
 ) (changed Watch, err error) {
-	err = retry(func() error {
+	err = metering.Retry(func() error {
 		record, doc, err := w.read(ctx, account, id)
 		if err != nil {
 			return err
@@ -208,15 +205,6 @@ func (w *Watches) edit(
 		w.poke()
 	}
 	return changed, err
-}
-
-// retry makes a change, and some times anew when another writer was first.
-func retry(change func() error) (err error) {
-	err = change()
-	for try := 0; try < 8 && errors.Is(err, metering.ErrVersion); try++ {
-		err = change()
-	}
-	return err
 }
 
 func (w *Watches) put(ctx context.Context, r metering.Record, doc *document, beside ...metering.Record) error {
@@ -236,8 +224,7 @@ func (w *Watches) read(ctx context.Context, account metering.AccountID, id strin
 	return record, doc, err
 }
 
-// now is cut to the microsecond, which every store can keep.
-func (w *Watches) now() time.Time { return w.Clock().UTC().Truncate(time.Microsecond) }
+func (w *Watches) now() time.Time { return metering.Now(w.Clock) }
 
 func (w *Watches) view(r metering.Record, doc *document) Watch {
 	now := w.now()

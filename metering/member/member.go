@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -41,8 +40,6 @@ const (
 	maxEmail = 254
 	// maxMembers bounds the members of an account, because each change reads all of them.
 	maxMembers = 200
-	// versionTries is how often a change is made anew when another writer was first.
-	versionTries = 8
 )
 
 // A Member is an e-mail address that may look after an account.
@@ -62,13 +59,7 @@ type Members struct {
 	Clock func() time.Time // nil means time.Now
 }
 
-// now is in UTC and cut to the microsecond, as stores keep it.
-func (m Members) now() time.Time {
-	if m.Clock == nil {
-		return time.Now().UTC().Truncate(time.Microsecond)
-	}
-	return m.Clock().UTC().Truncate(time.Microsecond)
-}
+func (m Members) now() time.Time { return metering.Now(m.Clock) }
 
 // ParseEmail is an address as members are known by it: in lower case, without a name around it. What has a character
 // outside of ASCII is refused, since letters that look alike would be several members.
@@ -116,10 +107,8 @@ func (m Members) Add(ctx context.Context, account metering.AccountID, email stri
 	}
 	added := Member{account, email, role, m.now(), metering.Record{Account: account, Kind: kind, ID: id(email)}}
 	added.record.At = added.AddedAt
-	if added.record.Body, err = json.Marshal(added); err == nil {
-		err = m.Store.PutRecords(ctx, added.record)
-	}
-	if errors.Is(err, metering.ErrVersion) {
+	added.record.Body = metering.RecordBody(added)
+	if err = m.Store.PutRecords(ctx, added.record); errors.Is(err, metering.ErrVersion) {
 		return Member{}, &metering.FieldError{Field: "email", Reason: "is a member already"}
 	}
 	added.record.Version++
@@ -194,7 +183,7 @@ func (m Members) Remove(ctx context.Context, account metering.AccountID, email s
 func (m Members) change(
 	ctx context.Context, account metering.AccountID, email string, to Role,
 ) (changed Member, err error) {
-	err = retry(func() error {
+	err = metering.Retry(func() error {
 		if changed, err = m.Member(ctx, account, email); err != nil {
 			return err
 		}
@@ -212,9 +201,7 @@ func (m Members) change(
 		}
 		changed.Role, changed.record.Body = to, nil
 		if to != "" {
-			if changed.record.Body, err = json.Marshal(changed); err != nil {
-				return err
-			}
+			changed.record.Body = metering.RecordBody(changed)
 		}
 		return m.Store.PutRecords(ctx, append(records, changed.record)...)
 	})

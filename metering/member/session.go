@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,9 +46,7 @@ func parseSession(r metering.Record) (s Session, err error) {
 
 // put stores a session, or a link, and what comes with it, in one step.
 func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (err error) {
-	if s.record.Body, err = json.Marshal(s); err != nil {
-		return err
-	}
+	s.record.Body = metering.RecordBody(s)
 	if err = m.Store.PutRecords(ctx, append(with, s.record)...); err == nil {
 		s.record.Version++
 	}
@@ -133,7 +130,7 @@ func (m Members) Sessions(ctx context.Context, account metering.AccountID) ([]Se
 
 // End ends a session of an account.
 func (m Members) End(ctx context.Context, account metering.AccountID, id string) error {
-	return retry(func() error {
+	return metering.Retry(func() error {
 		r, err := m.Store.Record(ctx, account, sessionKind, id)
 		if err != nil {
 			return err
@@ -150,14 +147,4 @@ func (m Members) Tidy(ctx context.Context) (removed int, err error) {
 		removed, err = removed+n, errors.Join(err, e)
 	}
 	return removed, err
-}
-
-// retry repeats a change for as long as another writer was first, within reason.
-func retry(change func() error) (err error) {
-	for range versionTries {
-		if err = change(); !errors.Is(err, metering.ErrVersion) {
-			return err
-		}
-	}
-	return err
 }
