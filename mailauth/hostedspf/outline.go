@@ -239,6 +239,10 @@ func (p *passage) add(one item) {
 		}
 		p.impossible = p.impossible || p.open
 		p.passed = p.passed.Union(one.set)
+		if n := len(p.items); n > 0 && p.items[n-1].kept == nil {
+			p.items[n-1].set = p.items[n-1].set.Union(one.set)
+			return
+		}
 	}
 	p.items = append(p.items, one)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"go4.org/netipx"
 )
 
 const version = "v=spf1"
@@ -263,13 +264,9 @@ func addressRange(sign, from, to string) string {
 	if familyOf(to) == 0 && strings.Contains(from, ".") {
 		to = from[:strings.LastIndexByte(from, '.')+1] + to
 	}
-	first, err1 := netip.ParseAddr(from)
-	last, err2 := netip.ParseAddr(to)
-	if err1 != nil || err2 != nil || first.Is4() != last.Is4() || last.Less(first) {
-		return ""
-	}
-	list := appendPrefixes(nil, span{first, last})
-	if len(list) > maxRange {
+	r, err := netipx.ParseIPRange(from + "-" + to)
+	list := r.Prefixes()
+	if err != nil || len(list) > maxRange {
 		return ""
 	}
 	return strings.Join(diag.Map(list, func(p netip.Prefix) string { return sign + NetworkTerm(p) }), " ")

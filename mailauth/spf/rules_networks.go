@@ -97,10 +97,8 @@ func wholeInternet(e *evidence) diag.Failures {
 			all = append(all, t.Networks...)
 		}
 	}
-	if s := SetOf(all...); slices.Equal(s.v4, everything.v4) || slices.Equal(s.v6, everything.v6) {
-		return diag.Fail("Together, the networks cover every address of one family.")
-	}
-	return nil
+	return diag.FailIf(slices.ContainsFunc(SetOf(all...).Prefixes(), func(p netip.Prefix) bool { return p.Bits() == 0 }),
+		"Together, the networks cover every address of one family.")
 }
 
 // specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries

@@ -56,15 +56,12 @@ var recordRules = diag.Rules[*evidence]{{
 		return diag.Fail("The SPF record is not known: %s.", diag.Quote(eval.Failure(e.published.answer).Error())).
 			Because(e.published.answer.Err())
 	},
-}, {
-	Code: "spf.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-	Fact: ground.NoName, DependsOn: []diag.Code{"spf.record.unknown"}, Ref: "RFC 7208 section 4.3",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.", When: online,
+}, ground.NoDomain(diag.Rule[*evidence]{
+	Code: "spf.domain.nxdomain", DependsOn: []diag.Code{"spf.record.unknown"}, Ref: "RFC 7208 section 4.3", When: online,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.published.answer.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, {
+}), {
 	Code: "spf.record.location", Severity: diag.Error, StateIfFailed: diag.Missing,
 	Reads: []diag.Source{fromPlaces}, DependsOn: []diag.Code{"spf.domain.nxdomain"}, Ref: "RFC 7208 section 4.4",
 	Title:       "SPF record is published at the wrong name",

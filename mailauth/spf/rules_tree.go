@@ -220,9 +220,9 @@ var limitRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			v4 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void4 })
 			v6 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void6 })
-			return append(diag.FailIf(len(v4) > eval.MaxVoids && len(e.authorized.v4) > 0,
+			return append(diag.FailIf(len(v4) > eval.MaxVoids && len(e.authorized.Prefixes4()) > 0,
 				"For IPv4 clients %d lookups find nothing: %s.", len(v4), named(v4)),
-				diag.FailIf(len(v6) > eval.MaxVoids && len(e.authorized.v6) > 0,
+				diag.FailIf(len(v6) > eval.MaxVoids && len(e.authorized.Prefixes6()) > 0,
 					"For IPv6 clients %d lookups find nothing: %s.", len(v6), named(v6))...)
 		},
 	},

@@ -228,7 +228,7 @@ func (c *correction) flattened(terms []eval.Term) []eval.Term {
 		return true
 	})
 	text := version
-	for _, p := range slices.Concat(passed.Prefixes4(), passed.Prefixes6()) {
+	for _, p := range passed.Prefixes() {
 		text += " " + NetworkTerm(p)
 	}
 	flat, _ := eval.Parse(text)
