@@ -157,6 +157,9 @@ func (a *anatomy) nameParts(d diag.Domain) {
 	}
 }
 
+// length is that of the URL, in characters.
+func length(a *anatomy) int { return len(a.url.String()) }
+
 // label is the one that was registered: the leftmost of the registrable domain.
 func (a *anatomy) label() string {
 	label, _, _ := strings.Cut(a.registered, ".")

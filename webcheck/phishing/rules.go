@@ -55,6 +55,30 @@ func about(target, format string, args ...any) diag.Failures {
 	return diag.Fail(format, args...).About(target)
 }
 
+// having makes the test of a rule that fails with a text of the URL that should not be there.
+func having(find func(*anatomy) string, format string) func(*anatomy) diag.Failures {
+	return func(a *anatomy) diag.Failures {
+		found := find(a)
+		return diag.FailIf(found != "", format, diag.Quote(found))
+	}
+}
+
+// many makes the test of a rule that fails from a number on.
+func many(from int, count func(*anatomy) int, format string) func(*anatomy) diag.Failures {
+	return func(a *anatomy) diag.Failures {
+		n := count(a)
+		return diag.FailIf(n >= from, format, n)
+	}
+}
+
+// first returns the first text of which something holds, or nothing.
+func first(list []string, holds func(string) bool) string {
+	if i := slices.IndexFunc(list, holds); i >= 0 {
+		return list[i]
+	}
+	return ""
+}
+
 // The categories of signals, in the order in which they are examined (CONTRACT 3.4).
 var (
 	ofURL          = diag.Category{Code: "url", Label: "URL"}

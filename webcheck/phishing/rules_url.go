@@ -1,6 +1,7 @@
 package phishing
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -54,36 +55,24 @@ var urlRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Ref: "RFC 2397 section 5",
 	Title: "URL carries a whole document", Requirement: "The URL carries no document",
-	Fails: func(a *anatomy) diag.Failures {
-		found := dataURI().FindString(a.path + "?" + a.query)
-		return diag.FailIf(found != "", "The URL contains a data URI (%s…): a document made by the sender.",
-			diag.Quote(found))
-	},
+	Fails: having(func(a *anatomy) string { return dataURI().FindString(a.path + "?" + a.query) },
+		"The URL contains a data URI (%s…): a document made by the sender."),
 }}
 
 // pathRules are about path and query of sites that no brand owns.
 var pathRules = diag.Rules[*anatomy]{{
 	Code: "phishing.url.long", Severity: diag.Info, Weight: 2,
 	Title: "Long URL", Requirement: "The URL is not long",
-	Fails: func(a *anatomy) diag.Failures {
-		n := len(a.url.String())
-		return diag.FailIf(n >= longURL, "The URL has %d characters, and few browsers show more than the first 60.", n)
-	},
+	Fails: many(longURL, length, "The URL has %d characters, and few browsers show more than the first 60."),
 }, {
 	Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5,
 	Title: "Very long URL", Requirement: "The URL is not very long",
-	Fails: func(a *anatomy) diag.Failures {
-		n := len(a.url.String())
-		return diag.FailIf(n >= veryLongURL,
-			"The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host.", n)
-	},
+	Fails: many(veryLongURL, length, "The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host."),
 }, {
 	Code: "phishing.url.deep", Severity: diag.Info, Weight: 3,
 	Title: "Page many directories deep", Requirement: "The page is not many directories deep",
-	Fails: func(a *anatomy) diag.Failures {
-		n := len(a.segments)
-		return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site are often deep.", n)
-	},
+	Fails: many(deepPath, func(a *anatomy) int { return len(a.segments) },
+		"The path has %d parts. Pages that were put on a broken-into site are often deep."),
 }, {
 	Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21,
 	Title:       "Page in a directory of the site's software",
@@ -129,11 +118,8 @@ var pathRules = diag.Rules[*anatomy]{{
 	Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18,
 	Title: "URL carries a mail address", Requirement: "The URL carries no mail address",
 	Advice: "Do not enter a password on a page that knows your address from the link.",
-	Fails: func(a *anatomy) diag.Failures {
-		found := addressIn(strings.ToLower(a.tail))
-		return diag.FailIf(found != "",
-			"The URL carries an address such as %s, to fill it into a form or to record who clicked.", diag.Quote(found))
-	},
+	Fails: having(func(a *anatomy) string { return addressIn(strings.ToLower(a.tail)) },
+		"The URL carries an address such as %s, to fill it into a form or to record who clicked."),
 }, {
 	Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15,
 	Title: "Another URL in path or query", Requirement: "There is no other URL in path or query",
@@ -164,35 +150,21 @@ var pathRules = diag.Rules[*anatomy]{{
 	Title: "Page of a server program", Requirement: "The page is not named for a program on the server",
 	Fails: func(a *anatomy) diag.Failures {
 		file := a.file()
-		return diag.FailIf(strings.HasSuffix(file, ".php") || strings.HasSuffix(file, ".cgi") || strings.HasSuffix(file,
-			".pl"),
+		return diag.FailIf(slices.Contains([]string{".php", ".cgi", ".pl"}, path.Ext(file)),
 			"The page is the program %q. Nearly all phishing kits are written in PHP; so are many honest sites.",
 			diag.Quote(file))
 	},
 }, {
 	Code: "phishing.url.random", Severity: diag.Info, Weight: 17,
 	Title: "Random-looking text in path or query", Requirement: "Path and query have no random-looking text",
-	Fails: func(a *anatomy) diag.Failures {
-		list := a.words
-		i := slices.IndexFunc(list, random)
-		if i < 0 {
-			return nil
-		}
-		return diag.Fail("The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet.",
-			diag.Quote(list[i]))
-	},
+	Fails: having(func(a *anatomy) string { return first(a.words, random) },
+		"The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet."),
 }, {
 	Code: "phishing.url.code", Severity: diag.Info, Weight: 13,
 	Title: "Path without words", Requirement: "The path has no codes in place of words",
 	When: func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
-	Fails: func(a *anatomy) diag.Failures {
-		list := words(a.tail)
-		i := slices.IndexFunc(list, coded)
-		if i < 0 {
-			return nil
-		}
-		return diag.Fail("The path or query has %q, a code that means nothing to a reader.", diag.Quote(list[i]))
-	},
+	Fails: having(func(a *anatomy) string { return first(words(a.tail), coded) },
+		"The path or query has %q, a code that means nothing to a reader."),
 }, {
 	Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15,
 	Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
@@ -208,10 +180,7 @@ var pathRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.digits", Severity: diag.Info, Weight: 8,
 	Title: "Many digits in path or query", Requirement: "Path and query have few digits",
-	Fails: func(a *anatomy) diag.Failures {
-		n := digitsIn(a.path + a.query)
-		return diag.FailIf(n >= 15, "The path and query have %d digits.", n)
-	},
+	Fails: many(15, func(a *anatomy) int { return digitsIn(a.path + a.query) }, "The path and query have %d digits."),
 }, {
 	Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5,
 	Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
@@ -277,12 +246,7 @@ func (a *anatomy) programDir() string {
 	if len(a.segments) < 2 {
 		return ""
 	}
-	for _, s := range a.segments[:len(a.segments)-1] {
-		if programDirs()[s] {
-			return s
-		}
-	}
-	return ""
+	return first(a.segments[:len(a.segments)-1], func(s string) bool { return programDirs()[s] })
 }
 
 // extension is what follows the last dot of a file's name.
@@ -318,15 +282,5 @@ func pick(list []string, wanted func(string) bool) (found []string) {
 
 // quoted lists words for a sentence: "a", "b" and "c".
 func quoted(list []string) string {
-	var b strings.Builder
-	for i, w := range list {
-		switch {
-		case i > 0 && i == len(list)-1:
-			b.WriteString(" and ")
-		case i > 0:
-			b.WriteString(", ")
-		}
-		b.WriteString(`"` + diag.Quote(w) + `"`)
-	}
-	return b.String()
+	return diag.Series(diag.Map(list, func(w string) string { return `"` + diag.Quote(w) + `"` }), len(list))
 }
