@@ -57,11 +57,8 @@ var lookupRules = diag.Rules[*evidence]{{
 		return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
 			Because(e.failing.Answer.Err())
 	},
-}, {
-	Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	DependsOn: []diag.Code{"bimi.record.unknown"}, Ref: "RFC 8020 section 2",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(rule{
+	Code: "bimi.domain.nxdomain", DependsOn: []diag.Code{"bimi.record.unknown"},
 	When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
 		_, known := e.exists()
 		return known || !e.discovery.Own().Answer.NXDomain()
@@ -69,7 +66,7 @@ var lookupRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
 	},
-}}
+})}
 
 func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
 

@@ -88,16 +88,13 @@ var hostRules = diag.Rules[*evidence]{{
 		}
 		return diag.Fail("%s.", capital(e.mail.Unknown()))
 	},
-}, {
-	Code: "dane.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(rule{
+	Code: "dane.domain.nxdomain", DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) diag.Failures {
 		exists, known := e.mail.Exists()
 		return diag.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, {
+}), {
 	Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
 	Title: "No mail servers, so DANE is not needed", Requirement: "The domain has servers that DANE can protect",

@@ -22,16 +22,13 @@ func (*Report) Rules() []diag.RuleInfo {
 		(*bimi.LookupReport)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules())
 }
 
-var rules = diag.Rules[*scoring]{{
-	Code: "score.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Ref:   "RFC 8020 section 2",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+var rules = diag.Rules[*scoring]{ground.NoDomain(diag.Rule[*scoring]{
+	Code: "score.domain.nxdomain",
 	Fails: func(s *scoring) diag.Failures {
 		return diag.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
 			s.domain)
 	},
-}}
+})}
 
 var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},

@@ -156,15 +156,12 @@ var (
 	factorUse      = diag.Category{Code: "use", Label: "Permitted use"}
 )
 
-var lookupRules = diag.Rules[*evidence]{{
-	Code: "dkim.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Reads: []diag.Source{fromDomain}, Ref: "RFC 8020 section 2", Title: "Domain does not exist",
-	Requirement: "The domain exists", Advice: "Check the spelling of the domain, its registration and its delegation.",
-	When: online,
+var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
+	Code: "dkim.domain.nxdomain", Reads: []diag.Source{fromDomain}, When: online,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, {
+}), {
 	Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 6.1.2",
 	Title: "DKIM key could not be looked up", Requirement: "The name servers answer for the DKIM key",
 	Advice: "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",

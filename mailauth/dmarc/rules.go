@@ -71,12 +71,9 @@ var lookupRules = diag.Rules[*evidence]{{
 			return nil
 		}
 	},
-}, {
-	Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Reads: []diag.Source{fromRecord, fromExistence}, DependsOn: []diag.Code{"dmarc.record.unknown"},
-	Ref:   "RFC 9989 section 3.2.13",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(rule{
+	Code: "dmarc.domain.nxdomain", Reads: []diag.Source{fromRecord, fromExistence},
+	DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 3.2.13",
 	Fails: func(e *evidence) diag.Failures {
 		if !e.nonexistent() {
 			return nil
@@ -88,7 +85,7 @@ var lookupRules = diag.Rules[*evidence]{{
 		}
 		return f
 	},
-}, {
+}), {
 	Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 4.10.1",
 	Title:       "Record of a parent domain could not be looked up",

@@ -38,11 +38,9 @@ func (e *evidence) nonexistent() bool {
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var discoveryRules = diag.Rules[*evidence]{{
-	Code: "dmarcbis.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-	Fact: ground.NoName, Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
-	Title: "Domain does not exist", Requirement: "The DNS does not answer NXDOMAIN for the domain",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
+	Code: "dmarcbis.domain.nxdomain", Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
+	Requirement: "The DNS does not answer NXDOMAIN for the domain",
 	Fails: func(e *evidence) diag.Failures {
 		if !e.nonexistent() {
 			return nil
@@ -53,7 +51,7 @@ var discoveryRules = diag.Rules[*evidence]{{
 		}
 		return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, {
+}), {
 	Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
 	Title:       "DMARC record could not be looked up",
 	Requirement: "The name servers answer for every name that decides about the policy",

@@ -28,16 +28,13 @@ func (*Report) Rules() []diag.RuleInfo {
 		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
-var rules = append(diag.Rules[*check]{{
-	Code: "check.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Ref:   "RFC 8020 section 2",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+var rules = append(diag.Rules[*check]{ground.NoDomain(diag.Rule[*check]{
+	Code: "check.domain.nxdomain",
 	Fails: func(c *check) diag.Failures {
 		return diag.FailIf(c.gone, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
 			c.Domain)
 	},
-}}, compose.ReverseRules(func(c *check) []compose.ReverseName { return c.reverse })...)
+})}, compose.ReverseRules(func(c *check) []compose.ReverseName { return c.reverse })...)
 
 var texts = diag.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},

@@ -71,16 +71,13 @@ var absenceRules = diag.Rules[*evidence]{{
 			return nil
 		}
 	},
-}, {
-	Code: "mtasts.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Reads: []diag.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
-	When:   func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
+}, ground.NoDomain(rule{
+	Code: "mtasts.domain.nxdomain", Reads: []diag.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
+	When: func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, kit.Location(rule{
+}), kit.Location(rule{
 	Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 	When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },

@@ -60,11 +60,8 @@ var recordRules = diag.Rules[*evidence]{{
 		}
 		return nil
 	},
-}, {
-	Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(diag.Rule[*evidence]{
+	Code: "mx.domain.nxdomain", DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) diag.Failures {
 		switch a := e.mail.MX; {
 		case !a.NXDomain():
@@ -75,7 +72,7 @@ var recordRules = diag.Rules[*evidence]{{
 			return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 		}
 	},
-}, {
+}), {
 	Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"mx.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
 	Title:       "No MX record, and the address of the domain is unknown",

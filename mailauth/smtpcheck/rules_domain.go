@@ -18,16 +18,13 @@ var domainRules = diag.Rules[*evidence]{{
 		}
 		return nil
 	},
-}, {
-	Code: "smtp.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(rule{
+	Code: "smtp.domain.nxdomain", DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) diag.Failures {
 		exists, known := e.mail.Exists()
 		return diag.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
 	},
-}, {
+}), {
 	Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"smtp.domain.nxdomain"}, Ref: "RFC 5321 section 5.1",
 	Title:       "No MX record and no address: the domain receives no mail",

@@ -48,11 +48,8 @@ var lookupRules = diag.Rules[*evidence]{{
 		why := e.mail.Unknown()
 		return diag.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
 	},
-}, {
-	Code: "tlsrpt.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
-	Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
+}, ground.NoDomain(rule{
+	Code: "tlsrpt.domain.nxdomain", Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
 	When: func(e *evidence) bool {
 		_, known := e.mail.Exists()
 		return known || !e.txt.NXDomain()
@@ -60,7 +57,7 @@ var lookupRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}}
+})}
 
 var existing = []diag.Code{"tlsrpt.domain.nxdomain"}
 

@@ -50,16 +50,13 @@ var recordRules = diag.Rules[*evidence]{{
 		}
 		return diag.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure)).Because(e.failure)
 	},
-}, {
-	Code: "bimi.logo.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-	Fact: ground.NoName, DependsOn: []diag.Code{"bimi.logo.record.unknown"}, Ref: "RFC 8020 section 2",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
-	When:   func(e *evidence) bool { return e.apex.Err() == nil || e.place != nil },
+}, ground.NoDomain(rule{
+	Code: "bimi.logo.domain.nxdomain", DependsOn: []diag.Code{"bimi.logo.record.unknown"},
+	When: func(e *evidence) bool { return e.apex.Err() == nil || e.place != nil },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
-}, {
+}), {
 	Code: "bimi.logo.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"bimi.logo.record.unknown"}, Ref: refRecord,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",

@@ -76,16 +76,13 @@ var recordRules = diag.Rules[*evidence]{{
 		}
 		return diag.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned)).Because(e.unlearned)
 	},
-}, {
-	Code: "markcert.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-	Fact: ground.NoName, DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "7.2",
-	Title: "Domain does not exist", Requirement: "The domain exists",
-	Advice: "Check the spelling of the domain, its registration and its delegation.",
-	When:   func(e *evidence) bool { return asked(e) && (!e.unsure || e.applies != nil) },
+}, ground.NoDomain(rule{
+	Code: "markcert.domain.nxdomain", DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "7.2",
+	When: func(e *evidence) bool { return asked(e) && (!e.unsure || e.applies != nil) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nonexistent, "The DNS answers NXDOMAIN for %s.", e.discovery.Domain)
 	},
-}, {
+}), {
 	Code: "markcert.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "4.3",
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
