@@ -2,188 +2,134 @@ package yaml
 
 // flowSeparate skips white space and comments inside a flow collection that opens at the offset. Its lines
 // must be indented by more than n (YAML 1.2.2 section 6.9).
-func (p *parser) flowSeparate(n, open int) error {
+func (p *parser) flowSeparate(n, open int) {
 	crossed := p.separate()
 	if p.pos == len(p.Text) {
-		return p.fail(open, "%q is not closed", p.Text[open])
+		p.fail(open, "%q is not closed", p.Text[open])
 	}
 	if !crossed {
-		return nil
+		return
 	}
 	if p.ended() {
-		return p.fail(p.pos, "a flow collection is not closed before the document ends")
+		p.fail(p.pos, "a flow collection is not closed before the document ends")
 	}
 	spaces, tab := p.indentation()
 	switch c := p.at(0); {
 	case spaces > n:
-		return nil
 	case tab:
-		return p.fail(p.line+spaces, "a tab cannot indent; use spaces")
+		p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 	case c == ']' || c == '}':
-		return p.fail(p.pos, "this %q must be indented by more than %d; YAML 1.2 does not allow it here, "+
+		p.fail(p.pos, "this %q must be indented by more than %d; YAML 1.2 does not allow it here, "+
 			"though some readers do", c, n)
+	default:
+		p.fail(p.pos, "a line of a flow collection must be indented by more than %d", n)
 	}
-	return p.fail(p.pos, "a line of a flow collection must be indented by more than %d", n)
 }
 
 // flow reads a sequence or a mapping in brackets (YAML 1.2.2 section 7.4), in a block collection at column n.
-func (p *parser) flow(n int, props *properties) (*Node, error) {
+func (p *parser) flow(n int, props *properties) *Node {
 	open, kind, entry := p.pos, Sequence, p.flowItem
 	if p.at(0) == '{' {
 		kind, entry = Mapping, p.flowPair
 	}
 	closer := p.Text[open] + 2 // "]" behind "[", "}" behind "{"
-	node, err := p.collection(kind, flow, open, props)
-	if err != nil {
-		return nil, err
-	}
+	node := p.collection(kind, flow, open, props)
 	list := tail{next: &node.first}
 	p.pos++
 	for {
-		if err := p.flowSeparate(n, open); err != nil {
-			return nil, err
-		}
+		p.flowSeparate(n, open)
 		switch c := p.at(0); c {
 		case closer:
 			p.pos++
-			return p.close(node, p.pos), nil
+			return p.close(node, p.pos)
 		case ']', '}':
-			return nil, p.fail(p.pos, "a comma or %q was expected", closer)
+			p.fail(p.pos, "a comma or %q was expected", closer)
 		case ',':
-			return nil, p.fail(p.pos, "something must stand before a comma")
+			p.fail(p.pos, "something must stand before a comma")
 		}
-		if err := entry(n, open, &list); err != nil {
-			return nil, err
-		}
-		if err := p.flowSeparate(n, open); err != nil {
-			return nil, err
-		}
+		entry(n, open, &list)
+		p.flowSeparate(n, open)
 		switch p.at(0) {
 		case ',':
 			p.pos++
 		case closer:
 		case '#':
-			return nil, p.fail(p.pos, "a comment must have a space before its #")
+			p.fail(p.pos, "a comment must have a space before its #")
 		default:
-			return nil, p.fail(p.pos, "a comma or %q was expected", closer)
+			p.fail(p.pos, "a comma or %q was expected", closer)
 		}
 	}
 }
 
-func (p *parser) flowPair(n, open int, list *tail) error {
+func (p *parser) flowPair(n, open int, list *tail) {
 	if p.indicates('?') {
 		p.pos++
-		if err := p.flowSeparate(n, open); err != nil {
-			return err
-		}
+		p.flowSeparate(n, open)
 	}
-	key, err := p.flowNode(n, open)
-	if err != nil {
-		return err
-	}
-	if err := p.flowSeparate(n, open); err != nil {
-		return err
-	}
-	return p.flowValue(n, open, key, list)
+	key := p.flowNode(n, open)
+	p.flowSeparate(n, open)
+	p.flowValue(n, open, key, list)
 }
 
-func (p *parser) flowValue(n, open int, key *Node, list *tail) (err error) {
-	var value *Node
-	switch colon, err := p.flowColon(key); {
-	case err != nil:
-		return err
-	case colon:
-		p.pos++
-		begin := p.pos
-		if err := p.flowSeparate(n, open); err != nil {
-			return err
-		}
-		if c := p.at(0); c == ',' || c == ']' || c == '}' {
-			value, err = p.missing(nil, begin)
-		} else {
-			value, err = p.flowNode(n, open)
-		}
-		if err != nil {
-			return err
-		}
-	default:
-		if value, err = p.missing(nil, int(key.end)); err != nil {
-			return err
-		}
-		value.absent = true
+func (p *parser) flowValue(n, open int, key *Node, list *tail) {
+	if !p.flowColon(key) {
+		list.add(key, p.absent(key))
+		return
 	}
-	list.add(key, value)
-	return nil
+	p.pos++
+	begin := p.pos
+	p.flowSeparate(n, open)
+	if c := p.at(0); c == ',' || c == ']' || c == '}' {
+		list.add(key, p.missing(nil, begin))
+	} else {
+		list.add(key, p.flowNode(n, open))
+	}
 }
 
 // flowColon reports whether a colon is next that makes a key of the node before. Behind one in quotes or
 // brackets it needs no space (YAML 1.2.2 section 7.4.2).
-func (p *parser) flowColon(key *Node) (bool, error) {
-	switch next := p.at(1); {
-	case p.at(0) != ':':
-		return false, nil
-	case isSpace(next) || isMark(next) || key.style == single || key.style == double || key.style == flow:
-		return true, nil
+func (p *parser) flowColon(key *Node) bool {
+	if p.at(0) != ':' {
+		return false
 	}
-	return false, p.fail(p.pos, "a colon behind a key needs a space after it")
+	adjacent := key.style == single || key.style == double || key.style == flow
+	if next := p.at(1); !isSpace(next) && !isMark(next) && !adjacent {
+		p.fail(p.pos, "a colon behind a key needs a space after it")
+	}
+	return true
 }
 
 // flowItem reads an item of a flow sequence, which may be a pair.
-func (p *parser) flowItem(n, open int, list *tail) error {
-	begin, line := p.pos, p.line
-	if p.indicates('?') {
-		pair, err := p.collection(Mapping, pair, begin, nil)
-		if err != nil {
-			return err
+func (p *parser) flowItem(n, open int, list *tail) {
+	begin, line, explicit := p.pos, p.line, p.indicates('?')
+	var child *Node
+	if !explicit {
+		child = p.flowNode(n, open)
+		p.flowSeparate(n, open)
+		if !p.flowColon(child) {
+			list.add(child)
+			return
 		}
-		inside := tail{next: &pair.first}
-		if err := p.flowPair(n, open, &inside); err != nil {
-			return err
+		if p.line != line || !isShort(p.Text[begin:p.pos]) {
+			p.fail(begin, "a key in a sequence has one line of at most %d characters", MaxKey)
 		}
-		list.add(p.close(pair, int(inside.last.end)))
-		return nil
 	}
-	child, err := p.flowNode(n, open)
-	if err != nil {
-		return err
-	}
-	if err := p.flowSeparate(n, open); err != nil {
-		return err
-	}
-	colon, err := p.flowColon(child)
-	if err != nil {
-		return err
-	}
-	if !colon {
-		list.add(child)
-		return nil
-	}
-	if p.line != line || !isShort(p.Text[begin:p.pos]) {
-		return p.fail(begin, "a key in a sequence has one line of at most %d characters", MaxKey)
-	}
-	pair, err := p.collection(Mapping, pair, begin, nil)
-	if err != nil {
-		return err
-	}
+	pair := p.collection(Mapping, pair, begin, nil)
 	inside := tail{next: &pair.first}
-	if err := p.flowValue(n, open, child, &inside); err != nil {
-		return err
+	if explicit {
+		p.flowPair(n, open, &inside)
+	} else {
+		p.flowValue(n, open, child, &inside)
 	}
 	list.add(p.close(pair, int(inside.last.end)))
-	return nil
 }
 
 // flowNode reads a node inside a flow collection. Nothing need be written for one before a colon.
-func (p *parser) flowNode(n, open int) (*Node, error) {
+func (p *parser) flowNode(n, open int) *Node {
 	var props *properties
 	for p.at(0) == '&' || p.at(0) == '!' {
-		var err error
-		if props, err = p.property(props, true); err != nil {
-			return nil, err
-		}
-		if err := p.flowSeparate(n, open); err != nil {
-			return nil, err
-		}
+		props = p.property(props, true)
+		p.flowSeparate(n, open)
 	}
 	next := p.at(1)
 	bare := isSpace(next) || isMark(next)
@@ -191,11 +137,11 @@ func (p *parser) flowNode(n, open int) (*Node, error) {
 	case c == ',' || c == ']' || c == '}' || c == ':' && bare:
 		return p.missing(props, p.pos)
 	case bare && c == '-':
-		return nil, p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null")
+		p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null")
 	case bare && c == '?':
-		return nil, p.fail(p.pos, "%q cannot stand here", c)
+		p.fail(p.pos, "%q cannot stand here", c)
 	case c == '|' || c == '>':
-		return nil, p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key")
+		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key")
 	case c == '"' || c == '\'' || c == '*' || c == '[' || c == '{' || c == '#' || c == '%' || c == '@' || c == '`':
 		return p.content(n, props)
 	}

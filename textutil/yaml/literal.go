@@ -3,34 +3,25 @@ package yaml
 import "strings"
 
 // blockScalar reads a literal or folded scalar (YAML 1.2.2 section 8.1) in a collection at column n.
-func (p *parser) blockScalar(n int, props *properties) (*Node, error) {
+func (p *parser) blockScalar(n int, props *properties) *Node {
 	begin, style := p.pos, literal
 	if p.at(0) == '>' {
 		style = folded
 	}
-	indicator, err := p.blockHeader()
-	if err != nil {
-		return nil, err
-	}
+	indicator := p.blockHeader()
 	indent := max(n, 0) + indicator
 	if indicator == 0 {
-		if indent, err = p.detectIndent(n); err != nil {
-			return nil, err
-		}
+		indent = p.detectIndent(n)
 	}
-	if err := p.blockLines(n, indent); err != nil {
-		return nil, err
-	}
-	scalar, err := p.scalar(style, begin, props)
-	if err == nil {
-		scalar.indent = int32(indent)
-	}
-	return scalar, err
+	p.blockLines(n, indent)
+	scalar := p.scalar(style, begin, props)
+	scalar.indent = int32(indent)
+	return scalar
 }
 
 // blockHeader reads the first line with its line break (YAML 1.2.2 section 8.1.1), and returns the
 // indentation indicator, or 0.
-func (p *parser) blockHeader() (indent int, err error) {
+func (p *parser) blockHeader() (indent int) {
 	chomped := false
 	for p.pos++; ; p.pos++ {
 		switch c := p.at(0); {
@@ -40,9 +31,7 @@ func (p *parser) blockHeader() (indent int, err error) {
 			indent = int(c - '0')
 		default:
 			begin := p.pos
-			if err := p.lineEnd("the mark of a block scalar"); err != nil {
-				return 0, err
-			}
+			p.lineEnd("the mark of a block scalar")
 			if p.at(0) == '#' && p.pos > begin {
 				p.comment()
 			}
@@ -50,14 +39,14 @@ func (p *parser) blockHeader() (indent int, err error) {
 				p.pos++
 				p.line = p.pos
 			}
-			return indent, nil
+			return indent
 		}
 	}
 }
 
 // detectIndent returns the indentation of the first line that is not empty (YAML 1.2.2 section
 // 8.1.1.1), without moving. Empty lines before it cannot have more spaces.
-func (p *parser) detectIndent(n int) (int, error) {
+func (p *parser) detectIndent(n int) int {
 	most, line := 0, 0
 	for i := p.pos; ; {
 		begin := i
@@ -66,18 +55,18 @@ func (p *parser) detectIndent(n int) (int, error) {
 		}
 		spaces := i - begin
 		if i == len(p.Text) {
-			return max(most, spaces, n+1), nil
+			return max(most, spaces, n+1)
 		}
 		if p.Text[i] != '\n' {
 			switch {
 			case p.Text[i] == '\t' && spaces <= n:
-				return 0, p.fail(i, "a tab cannot indent; use spaces")
+				p.fail(i, "a tab cannot indent; use spaces")
 			case spaces <= n || isMarker(p.Text[i:]) && spaces == 0:
-				return max(most, n+1), nil
+				return max(most, n+1)
 			case most > spaces:
-				return 0, p.fail(line, "an empty line before the first of a block scalar has more spaces than it")
+				p.fail(line, "an empty line before the first of a block scalar has more spaces than it")
 			}
-			return spaces, nil
+			return spaces
 		}
 		if spaces > most {
 			most, line = spaces, begin
@@ -86,7 +75,7 @@ func (p *parser) detectIndent(n int) (int, error) {
 	}
 }
 
-func (p *parser) blockLines(n, indent int) error {
+func (p *parser) blockLines(n, indent int) {
 	for p.pos < len(p.Text) && !isMarker(p.Text[p.pos:]) {
 		i := p.pos
 		for i < len(p.Text) && i < p.pos+indent && p.Text[i] == ' ' {
@@ -95,22 +84,21 @@ func (p *parser) blockLines(n, indent int) error {
 		spaces := i - p.pos
 		if i < len(p.Text) && p.Text[i] != '\n' && spaces < indent {
 			if p.Text[i] == '\t' {
-				return p.fail(i, "a tab cannot indent; use spaces")
+				p.fail(i, "a tab cannot indent; use spaces")
 			}
 			if spaces > n && p.Text[i] != '#' {
-				return p.fail(i, "a line of the block scalar has fewer spaces than the first")
+				p.fail(i, "a line of the block scalar has fewer spaces than the first")
 			}
-			return nil
+			return
 		}
 		end := strings.IndexByte(p.Text[i:], '\n')
 		if end < 0 {
 			p.pos = len(p.Text)
-			return nil
+			return
 		}
 		p.pos = i + end + 1
 		p.line = p.pos
 	}
-	return nil
 }
 
 // blockValue returns what a literal or folded scalar says.

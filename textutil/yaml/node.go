@@ -242,14 +242,14 @@ func (v *valuer) fold(escaped bool) {
 // escape goes past an escape, which is valid.
 func (v *valuer) escape() {
 	c := v.raw[v.pos+1]
-	digits := escapeDigits(c)
+	digits := escapeDigits[c]
 	switch {
 	case c == '\n':
 		v.pos++
 		v.fold(true)
 		return
 	case digits == 0:
-		v.out = append(v.out, simpleEscape(c)...)
+		v.out = append(v.out, simpleEscapes[c]...)
 		v.pos += 2
 	default:
 		r, _ := Hex(v.raw[v.pos+2:], digits)

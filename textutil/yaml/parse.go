@@ -43,17 +43,35 @@ type parser struct {
 // costly. The error is a [SyntaxError] or a [LimitError].
 func Parse(text string, nodes int) (*Stream, error) {
 	p := &parser{Stream: &Stream{Text: LineFeeds(text)}, head: -1, odd: -1, left: nodes, most: nodes}
-	err := p.checkCharacters()
-	if err == nil {
-		err = p.stream()
-	}
+	err := p.try(func() {
+		p.checkCharacters()
+		p.stream()
+	})
 	if wrong, ok := err.(*SyntaxError); p.odd >= 0 && (err == nil || ok && p.odd < wrong.Offset && !p.quoting) {
-		err = p.oddCharacter()
+		err = p.try(p.oddCharacter)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return p.Stream, nil
+}
+
+// A refusal is what the parser panics with at the first error, so that no step of it has to pass errors on.
+type refusal struct{ error }
+
+// try returns the error with which a step of the parser refuses the text, or nil.
+func (p *parser) try(step func()) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case refusal:
+			err = cause.error
+		default:
+			panic(cause)
+		}
+	}()
+	step()
+	return nil
 }
 
 // LineFeeds returns a text with line feeds for all line breaks: a carriage return is one too (YAML 1.2.2 section 5.4).
@@ -66,23 +84,22 @@ func LineFeeds(text string) string {
 
 // checkCharacters refuses what no YAML may hold (YAML 1.2.2 section 5.1), and looks for characters that
 // may stand in quotes only.
-func (p *parser) checkCharacters() error {
+func (p *parser) checkCharacters() {
 	for i := 0; i < len(p.Text); i++ {
 		c := p.Text[i]
 		if c >= ' ' && c < utf8.RuneSelf || c == '\n' || c == '\t' {
 			continue
 		}
 		if c < ' ' {
-			return p.fail(i, "the control character U+%04X must be written as an escape in double quotes", c)
+			p.fail(i, "the control character U+%04X must be written as an escape in double quotes", c)
 		}
 		r, size := utf8.DecodeRuneInString(p.Text[i:])
 		if r == 0xFFFE || r == 0xFFFF {
-			return p.fail(i, "the character U+%04X must be written as an escape in double quotes", r)
+			p.fail(i, "the character U+%04X must be written as an escape in double quotes", r)
 		}
 		i += size - 1
 	}
 	p.findOdd(0)
-	return nil
 }
 
 // findOdd looks for the next character that may stand in quotes only.
@@ -98,24 +115,24 @@ func (p *parser) findOdd(from int) {
 }
 
 // oddCharacter refuses a character that is in no quotes.
-func (p *parser) oddCharacter() error {
+func (p *parser) oddCharacter() {
 	r, _ := utf8.DecodeRuneInString(p.Text[p.odd:])
-	return p.fail(p.odd, "the character U+%04X must be in quotes", r)
+	p.fail(p.odd, "the character U+%04X must be in quotes", r)
 }
 
-func (p *parser) fail(offset int, format string, args ...any) error {
-	return &SyntaxError{offset, fmt.Sprintf(format, args...)}
+func (p *parser) fail(offset int, format string, args ...any) {
+	panic(refusal{&SyntaxError{offset, fmt.Sprintf(format, args...)}})
 }
 
-func (p *parser) beyond(format string, args ...any) error {
+func (p *parser) beyond(format string, args ...any) {
 	line := strings.Count(p.Text[:p.pos], "\n") + 1
-	return &LimitError{fmt.Sprintf(format, args...) + fmt.Sprintf(" at line %d; that is the most", line)}
+	panic(refusal{&LimitError{fmt.Sprintf(format, args...) + fmt.Sprintf(" at line %d; that is the most", line)}})
 }
 
 // node returns a new node that begins at the offset.
-func (p *parser) node(kind Kind, style Style, start int, props *properties) (*Node, error) {
+func (p *parser) node(kind Kind, style Style, start int, props *properties) *Node {
 	if p.left--; p.left < 0 {
-		return nil, p.beyond("has more than %d values", p.most)
+		p.beyond("has more than %d values", p.most)
 	}
 	if len(p.free) == 0 {
 		p.free = make([]Node, min(4096, 64+p.most-p.left)) // pieces need not be copied when there are more
@@ -124,20 +141,18 @@ func (p *parser) node(kind Kind, style Style, start int, props *properties) (*No
 	p.free = p.free[1:]
 	n.kind, n.style, n.start, n.end, n.props = kind, style, int32(start), int32(start), props
 	p.define(n)
-	return n, nil
+	return n
 }
 
 // collection returns a new node that other nodes will lie in until it is closed.
-func (p *parser) collection(kind Kind, style Style, start int, props *properties) (*Node, error) {
+func (p *parser) collection(kind Kind, style Style, start int, props *properties) *Node {
 	if p.depth++; p.depth > MaxDepth {
-		return nil, p.beyond("is nested more than %d deep", MaxDepth)
+		p.beyond("is nested more than %d deep", MaxDepth)
 	}
 	p.Depth = max(p.Depth, p.depth)
-	n, err := p.node(kind, style, start, props)
-	if err == nil {
-		n.end = -1
-	}
-	return n, err
+	n := p.node(kind, style, start, props)
+	n.end = -1
+	return n
 }
 
 func (p *parser) close(n *Node, end int) *Node {
@@ -147,11 +162,18 @@ func (p *parser) close(n *Node, end int) *Node {
 }
 
 // missing returns a node of which nothing is written. It is behind its properties, or at the offset.
-func (p *parser) missing(props *properties, offset int) (*Node, error) {
+func (p *parser) missing(props *properties, offset int) *Node {
 	if props != nil {
 		offset = int(max(props.anchorEnd, props.tagEnd))
 	}
 	return p.node(Scalar, Plain, offset, props)
+}
+
+// absent returns the value of a key that no colon follows.
+func (p *parser) absent(key *Node) *Node {
+	value := p.missing(nil, int(key.end))
+	value.absent = true
+	return value
 }
 
 // A tail appends children to a collection.
@@ -175,7 +197,6 @@ func (p *parser) at(i int) byte {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-func isBreak(c byte) bool { return c == '\n' || c == 0 }
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == 0 }
 
 // isMark reports whether the byte is one of the marks of flow collections.
@@ -219,11 +240,8 @@ func (p *parser) fresh() bool { return p.pos == p.head }
 
 func (p *parser) comment() {
 	start := p.pos
-	end := strings.IndexByte(p.Text[start:], '\n')
-	if end < 0 {
-		end = len(p.Text) - start
-	}
-	p.pos += end
+	text, _, _ := strings.Cut(p.Text[start:], "\n")
+	p.pos += len(text)
 	if len(p.comments) == cap(p.comments) { // growing by less leaves five times as much behind
 		p.comments = slices.Grow(p.comments, len(p.comments)+16)
 	}

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,51 +10,53 @@ import (
 // coreTag is what "!!" stands for (YAML 1.2.2 section 6.8.2.1).
 const coreTag = "tag:yaml.org,2002:"
 
+// tagPrefixes are what handles mean without a directive (YAML 1.2.2 section 6.8.2.1).
+var tagPrefixes = map[string]string{"!": "!", "!!": coreTag}
+
 // properties reads the anchor and the tag of a node as far as they are on this line. It returns nil if there
 // is none, and whether it came to another line behind.
-func (p *parser) properties() (props *properties, crossed bool, err error) {
+func (p *parser) properties() (props *properties, crossed bool) {
 	for !crossed && (p.at(0) == '&' || p.at(0) == '!') {
-		if props, err = p.property(props, false); err != nil {
-			return nil, false, err
-		}
+		props = p.property(props, false)
 		crossed = p.separate()
 	}
-	return props, crossed, nil
+	return props, crossed
 }
 
 // property reads an anchor or a tag (YAML 1.2.2 section 6.9).
-func (p *parser) property(props *properties, flow bool) (*properties, error) {
-	begin, read, what := p.pos, p.anchor, "an anchor"
+func (p *parser) property(props *properties, flow bool) *properties {
+	begin := p.pos
 	if props == nil {
 		props = &properties{start: int32(begin)}
 	}
-	known := props.anchor != ""
-	if p.at(0) == '!' {
-		read, what, known = p.tag, "a tag", props.tag != ""
-	}
-	if known {
-		return nil, p.fail(begin, "the node has %s already", what)
-	}
-	if err := read(props); err != nil {
-		return nil, err
+	switch isTag := p.at(0) == '!'; {
+	case isTag && props.tag != "":
+		p.fail(begin, "the node has a tag already")
+	case isTag:
+		p.tag(props)
+	case props.anchor != "":
+		p.fail(begin, "the node has an anchor already")
+	default:
+		props.anchor = p.name("anchor")
+		props.anchorEnd = int32(p.pos)
 	}
 	if c := p.at(0); !isSpace(c) && !(flow && isMark(c) && c != '[' && c != '{') {
-		return nil, p.fail(p.pos, "%q cannot follow %.40s without a space", c, p.Text[begin:p.pos])
+		p.fail(p.pos, "%q cannot follow %.40s without a space", c, p.Text[begin:p.pos])
 	}
-	return props, nil
+	return props
 }
 
 // merged returns the properties of a node that stand on several lines.
-func (p *parser) merged(outer, inner *properties) (*properties, error) {
+func (p *parser) merged(outer, inner *properties) *properties {
 	switch {
 	case outer == nil:
-		return inner, nil
+		return inner
 	case inner == nil:
-		return outer, nil
+		return outer
 	case outer.anchor != "" && inner.anchor != "":
-		return nil, p.fail(int(inner.anchorEnd)-len(inner.anchor)-1, "the node has an anchor already")
+		p.fail(int(inner.anchorEnd)-len(inner.anchor)-1, "the node has an anchor already")
 	case outer.tag != "" && inner.tag != "":
-		return nil, p.fail(int(inner.tagEnd)-len(inner.tagText), "the node has a tag already")
+		p.fail(int(inner.tagEnd)-len(inner.tagText), "the node has a tag already")
 	}
 	both := *outer
 	if inner.anchor != "" {
@@ -61,21 +64,19 @@ func (p *parser) merged(outer, inner *properties) (*properties, error) {
 	} else {
 		both.tag, both.tagText, both.tagEnd = inner.tag, inner.tagText, inner.tagEnd
 	}
-	return &both, nil
+	return &both
 }
 
 // adopt gives a node that has been read the properties on lines above it.
-func (p *parser) adopt(n *Node, outer *properties) error {
-	props, err := p.merged(outer, n.props)
-	if outer == nil || err != nil {
-		return err
+func (p *parser) adopt(n *Node, outer *properties) {
+	switch {
+	case outer == nil:
+		return
+	case n.kind == alias:
+		p.fail(int(outer.start), "an alias cannot have an anchor or a tag")
 	}
-	if n.kind == alias {
-		return p.fail(int(outer.start), "an alias cannot have an anchor or a tag")
-	}
-	n.props = props
+	n.props = p.merged(outer, n.props)
 	p.define(n)
-	return nil
 }
 
 // define makes a node the one that its anchor means, unless a later one has the same.
@@ -91,22 +92,12 @@ func (p *parser) define(n *Node) {
 	}
 }
 
-// anchor reads an anchor (YAML 1.2.2 section 6.9.2).
-func (p *parser) anchor(props *properties) (err error) {
-	props.anchor, err = p.name("anchor")
-	props.anchorEnd = int32(p.pos)
-	return err
-}
-
 // alias reads an alias (YAML 1.2.2 section 7.1).
-func (p *parser) alias(props *properties) (*Node, error) {
+func (p *parser) alias(props *properties) *Node {
 	begin := p.pos
-	name, err := p.name("alias")
-	if err != nil {
-		return nil, err
-	}
+	name := p.name("alias")
 	if props != nil {
-		return nil, p.fail(int(props.start), "an alias cannot have an anchor or a tag")
+		p.fail(int(props.start), "an alias cannot have an anchor or a tag")
 	}
 	target := p.anchors[name]
 	inside := target != nil && target.end < 0
@@ -115,151 +106,116 @@ func (p *parser) alias(props *properties) (*Node, error) {
 	}
 	switch {
 	case inside:
-		return nil, p.fail(begin, "the alias %.40s stands inside the node that it means", name)
+		p.fail(begin, "the alias %.40s stands inside the node that it means", name)
 	case target == nil:
-		return nil, p.fail(begin, "no anchor before is called %.40q", name)
+		p.fail(begin, "no anchor before is called %.40q", name)
 	}
 	p.doc.aliases, p.Aliases = true, true
-	n, err := p.node(alias, Plain, begin, nil)
-	if err == nil {
-		n.first, n.end = target, int32(p.pos)
-	}
-	return n, err
+	n := p.node(alias, Plain, begin, nil)
+	n.first, n.end = target, int32(p.pos)
+	return n
 }
 
 // name reads the name behind "&" or "*" (YAML 1.2.2 section 6.9.2): anything but white space and the
 // marks of flow collections.
-func (p *parser) name(what string) (string, error) {
+func (p *parser) name(what string) string {
 	p.pos++
 	begin := p.pos
 	for !isSpace(p.at(0)) && !isMark(p.at(0)) {
 		p.pos++
 	}
 	if p.pos == begin {
-		return "", p.fail(begin-1, "the %s has no name", what)
+		p.fail(begin-1, "the %s has no name", what)
 	}
-	return p.Text[begin:p.pos], nil
+	return p.Text[begin:p.pos]
 }
 
 // tag reads a tag (YAML 1.2.2 section 6.9.1).
-func (p *parser) tag(props *properties) (err error) {
+func (p *parser) tag(props *properties) {
 	begin := p.pos
 	if p.at(1) == '<' {
-		props.tag, err = p.verbatimTag()
+		props.tag = p.verbatimTag()
 	} else {
 		for !isSpace(p.at(0)) && !isMark(p.at(0)) {
 			p.pos++
 		}
-		props.tag, err = p.shortTag(begin, p.Text[begin:p.pos])
+		props.tag = p.shortTag(begin, p.Text[begin:p.pos])
 	}
 	props.tagText, props.tagEnd = p.Text[begin:p.pos], int32(p.pos)
-	return err
 }
 
 // shortTag returns the tag that a text without angles stands for.
-func (p *parser) shortTag(begin int, text string) (string, error) {
+func (p *parser) shortTag(begin int, text string) string {
 	if tag, ok := p.tags[text]; ok {
-		return tag, nil
+		return tag
 	}
 	if i := strings.IndexFunc(text, notURI); i >= 0 {
-		return "", p.fail(begin+i, "a tag cannot have this character; write it as %%XX")
+		p.fail(begin+i, "a tag cannot have this character; write it as %%XX")
 	}
 	if text == "!" {
-		return text, nil
+		return text
 	}
 	handle, suffix := "!", text[1:]
 	if i := strings.IndexByte(suffix, '!'); i >= 0 {
 		handle, suffix = text[:i+2], suffix[i+1:]
 	}
-	if !isHandle(handle) || suffix == "" || strings.Contains(suffix, "!") {
-		return "", p.fail(begin, "%.40q is no tag", text)
+	if !tagHandle().MatchString(handle) || suffix == "" || strings.Contains(suffix, "!") {
+		p.fail(begin, "%.40q is no tag", text)
 	}
-	decoded, ok := percentDecoded(suffix)
-	switch {
-	case !ok:
-		return "", p.fail(begin, "the tag %.40s has a %% without two hexadecimal digits", text)
-	case !utf8.ValidString(decoded):
-		return "", p.fail(begin, "the tag %.40s has an escape that is no character", text)
-	}
+	decoded := p.decoded(suffix, begin, "tag", text)
 	prefix, ok := p.doc.handles[handle]
-	switch {
-	case ok:
-	case handle == "!!":
-		prefix = coreTag
-	case handle == "!":
-		prefix = "!"
-	default:
-		return "", p.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
+	if !ok {
+		prefix, ok = tagPrefixes[handle]
+	}
+	if !ok {
+		p.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
 	}
 	if p.tagged += len(prefix) + len(decoded); p.tagged > maxTags {
-		return "", p.beyond("has tags of more than %d bytes when their handles are written out", maxTags)
+		p.beyond("has tags of more than %d bytes when their handles are written out", maxTags)
 	}
 	if p.tags == nil {
 		p.tags = map[string]string{}
 	}
 	p.tags[text] = prefix + decoded
-	return p.tags[text], nil
+	return p.tags[text]
 }
 
 // verbatimTag reads a tag between "!<" and ">".
-func (p *parser) verbatimTag() (string, error) {
+func (p *parser) verbatimTag() string {
 	begin := p.pos
-	end := begin
-	for end < len(p.Text) && p.Text[end] != '>' && !isSpace(p.Text[end]) {
-		end++
+	uri, _, closed := strings.Cut(p.Text[begin+len("!<"):], ">")
+	if !closed || strings.ContainsAny(uri, " \t\n") {
+		p.fail(begin, "the tag is not closed by >")
 	}
-	if end == len(p.Text) || p.Text[end] != '>' {
-		return "", p.fail(begin, "the tag is not closed by >")
-	}
-	uri := p.Text[begin+2 : end]
 	if i := strings.IndexFunc(uri, notURI); i >= 0 {
-		return "", p.fail(begin+2+i, "a tag cannot have this character; write it as %%XX")
+		p.fail(begin+2+i, "a tag cannot have this character; write it as %%XX")
 	}
-	decoded, ok := percentDecoded(uri)
-	if !ok || !utf8.ValidString(decoded) || decoded == "" || decoded == "!" {
-		return "", p.fail(begin, "%.40q is no tag", p.Text[begin:end+1])
+	p.pos += len("!<") + len(uri) + len(">")
+	decoded, err := url.PathUnescape(uri)
+	if err != nil || !utf8.ValidString(decoded) || decoded == "" || decoded == "!" {
+		p.fail(begin, "%.40q is no tag", p.Text[begin:p.pos])
 	}
-	p.pos = end + 1
-	return decoded, nil
+	return decoded
 }
 
-// isHandle reports whether s is a tag handle: "!", "!!" or "!name!" (YAML 1.2.2 section 6.8.2.1).
-func isHandle(s string) bool {
-	if s == "!" {
-		return true
-	}
-	if len(s) < 2 || s[0] != '!' || s[len(s)-1] != '!' {
-		return false
-	}
-	return strings.IndexFunc(s[1:len(s)-1], func(r rune) bool { return r != '-' && notAlphanumeric(r) }) < 0
-}
-
-func notAlphanumeric(r rune) bool { return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') }
+// tagHandle matches a tag handle (YAML 1.2.2 section 6.8.2.1).
+var tagHandle = lazily(`^!([-0-9A-Za-z]*!)?$`)
 
 // notURI reports whether a character is none of those that tags are made of (YAML 1.2.2 section 5.6).
 func notURI(r rune) bool {
-	return notAlphanumeric(r) && !strings.ContainsRune("%-#;/?:@&=+$,_.!~*'()[]", r)
+	return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || strings.ContainsRune("%-#;/?:@&=+$,_.!~*'()[]", r))
 }
 
-// percentDecoded replaces each %XX by the byte it stands for.
-func percentDecoded(s string) (string, bool) {
-	if !strings.Contains(s, "%") {
-		return s, true
+// decoded returns a part of a tag, or of a prefix of tags, with the characters that its escapes stand for.
+func (p *parser) decoded(part string, begin int, what, whole string) string {
+	text, err := url.PathUnescape(part)
+	switch {
+	case err != nil:
+		p.fail(begin, "the %s %.40s has a %% without two hexadecimal digits", what, whole)
+	case !utf8.ValidString(text):
+		p.fail(begin, "the %s %.40s has an escape that is no character", what, whole)
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		value, ok := Hex(s[i+1:], 2)
-		if !ok {
-			return "", false
-		}
-		b.WriteByte(byte(value))
-		i += 2
-	}
-	return b.String(), true
+	return text
 }
 
 // Hex returns the value of exactly n hexadecimal digits at the beginning of s.

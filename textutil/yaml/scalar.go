@@ -7,16 +7,14 @@ import (
 )
 
 // scalar returns a scalar that has been read, from the offset to here.
-func (p *parser) scalar(style Style, begin int, props *properties) (*Node, error) {
-	n, err := p.node(Scalar, style, begin, props)
-	if err == nil {
-		n.end = int32(p.pos)
-	}
-	return n, err
+func (p *parser) scalar(style Style, begin int, props *properties) *Node {
+	n := p.node(Scalar, style, begin, props)
+	n.end = int32(p.pos)
+	return n
 }
 
 // plain reads a plain scalar (YAML 1.2.2 section 7.3.3), whose further lines are indented by more than n.
-func (p *parser) plain(n int, flow bool, props *properties) (*Node, error) {
+func (p *parser) plain(n int, flow bool, props *properties) *Node {
 	begin, end := p.pos, p.pos
 	for more := true; more; more = p.plainGoesOn(n, flow) {
 		end = p.plainLine(flow)
@@ -79,137 +77,87 @@ func (p *parser) plainGoesOn(n int, flow bool) bool {
 
 // quotedLine goes from the end of a line of a quoted scalar to the content of the next, which must be
 // indented by more than n (YAML 1.2.2 section 7.3.1).
-func (p *parser) quotedLine(n, open int) error {
+func (p *parser) quotedLine(n, open int) {
 	for p.at(0) == '\n' {
 		p.pos++
 		p.line = p.pos
 		if p.pos < len(p.Text) && p.ended() {
-			return p.fail(open, "the quote is not closed before the document ends")
+			p.fail(open, "the quote is not closed before the document ends")
 		}
 		p.skipBlanks()
 	}
 	if spaces, tab := p.indentation(); spaces <= n && p.pos < len(p.Text) {
 		if tab {
-			return p.fail(p.line+spaces, "a tab cannot indent; use spaces")
+			p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 		}
-		return p.fail(p.pos, "a line of a quoted scalar must be indented by more than %d", n)
+		p.fail(p.pos, "a line of a quoted scalar must be indented by more than %d", n)
 	}
-	return nil
 }
 
-// singleQuoted reads a scalar in single quotes (YAML 1.2.2 section 7.3.2).
-func (p *parser) singleQuoted(n int, props *properties) (*Node, error) {
-	begin := p.pos
+// quoted reads a scalar in quotes (YAML 1.2.2 sections 7.3.1 and 7.3.2).
+func (p *parser) quoted(n int, style Style, props *properties) *Node {
+	begin, quote := p.pos, p.Text[p.pos]
 	p.quoting = true
-	p.pos++
-	for {
-		i := strings.IndexAny(p.Text[p.pos:], "'\n")
-		if i < 0 {
-			return nil, p.fail(begin, "the single quote is not closed")
-		}
-		p.pos += i
-		switch {
-		case p.at(0) == '\n':
-			if err := p.quotedLine(n, begin); err != nil {
-				return nil, err
-			}
-		case p.at(1) == '\'':
+	for p.pos++; ; {
+		switch c := p.at(0); {
+		case c == 0:
+			p.fail(begin, "the %s quote is not closed", map[Style]string{single: "single", double: "double"}[style])
+		case c == '\n':
+			p.quotedLine(n, begin)
+		case c == '\\' && style == double:
+			p.escape()
+		case c != quote:
+			p.pos++
+		case style == single && p.at(1) == quote:
 			p.pos += 2
 		default:
-			return p.quoteEnds(single, begin, props)
+			return p.quoteEnds(style, begin, props)
 		}
 	}
 }
 
 // quoteEnds returns a scalar in quotes, which may hold characters that cannot stand elsewhere.
-func (p *parser) quoteEnds(style Style, begin int, props *properties) (*Node, error) {
+func (p *parser) quoteEnds(style Style, begin int, props *properties) *Node {
 	p.pos++
 	p.quoting = false
 	switch {
 	case p.odd < 0:
 	case p.odd < begin:
-		return nil, p.oddCharacter()
+		p.oddCharacter()
 	case p.odd < p.pos:
 		p.findOdd(p.pos)
 	}
 	return p.scalar(style, begin, props)
 }
 
-// doubleQuoted reads a scalar in double quotes (YAML 1.2.2 section 7.3.1).
-func (p *parser) doubleQuoted(n int, props *properties) (*Node, error) {
-	begin := p.pos
-	p.quoting = true
-	p.pos++
-	for p.pos < len(p.Text) {
-		var err error
-		switch p.Text[p.pos] {
-		case '"':
-			return p.quoteEnds(double, begin, props)
-		case '\n':
-			err = p.quotedLine(n, begin)
-		case '\\':
-			err = p.escape()
-		default:
-			p.pos++
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, p.fail(begin, "the double quote is not closed")
-}
-
-// simpleEscapes are the escapes of one character, each before what it means (YAML 1.2.2 section 5.7).
-const simpleEscapes = "0\x00a\ab\bt\t\t\tn\nv\vf\fr\re\x1b  \"\"//\\\\N\u0085_\u00a0L\u2028P\u2029"
-
-// simpleEscape returns what an escape of one character means, or nothing.
-func simpleEscape(c byte) string {
-	for i := 0; i < len(simpleEscapes); {
-		_, size := utf8.DecodeRuneInString(simpleEscapes[i+1:])
-		if simpleEscapes[i] == c {
-			return simpleEscapes[i+1 : i+1+size]
-		}
-		i += 1 + size
-	}
-	return ""
-}
-
-func escapeDigits(c byte) int {
-	switch c {
-	case 'x':
-		return 2
-	case 'u':
-		return 4
-	case 'U':
-		return 8
-	}
-	return 0
-}
+var (
+	// simpleEscapes are the escapes of one character with what they mean (YAML 1.2.2 section 5.7).
+	simpleEscapes = map[byte]string{'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v",
+		'f': "\f", 'r': "\r", 'e': "\x1b", ' ': " ", '"': "\"", '/': "/", '\\': "\\", 'N': "\u0085", '_': "\u00a0",
+		'L': "\u2028", 'P': "\u2029"}
+	// escapeDigits are how many hexadecimal digits other escapes have.
+	escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+)
 
 // escape skips an escape (YAML 1.2.2 section 5.7).
-func (p *parser) escape() error {
+func (p *parser) escape() {
 	c := p.at(1)
-	if c == '\n' {
+	digits := escapeDigits[c]
+	switch {
+	case c == '\n':
 		p.pos++ // the line break is for quotedLine
-		return nil
-	}
-	digits := escapeDigits(c)
-	if digits == 0 {
-		if simpleEscape(c) == "" {
-			return p.fail(p.pos, "a backslash begins an escape, and there is none with this character; write \\\\")
+		return
+	case digits > 0:
+		switch r, ok := Hex(p.Text[p.pos+2:], digits); {
+		case !ok:
+			p.fail(p.pos, "\\%c needs %d hexadecimal digits", c, digits)
+		case r > utf8.MaxRune:
+			p.fail(p.pos, "there is no character %X", r)
 		}
-		p.pos += 2
-		return nil
-	}
-	r, ok := Hex(p.Text[p.pos+2:], digits)
-	if !ok {
-		return p.fail(p.pos, "\\%c needs %d hexadecimal digits", c, digits)
-	}
-	if r > utf8.MaxRune {
-		return p.fail(p.pos, "there is no character %X", r)
+	case simpleEscapes[c] == "":
+		p.fail(p.pos, "a backslash begins an escape, and there is none with this character; write \\\\")
 	}
 	p.pos += 2 + digits
-	return nil
 }
 
 // IsLiteral reports whether a string can be a literal block: it has several lines, and each character
