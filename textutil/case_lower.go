@@ -5,83 +5,37 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
 
 const (
-	dotAbove   = '\u0307'
-	above      = 230 // canonical combining class of what stands above a letter
-	finalSigma = 'ς'
+	dotAbove = '\u0307'
+	above    = 230 // canonical combining class of what stands above a letter
 )
 
-// lower returns valid UTF-8 in lower case (Unicode Standard section 3.13 rule R2, SpecialCasing.txt).
-//
-// The mapping of x/text looks no further than 30 characters to find the end of a word. This one looks
-// as far as there are characters to ignore, at most twice at each of them.
+// lower returns valid UTF-8 in lower case (Unicode Standard section 3.13 rule R2, SpecialCasing.txt). The library
+// looks no further than 30 characters to find the end of a word.
 func lower(text string, locale Locale) string {
+	if locale == Lithuanian { // the library knows no mark between the letter and what stands above it
+		return cases.Lower(language.Und).String(withSoftDots(text))
+	}
+	return cases.Lower(language.Make(string(locale))).String(text)
+}
+
+// withSoftDots writes out the dots of capital i and j that Lithuanian small letters keep when something stands
+// above them too (SpecialCasing.txt, More_Above).
+func withSoftDots(text string) string {
+	text = strings.NewReplacer("Ì", "I\u0300", "Í", "I\u0301", "Ĩ", "I\u0303").Replace(text)
 	var b strings.Builder
-	b.Grow(len(text) + len(text)/8)
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		rest := text[i+size:]
-		switch special, skip := localLower(r, rest, locale); {
-		case special != "":
-			b.WriteString(special)
-			b.WriteString(rest[:max(0, skip-len("\u0307"))]) // the marks before the dot that is left out
-			size += skip
-		case r == 'Σ' && casedBefore(text[:i]) && !casedNext(rest):
-			b.WriteRune(finalSigma)
-		case r == 'İ':
-			b.WriteString("i\u0307") // the only character whose lower case has two in every language
-		default:
-			b.WriteRune(unicode.ToLower(r))
+	for i, r := range text {
+		b.WriteRune(r)
+		if strings.ContainsRune("IJĮ", r) && markedAbove(text[i+utf8.RuneLen(r):]) {
+			b.WriteRune(dotAbove)
 		}
-		i += size
 	}
 	return b.String()
-}
-
-// localLower returns the lower case of a character that a language maps in its own way, or nothing,
-// and how many bytes of what follows are done with.
-func localLower(r rune, rest string, locale Locale) (special string, skip int) {
-	switch locale {
-	case Turkish, Azerbaijani:
-		switch r {
-		case 'İ':
-			return "i", 0
-		case 'I':
-			if n := dotNext(rest); n > 0 {
-				return "i", n
-			}
-			return "ı", 0
-		}
-	case Lithuanian:
-		switch {
-		case r == 'Ì':
-			return "i\u0307\u0300", 0
-		case r == 'Í':
-			return "i\u0307\u0301", 0
-		case r == 'Ĩ':
-			return "i\u0307\u0303", 0
-		case (r == 'I' || r == 'J' || r == 'Į') && markedAbove(rest):
-			return string(unicode.ToLower(r)) + "\u0307", 0
-		}
-	}
-	return "", 0
-}
-
-// dotNext returns how many bytes there are up to and with a dot above that belongs to the letter
-// before (SpecialCasing.txt, Before_Dot), or 0.
-func dotNext(rest string) int {
-	for i, r := range rest {
-		if r == dotAbove {
-			return i + utf8.RuneLen(r)
-		}
-		if c := combiningClass(r); c == 0 || c == above {
-			return 0
-		}
-	}
-	return 0
 }
 
 // markedAbove reports whether something stands above the letter before (SpecialCasing.txt, More_Above).
