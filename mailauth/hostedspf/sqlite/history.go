@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -19,7 +20,7 @@ const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, look
 func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 	const values = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
 	return exec(conn, "INSERT INTO spf_resolutions ("+resolutionColumns+") VALUES ("+values+")",
-		r.ID, id, r.ResolvedAt.UnixMicro(), r.Trigger, r.Status, r.DurationMS, r.DNSLookups, list(r.Added), list(r.Removed),
+		r.ID, id, r.ResolvedAt, r.Trigger, r.Status, r.DurationMS, r.DNSLookups, list(r.Added), list(r.Removed),
 		len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count, r.RecordHash, r.Error)
 }
 
@@ -27,21 +28,17 @@ func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 // transaction: it is called for each that is added.
 func forget(conn *sqlite.Conn, id string, before time.Time) error {
 	return exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
-		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`, id, before.UnixMicro(), purgeRows)
+		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`, id, before, purgeRows)
 }
 
-func scanResolution(f *fields) (r hostedspf.Resolution, err error) {
-	r.ID, r.ProfileID, r.ResolvedAt = f.text(), f.text(), instant(f.int())
-	r.Trigger, r.Status = hostedspf.Trigger(f.text()), hostedspf.ResolutionStatus(f.text())
-	r.DurationMS, r.DNSLookups = f.int(), int(f.int())
-	for _, into := range []*[]string{&r.Added, &r.Removed} {
-		if err := f.list(into); err != nil {
-			return r, fmt.Errorf("the networks of %s are damaged: %w", r.ID, err)
-		}
+func scanResolution(stmt *sqlite.Stmt) (r hostedspf.Resolution, err error) {
+	var added, removed *string
+	var numbers [2]int // of the networks in these
+	sqlitedb.Scan(stmt, &r.ID, &r.ProfileID, &r.ResolvedAt, &r.Trigger, &r.Status, &r.DurationMS, &r.DNSLookups, &added,
+		&removed, &numbers[0], &numbers[1], &r.IP4Count, &r.IP6Count, &r.RecordHash, &r.Error)
+	if err := errors.Join(unlist(added, &r.Added), unlist(removed, &r.Removed)); err != nil {
+		return r, fmt.Errorf("the networks of %s are damaged: %w", r.ID, err)
 	}
-	f.int() // their numbers
-	f.int()
-	r.IP4Count, r.IP6Count, r.RecordHash, r.Error = int(f.int()), int(f.int()), f.text(), f.text()
 	return r.Clone(), nil // with lists that are not nil
 }
 
@@ -61,11 +58,10 @@ func (s *Store) Resolutions(
 		sql += " AND (at, id) < (?5, ?6)"
 	}
 	err = s.read(ctx, "reading the history of "+q.ProfileID, func(conn *sqlite.Conn) error {
-		args := []any{q.ProfileID, q.Status, q.Since.UnixMicro(), q.Until.UnixMicro(), q.Before.Time.UnixMicro(),
-			q.Before.ID, q.Limit}
-		return rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7", args,
-			func(f *fields) error {
-				r, err := scanResolution(f)
+		args := sqlitedb.Args(q.ProfileID, q.Status, q.Since, q.Until, q.Before.Time, q.Before.ID, q.Limit)
+		return sqlitedb.Rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7", args,
+			func(stmt *sqlite.Stmt) error {
+				r, err := scanResolution(stmt)
 				list = append(list, r)
 				return err
 			})
@@ -99,10 +95,8 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 func (s *Store) purge(ctx context.Context) (err error) {
 	for left := true; left && err == nil; {
 		err = s.write(ctx, "removing the history of profiles that are gone", func(conn *sqlite.Conn) error {
-			id := ""
-			err := rows(conn, "SELECT profile FROM spf_removed LIMIT 1", nil,
-				func(f *fields) error { id = f.text(); return nil })
-			if left = id != ""; err != nil || !left {
+			var id string
+			if left, err = sqlitedb.Get(conn, "SELECT profile FROM spf_removed LIMIT 1", nil, &id); err != nil || !left {
 				return err
 			}
 			err = exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
@@ -121,11 +115,12 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (list []hoste
 	const sql = `SELECT p.id, p.next FROM spf_profiles p LEFT JOIN spf_claims c ON c.profile = p.id
 		WHERE p.next <= ?1 AND p.paused = 0 AND (c.until IS NULL OR c.until <= ?2) ORDER BY p.next, p.id LIMIT ?3`
 	err = s.read(ctx, "looking for profiles that are due", func(conn *sqlite.Conn) error {
-		return rows(conn, sql, []any{now.UnixMicro(), s.clock().UnixMicro(), limit},
-			func(f *fields) error {
-				list = append(list, hostedspf.Due{ID: f.text(), At: f.time()})
-				return nil
-			})
+		return sqlitedb.Rows(conn, sql, sqlitedb.Args(now, s.clock(), limit), func(stmt *sqlite.Stmt) error {
+			var d hostedspf.Due
+			sqlitedb.Scan(stmt, &d.ID, &d.At)
+			list = append(list, d)
+			return nil
+		})
 	})
 	return list, err
 }
@@ -141,9 +136,9 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 		if now.Before(last.Until) {
 			return hostedspf.ErrClaimed
 		}
-		claim = hostedspf.Claim{ProfileID: id, Fence: last.Fence + 1, Until: instant(now.Add(lease).UnixMicro())}
+		claim = hostedspf.Claim{ProfileID: id, Fence: last.Fence + 1, Until: now.Add(lease).UTC().Truncate(time.Microsecond)}
 		return exec(conn, "INSERT INTO spf_claims VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET fence = ?2, until = ?3",
-			id, claim.Fence, optional(claim.Until))
+			id, claim.Fence, claim.Until)
 	})
 	return claim, err
 }
@@ -152,11 +147,9 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 // if it was given back.
 func lastClaim(conn *sqlite.Conn, id string) (c hostedspf.Claim, err error) {
 	const sql = "SELECT c.fence, c.until FROM spf_profiles p LEFT JOIN spf_claims c ON c.profile = p.id WHERE p.id = ?1"
-	err = rows(conn, sql, []any{id}, func(f *fields) error {
-		c = hostedspf.Claim{ProfileID: id, Fence: f.int(), Until: f.time()}
-		return nil
-	})
-	if err == nil && c.ProfileID == "" {
+	c.ProfileID = id
+	found, err := sqlitedb.Get(conn, sql, sqlitedb.Args(id), &c.Fence, &c.Until)
+	if err == nil && !found {
 		err = hostedspf.ErrNotFound
 	}
 	return c, err

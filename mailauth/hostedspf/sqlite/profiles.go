@@ -2,10 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -17,43 +18,28 @@ const profileColumns = `id, owner, domain, name, status, source, flattened, incl
 func columns(p *hostedspf.Profile) []any {
 	return []any{p.ID, p.Owner, p.Domain.String(), p.Name, p.Status, p.SourceRecord, p.FlattenedRecord, p.IncludeHost.String(),
 		list(p.Records), p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count, p.RecordHash, p.IntervalSeconds,
-		optional(p.LastResolvedAt), optional(p.LastChangedAt), optional(p.NextResolveAt), p.LastError,
-		p.CreatedAt.UnixMicro(), p.UpdatedAt.UnixMicro(), p.Failures, p.IsPaused, list(p.Parts)}
+		&p.LastResolvedAt, &p.LastChangedAt, &p.NextResolveAt, p.LastError, p.CreatedAt, p.UpdatedAt, p.Failures, p.IsPaused,
+		list(p.Parts)}
 }
 
-func scanProfile(f *fields) (p hostedspf.Profile, err error) {
-	p.ID, p.Owner = f.text(), hostedspf.Owner(f.text())
-	domain := f.text()
-	p.Name, p.Status, p.SourceRecord, p.FlattenedRecord = f.text(), hostedspf.Status(f.text()), f.text(), f.text()
-	host := f.text()
-	if err := f.list(&p.Records); err != nil {
-		return p, fmt.Errorf("the records of %s are damaged: %w", p.ID, err)
-	}
-	p.LookupsBefore, p.LookupsAfter = int(f.int()), int(f.int())
-	p.IP4Count, p.IP6Count, p.RecordHash = int(f.int()), int(f.int()), f.text()
-	p.IntervalSeconds = int(f.int())
-	p.LastResolvedAt, p.LastChangedAt, p.NextResolveAt = f.time(), f.time(), f.time()
-	p.LastError, p.CreatedAt, p.UpdatedAt = f.text(), instant(f.int()), instant(f.int())
-	p.Failures, p.IsPaused = int(f.int()), f.bool()
-	if err := f.list(&p.Parts); err != nil {
-		return p, fmt.Errorf("the parts of %s are damaged: %w", p.ID, err)
-	}
-	if domain != "" {
-		if p.Domain, err = diag.ParseDomain(domain); err != nil {
-			return p, fmt.Errorf("the domain of %s is damaged: %w", p.ID, err)
-		}
-	}
-	if host != "" {
-		if p.IncludeHost, err = diag.ParseName(host); err != nil {
-			return p, fmt.Errorf("the include host of %s is damaged: %w", p.ID, err)
-		}
+func scanProfile(stmt *sqlite.Stmt) (p hostedspf.Profile, err error) {
+	var domain, host string
+	var records, parts *string
+	sqlitedb.Scan(stmt, &p.ID, &p.Owner, &domain, &p.Name, &p.Status, &p.SourceRecord, &p.FlattenedRecord, &host, &records,
+		&p.LookupsBefore, &p.LookupsAfter, &p.IP4Count, &p.IP6Count, &p.RecordHash, &p.IntervalSeconds,
+		&p.LastResolvedAt, &p.LastChangedAt, &p.NextResolveAt, &p.LastError, &p.CreatedAt, &p.UpdatedAt, &p.Failures,
+		&p.IsPaused, &parts)
+	err = errors.Join(p.Domain.UnmarshalText([]byte(domain)), p.IncludeHost.UnmarshalText([]byte(host)),
+		unlist(records, &p.Records), unlist(parts, &p.Parts))
+	if err != nil {
+		return p, fmt.Errorf("the profile %s is damaged: %w", p.ID, err)
 	}
 	return p, nil
 }
 
 func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
-	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", []any{id},
-		func(f *fields) error { p, err = scanProfile(f); return err })
+	err = sqlitedb.Rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1", sqlitedb.Args(id),
+		func(stmt *sqlite.Stmt) error { p, err = scanProfile(stmt); return err })
 	if err == nil && p.ID == "" {
 		err = hostedspf.ErrNotFound
 	}
@@ -74,9 +60,8 @@ func put(conn *sqlite.Conn, p *hostedspf.Profile) error {
 // Create implements [hostedspf.Store].
 func (s *Store) Create(ctx context.Context, p hostedspf.Profile) error {
 	return s.write(ctx, "creating "+p.ID, func(conn *sqlite.Conn) error {
-		taken := false
-		err := rows(conn, "SELECT 1 FROM spf_profiles WHERE id = ?1 OR include_host = ?2",
-			[]any{p.ID, p.IncludeHost.String()}, func(*fields) error { taken = true; return nil })
+		taken, err := sqlitedb.Get(conn, "SELECT 1 FROM spf_profiles WHERE id = ?1 OR include_host = ?2",
+			sqlitedb.Args(p.ID, p.IncludeHost.String()))
 		if err == nil && taken {
 			err = hostedspf.ErrTaken
 		}
@@ -131,15 +116,13 @@ func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page ho
 	which := " FROM spf_profiles WHERE " + owner + " AND " + domain
 	args := []any{q.Owner, q.Domain.String()}
 	err = s.read(ctx, "listing profiles", func(conn *sqlite.Conn) error {
-		err := rows(conn, "SELECT count(*)"+which, args,
-			func(f *fields) error { page.Total = int(f.int()); return nil })
-		if err != nil {
+		if _, err := sqlitedb.Get(conn, "SELECT count(*)"+which, sqlitedb.Args(args...), &page.Total); err != nil {
 			return err
 		}
-		return rows(conn, "SELECT "+profileColumns+which+" AND (created, id) > (?3, ?4) ORDER BY created, id LIMIT ?5",
-			append(args, q.After.Time.UnixMicro(), q.After.ID, q.Limit),
-			func(f *fields) error {
-				p, err := scanProfile(f)
+		which = "SELECT " + profileColumns + which + " AND (created, id) > (?3, ?4) ORDER BY created, id LIMIT ?5"
+		return sqlitedb.Rows(conn, which, sqlitedb.Args(append(args, q.After.Time, q.After.ID, q.Limit)...),
+			func(stmt *sqlite.Stmt) error {
+				p, err := scanProfile(stmt)
 				page.Profiles = append(page.Profiles, p)
 				return err
 			})

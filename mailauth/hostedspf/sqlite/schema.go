@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
@@ -99,24 +98,11 @@ func Migrate(ctx context.Context, path string) (from, to int, err error) {
 }
 
 func layout(conn *sqlite.Conn) (version int, err error) {
-	exists := false
-	err = rows(conn, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'spf_state'", nil,
-		func(*fields) error { exists = true; return nil })
-	if err != nil || !exists {
-		return 0, err
+	exists, err := sqlitedb.Get(conn, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'spf_state'", nil)
+	if err == nil && exists {
+		_, err = sqlitedb.Get(conn, "SELECT layout FROM spf_state", nil, &version)
 	}
-	err = rows(conn, "SELECT layout FROM spf_state", nil, func(f *fields) error { version = int(f.int()); return nil })
 	return version, err
-}
-
-func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
-
-// optional is an instant as it is stored, NULL for the zero Time.
-func optional(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UnixMicro())
 }
 
 // list is a list as JSON, NULL if it is nil.
@@ -128,40 +114,12 @@ func list[E string | hostedspf.Record | hostedspf.Part](list []E) *string {
 	return new(string(text))
 }
 
-// fields reads the columns of a row, one after the other.
-type fields struct {
-	stmt *sqlite.Stmt
-	n    int
-}
-
-func (f *fields) next() int { f.n++; return f.n - 1 }
-
-func (f *fields) text() string { return f.stmt.ColumnText(f.next()) }
-func (f *fields) int() int64   { return f.stmt.ColumnInt64(f.next()) }
-func (f *fields) bool() bool   { return f.stmt.ColumnBool(f.next()) }
-
-// list reads what the other list has bound.
-func (f *fields) list(into any) error {
-	n := f.next()
-	if f.stmt.ColumnIsNull(n) {
+// unlist reads what list has made.
+func unlist[E any](text *string, into *[]E) error {
+	if text == nil {
 		return nil
 	}
-	return json.Unmarshal([]byte(f.stmt.ColumnText(n)), into)
-}
-
-// time reads an instant; NULL is the zero Time.
-func (f *fields) time() time.Time {
-	n := f.next()
-	if f.stmt.ColumnIsNull(n) {
-		return time.Time{}
-	}
-	return instant(f.stmt.ColumnInt64(n))
-}
-
-// rows runs a prepared query and calls each for every row.
-func rows(conn *sqlite.Conn, sql string, args []any, each func(*fields) error) error {
-	return sqlitedb.Rows(conn, sql, sqlitedb.Args(args...),
-		func(stmt *sqlite.Stmt) error { return each(&fields{stmt: stmt}) })
+	return json.Unmarshal([]byte(*text), into)
 }
 
 func exec(conn *sqlite.Conn, sql string, args ...any) error {

@@ -166,7 +166,8 @@ func describe(ctx context.Context, what string, err error) error {
 // Version implements [hostedspf.Store]. It rises, and is the same for all processes.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	err = s.read(ctx, "reading the version of hosted SPF", func(conn *sqlite.Conn) error {
-		return rows(conn, "SELECT version FROM spf_state", nil, func(f *fields) error { version = f.int(); return nil })
+		_, err := sqlitedb.Get(conn, "SELECT version FROM spf_state", nil, &version)
+		return err
 	})
 	return version, err
 }
