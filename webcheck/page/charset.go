@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -128,20 +129,14 @@ func prescan(body []byte) string {
 	}
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxPrescan)
-	for {
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return ""
-		}
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			continue
-		}
-		if name, more := z.TagName(); more && string(name) == "meta" {
+	for name := range StartTags(z) {
+		if name == "meta" {
 			if label := metaCharset(Attributes(z)); label != "" {
 				return label
 			}
 		}
 	}
+	return ""
 }
 
 func metaCharset(a map[string]string) string {
@@ -150,6 +145,23 @@ func metaCharset(a map[string]string) string {
 		declared = param(a["content"])
 	}
 	return declared
+}
+
+// StartTags goes through the start tags of a text, by their names in lower case. What is within elements such as
+// script, iframe and noscript is no tag.
+func StartTags(z *html.Tokenizer) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			switch z.Next() {
+			case html.ErrorToken:
+				return
+			case html.StartTagToken, html.SelfClosingTagToken:
+				if name, _ := z.TagName(); !yield(string(name)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // maxAttributes bounds the attributes of a tag.

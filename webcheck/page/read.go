@@ -115,16 +115,8 @@ const maxOpen = 100
 
 func firstBase(text []byte) string {
 	z := html.NewTokenizer(bytes.NewReader(text))
-	for {
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return ""
-		}
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			continue
-		}
-		name, _ := z.TagName()
-		switch string(name) {
+	for name := range StartTags(z) {
+		switch name {
 		case "body":
 			return ""
 		case "base":
@@ -133,6 +125,7 @@ func firstBase(text []byte) string {
 			}
 		}
 	}
+	return ""
 }
 
 // void are the elements without content (html.spec.whatwg.org section 13.1.2).

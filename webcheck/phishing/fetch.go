@@ -195,23 +195,12 @@ const maxFrames = 20
 // hiddenFrames lists the hosts of frames of other sites that nobody can see.
 func hiddenFrames(body []byte, base string) (hosts []string) {
 	z := html.NewTokenizer(bytes.NewReader(body))
-	skip := 0
-	for len(hosts) < maxFrames {
-		switch kind := z.Next(); kind {
-		case html.ErrorToken:
-			return hosts
-		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
-			name, _ := z.TagName()
-			switch {
-			case string(name) == "noscript" && kind == html.StartTagToken:
-				skip++
-			case string(name) == "noscript":
-				skip--
-			case string(name) == "iframe" && kind != html.EndTagToken && skip <= 0:
-				if host := hiddenFrame(page.Attributes(z), base); host != "" && !slices.Contains(hosts, host) {
-					hosts = append(hosts, host)
-				}
-			}
+	for name := range page.StartTags(z) {
+		if name != "iframe" || len(hosts) == maxFrames {
+			continue
+		}
+		if host := hiddenFrame(page.Attributes(z), base); host != "" && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
 		}
 	}
 	return hosts

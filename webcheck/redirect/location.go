@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/page"
 	"golang.org/x/net/html"
 )
 
@@ -122,20 +123,16 @@ var navigation = diag.Regexp(`(?:^|[^\w$])location(?:\.href)?\s*(?:=|\.(?:replac
 // scriptIn returns where an inline script of a page seems to lead, or nothing.
 func scriptIn(text []byte) string {
 	z := html.NewTokenizer(bytes.NewReader(text))
-	for left := maxScripts; left > 0; {
-		switch z.Next() {
-		case html.ErrorToken:
-			return ""
-		case html.StartTagToken:
-			if name, _ := z.TagName(); string(name) != "script" || z.Next() != html.TextToken {
-				continue
-			}
-			script := z.Raw()
-			script = script[:min(len(script), left)]
-			left -= len(script)
-			if target := scriptTarget(script); target != "" {
-				return target
-			}
+	left := maxScripts
+	for name := range page.StartTags(z) {
+		if name != "script" || z.Next() != html.TextToken {
+			continue
+		}
+		script := z.Raw()
+		script = script[:min(len(script), left)]
+		left -= len(script)
+		if target := scriptTarget(script); target != "" || left == 0 {
+			return target
 		}
 	}
 	return ""

@@ -37,15 +37,8 @@ func readMarkup(answer Response) (m markup) {
 		return m
 	}
 	z := html.NewTokenizer(strings.NewReader(answer.Body))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return m
-		case html.StartTagToken, html.SelfClosingTagToken:
-		default:
-			continue
-		}
-		switch name, _ := z.TagName(); string(name) {
+	for name := range page.StartTags(z) {
+		switch name {
 		case "script":
 			if len(m.scripts) < maxElements {
 				m.scripts = append(m.scripts, page.Attributes(z))
@@ -58,6 +51,7 @@ func readMarkup(answer Response) (m markup) {
 			z.NextIsNotRawText() // to the Observatory's parser there is no scripting
 		}
 	}
+	return m
 }
 
 func (m *markup) meta(a map[string]string) {
