@@ -90,12 +90,7 @@ func (e *evidence) grade() Grade {
 }
 
 func (e *evidence) preload() Preload {
-	p := Preload{
-		Status: e.status(), ListVersion: e.list.Version, Eligible: e.eligible(), Requirements: []Requirement{
-			e.headerRequirement(needMaxAge), e.headerRequirement(needSubdomains), e.headerRequirement(needDirective),
-			e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(), e.rootRequirement(),
-		},
-	}
+	p := Preload{Status: e.status(), ListVersion: e.list.Version, Eligible: e.eligible(), Requirements: e.requirements()}
 	if e.entry == nil {
 		return p
 	}
@@ -141,60 +136,69 @@ func (e *evidence) removal() (found Issues) {
 // RequirementCode names a requirement of the preload list.
 type RequirementCode string
 
-// The requirements, in the order of the report.
-const (
-	needMaxAge      RequirementCode = "max_age"
-	needSubdomains  RequirementCode = "include_subdomains"
-	needDirective   RequirementCode = "preload_directive"
-	needRedirect    RequirementCode = "http_redirect"
-	needCertificate RequirementCode = "valid_certificate"
-	needWWW         RequirementCode = "www"
-	needRoot        RequirementCode = "root_domain"
-)
-
 // Values lists the requirements.
-func (RequirementCode) Values() []string {
-	return diag.Values(needMaxAge, needSubdomains, needDirective, needRedirect, needCertificate, needWWW, needRoot)
+func (RequirementCode) Values() (codes []string) {
+	for _, q := range requirements {
+		codes = append(codes, string(q.code))
+	}
+	return codes
 }
 
-// headerRequirement is one that the header must meet, as hstspreload.org reads it.
-func (e *evidence) headerRequirement(code RequirementCode) Requirement {
-	r := Requirement{Code: code}
-	switch {
-	case first(e.https) == nil:
-		r.Detail = "The site did not answer over HTTPS."
-		return r
-	case len(e.fields) == 0:
-		r.Detail = "There is no Strict-Transport-Security header."
-		return r
-	case len(e.fields) > 1:
-		r.Detail = fmt.Sprintf("There are %d Strict-Transport-Security headers, and exactly one is accepted.", len(e.fields))
-		return r
-	}
-	h, parsed := parseStrict(e.fields[0])
-	switch code {
-	case needMaxAge:
-		r.Met = h.MaxAge != nil && *h.MaxAge >= oneYear && parsed.OK()
-		if h.MaxAge == nil || !parsed.OK() {
-			r.Detail = "hstspreload.org cannot read the max-age of the header."
-			break
+// requirements are those of the preload list, in the order of the report.
+var requirements = []struct {
+	code  RequirementCode
+	apart bool // whether it can be met without an answer over HTTPS
+	check func(*evidence) (met bool, detail string)
+}{
+	{"max_age", false, ofHeader(maxAgeRequirement)},
+	{"include_subdomains", false, ofHeader(func(h strict, _ Issues) (bool, string) {
+		return has("includeSubDomains", h.IncludeSubdomains)
+	})},
+	{"preload_directive", false, ofHeader(func(h strict, _ Issues) (bool, string) { return has("preload", h.Preload) })},
+	{"http_redirect", false, (*evidence).redirectRequirement},
+	{"valid_certificate", false, (*evidence).certificateRequirement},
+	{"www", true, (*evidence).wwwRequirement},
+	{"root_domain", true, (*evidence).rootRequirement},
+}
+
+func (e *evidence) requirements() (list []Requirement) {
+	for _, q := range requirements {
+		met, detail := false, "The site did not answer over HTTPS."
+		if q.apart || first(e.https) != nil {
+			met, detail = q.check(e)
 		}
-		r.Detail = fmt.Sprintf("The max-age is %s; at least %d (one year) is required.", seconds(*h.MaxAge), oneYear)
-	case needSubdomains:
-		r.Met = h.IncludeSubdomains
-		r.Detail = has("includeSubDomains", r.Met)
-	default:
-		r.Met = h.Preload
-		r.Detail = has("preload", r.Met)
+		list = append(list, Requirement{q.code, met, detail})
 	}
-	return r
+	return list
 }
 
-func has(directive string, is bool) string {
-	if is {
-		return "The header has the directive " + directive + "."
+// ofHeader makes the check of a requirement that the header must meet, as hstspreload.org reads it.
+func ofHeader(check func(strict, Issues) (bool, string)) func(*evidence) (bool, string) {
+	return func(e *evidence) (bool, string) {
+		switch n := len(e.fields); n {
+		case 0:
+			return false, "There is no Strict-Transport-Security header."
+		case 1:
+			return check(parseStrict(e.fields[0]))
+		default:
+			return false, fmt.Sprintf("There are %d Strict-Transport-Security headers, and exactly one is accepted.", n)
+		}
 	}
-	return "The header lacks the directive " + directive + "."
+}
+
+func maxAgeRequirement(h strict, parsed Issues) (bool, string) {
+	if h.MaxAge == nil || !parsed.OK() {
+		return false, "hstspreload.org cannot read the max-age of the header."
+	}
+	return *h.MaxAge >= oneYear,
+		fmt.Sprintf("The max-age is %s; at least %d (one year) is required.", seconds(*h.MaxAge), oneYear)
+}
+
+func has(directive string, is bool) (bool, string) {
+	if is {
+		return true, "The header has the directive " + directive + "."
+	}
+	return false, "The header lacks the directive " + directive + "."
 }
 
 // redirectIssue lists what hstspreload.org finds wrong with redirects, and what that means.
@@ -210,12 +214,7 @@ var redirectIssue = map[Issue]string{
 	redirectFollowError:   "One of the redirects leads to a page that could not be fetched.",
 }
 
-func (e *evidence) redirectRequirement() Requirement {
-	r := Requirement{Code: needRedirect}
-	if first(e.https) == nil {
-		r.Detail = "The site did not answer over HTTPS."
-		return r
-	}
+func (e *evidence) redirectRequirement() (met bool, detail string) {
 	found, after := e.httpIssues(bulk1Year)
 	found.add(after)
 	found.add(followIssues(e.https, 1))
@@ -223,69 +222,59 @@ func (e *evidence) redirectRequirement() Requirement {
 	open := e.Unanswered()
 	switch {
 	case slices.Contains(open, sourceHTTP):
-		r.Detail = fmt.Sprintf("http://%s/ did not answer in time, so where it leads is not known.", e.domain)
+		return false, fmt.Sprintf("http://%s/ did not answer in time, so where it leads is not known.", e.domain)
 	case slices.Contains(open, sourceChain):
-		r.Detail = "A page behind a redirect did not answer in time."
+		return false, "A page behind a redirect did not answer in time."
 	case len(found.Errors) > 0:
-		r.Detail = strings.ReplaceAll(redirectIssue[found.Errors[0]], "DOMAIN", e.domain.String())
+		return false, strings.ReplaceAll(redirectIssue[found.Errors[0]], "DOMAIN", e.domain.String())
 	case first(e.http) == nil:
-		r.Met, r.Detail = true, "The site does not answer over plain HTTP, so there is nothing to redirect."
+		return true, "The site does not answer over plain HTTP, so there is nothing to redirect."
 	default:
-		r.Met, r.Detail = true, fmt.Sprintf("http://%[1]s/ redirects to https://%[1]s/ first.", e.domain)
+		return true, fmt.Sprintf("http://%[1]s/ redirects to https://%[1]s/ first.", e.domain)
 	}
-	return r
 }
 
-func (e *evidence) certificateRequirement() Requirement {
-	r := Requirement{Code: needCertificate}
-	head := first(e.https)
-	switch {
-	case head == nil:
-		r.Detail = "The site did not answer over HTTPS."
-	case head.TLS.Err() != nil:
-		r.Detail = diag.Sentence(head.TLS.Err().Error())
-	case sha1Signed(head.TLS) != nil:
-		r.Detail = "A certificate of the chain is signed with SHA-1."
+func (e *evidence) certificateRequirement() (met bool, detail string) {
+	switch t := first(e.https).TLS; {
+	case t.Err() != nil:
+		return false, diag.Sentence(t.Err().Error())
+	case sha1Signed(t) != nil:
+		return false, "A certificate of the chain is signed with SHA-1."
 	default:
-		r.Met, r.Detail = true, "The certificate is valid, and the chain leads to a trusted authority."
+		return true, "The certificate is valid, and the chain leads to a trusted authority."
 	}
-	return r
 }
 
-func (e *evidence) wwwRequirement() Requirement {
-	r := Requirement{Code: needWWW, Met: true}
+func (e *evidence) wwwRequirement() (met bool, detail string) {
 	host := "www." + e.domain.String()
 	switch {
 	case e.www == nil:
-		r.Detail = "The list does not ask for a www below this domain."
+		return true, "The list does not ask for a www below this domain."
 	case first(e.www) != nil:
-		r.Detail = host + " speaks HTTPS with a valid certificate."
+		return true, host + " speaks HTTPS with a valid certificate."
 	case slices.Contains(e.Unanswered(), sourceWWW):
-		r.Met, r.Detail = false, host+" did not answer."
+		return false, host + " did not answer."
 	case e.www.Err.Code == fetch.DNS:
-		r.Detail = host + " does not exist, so it need not speak HTTPS."
+		return true, host + " does not exist, so it need not speak HTTPS."
 	case e.www.Err.Code == fetch.TLS:
-		r.Met, r.Detail = false, fmt.Sprintf("%s accepts connections on port 443, but not over valid TLS: %s.", host, e.www.Err.Message)
+		return false, fmt.Sprintf("%s accepts connections on port 443, but not over valid TLS: %s.", host, e.www.Err.Message)
 	default:
-		r.Detail = host + " does not accept connections on port 443; the list asks only for hosts that do."
+		return true, host + " does not accept connections on port 443; the list asks only for hosts that do."
 	}
-	return r
 }
 
-func (e *evidence) rootRequirement() Requirement {
-	r := Requirement{Code: needRoot}
+func (e *evidence) rootRequirement() (met bool, detail string) {
 	found := append(checkFormat(e.domain.String()).Errors, checkLevel(e.domain.String()).Errors...)
 	switch {
 	case slices.Contains(found, formatPublicSuffix):
-		r.Detail = fmt.Sprintf("%s is a public suffix, whose owner has to write to the maintainers of the list.", e.domain)
+		return false, fmt.Sprintf("%s is a public suffix, whose owner has to write to the maintainers of the list.", e.domain)
 	case slices.Contains(found, isSubdomain):
-		r.Detail = fmt.Sprintf("%s is a subdomain; only %s can be submitted.", e.domain, e.registrable())
+		return false, fmt.Sprintf("%s is a subdomain; only %s can be submitted.", e.domain, e.registrable())
 	case len(found) > 0:
-		r.Detail = fmt.Sprintf("%s is not a registered domain.", e.domain)
+		return false, fmt.Sprintf("%s is not a registered domain.", e.domain)
 	default:
-		r.Met, r.Detail = true, fmt.Sprintf("%s is a registered domain, not a subdomain.", e.domain)
+		return true, fmt.Sprintf("%s is a registered domain, not a subdomain.", e.domain)
 	}
-	return r
 }
 
 func (e *evidence) registrable() string {
