@@ -450,7 +450,7 @@ func sha1Verdict(t *testing.T) diag.Verdict {
 	old.SignatureAlgorithm = x509.SHA1WithRSA
 	e.https.Hops[0].TLS.Peers[0] = &old
 	e.digest(&empty)
-	require.Equal(t, []Issue{sha1Chain}, e.issues.Errors)
+	require.Equal(t, []Issue{"domain.tls.sha1"}, e.issues.Errors)
 	r := e.report()
 	require.Equal(t, []diag.Code{"hsts.certificate.sha1"}, diagtest.Codes(r.Verdict))
 	consistent(t, r)

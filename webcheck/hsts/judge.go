@@ -25,10 +25,10 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	case silent(e.https):
 		return found // nobody knows
 	case head == nil:
-		found.fail(cannotConnect)
+		found.fail("domain.tls.cannot_connect")
 		return found
 	case head.TLS.Err() != nil:
-		found.fail(invalidChain)
+		found.fail("domain.tls.invalid_cert_chain")
 		return found
 	}
 	found.add(tlsIssues(head.TLS))
@@ -42,7 +42,7 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	found.add(followIssues(e.https, 1))
 	found.add(insecureIssues(e.https))
 	if e.www != nil && e.www.Err != nil && e.www.Err.Code == fetch.TLS {
-		found.fail(wwwWithoutTLS)
+		found.fail("domain.www.no_tls")
 	}
 	return found
 }
@@ -50,11 +50,11 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 	switch fields := fieldsOf(h); len(fields) {
 	case 0:
-		found.fail(noHeader)
+		found.fail("response.no_header")
 	case 1:
 		found = eligible(fields[0], policy)
 	default:
-		found.fail(multipleHeaders)
+		found.fail("response.multiple_headers")
 	}
 	return found
 }
@@ -62,10 +62,10 @@ func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 // tlsIssues are about the certificates and the cipher suite.
 func tlsIssues(t *pki.TLS) (found Issues) {
 	if sha1Signed(t) != nil {
-		found.fail(sha1Chain)
+		found.fail("domain.tls.sha1")
 	}
 	if obsolete(t) {
-		found.warn(obsoleteCipherSuite)
+		found.warn("tls.obsolete_cipher_suite")
 	}
 	return found
 }
@@ -98,30 +98,30 @@ func obsolete(t *pki.TLS) bool {
 func (e *evidence) httpIssues(policy Policy) (found, afterRedirect Issues) {
 	head := first(e.http)
 	if head == nil {
-		found.warn(httpUnavailable)
+		found.warn("redirects.http.does_not_exist")
 		return found, afterRedirect
 	}
 	if len(fieldsOf(head)) > 0 {
-		found.warn(httpUselessHeader)
+		found.warn("redirects.http.useless_header")
 	}
 	path := leads(e.http)
 	found.add(followIssues(e.http, 0))
 	if len(path) == 0 {
-		found.fail(httpNoRedirect)
+		found.fail("redirects.http.no_redirect")
 		return found, afterRedirect
 	}
 	switch host := hostOf(path[0]); {
 	case path[0].Scheme == "https" && host == e.domain.String():
 		if next := e.afterRedirect(); next == nil {
-			afterRedirect.fail(firstRedirectInvalid)
+			afterRedirect.fail("redirects.http.first_redirect.invalid")
 		} else if !answerIssues(next, policy).OK() {
-			afterRedirect.fail(firstRedirectNoHSTS)
+			afterRedirect.fail("redirects.http.first_redirect.no_hsts")
 		}
 		found.add(insecureIssues(e.http))
 	case host == "www."+e.domain.String():
-		found.fail(httpwwwFirst)
+		found.fail("redirects.http.www_first")
 	default:
-		found.fail(firstRedirectInsecure)
+		found.fail("redirects.http.first_redirect.insecure")
 	}
 	return found, afterRedirect
 }
@@ -139,9 +139,9 @@ func (e *evidence) afterRedirect() *fetch.Hop {
 func followIssues(r *fetch.Result, from int) (found Issues) {
 	switch {
 	case tooMany(r):
-		found.fail(tooManyRedirects)
+		found.fail("redirects.too_many")
 	case brokenOff(r) != nil && !brokenOff(r).Unanswered || untrustedHop(r, from) != nil:
-		found.fail(redirectFollowError)
+		found.fail("redirects.follow_error")
 	}
 	return found
 }
@@ -179,9 +179,9 @@ func insecureIssues(r *fetch.Result) (found Issues) {
 			continue
 		}
 		if i == 0 {
-			found.fail(redirectInsecure)
+			found.fail("redirects.insecure.initial")
 		} else {
-			found.fail(redirectInsecureLater)
+			found.fail("redirects.insecure.subsequent")
 		}
 		break
 	}
@@ -207,17 +207,17 @@ func checkFormat(domain string) (found Issues) {
 	dotted := err == nil && strings.Contains(domain, ".") // an address is told below, if it has only digits and dots
 	switch {
 	case strings.HasPrefix(domain, "."):
-		found.fail(formatLeadingDot)
+		found.fail("domain.format.begins_with_dot")
 	case strings.HasSuffix(domain, "."):
-		found.fail(formatTrailingDot)
+		found.fail("domain.format.ends_with_dot")
 	case strings.Contains(domain, ".."):
-		found.fail(formatDoubleDot)
+		found.fail("domain.format.contains_double_dot")
 	case suffix == domain && !dotted:
-		found.fail(formatPublicSuffix)
+		found.fail("domain.format.public_suffix")
 	case strings.ContainsFunc(strings.ToLower(domain), notLDH):
-		found.fail(formatCharacters)
+		found.fail("domain.format.invalid_characters")
 	case err == nil:
-		found.fail(formatIPAddress)
+		found.fail("domain.format.is_ip_address")
 	}
 	return found
 }
@@ -232,9 +232,9 @@ func checkLevel(domain string) (found Issues) {
 	registrable, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	switch {
 	case err != nil:
-		found.fail(noRegistrableDomain)
+		found.fail("internal.domain.name.cannot_compute_etld1")
 	case registrable != domain:
-		found.fail(isSubdomain)
+		found.fail("domain.is_subdomain")
 	}
 	return found
 }

@@ -120,13 +120,13 @@ func (e *evidence) status() Status {
 func (e *evidence) removal() (found Issues) {
 	switch {
 	case first(e.https) == nil:
-		found.fail(cannotConnect)
+		found.fail("domain.tls.cannot_connect")
 	case !e.trusted():
-		found.fail(invalidChain)
+		found.fail("domain.tls.invalid_cert_chain")
 	case len(e.fields) == 0:
-		found.fail(noHeader)
+		found.fail("response.no_header")
 	case len(e.fields) > 1:
-		found.fail(multipleHeaders)
+		found.fail("response.multiple_headers")
 	default:
 		found = removable(e.fields[0])
 	}
@@ -203,15 +203,15 @@ func has(directive string, is bool) (bool, string) {
 
 // redirectIssue lists what hstspreload.org finds wrong with redirects, and what that means.
 var redirectIssue = map[Issue]string{
-	httpNoRedirect:        "http://DOMAIN/ does not redirect to https://DOMAIN/.",
-	httpwwwFirst:          "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
-	firstRedirectInsecure: "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
-	firstRedirectInvalid:  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
-	firstRedirectNoHSTS:   "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
-	redirectInsecure:      "https://DOMAIN/ redirects to plain HTTP.",
-	redirectInsecureLater: "One of the redirects leads back to plain HTTP.",
-	tooManyRedirects:      "There are more than 3 redirects.",
-	redirectFollowError:   "One of the redirects leads to a page that could not be fetched.",
+	"redirects.http.no_redirect":             "http://DOMAIN/ does not redirect to https://DOMAIN/.",
+	"redirects.http.www_first":               "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
+	"redirects.http.first_redirect.insecure": "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
+	"redirects.http.first_redirect.invalid":  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
+	"redirects.http.first_redirect.no_hsts":  "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
+	"redirects.insecure.initial":             "https://DOMAIN/ redirects to plain HTTP.",
+	"redirects.insecure.subsequent":          "One of the redirects leads back to plain HTTP.",
+	"redirects.too_many":                     "There are more than 3 redirects.",
+	"redirects.follow_error":                 "One of the redirects leads to a page that could not be fetched.",
 }
 
 func (e *evidence) redirectRequirement() (met bool, detail string) {
@@ -266,9 +266,9 @@ func (e *evidence) wwwRequirement() (met bool, detail string) {
 func (e *evidence) rootRequirement() (met bool, detail string) {
 	found := append(checkFormat(e.domain.String()).Errors, checkLevel(e.domain.String()).Errors...)
 	switch {
-	case slices.Contains(found, formatPublicSuffix):
+	case slices.Contains(found, "domain.format.public_suffix"):
 		return false, fmt.Sprintf("%s is a public suffix, whose owner has to write to the maintainers of the list.", e.domain)
-	case slices.Contains(found, isSubdomain):
+	case slices.Contains(found, "domain.is_subdomain"):
 		return false, fmt.Sprintf("%s is a subdomain; only %s can be submitted.", e.domain, e.registrable())
 	case len(found) > 0:
 		return false, fmt.Sprintf("%s is not a registered domain.", e.domain)

@@ -126,7 +126,7 @@ var headerRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			_, found := parseStrict(e.header.Text)
 			cannot := "quoted values and spaces around the equals sign"
-			if slices.Contains(found.Errors, parseBadNumber) {
+			if slices.Contains(found.Errors, "header.parse.max_age.parse_int_error") {
 				cannot = "a max-age of so many digits"
 			}
 			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org does not accept %s.", cannot)

@@ -31,7 +31,7 @@ func parseStrict(text string) (strict, Issues) {
 	var found Issues
 	list := strings.Split(text, ";")
 	if len(list) == 1 && strings.TrimSpace(text) == "" {
-		found.warn(parseEmpty)
+		found.warn("header.parse.empty")
 		return h, found
 	}
 	for _, directive := range list {
@@ -47,21 +47,21 @@ func (h *strict) take(directive string, found *Issues) {
 	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(directive), prefix) }
 	switch {
 	case strings.EqualFold(directive, namePreload):
-		flag(&h.Preload, parseRepeatedPreload, found)
+		flag(&h.Preload, "header.parse.repeated.preload", found)
 	case begins(namePreload):
-		found.warnOnce(parseBadPreload)
+		found.warnOnce("header.parse.invalid.preload")
 	case strings.EqualFold(directive, nameInclude):
-		flag(&h.IncludeSubdomains, parseRepeatedInclude, found)
+		flag(&h.IncludeSubdomains, "header.parse.repeated.include_sub_domains", found)
 	case begins(nameInclude):
-		found.warnOnce(parseBadInclude)
+		found.warnOnce("header.parse.invalid.include_sub_domains")
 	case begins(nameMaxAge + "="):
 		h.takeMaxAge(directive[len(nameMaxAge)+1:], found)
 	case begins(nameMaxAge):
-		found.failOnce(parseNoMaxAgeValue)
+		found.failOnce("header.parse.invalid.max_age.no_value")
 	case directive == "":
-		found.warnOnce(parseEmptyDirective)
+		found.warnOnce("header.parse.empty_directive")
 	default:
-		found.warn(parseUnknown)
+		found.warn("header.parse.unknown_directive")
 	}
 }
 
@@ -74,18 +74,18 @@ func flag(is *bool, repeated Issue, found *Issues) {
 
 func (h *strict) takeMaxAge(digits string, found *Issues) {
 	if len(digits) > 1 && digits[0] == '0' {
-		found.warn(parseLeadingZero)
+		found.warn("header.parse.max_age.leading_zero")
 	}
 	if strings.Trim(digits, "0123456789") != "" {
-		found.fail(parseNonDigits)
+		found.fail("header.parse.max_age.non_digit_characters")
 		return
 	}
 	seconds, err := strconv.ParseUint(digits, 10, 64)
 	switch {
 	case err != nil:
-		found.fail(parseBadNumber)
+		found.fail("header.parse.max_age.parse_int_error")
 	case h.MaxAge != nil:
-		found.warnOnce(parseRepeatedMaxAge)
+		found.warnOnce("header.parse.repeated.max_age")
 	default:
 		h.MaxAge = &seconds
 	}
@@ -99,24 +99,24 @@ func Preloadable(text string) Issues { return eligible(text, bulk1Year) }
 func eligible(text string, policy Policy) Issues {
 	h, found := parseStrict(text)
 	if !h.IncludeSubdomains {
-		found.fail(needsInclude)
+		found.fail("header.preloadable.include_sub_domains.missing")
 	}
 	if !h.Preload {
-		found.fail(needsPreload)
+		found.fail("header.preloadable.preload.missing")
 	}
-	least, below := uint64(oneYear), maxAgeBelowYear
+	least, below := uint64(oneYear), Issue("header.preloadable.max_age.below_1_year")
 	if policy == bulk18Weeks {
-		least, below = eighteenWeeks, maxAgeBelow18Weeks
+		least, below = eighteenWeeks, "header.preloadable.max_age.below_18_weeks"
 	}
 	switch {
 	case h.MaxAge == nil:
-		found.fail(needsMaxAge)
+		found.fail("header.preloadable.max_age.missing")
 	case *h.MaxAge == 0:
-		found.fail(maxAgeZero)
+		found.fail("header.preloadable.max_age.zero")
 	case *h.MaxAge < least:
 		found.fail(below)
 	case *h.MaxAge > tenYears:
-		found.warn(maxAgeOver10Years)
+		found.warn("header.preloadable.max_age.over_10_years")
 	}
 	return found
 }
@@ -127,69 +127,18 @@ func removable(text string) Issues {
 	h, parsed := parseStrict(text)
 	found := Issues{Errors: parsed.Errors}
 	if h.Preload {
-		found.fail(removalHasPreload)
+		found.fail("header.removable.contains.preload")
 	}
 	if h.MaxAge == nil {
-		found.fail(removalNeedsMaxAge)
+		found.fail("header.removable.missing.max_age")
 	}
 	return found
 }
 
 // An Issue is a fault in the vocabulary of hstspreload.org, whose codes are those of the program behind it
-// (github.com/chromium/hstspreload).
+// (github.com/chromium/hstspreload). Those of the program's own troubles, which begin with "internal.", are left out
+// but for the one that speaks of the domain.
 type Issue string
-
-// The issues. Those of the program's own troubles, which begin with "internal.", are left out but for the
-// one that speaks of the domain.
-const (
-	formatLeadingDot      Issue = "domain.format.begins_with_dot"
-	formatDoubleDot       Issue = "domain.format.contains_double_dot"
-	formatTrailingDot     Issue = "domain.format.ends_with_dot"
-	formatCharacters      Issue = "domain.format.invalid_characters"
-	formatIPAddress       Issue = "domain.format.is_ip_address"
-	formatPublicSuffix    Issue = "domain.format.public_suffix"
-	noRegistrableDomain   Issue = "internal.domain.name.cannot_compute_etld1"
-	isSubdomain           Issue = "domain.is_subdomain"
-	cannotConnect         Issue = "domain.tls.cannot_connect"
-	invalidChain          Issue = "domain.tls.invalid_cert_chain"
-	sha1Chain             Issue = "domain.tls.sha1"
-	obsoleteCipherSuite   Issue = "tls.obsolete_cipher_suite"
-	wwwWithoutTLS         Issue = "domain.www.no_tls"
-	parseEmpty            Issue = "header.parse.empty"
-	parseEmptyDirective   Issue = "header.parse.empty_directive"
-	parseBadInclude       Issue = "header.parse.invalid.include_sub_domains"
-	parseNoMaxAgeValue    Issue = "header.parse.invalid.max_age.no_value"
-	parseBadPreload       Issue = "header.parse.invalid.preload"
-	parseLeadingZero      Issue = "header.parse.max_age.leading_zero"
-	parseNonDigits        Issue = "header.parse.max_age.non_digit_characters"
-	parseBadNumber        Issue = "header.parse.max_age.parse_int_error"
-	parseRepeatedInclude  Issue = "header.parse.repeated.include_sub_domains"
-	parseRepeatedMaxAge   Issue = "header.parse.repeated.max_age"
-	parseRepeatedPreload  Issue = "header.parse.repeated.preload"
-	parseUnknown          Issue = "header.parse.unknown_directive"
-	needsInclude          Issue = "header.preloadable.include_sub_domains.missing"
-	needsPreload          Issue = "header.preloadable.preload.missing"
-	needsMaxAge           Issue = "header.preloadable.max_age.missing"
-	maxAgeBelowYear       Issue = "header.preloadable.max_age.below_1_year"
-	maxAgeBelow18Weeks    Issue = "header.preloadable.max_age.below_18_weeks"
-	maxAgeZero            Issue = "header.preloadable.max_age.zero"
-	maxAgeOver10Years     Issue = "header.preloadable.max_age.over_10_years"
-	removalHasPreload     Issue = "header.removable.contains.preload"
-	removalNeedsMaxAge    Issue = "header.removable.missing.max_age"
-	noHeader              Issue = "response.no_header"
-	multipleHeaders       Issue = "response.multiple_headers"
-	redirectFollowError   Issue = "redirects.follow_error"
-	httpUnavailable       Issue = "redirects.http.does_not_exist"
-	firstRedirectInsecure Issue = "redirects.http.first_redirect.insecure"
-	firstRedirectInvalid  Issue = "redirects.http.first_redirect.invalid"
-	firstRedirectNoHSTS   Issue = "redirects.http.first_redirect.no_hsts"
-	httpNoRedirect        Issue = "redirects.http.no_redirect"
-	httpUselessHeader     Issue = "redirects.http.useless_header"
-	httpwwwFirst          Issue = "redirects.http.www_first"
-	redirectInsecure      Issue = "redirects.insecure.initial"
-	redirectInsecureLater Issue = "redirects.insecure.subsequent"
-	tooManyRedirects      Issue = "redirects.too_many"
-)
 
 // Issues are what keeps a domain from being preloaded (Errors), and what should be better (Warnings), in
 // the order in which hstspreload.org finds them.
