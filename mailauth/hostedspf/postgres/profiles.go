@@ -56,10 +56,7 @@ func (s *Store) Create(ctx context.Context, p hostedspf.Profile) error {
 		if err == nil && tag.RowsAffected() == 0 {
 			err = hostedspf.ErrTaken
 		}
-		if err != nil {
-			return err
-		}
-		return changed(ctx, tx)
+		return err
 	})
 }
 
@@ -104,10 +101,7 @@ func (s *Store) Update(
 		if refusal = change(&p); refusal != nil {
 			return refusal
 		}
-		if err := put(ctx, tx, &p); err != nil {
-			return err
-		}
-		return changed(ctx, tx)
+		return put(ctx, tx, &p)
 	})
 	if refusal != nil { // as it is
 		err = refusal
@@ -122,10 +116,7 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 		if err == nil && tag.RowsAffected() == 0 {
 			err = hostedspf.ErrNotFound
 		}
-		if err != nil {
-			return err
-		}
-		return changed(ctx, tx)
+		return err
 	})
 }
 
@@ -225,10 +216,7 @@ func (s *Store) Finish(
 		if err := put(ctx, tx, &p); err != nil {
 			return err
 		}
-		if err := record(ctx, tx, c.ProfileID, o.Resolution); err != nil {
-			return err
-		}
-		return changed(ctx, tx)
+		return record(ctx, tx, c.ProfileID, o.Resolution)
 	})
 	return p.Clone(), err
 }

@@ -82,9 +82,17 @@ func (s *Store) do(ctx context.Context, what string, act func(context.Context) e
 	return describe(ctx, what, err)
 }
 
+// write runs an act that changes a profile, and then notes that it is not what it was: that comes last in a transaction,
+// since others wait for its end.
 func (s *Store) write(ctx context.Context, what string, act func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
-		return postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error { return act(ctx, tx) })
+		return postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error {
+			if err := act(ctx, tx); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "UPDATE spf_state SET version = version + 1")
+			return err
+		})
 	})
 }
 
@@ -106,12 +114,6 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 		return s.pool.QueryRow(ctx, "SELECT version FROM spf_state").Scan(&version)
 	})
 	return version, err
-}
-
-// changed notes that a profile is not what it was. It comes last in a transaction, since others wait for its end.
-func changed(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, "UPDATE spf_state SET version = version + 1")
-	return err
 }
 
 // found makes an error of a row that is not there.
