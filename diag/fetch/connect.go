@@ -35,11 +35,11 @@ func dial(ctx context.Context, env *diag.Env, u diag.URL, ports diag.Ports) (*li
 	l := &link{}
 	host := u.Host().Name()
 	w := &witness{inner: env.DNS(), now: env.Now, last: begin}
-	raw, err := w.env(env).DialHost(ctx, host, u.Port(), ports)
+	raw, err := env.WithResolver(w).DialHost(ctx, host, u.Port(), ports)
 	asked := w.answered()
 	l.timing.DNS = asked.Sub(begin)
 	if err != nil {
-		return l, dialError(ctx, host, err)
+		return l, DialError(ctx, host, err)
 	}
 	l.raw, l.conn = raw, raw
 	l.ip = remoteIP(raw)
@@ -70,7 +70,7 @@ func (l *link) handshake(ctx context.Context, env *diag.Env, host string) *Error
 	err := conn.HandshakeContext(ctx)
 	l.timing.TLS = env.Now().Sub(begin)
 	if err != nil {
-		return handshakeError(ctx, host, err)
+		return HandshakeError(ctx, host, err)
 	}
 	verifier := pki.Verifier{ServerName: host, Now: env.Now()}
 	if env != nil {
@@ -89,14 +89,6 @@ type witness struct {
 	last time.Time
 }
 
-// env returns an Env that differs from the one given in its resolver only.
-func (w *witness) env(e *diag.Env) *diag.Env {
-	if e == nil {
-		return &diag.Env{Resolver: w}
-	}
-	return &diag.Env{Resolver: w, Dial: e.Dial, Roots: e.Roots, Clock: e.Clock, Guard: e.Guard}
-}
-
 // Exchange implements [diag.Resolver].
 func (w *witness) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	m, err := w.inner.Exchange(ctx, q)
@@ -112,9 +104,10 @@ func (w *witness) answered() time.Time {
 	return w.last
 }
 
-// dialError says why there is no connection. Of a blocked address it tells nothing, so that nobody
-// can use the client to explore the network that it runs in.
-func dialError(ctx context.Context, host string, err error) *Error {
+// DialError says in the words of an [Error] why there is no connection to a host, also for diagnostics that connect
+// themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network that it
+// runs in.
+func DialError(ctx context.Context, host string, err error) *Error {
 	e := &Error{Code: Connect, Step: Connecting, Cause: err}
 	if _, blocked := err.(*diag.BlockedError); blocked {
 		e.Code, e.Message = Blocked, "the host leads to an address or port that must not be reached"
@@ -171,7 +164,8 @@ func local(err error) bool {
 		syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM}, func(n syscall.Errno) bool { return errors.Is(err, n) })
 }
 
-func handshakeError(ctx context.Context, server string, err error) *Error {
+// HandshakeError says in the words of an [Error] why a TLS handshake with a server failed.
+func HandshakeError(ctx context.Context, server string, err error) *Error {
 	failure := &Error{Code: TLS, Step: Handshaking, Cause: err}
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {

@@ -250,12 +250,3 @@ func (r Request) hop(ctx context.Context, u diag.URL) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return ask.WithContext(ctx)
 }
-
-// DialError says in the words of an [Error] why no connection to a host was made, for diagnostics that connect
-// themselves. Of a blocked address it tells nothing.
-func DialError(ctx context.Context, host string, err error) *Error { return dialError(ctx, host, err) }
-
-// HandshakeError says in the words of an [Error] why a TLS handshake failed.
-func HandshakeError(ctx context.Context, err error) *Error {
-	return handshakeError(ctx, "the server", err)
-}

@@ -107,7 +107,7 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 	began := time.Now()
 	err := client.HandshakeContext(bounded)
 	if err != nil {
-		e.failure = fetch.HandshakeError(bounded, err)
+		e.failure = fetch.HandshakeError(bounded, "the server", err)
 		return false
 	}
 	e.took = new(time.Since(began).Milliseconds())
