@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
+	"go4.org/netipx"
 )
 
 // kindOf tells by its contents which bootstrap file of IANA a file is.
@@ -89,7 +90,7 @@ func lookUp(b *Bootstrap, kind, entry string) map[string][]string {
 		return map[string][]string{"first": b.forSystem(first), "last": b.forSystem(last)}
 	default:
 		p := netip.MustParsePrefix(entry)
-		return map[string][]string{"first": b.forAddress(p.Addr()), "last": b.forAddress(last(p))}
+		return map[string][]string{"first": b.forAddress(p.Addr()), "last": b.forAddress(netipx.PrefixLastIP(p))}
 	}
 }
 

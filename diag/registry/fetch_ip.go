@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"go4.org/netipx"
 )
 
 // regionals are the regional registries: the domains of their servers, and of the national registries
@@ -186,7 +187,7 @@ type ipFacts struct {
 // factsOfPurpose describes a block that nobody registers.
 func factsOfPurpose(block netip.Prefix, purpose Purpose) ipFacts {
 	return ipFacts{network: Network{
-		CIDRs: []netip.Prefix{block}, StartAddress: block.Addr().String(), EndAddress: last(block).String(),
+		CIDRs: []netip.Prefix{block}, StartAddress: block.Addr().String(), EndAddress: netipx.PrefixLastIP(block).String(),
 		Name: purpose.Name,
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"go4.org/netipx"
 )
 
 // A networkRecord is what a WHOIS server says of an address. There are two families of formats: RPSL
@@ -130,7 +131,7 @@ func dateOf(text string) whoisDate {
 
 func parseNetwork(text string) (start, end netip.Addr) {
 	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
-		return p.Masked().Addr(), last(p)
+		return p.Masked().Addr(), netipx.PrefixLastIP(p)
 	}
 	a, z, found := strings.Cut(text, "-")
 	if !found {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"go4.org/netipx"
 )
 
 // The forms of dates, after [tidyDate]; with those of RFC 3339 fractions of a second are read as well. Where a day stands
@@ -96,32 +97,8 @@ func parseAddress(s string) (netip.Addr, bool) {
 
 // prefixes cuts a range of addresses into the fewest prefixes, the lowest first; at most maxPrefixes.
 func prefixes(start, end netip.Addr) []netip.Prefix {
-	var list []netip.Prefix
-	for start.IsValid() && end.IsValid() && start.BitLen() == end.BitLen() && start.Compare(end) <= 0 {
-		p := netip.PrefixFrom(start, start.BitLen())
-		for p.Bits() > 0 {
-			wider, err := start.Prefix(p.Bits() - 1)
-			if err != nil || wider.Addr() != start || last(wider).Compare(end) > 0 {
-				break
-			}
-			p = wider
-		}
-		list = append(list, p)
-		start = last(p).Next() // not valid after the very last address
-		if len(list) == maxPrefixes {
-			break
-		}
-	}
-	return list
-}
-
-func last(p netip.Prefix) netip.Addr {
-	bytes := p.Masked().Addr().AsSlice()
-	for i := p.Bits(); i < 8*len(bytes); i++ {
-		bytes[i/8] |= 1 << (7 - i%8)
-	}
-	ip, _ := netip.AddrFromSlice(bytes)
-	return ip
+	list := netipx.IPRangeFrom(start, end).Prefixes()
+	return list[:min(len(list), maxPrefixes)]
 }
 
 // hostName returns a host name in lower case and ASCII, without a final dot, or nothing if it is none.
