@@ -186,20 +186,22 @@ var answerRules = diag.Rules[*evidence]{
 				diag.Upper(e.wall), e.final().StatusCode)
 		},
 	},
-	status("crawl.status.missing", "Page not found", "The page exists", "RFC 9110 section 15.5.5",
+	status("crawl.status.missing", "crawl.wall", "Page not found", "The page exists", "RFC 9110 section 15.5.5",
 		"Restore the page, or redirect its URL to where the content is now.",
 		func(code int) bool { return code == http.StatusNotFound || code == http.StatusGone }),
-	status("crawl.status.denied", "Page is not accessible to crawlers", "Crawlers have access to the page",
-		"RFC 9110 section 15.5.4", "Let crawlers fetch the page, unless it is not meant for the public.",
+	status("crawl.status.denied", "crawl.status.missing", "Page is not accessible to crawlers",
+		"Crawlers have access to the page", "RFC 9110 section 15.5.4",
+		"Let crawlers fetch the page, unless it is not meant for the public.",
 		func(code int) bool {
 			return code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusProxyAuthRequired ||
 				code == http.StatusTooManyRequests || code == http.StatusUnavailableForLegalReasons
 		}),
-	status("crawl.status.server", "Server error instead of the page", "The server answers without an error",
-		"RFC 9110 section 15.6", "Find the cause in the log of the server: pages that keep failing are dropped from the index.",
+	status("crawl.status.server", "crawl.status.denied", "Server error instead of the page",
+		"The server answers without an error", "RFC 9110 section 15.6",
+		"Find the cause in the log of the server: pages that keep failing are dropped from the index.",
 		func(code int) bool { return code >= 500 }),
-	status("crawl.status.other", "Response is not a page", "The page is served with status 200", "RFC 9110 section 15",
-		"Serve the page with status 200.",
+	status("crawl.status.other", "crawl.status.server", "Response is not a page",
+		"The page is served with status 200", "RFC 9110 section 15", "Serve the page with status 200.",
 		func(code int) bool {
 			return code != http.StatusOK && code != http.StatusNonAuthoritativeInfo && code != http.StatusPartialContent
 		}),
@@ -303,22 +305,14 @@ func reason(failed *fetch.Error) string {
 	return strings.TrimSuffix(failed.Message, ".")
 }
 
-func status(code diag.Code, title, requirement, ref, advice string, fails func(int) bool) diag.Rule[*evidence] {
+func status(code, after diag.Code, title, requirement, ref, advice string, fails func(int) bool) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
-		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: statusBefore[code],
+		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: []diag.Code{after},
 		Fails: func(e *evidence) diag.Failures {
 			h := e.final()
 			return diag.FailIf(fails(h.StatusCode), "The server answered with status %d %s, so the page is not indexed.",
 				h.StatusCode, diag.Quote(h.StatusText)).About(e.url.String())
 		},
 	}
-}
-
-// statusBefore are the rules that each of those about the status depends on.
-var statusBefore = map[diag.Code][]diag.Code{
-	"crawl.status.missing": {"crawl.wall"},
-	"crawl.status.denied":  {"crawl.status.missing"},
-	"crawl.status.server":  {"crawl.status.denied"},
-	"crawl.status.other":   {"crawl.status.server"},
 }
