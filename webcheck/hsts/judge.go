@@ -31,7 +31,12 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 		found.fail("domain.tls.invalid_cert_chain")
 		return found
 	}
-	found.add(tlsIssues(head.TLS))
+	if sha1Signed(head.TLS) != nil {
+		found.fail("domain.tls.sha1")
+	}
+	if obsolete(head.TLS) {
+		found.warn("tls.obsolete_cipher_suite")
+	}
 	answer := answerIssues(head, policy)
 	found.add(answer)
 	redirects, afterRedirect := e.httpIssues(policy)
@@ -55,17 +60,6 @@ func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
 		found = eligible(fields[0], policy)
 	default:
 		found.fail("response.multiple_headers")
-	}
-	return found
-}
-
-// tlsIssues are about the certificates and the cipher suite.
-func tlsIssues(t *pki.TLS) (found Issues) {
-	if sha1Signed(t) != nil {
-		found.fail("domain.tls.sha1")
-	}
-	if obsolete(t) {
-		found.warn("tls.obsolete_cipher_suite")
 	}
 	return found
 }
