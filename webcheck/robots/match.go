@@ -93,14 +93,7 @@ func matches(pattern, path string) bool {
 // stay as they are, apart from those with a meaning.
 func normalise(path string) string {
 	const digits = "0123456789ABCDEF"
-	plain := true
-	for i := range len(path) {
-		if c := path[i]; c == '%' || c >= 0x80 || c <= ' ' {
-			plain = false
-			break
-		}
-	}
-	if plain {
+	if !strings.ContainsFunc(path, func(c rune) bool { return c == '%' || c >= 0x80 || c <= ' ' }) {
 		return path
 	}
 	b := make([]byte, 0, len(path)+8)
