@@ -163,25 +163,19 @@ func tail(s string) string {
 
 // encode percent-encodes control characters, spaces, what is beyond ASCII, and these.
 func encode(s, set string) string {
-	bad := func(c byte) bool {
+	bad := func(c rune) bool {
 		if c == ' ' {
 			return set != "" // an opaque path keeps it
 		}
-		return c < ' ' || c >= 0x7F || strings.IndexByte(set, c) >= 0
+		return c < ' ' || c >= 0x7F || strings.ContainsRune(set, c)
 	}
-	n := 0
-	for i := range len(s) {
-		if bad(s[i]) {
-			n++
-		}
-	}
-	if n == 0 {
+	if !strings.ContainsFunc(s, bad) {
 		return s
 	}
 	const digits = "0123456789ABCDEF"
-	b := make([]byte, 0, len(s)+2*n)
+	b := make([]byte, 0, len(s)+len(s)/4)
 	for i := range len(s) {
-		if c := s[i]; bad(c) {
+		if c := s[i]; bad(rune(c)) {
 			b = append(b, '%', digits[c>>4], digits[c&15])
 		} else {
 			b = append(b, c)
