@@ -25,17 +25,17 @@ func (e *evidence) evals() bool {
 	return every(lists(e.enforced, "script-src", "default-src"), func(l csp.List) bool { return l.Has("unsafe-eval") })
 }
 
-// objects reports whether plug-ins may be loaded from anywhere.
-func (e *evidence) objects() bool {
-	all := lists(e.enforced, governing["object-src"]...)
+// anywhere reports whether the first of some directives that each policy has allows any place.
+func (e *evidence) anywhere(directives ...string) bool {
+	all := lists(e.enforced, directives...)
 	return len(all) == 0 || every(all, func(l csp.List) bool { return len(broad(l)) > 0 })
 }
 
+// objects reports whether plug-ins may be loaded from anywhere.
+func (e *evidence) objects() bool { return e.anywhere(governing["object-src"]...) }
+
 // bases reports whether a base element that is smuggled in may turn relative references of scripts elsewhere.
-func (e *evidence) bases() bool {
-	all := lists(e.enforced, "base-uri")
-	return len(all) == 0 || every(all, func(l csp.List) bool { return len(broad(l)) > 0 })
-}
+func (e *evidence) bases() bool { return e.anywhere("base-uri") }
 
 // frameOption returns what X-Frame-Options asks for: deny, sameorigin, or nothing that browsers know. Several values
 // that are not the same make browsers deny, if one of them is known (HTML Standard, The X-Frame-Options header).
@@ -85,13 +85,6 @@ func (e *evidence) referrer() string {
 	}
 	return last
 }
-
-// The values of the policies that isolate a page.
-var (
-	openerPolicies   = []string{"same-origin", "same-origin-allow-popups", "noopener-allow-popups", "unsafe-none"}
-	embedderPolicies = []string{"require-corp", "credentialless", "unsafe-none"}
-	resourcePolicies = []string{"same-origin", "same-site", "cross-origin"}
-)
 
 // token reads a field whose value is a token with parameters (RFC 9651 section 3.3).
 func (e *evidence) token(name string, known []string) (string, bool) {

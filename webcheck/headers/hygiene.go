@@ -128,8 +128,10 @@ func (e *evidence) code() []load {
 }
 
 // upgrades reports whether a policy makes browsers load everything over https.
-func (e *evidence) upgrades() bool {
-	return slices.ContainsFunc(e.enforced, func(p policy) bool { return p.Get("upgrade-insecure-requests") != nil })
+func (e *evidence) upgrades() bool { return upgrades(e.enforced) }
+
+func upgrades(policies []policy) bool {
+	return slices.ContainsFunc(policies, func(p policy) bool { return p.Get("upgrade-insecure-requests") != nil })
 }
 
 // sameSite reports whether a URL is of the same registrable domain as the page.

@@ -145,7 +145,7 @@ const (
 func (e *evidence) blocked() []block { return blocked(e.enforced, e.document, e.self) }
 
 func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) {
-	upgrade := slices.ContainsFunc(policies, func(p csp.Policy) bool { return p.Get("upgrade-insecure-requests") != nil })
+	upgrade := upgrades(policies)
 	add := func(what string, d *csp.Directive) {
 		if b := (block{what, d.Name}); len(found) < maxNamed && !slices.Contains(found, b) {
 			found = append(found, b)
@@ -154,7 +154,7 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 	left := maxMatches
 	for i := range policies {
 		p := &policies[i]
-		sources := readOnce(p)
+		sources := readOnce()
 		for _, l := range d.loads {
 			governs := p.Effective(governing[l.directive]...)
 			if governs == nil {
@@ -174,22 +174,22 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 			}
 			add(l.raw, governs)
 		}
-		for _, s := range d.scripts {
-			if governs := p.Effective(governing["script-src"]...); governs != nil && !sources(governs).AllowsInline(true, s.nonce, s.text) {
-				add("an inline script", governs)
+		inlined := func(what, directive string, list []inline, script bool) {
+			governs := p.Effective(governing[directive]...)
+			for _, s := range list {
+				if governs != nil && !sources(governs).AllowsInline(script, s.nonce, s.text) {
+					add(what, governs)
+				}
 			}
 		}
-		for _, s := range d.styles {
-			if governs := p.Effective(governing["style-src"]...); governs != nil && !sources(governs).AllowsInline(false, s.nonce, s.text) {
-				add("an inline style sheet", governs)
-			}
-		}
+		inlined("an inline script", "script-src", d.scripts, true)
+		inlined("an inline style sheet", "style-src", d.styles, false)
 	}
 	return found
 }
 
-// readOnce returns a function that reads the sources of a directive of a policy once.
-func readOnce(*csp.Policy) func(*csp.Directive) csp.List {
+// readOnce returns a function that reads the sources of each directive of one policy once.
+func readOnce() func(*csp.Directive) csp.List {
 	read := map[string]csp.List{}
 	return func(d *csp.Directive) csp.List {
 		if _, ok := read[d.Name]; !ok {

@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -80,9 +81,9 @@ var protecting = []struct {
 	{"X-Content-Type-Options", "headers.content_type_options.", (*evidence).rateSniffing},
 	{"Referrer-Policy", "headers.referrer.", (*evidence).rateReferrer},
 	{"Permissions-Policy", "headers.permissions.", (*evidence).rateFeatures},
-	{"Cross-Origin-Opener-Policy", "headers.opener.", (*evidence).rateOpener},
-	{"Cross-Origin-Embedder-Policy", "headers.embedder.", (*evidence).rateEmbedder},
-	{"Cross-Origin-Resource-Policy", "headers.resource.", (*evidence).rateResource},
+	{"Cross-Origin-Opener-Policy", "headers.opener.", rateOpener},
+	{"Cross-Origin-Embedder-Policy", "headers.embedder.", rateEmbedder},
+	{"Cross-Origin-Resource-Policy", "headers.resource.", rateResource},
 }
 
 // securityHeaders rates the fields, and gives each its findings.
@@ -184,17 +185,23 @@ func (e *evidence) rateFeatures() (bool, Strength) {
 	return rated(valid, weak)
 }
 
-func (e *evidence) rateOpener() (bool, Strength) {
-	token, ok := e.token("Cross-Origin-Opener-Policy", openerPolicies)
-	return rated(ok, map[string]Strength{"same-origin": strong, "same-origin-allow-popups": good, "noopener-allow-popups": good, "unsafe-none": weak}[token])
+// The ratings of the policies that isolate a page.
+var (
+	rateOpener = ofToken("Cross-Origin-Opener-Policy", map[string]Strength{"same-origin": strong,
+		"same-origin-allow-popups": good, "noopener-allow-popups": good, "unsafe-none": weak})
+	rateEmbedder = ofToken("Cross-Origin-Embedder-Policy", map[string]Strength{"require-corp": strong,
+		"credentialless": strong, "unsafe-none": weak})
+)
+
+func ofToken(name string, known map[string]Strength) func(*evidence) (bool, Strength) {
+	return func(e *evidence) (bool, Strength) {
+		token, ok := e.token(name, slices.Collect(maps.Keys(known)))
+		return rated(ok, known[token])
+	}
 }
 
-func (e *evidence) rateEmbedder() (bool, Strength) {
-	token, ok := e.token("Cross-Origin-Embedder-Policy", embedderPolicies)
-	return rated(ok, map[string]Strength{"require-corp": strong, "credentialless": strong, "unsafe-none": weak}[token])
-}
-
-func (e *evidence) rateResource() (bool, Strength) {
-	value := e.value("Cross-Origin-Resource-Policy")
-	return rated(slices.Contains(resourcePolicies, value), map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}[value])
+func rateResource(e *evidence) (bool, Strength) {
+	known := map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}
+	strength, ok := known[e.value("Cross-Origin-Resource-Policy")]
+	return rated(ok, strength)
 }

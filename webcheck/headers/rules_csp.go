@@ -224,34 +224,27 @@ func where(e *evidence, p *csp.Policy, f csp.Fault) *diag.Location {
 	return &diag.Location{Offset: f.Offset, Length: f.Length}
 }
 
+// faultTexts are the faults in sentences.
+var faultTexts = map[csp.Kind]string{
+	csp.DuplicateDirective:  "The directive {directive} appears twice; browsers use the first.",
+	csp.UnknownDirective:    "Browsers do not know the directive {directive}.",
+	csp.DeprecatedDirective: "The directive {directive} is no longer part of CSP.",
+	csp.MetaDirective:       "The directive {directive} is in a meta element, where browsers ignore it.",
+	csp.MissingSemicolon:    "{value} is listed among the sources of {directive}; a semicolon is missing before it.",
+	csp.MissingQuotes:       "{value} in {directive} is read as a host: it must be written {meant}.",
+	csp.NoneWithOthers:      "'none' in {directive} has no effect beside other sources.",
+	csp.MissingValue:        "The directive {directive} has no value.",
+	csp.InvalidSource:       "{value} in {directive} is not a source that browsers know.",
+	csp.TooLong: fmt.Sprintf("There are more than %d policies, %d directives in one or %d sources in a directive; "+
+		"the rest was not examined.", csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources),
+}
+
 // describe puts a fault into a sentence.
 func describe(f csp.Fault) string {
-	correct := ""
-	if f.Correct != "" {
-		correct = fmt.Sprintf("; %s was probably meant", diag.Quote(f.Correct))
+	text := faultTexts[f.Kind]
+	if f.Kind == csp.UnknownDirective && f.Correct != "" {
+		text = strings.TrimSuffix(text, ".") + "; {meant} was probably meant."
 	}
-	name, value := diag.Quote(f.Directive), diag.Quote(f.Value)
-	switch f.Kind {
-	case csp.DuplicateDirective:
-		return fmt.Sprintf("The directive %s appears twice; browsers use the first.", name)
-	case csp.UnknownDirective:
-		return fmt.Sprintf("Browsers do not know the directive %s%s.", name, correct)
-	case csp.DeprecatedDirective:
-		return fmt.Sprintf("The directive %s is no longer part of CSP.", name)
-	case csp.MetaDirective:
-		return fmt.Sprintf("The directive %s is in a meta element, where browsers ignore it.", name)
-	case csp.MissingSemicolon:
-		return fmt.Sprintf("%s is listed among the sources of %s; a semicolon is missing before it.", value, name)
-	case csp.MissingQuotes:
-		return fmt.Sprintf("%s in %s is read as a host: it must be written %s.", value, name, diag.Quote(f.Correct))
-	case csp.NoneWithOthers:
-		return fmt.Sprintf("'none' in %s has no effect beside other sources.", name)
-	case csp.MissingValue:
-		return fmt.Sprintf("The directive %s has no value.", name)
-	case csp.TooLong:
-		return fmt.Sprintf("There are more than %d policies, %d directives in one or %d sources in a directive; the rest was not examined.",
-			csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources)
-	default:
-		return fmt.Sprintf("%s in %s is not a source that browsers know.", value, name)
-	}
+	return strings.NewReplacer("{directive}", diag.Quote(f.Directive), "{value}", diag.Quote(f.Value),
+		"{meant}", diag.Quote(f.Correct)).Replace(text)
 }

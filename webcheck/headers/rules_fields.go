@@ -250,11 +250,11 @@ func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence
 // embeds or is embedded can break by them.
 var isolationRules = diag.Rules[*evidence]{
 	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",
-		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", (*evidence).rateOpener),
+		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", rateOpener),
 	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy", "HTML Standard, Cross-origin embedder policies",
-		"Send one value: require-corp, credentialless or unsafe-none.", (*evidence).rateEmbedder),
+		"Send one value: require-corp, credentialless or unsafe-none.", rateEmbedder),
 	isolationRule("headers.resource.invalid", "Cross-Origin-Resource-Policy", "Fetch Standard, Cross-Origin-Resource-Policy header",
-		"Send one value: same-origin, same-site or cross-origin.", (*evidence).rateResource),
+		"Send one value: same-origin, same-site or cross-origin.", rateResource),
 }
 
 // An access is what the site answers to requests from other sites.
