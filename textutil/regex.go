@@ -114,10 +114,7 @@ func Regex(req RegexRequest) (*RegexReport, error) {
 			len(prog.Inst), work, len(req.Text), maxRegexWork)
 	}
 	report.Valid = true
-	search := newRegexSearch(&req, len(prog.Inst), tree.CapNames())
-	if err := search.run(report); err != nil {
-		return nil, err
-	}
+	newRegexSearch(&req, len(prog.Inst), tree.CapNames()).run(report)
 	if err := req.replace(report, tree.CapNames()); err != nil {
 		return nil, err
 	}

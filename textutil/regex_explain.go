@@ -17,17 +17,17 @@ func explainRegex(pattern string, err error) RegexFault {
 	}
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
-		return RegexFault{Code: regexTooLarge, Message: err.Error()}
+		return RegexFault{Code: "too_large", Message: err.Error()}
 	}
 	at := regexFaultAt(pattern, tokens, e)
 	switch c := findConstruct(e.Expr, regexEscapeConstructs); {
 	case e.Code == syntax.ErrInvalidEscape && c != nil: // in a class
 		return c.fault(at)
 	case e.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(e.Expr, "+"):
-		return (&regexConstruct{"", RegexPossessive, "a possessive quantifier", hintPlain}).fault(at)
+		return (&regexConstruct{"", "possessive_quantifier", "a possessive quantifier", hintPlain}).fault(at)
 	}
 	if e.Code == syntax.ErrInvalidRepeatSize && isReversed(e.Expr) {
-		return RegexFault{Code: RegexRepeatReversed, Message: "the least number of repetitions is more than the most",
+		return RegexFault{Code: "repeat_reversed", Message: "the least number of repetitions is more than the most",
 			Position: at, Hint: "Write the lower number first"}
 	}
 	for _, k := range regexFaultKinds {
@@ -35,7 +35,7 @@ func explainRegex(pattern string, err error) RegexFault {
 			return RegexFault{Code: k.fault, Message: k.message, Position: at, Hint: k.hint}
 		}
 	}
-	return RegexFault{Code: RegexInvalidGroup, Message: string(e.Code), Position: at}
+	return RegexFault{Code: "invalid_group", Message: string(e.Code), Position: at}
 }
 
 func (c *regexConstruct) fault(at *int) RegexFault {
@@ -47,13 +47,13 @@ func (c *regexConstruct) fault(at *int) RegexFault {
 func foreignConstruct(kind regexTokenKind, rest string) *regexConstruct {
 	switch {
 	case kind == regexGroup && isRegexCall(rest):
-		return &regexConstruct{"", RegexRecursion, "a call of a group", hintRecurse}
+		return &regexConstruct{"", "recursion", "a call of a group", hintRecurse}
 	case kind == regexGroup && hasExtendedFlag(rest):
-		return &regexConstruct{"", RegexExtendedMode, "the flag x", "Take white space and comments out of the pattern"}
+		return &regexConstruct{"", "extended_mode", "the flag x", "Take white space and comments out of the pattern"}
 	case kind == regexGroup:
 		return findConstruct(rest, regexGroupConstructs)
 	case kind == regexEscape && isBackreference(rest):
-		return &regexConstruct{"", RegexBackreference, "a backreference", hintSame}
+		return &regexConstruct{"", "backreference", "a backreference", hintSame}
 	case kind == regexEscape:
 		return findConstruct(rest, regexEscapeConstructs)
 	}
@@ -158,54 +158,9 @@ func unpairedParen(tokens []regexToken, kind regexTokenKind) int {
 	return open[len(open)-1]
 }
 
-// A RegexFaultCode names a construct that RE2 does not have, or a fault in a pattern.
+// A RegexFaultCode names a construct that RE2 does not have, such as "lookahead", or a fault in a pattern. RE2 has no
+// construct whose time could grow faster than the text.
 type RegexFaultCode string
-
-// The constructs of other engines. RE2 has none whose time could grow faster than the text.
-const (
-	RegexLookahead          RegexFaultCode = "lookahead"
-	RegexNegativeLookahead  RegexFaultCode = "negative_lookahead"
-	RegexLookbehind         RegexFaultCode = "lookbehind"
-	RegexNegativeLookbehind RegexFaultCode = "negative_lookbehind"
-	RegexBackreference      RegexFaultCode = "backreference"
-	RegexAtomicGroup        RegexFaultCode = "atomic_group"
-	RegexPossessive         RegexFaultCode = "possessive_quantifier"
-	RegexConditional        RegexFaultCode = "conditional"
-	RegexRecursion          RegexFaultCode = "recursion"
-	RegexBranchReset        RegexFaultCode = "branch_reset"
-	RegexComment            RegexFaultCode = "comment"
-	RegexControlVerb        RegexFaultCode = "control_verb"
-	RegexCallout            RegexFaultCode = "callout"
-	RegexQuotedName         RegexFaultCode = "quoted_group_name"
-	RegexExtendedMode       RegexFaultCode = "extended_mode"
-	RegexMatchReset         RegexFaultCode = "match_reset"
-	RegexLastMatchAnchor    RegexFaultCode = "last_match_anchor"
-	RegexLineBreakEscape    RegexFaultCode = "line_break_escape"
-	RegexGraphemeEscape     RegexFaultCode = "grapheme_escape"
-	RegexFinalAnchor        RegexFaultCode = "final_newline_anchor"
-	RegexSpaceEscape        RegexFaultCode = "horizontal_space_escape"
-	RegexUnicodeEscape      RegexFaultCode = "unicode_escape"
-	RegexControlEscape      RegexFaultCode = "control_escape"
-)
-
-// The faults that are faults in every engine.
-const (
-	RegexMissingParen     RegexFaultCode = "missing_closing_parenthesis"
-	RegexUnexpectedParen  RegexFaultCode = "unexpected_closing_parenthesis"
-	RegexMissingBracket   RegexFaultCode = "missing_closing_bracket"
-	RegexTrailingSlash    RegexFaultCode = "trailing_backslash"
-	RegexInvalidEscape    RegexFaultCode = "invalid_escape"
-	regexInvalidClass     RegexFaultCode = "invalid_class"
-	RegexInvalidRange     RegexFaultCode = "invalid_range"
-	RegexInvalidName      RegexFaultCode = "invalid_group_name"
-	RegexInvalidGroup     RegexFaultCode = "invalid_group"
-	RegexNothingToRepeat  RegexFaultCode = "nothing_to_repeat"
-	RegexNestedRepetition RegexFaultCode = "nested_repetition"
-	RegexRepeatTooLarge   RegexFaultCode = "repeat_too_large"
-	RegexRepeatReversed   RegexFaultCode = "repeat_reversed"
-	regexTooDeep          RegexFaultCode = "nested_too_deeply"
-	regexTooLarge         RegexFaultCode = "too_large"
-)
 
 // A regexConstruct is a construct of other engines, known by how it begins.
 type regexConstruct struct {
@@ -230,47 +185,47 @@ const (
 
 // regexGroupConstructs are groups of other engines. A longer prefix stands before its own beginning.
 var regexGroupConstructs = []regexConstruct{
-	{"(?=", RegexLookahead, "a lookahead", hintAhead},
-	{"(?!", RegexNegativeLookahead, "a negative lookahead", hintNot},
-	{"(?<=", RegexLookbehind, "a lookbehind", hintBehind},
-	{"(?<!", RegexNegativeLookbehind, "a negative lookbehind", hintNot},
-	{"(?>", RegexAtomicGroup, "an atomic group", hintPlain},
-	{"(?(", RegexConditional, "a conditional", hintSplit},
-	{"(?|", RegexBranchReset, "a branch reset", hintNumber},
-	{"(?#", RegexComment, "a comment", hintComment},
-	{"(?C", RegexCallout, "a callout", hintVerb},
-	{"(?'", RegexQuotedName, "a group name in quotes", "Write (?P<name>…)"},
-	{"(?R", RegexRecursion, "a recursion", hintRecurse},
-	{"(?&", RegexRecursion, "a call of a group", hintRecurse},
-	{"(?P>", RegexRecursion, "a call of a group", hintRecurse},
-	{"(?P=", RegexBackreference, "a backreference", hintSame},
-	{"(*ACCEPT", RegexControlVerb, "a control verb", hintVerb},
-	{"(*COMMIT", RegexControlVerb, "a control verb", hintVerb},
-	{"(*FAIL", RegexControlVerb, "a control verb", hintVerb},
-	{"(*F)", RegexControlVerb, "a control verb", hintVerb},
-	{"(*PRUNE", RegexControlVerb, "a control verb", hintVerb},
-	{"(*SKIP", RegexControlVerb, "a control verb", hintVerb},
-	{"(*THEN", RegexControlVerb, "a control verb", hintVerb},
-	{"(*UTF", RegexControlVerb, "a control verb", hintVerb},
+	{"(?=", "lookahead", "a lookahead", hintAhead},
+	{"(?!", "negative_lookahead", "a negative lookahead", hintNot},
+	{"(?<=", "lookbehind", "a lookbehind", hintBehind},
+	{"(?<!", "negative_lookbehind", "a negative lookbehind", hintNot},
+	{"(?>", "atomic_group", "an atomic group", hintPlain},
+	{"(?(", "conditional", "a conditional", hintSplit},
+	{"(?|", "branch_reset", "a branch reset", hintNumber},
+	{"(?#", "comment", "a comment", hintComment},
+	{"(?C", "callout", "a callout", hintVerb},
+	{"(?'", "quoted_group_name", "a group name in quotes", "Write (?P<name>…)"},
+	{"(?R", "recursion", "a recursion", hintRecurse},
+	{"(?&", "recursion", "a call of a group", hintRecurse},
+	{"(?P>", "recursion", "a call of a group", hintRecurse},
+	{"(?P=", "backreference", "a backreference", hintSame},
+	{"(*ACCEPT", "control_verb", "a control verb", hintVerb},
+	{"(*COMMIT", "control_verb", "a control verb", hintVerb},
+	{"(*FAIL", "control_verb", "a control verb", hintVerb},
+	{"(*F)", "control_verb", "a control verb", hintVerb},
+	{"(*PRUNE", "control_verb", "a control verb", hintVerb},
+	{"(*SKIP", "control_verb", "a control verb", hintVerb},
+	{"(*THEN", "control_verb", "a control verb", hintVerb},
+	{"(*UTF", "control_verb", "a control verb", hintVerb},
 }
 
 // regexEscapeConstructs are escapes of other engines.
 var regexEscapeConstructs = []regexConstruct{
-	{`\k`, RegexBackreference, "a backreference by name", hintSame},
-	{`\g`, RegexBackreference, "a backreference or a call of a group", hintSame},
-	{`\G`, RegexLastMatchAnchor, `the anchor \G`, "Matches are listed with their offsets: compare these"},
-	{`\K`, RegexMatchReset, `the match reset \K`, hintBehind},
-	{`\R`, RegexLineBreakEscape, `the line break \R`, `Write (?:\r\n|[\n\v\f\r\x{85}\x{2028}\x{2029}])`},
-	{`\X`, RegexGraphemeEscape, `the grapheme \X`, `Write (?:\PM\pM*), which is near to it`},
-	{`\Z`, RegexFinalAnchor, `the anchor \Z`, `Write \n?\z`},
-	{`\h`, RegexSpaceEscape, `the space \h`, `Write [\t\p{Zs}]`},
-	{`\H`, RegexSpaceEscape, `the class \H`, `Write [^\t\p{Zs}]`},
-	{`\V`, RegexLineBreakEscape, `the class \V`, `Write [^\n\v\f\r\x{85}\x{2028}\x{2029}]`},
-	{`\N`, RegexLineBreakEscape, `the class \N`, `Write [^\n]`},
-	{`\u`, RegexUnicodeEscape, `the escape \u`, `Write \x{00e9} for \u00e9`},
-	{`\U`, RegexUnicodeEscape, `the escape \U`, `Write \x{1f600} for \U0001f600`},
-	{`\c`, RegexControlEscape, `the control character \c`, `Write its code: \x0a for \cJ`},
-	{`\e`, RegexControlEscape, `the escape character \e`, `Write \x1b`},
+	{`\k`, "backreference", "a backreference by name", hintSame},
+	{`\g`, "backreference", "a backreference or a call of a group", hintSame},
+	{`\G`, "last_match_anchor", `the anchor \G`, "Matches are listed with their offsets: compare these"},
+	{`\K`, "match_reset", `the match reset \K`, hintBehind},
+	{`\R`, "line_break_escape", `the line break \R`, `Write (?:\r\n|[\n\v\f\r\x{85}\x{2028}\x{2029}])`},
+	{`\X`, "grapheme_escape", `the grapheme \X`, `Write (?:\PM\pM*), which is near to it`},
+	{`\Z`, "final_newline_anchor", `the anchor \Z`, `Write \n?\z`},
+	{`\h`, "horizontal_space_escape", `the space \h`, `Write [\t\p{Zs}]`},
+	{`\H`, "horizontal_space_escape", `the class \H`, `Write [^\t\p{Zs}]`},
+	{`\V`, "line_break_escape", `the class \V`, `Write [^\n\v\f\r\x{85}\x{2028}\x{2029}]`},
+	{`\N`, "line_break_escape", `the class \N`, `Write [^\n]`},
+	{`\u`, "unicode_escape", `the escape \u`, `Write \x{00e9} for \u00e9`},
+	{`\U`, "unicode_escape", `the escape \U`, `Write \x{1f600} for \U0001f600`},
+	{`\c`, "control_escape", `the control character \c`, `Write its code: \x0a for \cJ`},
+	{`\e`, "control_escape", `the escape character \e`, `Write \x1b`},
 }
 
 var regexFaultKinds = []struct {
@@ -279,27 +234,27 @@ var regexFaultKinds = []struct {
 	message string
 	hint    string
 }{
-	{syntax.ErrMissingParen, RegexMissingParen, "a parenthesis is opened and not closed",
+	{syntax.ErrMissingParen, "missing_closing_parenthesis", "a parenthesis is opened and not closed",
 		`Close it, or write \( for the character`},
-	{syntax.ErrUnexpectedParen, RegexUnexpectedParen, "a parenthesis is closed that was not opened",
+	{syntax.ErrUnexpectedParen, "unexpected_closing_parenthesis", "a parenthesis is closed that was not opened",
 		`Open it, or write \) for the character`},
-	{syntax.ErrMissingBracket, RegexMissingBracket, "a class is opened and not closed",
+	{syntax.ErrMissingBracket, "missing_closing_bracket", "a class is opened and not closed",
 		`Close it, or write \[ for the character`},
-	{syntax.ErrTrailingBackslash, RegexTrailingSlash, "the pattern ends in a backslash", `Write \\ for the character`},
-	{syntax.ErrInvalidEscape, RegexInvalidEscape, "the escape has no meaning", `Write \\ for a backslash`},
-	{syntax.ErrInvalidCharClass, regexInvalidClass, "the class is not well-formed", ""},
-	{syntax.ErrInvalidCharRange, RegexInvalidRange, "the range or the name of the class is not known",
+	{syntax.ErrTrailingBackslash, "trailing_backslash", "the pattern ends in a backslash", `Write \\ for the character`},
+	{syntax.ErrInvalidEscape, "invalid_escape", "the escape has no meaning", `Write \\ for a backslash`},
+	{syntax.ErrInvalidCharClass, "invalid_class", "the class is not well-formed", ""},
+	{syntax.ErrInvalidCharRange, "invalid_range", "the range or the name of the class is not known",
 		"The lower end of a range stands first; classes have names like [:alpha:] and \\p{Greek}"},
-	{syntax.ErrInvalidNamedCapture, RegexInvalidName, "the name of the group is not well-formed or is used twice",
+	{syntax.ErrInvalidNamedCapture, "invalid_group_name", "the name of the group is not well-formed or is used twice",
 		"A name has letters, digits and underscores"},
-	{syntax.ErrInvalidPerlOp, RegexInvalidGroup, "the group or flag behind (? is not known",
+	{syntax.ErrInvalidPerlOp, "invalid_group", "the group or flag behind (? is not known",
 		"The flags are i, m, s and U"},
-	{syntax.ErrInvalidRepeatOp, RegexNestedRepetition, "a repetition is repeated", "Write (?:a*)* if that is meant"},
-	{syntax.ErrInvalidRepeatSize, RegexRepeatTooLarge, "it repeats more than 1000 times, alone or with those around it",
+	{syntax.ErrInvalidRepeatOp, "nested_repetition", "a repetition is repeated", "Write (?:a*)* if that is meant"},
+	{syntax.ErrInvalidRepeatSize, "repeat_too_large", "it repeats more than 1000 times, alone or with those around it",
 		"Repeat at most 1000 times, or without a limit"},
-	{syntax.ErrMissingRepeatArgument, RegexNothingToRepeat, "there is nothing before the repetition",
+	{syntax.ErrMissingRepeatArgument, "nothing_to_repeat", "there is nothing before the repetition",
 		`Write a backslash before it for the character: \*`},
-	{syntax.ErrNestingDepth, regexTooDeep, "groups are nested too deeply", ""},
-	{syntax.ErrLarge, regexTooLarge, "the expression grows too large", "Repeat less"},
-	{syntax.ErrInvalidUTF8, RegexInvalidEscape, "the pattern is not UTF-8", ""},
+	{syntax.ErrNestingDepth, "nested_too_deeply", "groups are nested too deeply", ""},
+	{syntax.ErrLarge, "too_large", "the expression grows too large", "Repeat less"},
+	{syntax.ErrInvalidUTF8, "invalid_escape", "the pattern is not UTF-8", ""},
 }

@@ -7,29 +7,26 @@ import (
 )
 
 // match describes the match from start to end. A reason is given if its groups cannot be afforded.
-func (s *regexSearch) match(start, end int) (RegexMatch, string, error) {
+func (s *regexSearch) match(start, end int) (RegexMatch, string) {
 	m := RegexMatch{Value: s.req.Text[start:end], Start: start, End: end, Groups: []RegexGroup{}}
 	m.StartRune, m.StartUTF16 = s.offsets.at(start)
 	m.EndRune, m.EndUTF16 = s.offsets.at(end)
 	if len(s.names) == 1 {
-		return m, "", nil
+		return m, ""
 	}
 	if why := s.payGroups(end - start); why != "" {
-		return m, why, nil
+		return m, why
 	}
-	re, from, to, err := s.around(start, end)
-	if err != nil {
-		return m, "", err
-	}
+	re, from, to := s.around(start, end)
 	loc := re.FindStringSubmatchIndex(s.req.Text[from:to])
 	if loc == nil {
-		return m, "The groups of the last match were not found.", nil
+		return m, "The groups of the last match were not found."
 	}
 	for i := 1; i < len(s.names); i++ {
 		// Group 1 of this expression is the whole match: the groups of the pattern come behind it.
 		m.Groups = append(m.Groups, s.group(i, loc[2*i+2], loc[2*i+3], from))
 	}
-	return m, "", nil
+	return m, ""
 }
 
 // payGroups takes the work of finding the groups of a match of the given length from the budget, or
@@ -54,7 +51,7 @@ func (s *regexSearch) payGroups(length int) string {
 // the text in which to look: the match with the character before it and the one behind it, which
 // matter to ^, $ and \b. Of the ways to match from start to end it takes the same as the search, which
 // was the first choice among all ways to match from start.
-func (s *regexSearch) around(start, end int) (re *regexp.Regexp, from, to int, err error) {
+func (s *regexSearch) around(start, end int) (re *regexp.Regexp, from, to int) {
 	form, before, behind := 0, `\A`, `\z`
 	from, to = start, end
 	if start > 0 {
@@ -66,12 +63,9 @@ func (s *regexSearch) around(start, end int) (re *regexp.Regexp, from, to int, e
 		form, behind, to = form+2, `(?s:.)\z`, end+size
 	}
 	if s.inside[form] == nil {
-		pattern := regexWithin(s.req.Pattern, s.req.Flags, true)
-		if s.inside[form], err = s.compile(before, pattern, behind); err != nil {
-			return nil, 0, 0, err
-		}
+		s.inside[form] = s.compile(before, behind, true)
 	}
-	return s.inside[form], from, to, nil
+	return s.inside[form], from, to
 }
 
 // group describes a group whose ends are given from the offset base; -1 means that it took no part.

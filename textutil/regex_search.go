@@ -56,11 +56,8 @@ func newRegexSearch(req *RegexRequest, instructions int, names []string) *regexS
 
 // run fills in the matches. The rules are those of regexp.FindAll: a match may be empty, but not just
 // behind another match.
-func (s *regexSearch) run(report *RegexReport) error {
-	first, err := s.compile("", regexWithin(s.req.Pattern, s.req.Flags, false), "")
-	if err != nil {
-		return err
-	}
+func (s *regexSearch) run(report *RegexReport) {
+	first := s.compile("", "", false)
 	reader := &regexReader{text: s.req.Text, cost: s.instructions}
 	loc := first.FindReaderSubmatchIndex(reader)
 	s.spent += reader.spent
@@ -72,12 +69,9 @@ func (s *regexSearch) run(report *RegexReport) error {
 			if global {
 				report.truncate(fmt.Sprintf("The list ends at %d matches, as many as were asked for.", report.MatchCount))
 			}
-			return nil
+			return
 		}
-		match, why, err := s.match(start, end)
-		if err != nil {
-			return err
-		}
+		match, why := s.match(start, end)
 		if groups, values = groups+len(match.Groups), values+match.values(); groups > maxRegexGroups ||
 			values > maxRegexValues {
 			match.Groups, why = []RegexGroup{}, "The report grew too long: the last match is without its groups."
@@ -85,20 +79,16 @@ func (s *regexSearch) run(report *RegexReport) error {
 		report.Matches = append(report.Matches, match)
 		if report.MatchCount++; why != "" {
 			report.truncate(why)
-			return nil
+			return
 		}
 		if !global {
-			return nil
+			return
 		}
-		if loc, err = s.next(start, end); err != nil {
-			return err
-		}
-		if s.over {
+		if loc = s.next(start, end); s.over {
 			report.truncate("The time for one request was spent before the end of the text.")
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // truncate says that the list of matches is not whole.
@@ -112,36 +102,28 @@ func (r *RegexReport) truncate(why string) {
 
 // next looks for the match that follows the one from start to end. It sets over if the budget was spent
 // before an answer was found.
-func (s *regexSearch) next(start, end int) ([]int, error) {
+func (s *regexSearch) next(start, end int) []int {
 	at := end
 	for {
 		if start == end { // an empty match: the next one begins a character later
 			if at == len(s.req.Text) {
-				return nil, nil
+				return nil
 			}
 			_, size := utf8.DecodeRuneInString(s.req.Text[at:])
 			at += size
 		}
-		loc, err := s.from(at)
-		if err != nil || loc == nil {
-			return nil, err
-		}
-		if loc[2] != loc[3] || loc[3] != end {
-			return loc, nil
+		loc := s.from(at)
+		if loc == nil || loc[2] != loc[3] || loc[3] != end {
+			return loc
 		}
 		start = end // an empty match just behind the match before does not count
 	}
 }
 
 // from looks for the first match that begins at the offset or behind it. The offset is not 0.
-func (s *regexSearch) from(at int) ([]int, error) {
+func (s *regexSearch) from(at int) []int {
 	if s.middle == nil {
-		pattern := regexWithin(s.req.Pattern, s.req.Flags, false)
-		re, err := s.compile(`\A(?s:.)(?s:.*?)`, pattern, "")
-		if err != nil {
-			return nil, err
-		}
-		s.middle = re
+		s.middle = s.compile(`\A(?s:.)(?s:.*?)`, "", false)
 	}
 	_, before := utf8.DecodeLastRuneInString(s.req.Text[:at])
 	left := max(0, s.budget-s.spent)
@@ -149,13 +131,13 @@ func (s *regexSearch) from(at int) ([]int, error) {
 	loc := s.middle.FindReaderSubmatchIndex(reader)
 	s.spent += reader.spent
 	if s.over = reader.cut; s.over {
-		return nil, nil
+		return nil
 	}
 	if loc != nil {
 		loc[2] += at - before
 		loc[3] += at - before
 	}
-	return loc, nil
+	return loc
 }
 
 // A regexReader reads a text rune by rune, counting what that costs the engine.
@@ -183,12 +165,9 @@ func (r *regexReader) ReadRune() (c rune, size int, err error) {
 	return c, size, nil
 }
 
-func (s *regexSearch) compile(before, pattern, behind string) (*regexp.Regexp, error) {
-	re, err := regexp.Compile(before + pattern + behind)
-	if err != nil {
-		return nil, fmt.Errorf("compiling a pattern that was parsed: %w", err)
-	}
-	return re, nil
+// compile returns the pattern, which was parsed and is within the bounds, as a part of a longer one.
+func (s *regexSearch) compile(before, behind string, capture bool) *regexp.Regexp {
+	return regexp.MustCompile(before + regexWithin(s.req.Pattern, s.req.Flags, capture) + behind)
 }
 
 // maxRegexResult bounds the text after replacement, in bytes.
