@@ -1,23 +1,24 @@
 package httpapi
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
-const (
-	// maxDepth bounds nested values. No request of the table is deeper than four.
-	maxDepth = 32
-	// maxViolations bounds the list of faults: an attacker's body must not make a long reply.
-	maxViolations = 50
-)
+// maxViolations bounds the list of faults: an attacker's body must not make a long reply.
+const maxViolations = 50
 
 // decode reads a JSON body into the struct that target points to, by the tags of its fields. It is stricter than
 // encoding/json: names are compared exactly, a repeated or unknown name, null for a required member, invalid UTF-8 and
-// trailing data are faults. All faults are collected; only a syntax error ends the reading.
+// trailing data are faults. All faults are collected; only of a body with a syntax error nothing else is told.
 func decode(body []byte, target any) error {
 	p := parser{data: body}
 	v := reflect.ValueOf(target).Elem()
@@ -37,30 +38,62 @@ func (p *parser) verdict(target any) error {
 }
 
 func (p *parser) readDocument(v reflect.Value, o *object) {
-	if !utf8.Valid(p.data) {
-		p.report(reasonMalformed, "the body is not valid UTF-8")
-		return
-	}
 	p.space()
-	if p.peek() != '{' {
-		p.fail("a JSON object is expected")
-		return
-	}
-	p.readMembers(v, o)
-	if !p.broken {
-		if p.space(); p.pos < len(p.data) {
-			p.fail("there is data after the JSON object")
-		}
+	switch {
+	case !utf8.Valid(p.data):
+		p.report(reasonMalformed, "the body is not valid UTF-8")
+	case !json.Valid(p.data):
+		p.report(reasonMalformed, "%s", syntaxFault(p.data))
+	case p.peek() != '{':
+		p.report(reasonMalformed, "a JSON object is expected")
+	case halved(p.data):
+		p.report(reasonMalformed, "an escape stands for half a character")
+	default:
+		p.readMembers(v, o)
 	}
 }
 
-// parser reads one JSON text (RFC 8259).
+// syntaxFault says where a text that is no JSON is not, and why.
+func syntaxFault(data []byte) string {
+	err := json.Unmarshal(data, new(json.RawMessage))
+	wrong, _ := errors.AsType[*json.SyntaxError](err)
+	before := string(data[:max(0, wrong.Offset-1)])
+	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("line %d, column %d: %s", 1+strings.Count(before, "\n"), column, wrong)
+}
+
+// halved reports whether an escape in a JSON text is a surrogate without its other half (RFC 8259 section 8.2): it is no
+// character, and so the string would not be valid UTF-8.
+func halved(data []byte) bool {
+	unit := func(at int) rune {
+		n, _ := strconv.ParseUint(string(data[at:at+4]), 16, 16) // four digits, as the text is valid
+		return rune(n)
+	}
+	for {
+		i := bytes.IndexByte(data, '\\')
+		switch {
+		case i < 0:
+			return false
+		case data[i+1] != 'u':
+			data = data[i+2:]
+			continue
+		}
+		first := unit(i + 2)
+		if data = data[i+6:]; !utf16.IsSurrogate(first) {
+			continue
+		}
+		if !bytes.HasPrefix(data, []byte(`\u`)) || utf16.DecodeRune(first, unit(2)) == utf8.RuneError {
+			return true
+		}
+		data = data[6:]
+	}
+}
+
+// parser reads one value of a text that is known to be JSON (RFC 8259).
 type parser struct {
 	data       []byte
 	pos        int
-	depth      int
 	path       []byte
-	broken     bool // a syntax error: nothing after it can be trusted
 	violations []Violation
 }
 
@@ -76,36 +109,14 @@ func (p *parser) report(reason, format string, args ...any) {
 // invalid reports a value that its field does not allow.
 func (p *parser) invalid(format string, args ...any) { p.report(reasonInvalid, format, args...) }
 
-// fail ends the reading with a syntax error.
-func (p *parser) fail(what string) {
-	if p.broken {
-		return
-	}
-	p.broken = true
-	line, column := position(p.data, p.pos)
-	p.path = nil
-	p.violations = slices.Insert(p.violations, 0,
-		Violation{"", reasonMalformed, fmt.Sprintf("line %d, column %d: %s", line, column, what)})
-	p.pos = len(p.data)
-}
-
-func position(data []byte, pos int) (line, column int) {
-	before := string(data[:min(pos, len(data))])
-	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-}
-
+// space steps over blanks, and over commas and colons, which stand nowhere but where they must.
 func (p *parser) space() {
-	for p.pos < len(p.data) {
-		switch p.data[p.pos] {
-		case ' ', '\t', '\r', '\n':
-			p.pos++
-		default:
-			return
-		}
+	for p.pos < len(p.data) && strings.IndexByte(" \t\r\n,:", p.data[p.pos]) >= 0 {
+		p.pos++
 	}
 }
 
-// peek returns the next byte, or 0 at the end; a NUL in the text is no JSON either.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.pos < len(p.data) {
 		return p.data[p.pos]
@@ -113,42 +124,13 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-func (p *parser) literal(word string) bool {
-	if len(p.data)-p.pos >= len(word) && string(p.data[p.pos:p.pos+len(word)]) == word {
-		p.pos += len(word)
-		return true
-	}
-	p.fail("this is no JSON value")
-	return false
-}
-
-// enter guards against deep nesting; leave undoes it.
-func (p *parser) enter() bool {
-	if p.depth++; p.depth > maxDepth {
-		p.fail(fmt.Sprintf("values are nested deeper than %d", maxDepth))
-		return false
+// each steps into a list or an object, and calls a function at each entry or name, which steps over it.
+func (p *parser) each(member func()) {
+	p.pos++
+	for p.space(); p.peek() != ']' && p.peek() != '}'; p.space() {
+		member()
 	}
 	p.pos++
-	p.space()
-	return true
-}
-
-func (p *parser) leave() { p.depth-- }
-
-// next steps over what separates two members of a list or object, and reports whether there is another one.
-func (p *parser) next(end byte) bool {
-	p.space()
-	switch p.peek() {
-	case ',':
-		p.pos++
-		p.space()
-		return true
-	case end:
-		p.pos++
-		return false
-	}
-	p.fail(fmt.Sprintf("a comma or %q is expected", end))
-	return false
 }
 
 func (p *parser) readObject(v reflect.Value) {
@@ -161,38 +143,24 @@ func (p *parser) readObject(v reflect.Value) {
 
 func (p *parser) readMembers(v reflect.Value, o *object) {
 	seen := make([]string, 0, len(o.fields))
-	if !p.enter() {
-		return
-	}
-	defer p.leave()
 	base := len(p.path)
-	more := p.peek() != '}'
-	if !more {
-		p.pos++
-	}
-	for more && !p.broken {
-		name := p.key()
-		if p.broken {
-			return
-		}
+	p.each(func() {
+		name := p.str()
+		p.space()
 		p.member(base, name)
-		if f := o.byName[name]; f == nil {
+		switch f := o.byName[name]; {
+		case f == nil:
 			p.unknown("field", o)
 			p.skip()
-		} else if slices.Contains(seen, name) {
+		case slices.Contains(seen, name):
 			p.report(reasonMalformed, "is given twice")
 			p.skip()
-		} else {
-			if p.readField(v, f) || f.required {
-				seen = append(seen, name)
-			}
+		case p.readField(v, f) || f.required:
+			seen = append(seen, name)
 		}
-		p.path = p.path[:min(base, len(p.path))]
-		more = !p.broken && p.next('}')
-	}
-	if !p.broken {
-		p.checkPresence(o, seen, base)
-	}
+		p.path = p.path[:base]
+	})
+	p.checkPresence(o, seen, base)
 }
 
 func (p *parser) member(base int, name string) {
@@ -209,7 +177,7 @@ func (p *parser) member(base int, name string) {
 // readField reads the value of a field, and reports whether it is given: null says the same as absence.
 func (p *parser) readField(v reflect.Value, f *field) bool {
 	if p.peek() == 'n' {
-		if p.literal("null") && f.required {
+		if p.skip(); f.required {
 			p.report(reasonMissing, "must not be null")
 		}
 		return false
@@ -261,25 +229,7 @@ func (p *parser) checkPresence(o *object, seen []string, base int) {
 			p.invalid("only one of %s may be given", strings.Join(members, ", "))
 		}
 	}
-	p.path = p.path[:min(base, len(p.path))]
-}
-
-func (p *parser) key() string {
-	if p.peek() != '"' {
-		p.fail("a name in double quotes is expected")
-		return ""
-	}
-	name, ok := p.str()
-	if !ok {
-		return ""
-	}
-	if p.space(); p.peek() != ':' {
-		p.fail("a colon is expected")
-		return ""
-	}
-	p.pos++
-	p.space()
-	return name
+	p.path = p.path[:base]
 }
 
 // mismatch reports a value of the wrong type and steps over it.
@@ -290,38 +240,44 @@ func (p *parser) mismatch(want string) {
 
 // skip steps over one value of any type.
 func (p *parser) skip() {
-	switch c := p.peek(); {
-	case c == '"':
-		p.str()
-	case c == '{' || c == '[':
-		p.skipMembers(c)
-	case c == 't':
-		p.literal("true")
-	case c == 'f':
-		p.literal("false")
-	case c == 'n':
-		p.literal("null")
+	switch p.peek() {
+	case '"':
+		p.quoted()
+	case '{', '[':
+		p.each(p.skip)
 	default:
-		p.number()
+		p.word()
 	}
 }
 
-func (p *parser) skipMembers(open byte) {
-	end := open + 2 // ']' follows '[' and '}' follows '{' at this distance in ASCII
-	if !p.enter() {
-		return
-	}
-	defer p.leave()
-	if p.peek() == end {
+// word reads a number, true, false or null.
+func (p *parser) word() string {
+	start := p.pos
+	for p.pos < len(p.data) && strings.IndexByte(" \t\r\n,]}", p.data[p.pos]) < 0 {
 		p.pos++
-		return
 	}
-	for more := true; more && !p.broken; more = !p.broken && p.next(end) {
-		if open == '{' {
-			p.key()
-		}
-		if !p.broken {
-			p.skip()
+	return string(p.data[start:p.pos])
+}
+
+// quoted steps over a string, and reports whether it has escapes.
+func (p *parser) quoted() (escaped bool) {
+	for p.pos++; p.data[p.pos] != '"'; p.pos++ {
+		if p.data[p.pos] == '\\' {
+			escaped = true
+			p.pos++
 		}
 	}
+	p.pos++
+	return escaped
+}
+
+func (p *parser) str() (text string) {
+	start := p.pos
+	if !p.quoted() {
+		return string(p.data[start+1 : p.pos-1])
+	}
+	if err := json.Unmarshal(p.data[start:p.pos], &text); err != nil { // it is JSON: see readDocument
+		panic(err)
+	}
+	return text
 }

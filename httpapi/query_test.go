@@ -172,9 +172,9 @@ func TestBodyBesidePath(t *testing.T) {
 		{"the id again", `{"id":"b2"}`, "id: is not a field of this request; the fields are days, to"},
 		{"unknown", `{"day":5}`, "day: is not a field of this request; the fields are days, to"},
 		{"bounds", `{"days":31,"to":1}`, "days: must be at most 30 (and 1 more)"},
-		{"null", `null`, "line 1, column 1: a JSON object is expected"},
-		{"malformed", `{`, "line 1, column 2: a name in double quotes is expected"},
-		{"more", `{} {}`, "line 1, column 4: there is data after the JSON object"},
+		{"null", `null`, "a JSON object is expected"},
+		{"malformed", `{`, "line 1, column 1: unexpected end of JSON input"},
+		{"more", `{} {}`, "line 1, column 4: invalid character '{' after top-level value"},
 		{"invalid UTF-8", "{\"to\":\"\xff\"}", "the body is not valid UTF-8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -185,10 +185,7 @@ func (p *parser) readBytes(v reflect.Value, l *limits) {
 		p.mismatch("a string of base64")
 		return
 	}
-	text, ok := p.str()
-	if !ok {
-		return
-	}
+	text := p.str()
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library passes over
 		p.invalid("must be base64 with padding, on one line")
