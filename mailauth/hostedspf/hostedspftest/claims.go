@@ -31,11 +31,7 @@ func testDue(t *testing.T, f *fixture) {
 	late := at(-time.Hour)
 	soon := at(time.Microsecond)
 	never := at(0)
-	_, err := f.store.Update(f.ctx(), never.ID, func(p *hostedspf.Profile) error {
-		p.IsPaused, p.NextResolveAt = true, time.Time{}
-		return nil
-	})
-	require.NoError(t, err)
+	f.update(never.ID, func(p *hostedspf.Profile) { p.IsPaused, p.NextResolveAt = true, time.Time{} })
 
 	require.Equal(t, []string{late.ID, now.ID, now2.ID}, f.due(10))
 	require.Equal(t, []string{late.ID, now.ID}, f.due(2))
@@ -57,14 +53,12 @@ func testDueClaimed(t *testing.T, f *fixture) {
 }
 
 func testClaim(t *testing.T, f *fixture) {
-	_, err := f.store.Claim(f.ctx(), "spf_unknown", lease)
-	require.ErrorIs(t, err, hostedspf.ErrNotFound)
+	f.claimRefused("spf_unknown", hostedspf.ErrNotFound)
 	p, other := f.create("key_a", "example.com"), f.create("key_a", "example.com")
 	c := f.claim(p.ID)
 	require.Equal(t, p.ID, c.ProfileID)
 	require.WithinDuration(t, f.now().Add(lease), c.Until, time.Microsecond)
-	_, err = f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.claimRefused(p.ID, hostedspf.ErrClaimed)
 	f.claim(other.ID) // claims of different profiles have nothing to do with each other
 	require.Equal(t, p, f.read(p.ID), "a claim is no part of the profile")
 }
@@ -73,11 +67,9 @@ func testLease(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	first := f.claim(p.ID)
 	f.clock.Advance(lease - time.Microsecond)
-	_, err := f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.claimRefused(p.ID, hostedspf.ErrClaimed)
 	f.clock.Advance(time.Microsecond)
-	_, err = f.store.Finish(f.ctx(), first, f.outcome(p.ID, "192.0.2.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed, "a claim that lapsed changes nothing, also if nobody else has one")
+	f.lapsed(first, "a claim that lapsed changes nothing, also if nobody else has one")
 	second := f.claim(p.ID)
 	require.Greater(t, second.Fence, first.Fence)
 	require.Equal(t, p, f.read(p.ID))
@@ -90,23 +82,18 @@ func testFence(t *testing.T, f *fixture) {
 	f.clock.Advance(lease)
 	current := f.claim(p.ID)
 
-	_, err := f.store.Finish(f.ctx(), stale, f.outcome(p.ID, "198.51.100.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	f.lapsed(stale)
 	require.NoError(t, f.store.Release(f.ctx(), stale))
-	_, err = f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrClaimed, "a stale release must not free a claim of another")
+	f.claimRefused(p.ID, hostedspf.ErrClaimed, "a stale release must not free a claim of another")
 	forged := current
 	forged.Fence++
-	_, err = f.store.Finish(f.ctx(), forged, f.outcome(p.ID, "198.51.100.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	f.lapsed(forged)
 	require.Equal(t, p, f.read(p.ID))
 	require.Empty(t, f.history(p.ID))
 
-	got, err := f.store.Finish(f.ctx(), current, f.outcome(p.ID, "192.0.2.0/24"))
-	require.NoError(t, err)
+	got := f.finish(current, f.outcome(p.ID, "192.0.2.0/24"))
 	require.Equal(t, "v=spf1 ip4:192.0.2.0/24 -all", got.FlattenedRecord)
-	_, err = f.store.Finish(f.ctx(), current, f.outcome(p.ID, "198.51.100.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed, "a claim is finished once")
+	f.lapsed(current, "a claim is finished once")
 	require.Equal(t, got, f.read(p.ID))
 	require.Len(t, f.history(p.ID), 1)
 }
@@ -116,22 +103,19 @@ func testRelease(t *testing.T, f *fixture) {
 	c := f.claim(p.ID)
 	require.NoError(t, f.store.Release(f.ctx(), c))
 	require.NoError(t, f.store.Release(f.ctx(), c))
-	_, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	f.lapsed(c)
 	require.Equal(t, []string{p.ID}, f.due(10))
 	next := f.claim(p.ID)
 	require.Greater(t, next.Fence, c.Fence)
 	require.NoError(t, f.store.Release(f.ctx(), c))
-	_, err = f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.claimRefused(p.ID, hostedspf.ErrClaimed)
 }
 
 func testFinish(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	f.clock.Advance(time.Second)
 	o := f.outcome(p.ID, "192.0.2.0/24")
-	got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
-	require.NoError(t, err)
+	got := f.finish(f.claim(p.ID), o)
 	want := p.Clone()
 	o.Apply(&want)
 	require.Equal(t, want, got)
@@ -178,13 +162,10 @@ func testFinishFailed(t *testing.T, f *fixture) {
 func testFinishPaused(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	c := f.claim(p.ID)
-	_, err := f.store.Update(f.ctx(), p.ID, func(p *hostedspf.Profile) error {
+	f.update(p.ID, func(p *hostedspf.Profile) {
 		p.IsPaused, p.Status, p.NextResolveAt = true, hostedspf.Paused, time.Time{}
-		return nil
 	})
-	require.NoError(t, err)
-	got, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
-	require.NoError(t, err)
+	got := f.finish(c, f.outcome(p.ID, "192.0.2.0/24"))
 	require.Equal(t, hostedspf.Paused, got.Status)
 	require.True(t, got.NextResolveAt.IsZero())
 	require.Equal(t, got, f.read(p.ID))
@@ -236,8 +217,7 @@ func testParts(t *testing.T, f *fixture) {
 	head := f.read(p.ID).Records[0]
 	o := f.outcome(p.ID, "198.51.100.0/24")
 	o.Published.Records[0].Name = p.IncludeHost.String()
-	got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
-	require.NoError(t, err)
+	got := f.finish(f.claim(p.ID), o)
 	require.Contains(t, got.Parts, hostedspf.Part{
 		Name: head.Name, Value: head.Value, Until: got.UpdatedAt.Add(hostedspf.Retention),
 	}, "the first record that was replaced")

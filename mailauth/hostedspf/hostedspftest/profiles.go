@@ -85,8 +85,7 @@ func testCopies(t *testing.T, f *fixture) {
 
 	p := f.create("key_a", "example.com")
 	o := f.outcome(p.ID, "192.0.2.0/24")
-	returned, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
-	require.NoError(t, err)
+	returned := f.finish(f.claim(p.ID), o)
 	want := f.read(p.ID)
 
 	o.Published.Records[0].Value, o.Resolution.Added[0] = "spoilt", "spoilt"
@@ -196,13 +195,8 @@ func testUpdate(t *testing.T, f *fixture) {
 func testUpdateClaimed(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	c := f.claim(p.ID)
-	_, err := f.store.Update(f.ctx(), p.ID, func(p *hostedspf.Profile) error {
-		p.Name = "other"
-		return nil
-	})
-	require.NoError(t, err)
-	got, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
-	require.NoError(t, err)
+	f.update(p.ID, func(p *hostedspf.Profile) { p.Name = "other" })
+	got := f.finish(c, f.outcome(p.ID, "192.0.2.0/24"))
 	require.Equal(t, "other", got.Name, "the outcome must not undo the update")
 	require.Equal(t, 1, got.IP4Count)
 }
@@ -217,10 +211,8 @@ func testRemove(t *testing.T, f *fixture) {
 
 	_, err := f.store.Profile(f.ctx(), p.ID)
 	require.ErrorIs(t, err, hostedspf.ErrNotFound)
-	_, err = f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
-	require.ErrorIs(t, err, hostedspf.ErrLapsed)
-	_, err = f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrNotFound)
+	f.lapsed(c)
+	f.claimRefused(p.ID, hostedspf.ErrNotFound)
 	require.NoError(t, f.store.Release(f.ctx(), c))
 	require.ErrorIs(t, f.store.Remove(f.ctx(), p.ID), hostedspf.ErrNotFound)
 	require.Empty(t, f.history(p.ID))
@@ -244,8 +236,7 @@ func testVersion(t *testing.T, f *fixture) {
 	look("a creation")
 	f.resolve(p.ID, "192.0.2.0/24")
 	look("a resolution")
-	_, err := f.store.Update(f.ctx(), p.ID, func(p *hostedspf.Profile) error { p.Name = "other"; return nil })
-	require.NoError(t, err)
+	f.update(p.ID, func(p *hostedspf.Profile) { p.Name = "other" })
 	look("an update")
 	require.NoError(t, f.store.Remove(f.ctx(), p.ID))
 	look("a removal")

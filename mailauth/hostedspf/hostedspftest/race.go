@@ -124,8 +124,7 @@ func testEndedContext(t *testing.T, f *fixture) {
 		require.ErrorIs(t, err, context.Canceled, call)
 	}
 	require.Equal(t, p, f.read(p.ID))
-	_, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
-	require.NoError(t, err, "the claim goes on")
+	f.finish(c, f.outcome(p.ID, "192.0.2.0/24"))
 }
 
 func testClosed(t *testing.T, f *fixture) {
@@ -152,8 +151,7 @@ func testSurvival(t *testing.T, f *fixture) {
 	f.store = reopener.Reopen(t)
 	require.Equal(t, want, f.read(p.ID))
 	require.Equal(t, []string{r.ID}, f.history(p.ID))
-	_, err := f.store.Claim(f.ctx(), p.ID, lease)
-	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.claimRefused(p.ID, hostedspf.ErrClaimed)
 	f.clock.Advance(lease)
 	next := f.claim(p.ID)
 	require.Greater(t, next.Fence, c.Fence)

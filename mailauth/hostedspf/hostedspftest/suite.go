@@ -125,6 +125,32 @@ func (f *fixture) claim(id string) hostedspf.Claim {
 	return c
 }
 
+func (f *fixture) claimRefused(id string, expected error, why ...any) {
+	f.t.Helper()
+	_, err := f.store.Claim(f.ctx(), id, lease)
+	require.ErrorIs(f.t, err, expected, why...)
+}
+
+// lapsed expects that nothing can be finished by a claim.
+func (f *fixture) lapsed(c hostedspf.Claim, why ...any) {
+	f.t.Helper()
+	_, err := f.store.Finish(f.ctx(), c, f.outcome(c.ProfileID, "198.51.100.0/24"))
+	require.ErrorIs(f.t, err, hostedspf.ErrLapsed, why...)
+}
+
+func (f *fixture) finish(c hostedspf.Claim, o hostedspf.Outcome) hostedspf.Profile {
+	f.t.Helper()
+	p, err := f.store.Finish(f.ctx(), c, o)
+	require.NoError(f.t, err)
+	return p
+}
+
+func (f *fixture) update(id string, change func(*hostedspf.Profile)) {
+	f.t.Helper()
+	_, err := f.store.Update(f.ctx(), id, func(p *hostedspf.Profile) error { change(p); return nil })
+	require.NoError(f.t, err)
+}
+
 // outcome makes up an outcome of now that publishes a network, or a failure if there is none.
 func (f *fixture) outcome(id, network string) hostedspf.Outcome {
 	f.names++
@@ -153,8 +179,7 @@ func (f *fixture) outcome(id, network string) hostedspf.Outcome {
 func (f *fixture) resolve(id, network string) hostedspf.Resolution {
 	f.t.Helper()
 	o := f.outcome(id, network)
-	_, err := f.store.Finish(f.ctx(), f.claim(id), o)
-	require.NoError(f.t, err)
+	f.finish(f.claim(id), o)
 	return o.Resolution
 }
 
