@@ -118,3 +118,30 @@ func plainName(name string) bool {
 	return name != "" && len(name) <= MaxRecordID &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
+
+// Parsed reads records one by one, up to the first error.
+func Parsed[T any](records iter.Seq2[Record, error], parse func(Record) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for r, err := range records {
+			var v T
+			if err == nil {
+				v, err = parse(r)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Collect is what a list yields, or its first error.
+func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
+	all := []T{}
+	for v, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}

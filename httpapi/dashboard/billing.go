@@ -51,15 +51,9 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 
 // newestFirst collects a list that begins with the oldest.
 func newestFirst[T any](all iter.Seq2[T, error]) ([]T, error) {
-	var list []T
-	for v, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
+	list, err := metering.Collect(all)
 	slices.Reverse(list)
-	return list, nil
+	return list, err
 }
 
 // parseMoney reads an amount with at most two decimals as cents.

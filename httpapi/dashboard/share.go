@@ -73,11 +73,9 @@ func (d *dashboard) published(ctx context.Context, token string) (share, error) 
 	if !ok {
 		return share{}, metering.ErrNotFound
 	}
-	for r, err := range d.Store.Records(ctx, metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}) {
-		if err != nil {
-			return share{}, err
-		}
-		return d.shareOf(r)
+	filter := metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}
+	for s, err := range metering.Parsed(d.Store.Records(ctx, filter), d.shareOf) {
+		return s, err
 	}
 	return share{}, metering.ErrNotFound
 }
@@ -97,18 +95,9 @@ func (d *dashboard) showShares(r *http.Request) (any, error) {
 		shown.Link = d.PublicURL + "/r/" + token
 	}
 	filter := metering.RecordFilter{Kind: shareKind, Account: visitorOf(r).Account.ID, Newest: true, Limit: maxShares}
-	for record, err := range d.Store.Records(r.Context(), filter) {
-		var one share
-		if err == nil {
-			one, err = d.shareOf(record)
-		}
-		if err != nil {
-			return nil, err
-		}
-		shown.List = append(shown.List, one)
-	}
-	shown.More = len(shown.List) == maxShares
-	return &shown, nil
+	list, err := metering.Collect(metering.Parsed(d.Store.Records(r.Context(), filter), d.shareOf))
+	shown.List, shown.More = list, len(list) == maxShares
+	return &shown, err
 }
 
 // maxShares bounds the links that the list shows, the newest first.

@@ -108,12 +108,9 @@ func (w *Watches) Get(ctx context.Context, account metering.AccountID, id string
 
 // List returns the watches of an account, in the order of their creation.
 func (w *Watches) List(ctx context.Context, account metering.AccountID) ([]Watch, error) {
-	var records []metering.Record
-	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}) {
-		if err != nil {
-			return nil, fmt.Errorf("listing watches: %w", err)
-		}
-		records = append(records, r)
+	records, err := metering.Collect(w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}))
+	if err != nil {
+		return nil, fmt.Errorf("listing watches: %w", err)
 	}
 	list, faults := make([]Watch, len(records)), make([]error, len(records))
 	const share = 1024 // reading ten thousand takes longer than the store takes to tell them

@@ -68,24 +68,7 @@ func parseNote(r metering.Record) (n Note, err error) {
 
 // Notes yields the notes of an account, oldest first; of all accounts without one.
 func (b Billing) Notes(ctx context.Context, account metering.AccountID) iter.Seq2[Note, error] {
-	return parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
-}
-
-// parsed reads records one by one, up to the first error.
-func parsed[T any](
-	records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error),
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for r, err := range records {
-			var v T
-			if err == nil {
-				v, err = parse(r)
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
+	return metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
 }
 
 // head is the end of the chain of an account.

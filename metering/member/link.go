@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -44,11 +43,8 @@ func tokenID(token string) string {
 // byToken finds what a token stands for, whatever its account.
 func (m Members) byToken(ctx context.Context, kind, token string) (Session, error) {
 	f := metering.RecordFilter{Kind: kind, ID: tokenID(token), Limit: 1}
-	for r, err := range m.Store.Records(ctx, f) {
-		if err != nil {
-			return Session{}, err
-		}
-		return parseSession(r)
+	for s, err := range metering.Parsed(m.Store.Records(ctx, f), parseSession) {
+		return s, err
 	}
 	return Session{}, metering.ErrNotFound
 }
@@ -113,22 +109,6 @@ func (m Members) Enter(
 	spent := link.entry.record
 	spent.Body = nil
 	return m.begin(ctx, Session{Account: account, Email: link.Email, From: from, Bound: link.entry.Bound}, spent)
-}
-
-// list reads records one by one, up to the first error.
-func list[T any](records iter.Seq2[metering.Record, error], parse func(metering.Record) (T, error)) ([]T, error) {
-	found := []T{}
-	for r, err := range records {
-		var one T
-		if err == nil {
-			one, err = parse(r)
-		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, one)
-	}
-	return found, nil
 }
 
 func read(r metering.Record, into any) error {

@@ -124,7 +124,7 @@ func checkRole(role Role) error {
 
 // List lists the members of an account in the order in which they were added.
 func (m Members) List(ctx context.Context, account metering.AccountID) ([]Member, error) {
-	return list(m.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}), parseMember)
+	return m.list(ctx, metering.RecordFilter{Kind: kind, Account: account})
 }
 
 // Of lists the accounts that an address is a member of.
@@ -133,7 +133,11 @@ func (m Members) Of(ctx context.Context, email string) ([]Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(m.Store.Records(ctx, metering.RecordFilter{Kind: kind, ID: id(email)}), parseMember)
+	return m.list(ctx, metering.RecordFilter{Kind: kind, ID: id(email)})
+}
+
+func (m Members) list(ctx context.Context, f metering.RecordFilter) ([]Member, error) {
+	return metering.Collect(metering.Parsed(m.Store.Records(ctx, f), parseMember))
 }
 
 // ByID returns a member by the name that its record has.

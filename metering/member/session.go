@@ -123,7 +123,8 @@ func (m Members) Session(ctx context.Context, secret string) (Session, Member, e
 
 // Sessions lists the sessions of an account that have not ended, the oldest first.
 func (m Members) Sessions(ctx context.Context, account metering.AccountID) ([]Session, error) {
-	all, err := list(m.Store.Records(ctx, metering.RecordFilter{Kind: sessionKind, Account: account}), parseSession)
+	f := metering.RecordFilter{Kind: sessionKind, Account: account}
+	all, err := metering.Collect(metering.Parsed(m.Store.Records(ctx, f), parseSession))
 	now := m.now()
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ended(now) }), err
 }

@@ -155,18 +155,8 @@ func (c Channels) List(ctx context.Context, account metering.AccountID) ([]Chann
 
 // channelsOf reads the channels of an account, or of all accounts.
 func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
-	var list []*channelDoc
-	for r, err := range store.Records(ctx, metering.RecordFilter{Kind: channelKind, Account: account}) {
-		if err != nil {
-			return nil, fmt.Errorf("listing channels: %w", err)
-		}
-		d, err := readChannel(r)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, d)
-	}
-	return list, nil
+	f := metering.RecordFilter{Kind: channelKind, Account: account}
+	return metering.Collect(metering.Parsed(store.Records(ctx, f), readChannel))
 }
 
 // Channel returns one channel.

@@ -144,13 +144,10 @@ func (w *Worker) step(ctx context.Context) (began int, err error) {
 // fanOut makes deliveries of the events that are due: in one transaction with the change that makes the event
 // due no more, so that each is fanned out once.
 func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
-	var events []metering.Record
 	f := metering.RecordFilter{Kind: metering.EventKind, DueBy: metering.Now(w.Clock), Limit: maxEvents}
-	for r, err := range w.Store.Records(ctx, f) {
-		if err != nil {
-			return 0, fmt.Errorf("listing events: %w", err)
-		}
-		events = append(events, r)
+	events, err := metering.Collect(w.Store.Records(ctx, f))
+	if err != nil {
+		return 0, fmt.Errorf("listing events: %w", err)
 	}
 	for _, r := range events {
 		records, err := w.outgoing(ctx, r)
