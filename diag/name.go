@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // A Name is any name that may be asked for in the DNS: a Domain, or one with underscores (RFC 8552),
@@ -244,6 +246,20 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 
 // Unwrap returns what happened.
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// RegistrySuffix returns the suffix of a name in ASCII form below which names are registered with a registry, the name
+// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io, do not
+// count, unless known, which may be nil, says so.
+func RegistrySuffix(name string, known func(suffix string) bool) (suffix string, exists bool) {
+	for suffix = name; ; _, suffix, _ = strings.Cut(suffix, ".") {
+		suffix, _ = publicsuffix.PublicSuffix(suffix)
+		// Whether a suffix is official is told reliably of itself only, not of names below it.
+		_, official := publicsuffix.PublicSuffix(suffix)
+		if official || !strings.Contains(suffix, ".") || known != nil && known(suffix) {
+			return suffix, official
+		}
+	}
+}
 
 // An InputError reports a request that makes no sense; the fault is the caller's.
 type InputError struct {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"golang.org/x/net/publicsuffix"
 )
 
 // domainEvidence is all that the rules and the report look at.
@@ -232,26 +231,12 @@ const (
 // Below suffixes that a company has made its own, such as github.io, nobody registers anything with a
 // registry, unless a registry is known for the suffix.
 func (c *Client) registered(name string) (domain string, isSuffix bool) {
-	suffix := c.suffix(name)
+	suffix, _ := diag.RegistrySuffix(name, c.known)
 	if suffix == name {
 		return name, true
 	}
 	rest := strings.TrimSuffix(name, "."+suffix)
 	return rest[strings.LastIndexByte(rest, '.')+1:] + "." + suffix, false
-}
-
-// suffix returns the suffix under which names are registered, the name itself at most.
-func (c *Client) suffix(name string) string {
-	suffix, _ := publicsuffix.PublicSuffix(name)
-	for strings.Contains(suffix, ".") {
-		// Whether a suffix is official is told reliably of itself only, not of names below it.
-		if _, official := publicsuffix.PublicSuffix(suffix); official || c.known(suffix) {
-			return suffix
-		}
-		_, parent, _ := strings.Cut(suffix, ".")
-		suffix, _ = publicsuffix.PublicSuffix(parent)
-	}
-	return suffix
 }
 
 func (c *Client) known(suffix string) bool {

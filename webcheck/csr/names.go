@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
-	"golang.org/x/net/publicsuffix"
 )
 
 // A Name is one name that the certificate is to have, and whether a public authority may certify it.
@@ -179,7 +179,7 @@ func (n *Name) judgeLabels(base string) {
 
 func (n *Name) judgePlace(name string) {
 	top := name[strings.LastIndexByte(name, '.')+1:]
-	suffix, public := publicSuffixOf(name)
+	suffix, public := diag.RegistrySuffix(name, nil)
 	reason, reserved := reservedTLDs[top]
 	switch {
 	case top == "onion" && isOnion(name):
@@ -195,25 +195,11 @@ func (n *Name) judgePlace(name string) {
 		n.fail(internalName, "a single label is no name of the public DNS")
 	case !public:
 		n.fail(internalName, "there is no top-level domain .%s", top)
-	case suffix == name && n.Wild:
+	case suffix == name && n.Wild: // Baseline Requirements section 3.2.2.6
 		n.fail(wildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
 	case suffix == name:
 		n.fail(publicSuffix, "%s is a public suffix, which nobody can own", name)
 	}
-}
-
-// publicSuffixOf returns the suffix below which names are registered with a registry, and whether the top-level domain
-// exists. Suffixes that a company made its own, such as github.io, do not count (Baseline Requirements section 3.2.2.6).
-func publicSuffixOf(name string) (suffix string, exists bool) {
-	suffix, official := publicsuffix.PublicSuffix(name)
-	for !official && strings.Contains(suffix, ".") {
-		if _, own := publicsuffix.PublicSuffix(suffix); own {
-			return suffix, true
-		}
-		_, parent, _ := strings.Cut(suffix, ".")
-		suffix, official = publicsuffix.PublicSuffix(parent)
-	}
-	return suffix, official
 }
 
 func under(name, zone string) bool { return name == zone || strings.HasSuffix(name, "."+zone) }
@@ -259,12 +245,7 @@ var attributeNames = map[string]string{
 	"1.2.840.113549.1.9.2": "unstructured name", "1.2.840.113549.1.9.8": "unstructured address",
 }
 
-func attributeName(oid string) string {
-	if name, ok := attributeNames[oid]; ok {
-		return name
-	}
-	return "attribute " + oid
-}
+func attributeName(oid string) string { return cmp.Or(attributeNames[oid], "attribute "+oid) }
 
 func tooLong(a subjectAttribute) bool {
 	bound, ok := bounds[a.OID]

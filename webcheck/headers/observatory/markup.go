@@ -9,7 +9,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"golang.org/x/net/html"
-	"golang.org/x/net/publicsuffix"
 )
 
 // A markup is what the Observatory reads in a page.
@@ -149,11 +148,7 @@ func registrable(host string) string {
 	if host == "" || strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":") {
 		return ""
 	}
-	suffix, icann := publicsuffix.PublicSuffix(host)
-	for !icann && strings.Contains(suffix, ".") {
-		_, parent, _ := strings.Cut(suffix, ".")
-		suffix, icann = publicsuffix.PublicSuffix(parent)
-	}
+	suffix, _ := diag.RegistrySuffix(host, nil)
 	rest := strings.TrimSuffix(strings.TrimSuffix(host, suffix), ".")
 	if rest == "" || rest == host {
 		return ""
