@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
@@ -141,13 +142,13 @@ func printable(list []string, limit int) []string {
 	return diag.Map(list[:min(len(list), limit)], func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
 }
 
-// keyUsageNames are the bits of the extension in order (RFC 5280 section 4.2.1.3).
-var keyUsageNames = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment",
+// KeyUsages are the names of the bits of the extension keyUsage in order (RFC 5280 section 4.2.1.3).
+var KeyUsages = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment",
 	"keyAgreement", "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly"}
 
 func keyUsage(usage x509.KeyUsage) []string {
 	names := []string{}
-	for i, name := range keyUsageNames {
+	for i, name := range KeyUsages {
 		if usage&(1<<i) != 0 {
 			names = append(names, name)
 		}
@@ -155,36 +156,22 @@ func keyUsage(usage x509.KeyUsage) []string {
 	return names
 }
 
-// extKeyUsageNames are the purposes that Go knows (RFC 5280 section 4.2.1.12).
-var extKeyUsageNames = map[x509.ExtKeyUsage]string{
-	x509.ExtKeyUsageAny:                            "anyExtendedKeyUsage",
-	x509.ExtKeyUsageServerAuth:                     "serverAuth",
-	x509.ExtKeyUsageClientAuth:                     "clientAuth",
-	x509.ExtKeyUsageCodeSigning:                    "codeSigning",
-	x509.ExtKeyUsageEmailProtection:                "emailProtection",
-	x509.ExtKeyUsageIPSECEndSystem:                 "ipsecEndSystem",
-	x509.ExtKeyUsageIPSECTunnel:                    "ipsecTunnel",
-	x509.ExtKeyUsageIPSECUser:                      "ipsecUser",
-	x509.ExtKeyUsageTimeStamping:                   "timeStamping",
-	x509.ExtKeyUsageOCSPSigning:                    "OCSPSigning",
-	x509.ExtKeyUsageMicrosoftServerGatedCrypto:     "microsoftServerGatedCrypto",
-	x509.ExtKeyUsageNetscapeServerGatedCrypto:      "netscapeServerGatedCrypto",
-	x509.ExtKeyUsageMicrosoftCommercialCodeSigning: "microsoftCommercialCodeSigning",
-	x509.ExtKeyUsageMicrosoftKernelCodeSigning:     "microsoftKernelCodeSigning",
+// purposes are the names of extended key usages (RFC 5280 section 4.2.1.12 and others).
+var purposes = map[string]string{
+	"2.5.29.37.0": "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1": "serverAuth", "1.3.6.1.5.5.7.3.2": "clientAuth",
+	"1.3.6.1.5.5.7.3.3": "codeSigning", "1.3.6.1.5.5.7.3.4": "emailProtection", "1.3.6.1.5.5.7.3.8": "timeStamping",
+	"1.3.6.1.5.5.7.3.9": "OCSPSigning", "1.3.6.1.5.5.7.3.5": "ipsecEndSystem", "1.3.6.1.5.5.7.3.6": "ipsecTunnel",
+	"1.3.6.1.5.5.7.3.7": "ipsecUser", "1.3.6.1.5.5.7.3.17": "ipsecIKE", "1.3.6.1.5.5.7.3.31": "brandIndicatorForMessageIdentification",
+	"1.3.6.1.4.1.311.10.3.3": "microsoftServerGatedCrypto", "2.16.840.1.113730.4.1": "netscapeServerGatedCrypto",
+	"1.3.6.1.4.1.311.2.1.22": "microsoftCommercialCodeSigning", "1.3.6.1.4.1.311.61.1.1": "microsoftKernelCodeSigning",
 }
 
-// markUsage is the purpose of mark certificates for BIMI, which Go does not know.
-const markUsage = "1.3.6.1.5.5.7.3.31"
+// Purpose is the name of an extended key usage, or its object identifier if it has none here.
+func Purpose(oid string) string { return cmp.Or(purposes[oid], oid) }
 
 func extKeyUsage(c *x509.Certificate) []string {
-	names := diag.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return extKeyUsageNames[usage] })
-	for _, oid := range c.UnknownExtKeyUsage {
-		if s := oid.String(); s == markUsage {
-			names = append(names, "brandIndicatorForMessageIdentification")
-		} else {
-			names = append(names, s)
-		}
-	}
+	names := diag.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return Purpose(usage.OID().String()) })
+	names = append(names, diag.Map(c.UnknownExtKeyUsage, func(id asn1.ObjectIdentifier) string { return Purpose(id.String()) })...)
 	return names[:min(len(names), MaxNames)]
 }
 

@@ -11,6 +11,7 @@ import (
 	_ "crypto/sha256"
 	_ "crypto/sha3"
 	_ "crypto/sha512"
+	"crypto/x509"
 	"encoding/asn1"
 	"hash"
 	"math/big"
@@ -238,16 +239,17 @@ func (k *Key) checkRSA(a SignatureAlgorithm, digest, signature []byte) (good, do
 // padded is EMSA-PKCS1-v1_5 (RFC 8017 section 9.2), with the parameters of the hash NULL or absent: both are in use
 // (appendix A.2.4). It is nil if there is no room.
 func padded(h crypto.Hash, digest []byte, size int, null bool) []byte {
-	var id asn1.ObjectIdentifier
+	var id x509.OID
 	for oid, hash := range hashOIDs {
 		if hash == h {
-			id = numbers(oid)
+			id, _ = x509.ParseOID(oid)
 		}
 	}
+	name, _ := id.MarshalBinary() // of a table
 	var b cryptobyte.Builder
 	b.AddASN1(asn1tag.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1(asn1tag.SEQUENCE, func(b *cryptobyte.Builder) {
-			b.AddASN1ObjectIdentifier(id)
+			b.AddASN1(asn1tag.OBJECT_IDENTIFIER, func(b *cryptobyte.Builder) { b.AddBytes(name) })
 			if null {
 				b.AddASN1NULL()
 			}
@@ -260,18 +262,6 @@ func padded(h crypto.Hash, digest []byte, size int, null bool) []byte {
 	}
 	em := append([]byte{0, 1}, bytes.Repeat([]byte{0xff}, size-len(info)-3)...)
 	return append(append(em, 0), info...)
-}
-
-func numbers(oid string) (id asn1.ObjectIdentifier) {
-	n := 0
-	for _, c := range oid {
-		if c == '.' {
-			id, n = append(id, n), 0
-			continue
-		}
-		n = n*10 + int(c-'0')
-	}
-	return append(id, n)
 }
 
 // checkPSS is EMSA-PSS-VERIFY (RFC 8017 section 9.1.2).

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"encoding/asn1"
 	"encoding/json"
 	"fmt"
@@ -238,7 +239,7 @@ func (c *contents) readExtension(e extension) bool {
 		if !input.ReadASN1BitString(&bits) || !input.Empty() {
 			return false
 		}
-		for i, name := range keyUsages {
+		for i, name := range pki.KeyUsages {
 			if bits.At(i) == 1 {
 				c.KeyUsage = append(c.KeyUsage, name)
 			}
@@ -274,11 +275,7 @@ func (c *contents) readPurposes(input cryptobyte.String) bool {
 		if !list.ReadASN1ObjectIdentifier(&id) {
 			return false
 		}
-		name := id.String()
-		if known, ok := purposes[name]; ok {
-			name = known
-		}
-		c.ExtKeyUsage = append(c.ExtKeyUsage, name)
+		c.ExtKeyUsage = append(c.ExtKeyUsage, pki.Purpose(id.String()))
 	}
 	return true
 }
@@ -340,19 +337,6 @@ var otherNames = map[asn1tag.Tag]string{
 	0: "otherName", 3: "x400Address", 4: "directoryName", 5: "ediPartyName", 8: "registeredID",
 }
 
-// keyUsages are the bits of the extension in order (RFC 5280 section 4.2.1.3).
-var keyUsages = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment", "keyAgreement",
-	"keyCertSign", "cRLSign", "encipherOnly", "decipherOnly"}
-
-// purposes are the names of extended key usages (RFC 5280 section 4.2.1.12 and others).
-var purposes = map[string]string{
-	"2.5.29.37.0": "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1": "serverAuth", "1.3.6.1.5.5.7.3.2": "clientAuth",
-	"1.3.6.1.5.5.7.3.3": "codeSigning", "1.3.6.1.5.5.7.3.4": "emailProtection", "1.3.6.1.5.5.7.3.8": "timeStamping",
-	"1.3.6.1.5.5.7.3.9": "OCSPSigning", "1.3.6.1.5.5.7.3.5": "ipsecEndSystem", "1.3.6.1.5.5.7.3.6": "ipsecTunnel",
-	"1.3.6.1.5.5.7.3.7": "ipsecUser", "1.3.6.1.5.5.7.3.17": "ipsecIKE", "1.3.6.1.5.5.7.3.31": "brandIndicatorForMessageIdentification",
-	"1.3.6.1.4.1.311.10.3.3": "microsoftServerGatedCrypto", "2.16.840.1.113730.4.1": "netscapeServerGatedCrypto",
-}
-
 var extensionNames = map[string]string{
 	oidSAN: "subjectAltName", oidKeyUsage: "keyUsage", oidExtKeyUsage: "extKeyUsage", oidConstraints: "basicConstraints",
 	oidTLSFeature: "tlsFeature", "2.5.29.14": "subjectKeyIdentifier", "2.5.29.35": "authorityKeyIdentifier",
@@ -363,12 +347,7 @@ var extensionNames = map[string]string{
 	"1.3.6.1.4.1.311.21.10": "microsoftApplicationPolicies",
 }
 
-func extensionName(oid string) string {
-	if name, ok := extensionNames[oid]; ok {
-		return name
-	}
-	return oid
-}
+func extensionName(oid string) string { return cmp.Or(extensionNames[oid], oid) }
 
 // text makes a value fit for a report.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -53,11 +53,12 @@ func kindOf(der []byte) kind {
 	case len(der) < 4 || der[0] != tagSequence:
 		return unknownKind
 	}
-	first, ok := begin(der)
+	outer, _ := read(der)
+	first, ok := read(outer.content)
 	if !ok {
 		return unknownKind
 	}
-	second, _ := begin(first.after)
+	second, _ := read(first.after)
 	switch first.tag {
 	case tagInteger:
 		return kindOfNumbers(first)
@@ -78,16 +79,7 @@ type value struct {
 	after   []byte // what follows
 }
 
-// begin returns the first value inside of a value.
-func begin(der []byte) (value, bool) {
-	outer, ok := read(der)
-	if !ok {
-		return value{}, false
-	}
-	return read(outer.content)
-}
-
-// read reads a value whose content may be cut off. What follows is wrapped as begin expects it.
+// read reads a value whose content may be cut off.
 func read(der []byte) (value, bool) {
 	length, header, ok := derLength(der)
 	if !ok {
@@ -95,8 +87,7 @@ func read(der []byte) (value, bool) {
 	}
 	v := value{tag: der[0], content: der[header:]}
 	if length < len(v.content) {
-		v.after = append([]byte{tagSequence, 0x84, 0x7f, 0xff, 0xff, 0xff}, v.content[length:]...)
-		v.content = v.content[:length]
+		v.content, v.after = v.content[:length], v.content[length:]
 	}
 	return v, true
 }
@@ -160,7 +151,7 @@ func kindOfSequence(first, second value) kind {
 	case tagInteger:
 		return kindOfSigned(inside)
 	case tagSequence:
-		if next, ok := read(unwrapped(inside)); ok && next.tag == tagIA5 {
+		if next, ok := read(inside.after); ok && next.tag == tagIA5 {
 			return spkacKind
 		}
 		if next, ok := read(inside.content); ok && next.tag == tagOID {
@@ -170,26 +161,18 @@ func kindOfSequence(first, second value) kind {
 	return unknownKind
 }
 
-// unwrapped is what follows a value, as it stands.
-func unwrapped(v value) []byte {
-	if len(v.after) < 6 {
-		return nil
-	}
-	return v.after[6:]
-}
-
 // kindOfSigned tells apart what begins with a version: requests (RFC 2986 section 4.1) go on with the subject,
 // certificates of version 1 and revocation lists (RFC 5280 sections 4.1 and 5.1) with an algorithm.
 func kindOfSigned(version value) kind {
-	second, ok := read(unwrapped(version))
+	second, ok := read(version.after)
 	if !ok || second.tag != tagSequence {
 		return unknownKind
 	}
 	if inside, ok := read(second.content); len(second.content) == 0 || ok && inside.tag == tagSet {
 		return requestKind
 	}
-	third, _ := read(unwrapped(second))
-	fourth, _ := read(unwrapped(third))
+	third, _ := read(second.after)
+	fourth, _ := read(third.after)
 	switch fourth.tag {
 	case tagSequence:
 		return certificateKind
