@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // maxHops bounds how many addresses of a header are looked at: no path has as many proxies.
@@ -101,93 +103,43 @@ func forwardedFor(lists []string) []string {
 	return hops
 }
 
+// token is that of RFC 9110 section 5.6.2.
+const token = "[-!#$%&'*+.^_`|~0-9A-Za-z]+"
+
+// forwardedPair matches a parameter of Forwarded or none, up to what ends it. Its groups are the name, the value as a
+// token or within quotation marks, and the end.
+var forwardedPair = diag.Regexp(`^[ \t]*(?:(` + token + `)=(?:(` + token + `)|"((?s:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)`)
+
+var quotedPair = diag.Regexp(`(?s)\\(.)`)
+
 // forwarded returns the parameter "for" of each element of Forwarded (RFC 7239 section 4), empty for an
-// element without one.
+// element without one. An element without any parameter is not one.
 func forwarded(lists []string) (hops []string, ok bool) {
-	for _, list := range lists {
-		rest := list
-		for rest != "" {
-			var hop string
-			var found bool
-			if hop, found, rest, ok = forwardedElement(rest); !ok {
+	var hop string
+	var seen, named bool // a parameter, and "for", which may be there once like every parameter
+	for rest := strings.Join(lists, ","); ; {
+		pair := forwardedPair().FindStringSubmatch(rest)
+		if pair == nil {
+			return nil, false
+		}
+		rest = rest[len(pair[0]):]
+		seen = seen || pair[1] != ""
+		if strings.EqualFold(pair[1], "for") {
+			if named {
 				return nil, false
 			}
-			if found {
-				hops = append(hops, hop)
-			}
+			named, hop = true, pair[2]+quotedPair().ReplaceAllString(pair[3], "$1")
 		}
-	}
-	return hops, true
-}
-
-// forwardedElement reads one element up to the comma after it. An element without any parameter is not one.
-func forwardedElement(text string) (hop string, found bool, rest string, ok bool) {
-	seen := false // "for" at most once, like every parameter (section 4)
-	for {
-		text = strings.TrimLeft(text, " \t")
-		if text == "" || text[0] == ',' {
-			break
-		}
-		if text[0] == ';' {
-			text = text[1:]
+		if pair[4] == ";" {
 			continue
 		}
-		name, after, isPair := strings.Cut(text, "=")
-		if !isPair || !isToken(name) {
-			return "", false, "", false
+		if seen {
+			hops = append(hops, hop)
 		}
-		value, after, isValue := forwardedValue(after)
-		if !isValue {
-			return "", false, "", false
-		}
-		found = true
-		if strings.EqualFold(name, "for") {
-			if seen {
-				return "", false, "", false
-			}
-			seen, hop = true, value
-		}
-		text = strings.TrimLeft(after, " \t")
-		if text != "" && text[0] != ';' && text[0] != ',' {
-			return "", false, "", false
+		if hop, seen, named = "", false, false; pair[4] == "" {
+			return hops, true
 		}
 	}
-	return hop, found, strings.TrimPrefix(text, ","), true
-}
-
-// forwardedValue reads a token or a quoted string (RFC 9110 section 5.6.4).
-func forwardedValue(text string) (value, rest string, ok bool) {
-	if !strings.HasPrefix(text, `"`) {
-		end := strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) })
-		if end < 0 {
-			end = len(text)
-		}
-		return text[:end], text[end:], end > 0
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '"':
-			return b.String(), text[i+1:], true
-		case '\\':
-			if i++; i == len(text) {
-				return "", "", false
-			}
-			b.WriteByte(text[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", "", false
-}
-
-func isToken(text string) bool {
-	return text != "" && strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) }) < 0
-}
-
-// isTokenRune reports whether a character may stand in a token (RFC 9110 section 5.6.2).
-func isTokenRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 // parseNode reads an address as proxies write it: bare, an IPv6 address also in brackets, with or
@@ -196,12 +148,12 @@ func parseNode(text string) (netip.Addr, bool) {
 	host := text
 	if strings.HasPrefix(text, "[") {
 		inside, port, closed := strings.Cut(text[1:], "]")
-		if !closed || port != "" && !isPort(port) || !strings.Contains(inside, ":") {
+		if !closed || port != "" && !nodePort().MatchString(port) || !strings.Contains(inside, ":") {
 			return netip.Addr{}, false
 		}
 		host = inside
 	} else if i := strings.IndexByte(text, ':'); i >= 0 && i == strings.LastIndexByte(text, ':') {
-		if !isPort(text[i:]) {
+		if !nodePort().MatchString(text[i:]) {
 			return netip.Addr{}, false
 		}
 		host = text[:i]
@@ -210,13 +162,6 @@ func parseNode(text string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// isPort reports whether the text is a colon and a port, which may be an obfuscated one (RFC 7239
-// section 6.2). Which one it is does not matter.
-func isPort(text string) bool {
-	port, ok := strings.CutPrefix(text, ":")
-	if obfuscated, is := strings.CutPrefix(port, "_"); is {
-		return ok && isToken(obfuscated)
-	}
-	digits := strings.IndexFunc(port, func(r rune) bool { return r < '0' || r > '9' }) < 0
-	return ok && digits && port != "" && len(port) <= 5
-}
+// nodePort matches a colon and a port, which may be an obfuscated one (RFC 7239 section 6.2). Which one it is does not
+// matter.
+var nodePort = diag.Regexp(`^:(?:[0-9]{1,5}|_` + token + `)$`)
