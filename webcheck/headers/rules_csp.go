@@ -226,15 +226,14 @@ func where(e *evidence, p *csp.Policy, f csp.Fault) *diag.Location {
 
 // faultTexts are the faults in sentences.
 var faultTexts = map[csp.Kind]string{
-	csp.DuplicateDirective:  "The directive {directive} appears twice; browsers use the first.",
-	csp.UnknownDirective:    "Browsers do not know the directive {directive}.",
-	csp.DeprecatedDirective: "The directive {directive} is no longer part of CSP.",
-	csp.MetaDirective:       "The directive {directive} is in a meta element, where browsers ignore it.",
-	csp.MissingSemicolon:    "{value} is listed among the sources of {directive}; a semicolon is missing before it.",
-	csp.MissingQuotes:       "{value} in {directive} is read as a host: it must be written {meant}.",
-	csp.NoneWithOthers:      "'none' in {directive} has no effect beside other sources.",
-	csp.MissingValue:        "The directive {directive} has no value.",
-	csp.InvalidSource:       "{value} in {directive} is not a source that browsers know.",
+	csp.DuplicateDirective: "The directive {directive} appears twice; browsers use the first.",
+	csp.UnknownDirective:   "Browsers do not know the directive {directive}.",
+	csp.MetaDirective:      "The directive {directive} is in a meta element, where browsers ignore it.",
+	csp.MissingSemicolon:   "{value} is listed among the sources of {directive}; a semicolon is missing before it.",
+	csp.MissingQuotes:      "{value} in {directive} is read as a host: it must be written {meant}.",
+	csp.NoneWithOthers:     "'none' in {directive} has no effect beside other sources.",
+	csp.MissingValue:       "The directive {directive} has no value.",
+	csp.InvalidSource:      "{value} in {directive} is not a source that browsers know.",
 	csp.TooLong: fmt.Sprintf("There are more than %d policies, %d directives in one or %d sources in a directive; "+
 		"the rest was not examined.", csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources),
 }
