@@ -1,6 +1,7 @@
 package textutil
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -213,12 +214,11 @@ func (l *greekLetter) addMarks(rest string) int {
 func (l *greekLetter) add(mark rune, how spelling) bool {
 	switch mark {
 	case '\u0300', '\u0301', '\u0302', '\u0303', '\u0311', '\u0342': // varia, tonos, perispomeni in its shapes
-		l.addAccent(how)
+		l.accent = cmp.Or(l.accent, how)
 	case '\u0308':
-		l.addDialytika(how)
+		l.dialytika = cmp.Or(l.dialytika, how)
 	case '\u0344':
-		l.addDialytika(how)
-		l.addAccent(how)
+		l.dialytika, l.accent = cmp.Or(l.dialytika, how), cmp.Or(l.accent, how)
 	case '\u0345':
 		l.iotas++
 	case '\u0304', '\u0306', '\u0313', '\u0314', '\u0343': // length and breathings, which capitals lose
@@ -226,18 +226,6 @@ func (l *greekLetter) add(mark rune, how spelling) bool {
 		return false
 	}
 	return true
-}
-
-func (l *greekLetter) addAccent(how spelling) {
-	if l.accent == absent {
-		l.accent = how
-	}
-}
-
-func (l *greekLetter) addDialytika(how spelling) {
-	if l.dialytika == absent {
-		l.dialytika = how
-	}
 }
 
 // write writes the letter as a capital. Alone means that it is an eta with an accent that is a word by itself.

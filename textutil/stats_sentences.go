@@ -2,6 +2,7 @@ package textutil
 
 import (
 	"iter"
+	"slices"
 	"unicode"
 )
 
@@ -25,14 +26,7 @@ const (
 	sentenceClose    sentenceClass = iota
 )
 
-func (k sentenceClass) in(classes ...sentenceClass) bool {
-	for _, other := range classes {
-		if k == other {
-			return true
-		}
-	}
-	return false
-}
+func (k sentenceClass) in(classes ...sentenceClass) bool { return slices.Contains(classes, k) }
 
 func (k sentenceClass) paraSep() bool { return k == sentenceCR || k == sentenceLF || k == sentenceSep }
 func (k sentenceClass) term() bool    { return k == sentenceATerm || k == sentenceSTerm }

@@ -2,7 +2,10 @@ package textutil
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -120,47 +123,33 @@ func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
 	if err := checkText("text", req.Text); err != nil {
 		return nil, err
 	}
-	data, fault := percentDecode(req.Text, req.Mode == URLQuery)
-	report := &URLDecodeReport{InputBytes: len(req.Text), Error: fault}
-	if fault != (DecodeFault{}) {
+	decode := url.PathUnescape
+	if req.Mode == URLQuery {
+		decode = url.QueryUnescape
+	}
+	text, err := decode(req.Text)
+	report := &URLDecodeReport{InputBytes: len(req.Text)}
+	if escape, bad := errors.AsType[url.EscapeError](err); bad {
+		offset := strings.Index(req.Text, string(escape))
+		if len(escape) < len("%00") { // at the end
+			offset = len(req.Text) - len(escape)
+		}
+		report.Error = DecodeFault{Message: "a percent sign needs two hexadecimal digits", Offset: offset}
 		return report, nil
 	}
-	report.OutputBytes = len(data)
-	if report.IsUTF8 = utf8.Valid(data); !report.IsUTF8 {
-		report.ResultHex = hex.EncodeToString(data)
-		report.Error = notUTF8(req.Text, data)
+	report.OutputBytes = len(text)
+	if report.IsUTF8 = utf8.ValidString(text); !report.IsUTF8 {
+		report.ResultHex = hex.EncodeToString([]byte(text))
+		report.Error = notUTF8(req.Text, text)
 		return report, nil
 	}
-	text := string(data)
 	report.Valid, report.Result = true, &text
 	return report, nil
 }
 
-// percentDecode decodes text up to its end or the first escape that is not whole.
-func percentDecode(text string, plus bool) ([]byte, DecodeFault) {
-	data := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '+' && plus:
-			data = append(data, ' ')
-		case c != '%':
-			data = append(data, c)
-		default:
-			escape := text[i:min(i+3, len(text))]
-			b, err := hex.DecodeString(escape[1:])
-			if err != nil || len(b) != 1 {
-				return data, DecodeFault{Message: "a percent sign needs two hexadecimal digits", Offset: i}
-			}
-			data = append(data, b[0])
-			i += 2
-		}
-	}
-	return data, DecodeFault{}
-}
-
 // notUTF8 tells which byte of the text stands for the first decoded byte that belongs to no character.
-func notUTF8(text string, data []byte) DecodeFault {
-	bad := invalidByte(string(data))
+func notUTF8(text, data string) DecodeFault {
+	bad := invalidByte(data)
 	offset := 0
 	for range bad {
 		if text[offset] == '%' {
