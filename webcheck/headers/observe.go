@@ -87,12 +87,10 @@ func (e *evidence) gradePage() {
 	s := observatory.Scan{
 		Host: e.req.URL.Host().Name(), Secure: e.secure(), Page: *response(e.page), HTTP: response(e.overHTTP),
 		HTTPS: response(e.overHTTPS), Preloaded: e.preloaded,
+		Redirects: diag.Map(e.overHTTP.Hops, func(h fetch.Hop) string { return h.URL }),
 	}
 	if s.Secure {
 		s.HTTPS = &s.Page
-	}
-	for _, h := range e.overHTTP.Hops {
-		s.Redirects = append(s.Redirects, observatory.Step{URL: h.URL, StatusCode: h.StatusCode})
 	}
 	for _, h := range e.page.Hops {
 		for _, line := range h.Header.Values("Set-Cookie") {
@@ -183,7 +181,5 @@ func response(r *fetch.Result) *observatory.Response {
 	if r.Final() == nil || r.Err != nil {
 		return nil
 	}
-	return &observatory.Response{
-		StatusCode: r.Final().StatusCode, Header: r.Final().Header, Body: string(r.Body), Untrusted: untrusted(r.Hops) != nil,
-	}
+	return &observatory.Response{Header: r.Final().Header, Body: string(r.Body), Untrusted: untrusted(r.Hops) != nil}
 }

@@ -46,7 +46,7 @@ func TestConformanceObservatory(t *testing.T) {
 }
 
 func (v *vector) scan(t *testing.T) observatory.Scan {
-	page := observatory.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: v.Input.HTML, Untrusted: !v.Input.Verified}
+	page := observatory.Response{Header: http.Header{}, Body: v.Input.HTML, Untrusted: !v.Input.Verified}
 	for name, value := range v.Input.Headers {
 		switch value := value.(type) {
 		case string:
@@ -71,7 +71,7 @@ func (v *vector) scan(t *testing.T) observatory.Scan {
 	}
 	for _, step := range v.Input.Redirects {
 		s.HTTP = &page
-		s.Redirects = append(s.Redirects, observatory.Step{URL: step[0].(string), StatusCode: int(step[1].(float64))})
+		s.Redirects = append(s.Redirects, step[0].(string))
 	}
 	return s
 }

@@ -81,7 +81,7 @@ func (s *scan) redirection() string {
 	}
 	var route []*url.URL
 	for _, step := range s.Redirects {
-		u, err := url.Parse(step.URL)
+		u, err := url.Parse(step)
 		if err != nil {
 			u = new(url.URL)
 		}

@@ -20,7 +20,7 @@ type Scan struct {
 	HTTP  *Response // what asking over http led to; nil if nothing answered
 	HTTPS *Response // what asking over https led to; nil if nothing answered
 	// Redirects are the URLs that asking over http went through, the first and the last among them.
-	Redirects []Step
+	Redirects []string
 
 	Cookies []Cookie // that were set on the way to the page
 	CORS    *CORS    // the answer to a request from a foreign origin; nil if there was none
@@ -31,16 +31,9 @@ type Scan struct {
 
 // A Response is an answer of the site.
 type Response struct {
-	StatusCode int
-	Header     http.Header
-	Body       string // of the page; the Observatory reads it whatever the status is
-	Untrusted  bool   // a certificate on the way was not to be trusted
-}
-
-// A Step is one URL of a chain of redirects.
-type Step struct {
-	URL        string
-	StatusCode int
+	Header    http.Header
+	Body      string // of the page; the Observatory reads it whatever the status is
+	Untrusted bool   // a certificate on the way was not to be trusted
 }
 
 // A Cookie is one Set-Cookie line and the URL that sent it.
