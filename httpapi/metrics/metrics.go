@@ -21,18 +21,11 @@ import (
 
 // Metrics are the counters of one server.
 type Metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	credits  *prometheus.CounterVec
-	replays  *prometheus.CounterVec
-	retiring *prometheus.CounterVec
-	duration *prometheus.HistogramVec
+	registry                             *prometheus.Registry
+	requests, credits, replays, retiring *prometheus.CounterVec
+	duration                             *prometheus.HistogramVec
 
-	resolutions *prometheus.CounterVec
-	questions   *prometheus.CounterVec
-	deliveries  *prometheus.CounterVec
-	payments    *prometheus.CounterVec
-	watches     *prometheus.CounterVec
+	resolutions, questions, deliveries, payments, watches *prometheus.CounterVec
 }
 
 // The outcomes of payments.
@@ -45,48 +38,40 @@ const (
 
 // New returns counters in a registry of their own, with those of the Go runtime and the process.
 func New() *Metrics {
+	r := prometheus.NewRegistry()
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		r.MustRegister(c)
+		return c
+	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_requests_total", Help: "Requests by endpoint, code (OK or the error code) and plan.",
-		}, []string{"endpoint", "code", "plan"}),
-		credits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_credits_total", Help: "Credits charged by endpoint and plan.",
-		}, []string{"endpoint", "plan"}),
-		replays: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_replays_total", Help: "Kept replies that were sent again, by endpoint.",
-		}, []string{"endpoint"}),
-		retiring: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_deprecated_total", Help: "Uses of what is deprecated: the operation, or the scope that allowed it.",
-		}, []string{"endpoint", "deprecated"}),
+		registry: r,
+		requests: counter("diagkit_requests_total", "Requests by endpoint, code (OK or the error code) and plan.",
+			"endpoint", "code", "plan"),
+		credits: counter("diagkit_credits_total", "Credits charged by endpoint and plan.", "endpoint", "plan"),
+		replays: counter("diagkit_replays_total", "Kept replies that were sent again, by endpoint.", "endpoint"),
+		retiring: counter("diagkit_deprecated_total",
+			"Uses of what is deprecated: the operation, or the scope that allowed it.", "endpoint", "deprecated"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "diagkit_request_duration_seconds", Help: "Time from the first byte read to the last written, by endpoint.",
 			Buckets: []float64{.0005, .001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60},
 		}, []string{"endpoint"}),
-		resolutions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_spf_resolutions_total", Help: "Resolutions of hosted SPF profiles by status.",
-		}, []string{"status"}),
-		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_spf_dns_questions_total",
-			Help: "Questions to the name server of hosted SPF by outcome: the code of the answer, or dropped.",
-		}, []string{"outcome"}),
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_delivery_attempts_total",
-			Help: "Attempts to deliver notifications by kind of channel, and by the state of the delivery after them.",
-		}, []string{"kind", "state"}),
-		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_payments_total",
-			Help: "Payments of invoices by outcome: paid, pending, failed attempts, and exhausted for invoices that have failed.",
-		}, []string{"outcome"}),
+		resolutions: counter("diagkit_spf_resolutions_total", "Resolutions of hosted SPF profiles by status.", "status"),
+		questions: counter("diagkit_spf_dns_questions_total",
+			"Questions to the name server of hosted SPF by outcome: the code of the answer, or dropped.", "outcome"),
+		deliveries: counter("diagkit_delivery_attempts_total",
+			"Attempts to deliver notifications by kind of channel, and by the state of the delivery after them.",
+			"kind", "state"),
+		payments: counter("diagkit_payments_total",
+			"Payments of invoices by outcome: paid, pending, failed attempts, and exhausted for invoices that have failed.",
+			"outcome"),
+		watches: counter("diagkit_watch_runs_total",
+			"Runs of watched domains by outcome: ok, waiting (for credits and the like) or lost.", "outcome"),
 	}
-	m.watches = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "diagkit_watch_runs_total", Help: "Runs of watched domains by outcome: ok, waiting (for credits and the like) or lost.",
-	}, []string{"outcome"})
 	for _, outcome := range []string{PaymentPaid, PaymentPending, PaymentFailed, PaymentExhausted} {
 		m.ObservePayments(outcome, 0) // a counter that comes into being with its first event hides it from increase()
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
-		m.deliveries, m.payments, m.watches,
+	r.MustRegister(m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
