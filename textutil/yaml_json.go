@@ -49,58 +49,54 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 		w.merged = map[*yaml.Node][]pair{}
 	}
 	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
-	err := w.documents(all)
+	w.documents(all)
 	switch {
-	case err == errLong && limit == aliased:
+	case w.err == errLong && limit == aliased:
 		return "", invalid("text", "would become more than %d bytes of JSON with what its aliases stand for; that is "+
 			"the most for a text with aliases: %d bytes, or %d times its length", limit, aliasedResult, aliasedFactor)
-	case err == errLong:
+	case w.err == errLong:
 		return "", invalid("text", "would become more than %d bytes of JSON; that is the most", limit)
-	case err != nil:
-		return "", err
 	}
-	return string(w.out), nil
+	return string(w.out), w.err
 }
 
 // documents writes the first document, or all in a list. Without any document, the result is that of an empty one.
-func (w *yamlWriter) documents(all bool) error {
+func (w *yamlWriter) documents(all bool) {
 	docs := w.stream.Documents
 	switch {
 	case all:
-		return w.list('[', ']', len(docs), func(i int) error { return w.node(docs[i].Root) })
+		w.list('[', ']', len(docs), func(i int) { w.node(docs[i].Root) })
+		return
 	case len(docs) == 0:
 		w.out = append(w.out, "null"...)
-		return nil
+		return
 	case len(docs) > 1:
 		w.add(Finding{Code: "text.yaml.documents.several", Severity: Warning, Title: "More than one document",
 			Detail:    fmt.Sprintf("The text has %d documents; the result is the first.", len(docs)),
 			Advice:    "Ask for all documents to get a list.",
 			Reference: "YAML 1.2.2 section 9.2"})
 	}
-	return w.node(docs[0].Root)
+	w.node(docs[0].Root)
 }
 
-// list writes brackets around so many entries.
-func (w *yamlWriter) list(open, closer byte, count int, entry func(i int) error) error {
+// list writes brackets around so many entries, up to an error.
+func (w *yamlWriter) list(open, closer byte, count int, entry func(i int)) {
 	w.out = append(w.out, open)
 	if w.depth++; w.depth > maxJSONDepth {
-		return invalid("text", "would become JSON that is nested more than %d deep; that is the most", maxJSONDepth)
+		w.err = invalid("text", "would become JSON that is nested more than %d deep; that is the most", maxJSONDepth)
 	}
-	for i := range count {
+	for i := 0; i < count && w.err == nil; i++ {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
 		w.newline()
-		if err := entry(i); err != nil {
-			return err
-		}
+		entry(i)
 	}
 	w.depth--
 	if count > 0 {
 		w.newline()
 	}
 	w.out = append(w.out, closer)
-	return nil
 }
 
 func (w *yamlWriter) newline() {
@@ -109,49 +105,46 @@ func (w *yamlWriter) newline() {
 	}
 }
 
-func (w *yamlWriter) node(n *yaml.Node) error {
+func (w *yamlWriter) node(n *yaml.Node) {
 	n = n.Target()
-	if len(w.out) > w.limit {
-		return errLong
+	if w.err == nil && len(w.out) > w.limit {
+		w.err = errLong
+	}
+	if w.err != nil {
+		return
 	}
 	if cap(w.out)-len(w.out) < 512 {
 		w.out = slices.Grow(w.out, cap(w.out)+512) // twice as much, rather than a quarter more
 	}
 	child := n.First()
-	next := func(int) error {
+	next := func(int) {
 		item := child
 		child = child.Next()
-		return w.node(item)
+		w.node(item)
 	}
 	switch n.Kind() {
 	case yaml.Sequence:
-		return w.list('[', ']', n.Len(), next)
+		w.list('[', ']', n.Len(), next)
 	case yaml.Mapping:
 		if w.merged != nil && w.merges(n) {
-			pairs, err := w.pairs(n)
-			if err != nil {
-				return err
-			}
+			pairs := w.pairs(n)
 			names := map[string]bool{}
-			return w.list('{', '}', len(pairs), func(i int) error {
-				if err := w.key(pairs[i].key, names); err != nil {
-					return err
-				}
-				return w.node(pairs[i].value)
+			w.list('{', '}', len(pairs), func(i int) {
+				w.key(pairs[i].key, names)
+				w.node(pairs[i].value)
 			})
+			return
 		}
 		names := w.sameNames(n)
-		return w.list('{', '}', n.Len(), func(int) error {
+		w.list('{', '}', n.Len(), func(int) {
 			key := child
 			child = child.Next()
-			if err := w.key(key, names); err != nil {
-				return err
-			}
-			return next(0)
+			w.key(key, names)
+			next(0)
 		})
+	default:
+		w.scalar(n)
 	}
-	w.scalar(n)
-	return nil
 }
 
 // sameNames returns a set for the names of a mapping if they may be the same though its keys differ. Among
@@ -174,15 +167,12 @@ func (w *yamlWriter) sameNames(n *yaml.Node) map[string]bool {
 
 // key writes a key, which is a string in JSON: a number, a truth value or null as its text, a collection
 // as its JSON. The names are those before, or nil.
-func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) error {
+func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) {
 	text := ""
 	if n := key.Target(); n.Kind() == yaml.Scalar {
 		_, text, _ = w.stream.Resolve(n)
 	} else {
-		var err error
-		if text, err = w.compact(n); err != nil {
-			return err
-		}
+		text = w.compact(n)
 		w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
 			Detail: "A key is a collection; its JSON is the key in the result."}, n)
 	}
@@ -197,26 +187,25 @@ func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) error {
 	if w.indent >= 0 {
 		w.out = append(w.out, ' ')
 	}
-	return nil
 }
 
 // compact returns the JSON of a node without white space.
-func (w *yamlWriter) compact(n *yaml.Node) (string, error) {
+func (w *yamlWriter) compact(n *yaml.Node) string {
 	begin, indent := len(w.out), w.indent
 	w.indent = -1
-	err := w.node(n)
+	w.node(n)
 	w.indent = indent
-	switch {
-	case err != nil:
-		return "", err
-	case len(w.out) > w.limit:
+	if w.err == nil && len(w.out) > w.limit {
 		// A key in a key in a key becomes twice as long with each, for what escapes it must be escaped.
-		return "", errLong
+		w.err = errLong
+	}
+	if w.err != nil {
+		return ""
 	}
 	text := string(w.out[begin:])
 	w.limit -= len(text)
 	w.out = w.out[:begin]
-	return text, nil
+	return text
 }
 
 func (w *yamlWriter) scalar(n *yaml.Node) {
@@ -258,9 +247,9 @@ func (w *yamlWriter) merges(n *yaml.Node) bool {
 
 // pairs returns the pairs of a mapping with those that it merges in the place of the merge key. What the mapping has
 // itself goes before, and of several mappings the first.
-func (w *yamlWriter) pairs(n *yaml.Node) ([]pair, error) {
+func (w *yamlWriter) pairs(n *yaml.Node) []pair {
 	if list, known := w.merged[n]; known {
-		return list, nil
+		return list
 	}
 	w.merged[n] = nil // an anchor within itself
 	taken := map[string]bool{}
@@ -277,12 +266,10 @@ func (w *yamlWriter) pairs(n *yaml.Node) ([]pair, error) {
 			list = append(list, pair{key, key.Next()})
 		}
 		for _, source := range sources {
-			others, err := w.pairs(source)
-			if err != nil {
-				return nil, err
-			}
+			others := w.pairs(source)
 			if w.mergedCount += len(others); w.mergedCount > maxYAMLNodes {
-				return nil, invalid("text", "merges more than %d pairs; that is the most", maxYAMLNodes)
+				w.err = invalid("text", "merges more than %d pairs; that is the most", maxYAMLNodes)
+				return nil
 			}
 			for _, p := range others {
 				if name := w.identity(p.key); !taken[name] {
@@ -293,7 +280,7 @@ func (w *yamlWriter) pairs(n *yaml.Node) ([]pair, error) {
 		}
 	}
 	w.merged[n] = list
-	return list, nil
+	return list
 }
 
 // sources returns the mappings that stand behind a merge key: one, or a list of them. Of anything else, which is kept
