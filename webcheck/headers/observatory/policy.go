@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 )
 
 // The bounds of what is read of Content-Security-Policy. The Observatory has none, but its time grows with the
@@ -90,7 +93,8 @@ func merge(merged map[string][]*source, name string, words []string, index, poli
 	for _, w := range words {
 		list = append(list, &source{lower(w), index, index == 0})
 	}
-	slices.SortStableFunc(list, func(a, b *source) int { return collate(a.text, b.text) })
+	english := collate.New(language.English)
+	slices.SortStableFunc(list, func(a, b *source) int { return english.CompareString(a.text, b.text) })
 	for i, s := range list {
 		if i == 0 {
 			continue
@@ -176,44 +180,4 @@ func hex(c byte) int {
 		c |= 0x20
 	}
 	return strings.IndexByte("0123456789abcdef", c)
-}
-
-// order is the order of ASCII characters in the collation of English; what stands before it is ignored. Of
-// letters there are only small ones here.
-const order = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
-
-// ranks are the characters' places in order, from 1.
-var ranks = func() (r [128]int) {
-	for i := range len(order) {
-		r[order[i]] = i + 1
-	}
-	return r
-}()
-
-// collate compares as English is sorted; characters beyond ASCII come last, by their number.
-func collate(a, b string) int {
-	for {
-		ra, rb := 0, 0
-		ra, a = next(a)
-		rb, b = next(b)
-		if ra != rb || ra == 0 {
-			return ra - rb
-		}
-	}
-}
-
-// next returns the rank of the first character that counts, and what follows it; 0 at the end.
-func next(s string) (int, string) {
-	for s != "" {
-		r, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
-		n := int(r)
-		if n < len(ranks) {
-			n = ranks[n]
-		}
-		if n > 0 {
-			return n, s
-		}
-	}
-	return 0, ""
 }
