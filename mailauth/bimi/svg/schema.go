@@ -29,40 +29,30 @@ var (
 	coreAttrs = table{
 		"id": ncName, "xml:id": ncName, "xml:base": text, "xml:lang": language, "class": nmTokens,
 		"xml:space": oneOf("default preserve"),
-	}.texts("about content datatype property rel resource rev role typeof")
+	}.each("about content datatype property rel resource rev role typeof", text)
 
 	// paintAttrs are the presentation attributes of what is drawn, and of what holds it.
 	paintAttrs = table{
-		"color":             softly(isColor, "a color such as #0b5fff"),
 		"color-rendering":   oneOf("auto optimizeSpeed optimizeQuality inherit"),
 		"direction":         oneOf("ltr rtl inherit"),
 		"display-align":     oneOf("auto before center after inherit"),
-		"fill":              softly(isPaint, "a color such as #0b5fff, none, or the reference url(#id) to a gradient"),
-		"fill-opacity":      softly(isNumber, "a number from 0 to 1"),
 		"fill-rule":         oneOf("inherit nonzero evenodd"),
-		"font-family":       text,
-		"font-size":         text,
 		"font-style":        oneOf("normal italic oblique inherit"),
 		"font-variant":      oneOf("normal small-caps inherit"),
 		"font-weight":       oneOf("normal bold bolder lighter inherit"),
-		"line-increment":    text,
-		"solid-color":       softly(isColor, "a color such as #0b5fff"),
-		"solid-opacity":     softly(isNumber, "a number from 0 to 1"),
-		"stop-color":        softly(isColor, "a color such as #0b5fff"),
-		"stop-opacity":      softly(isNumber, "a number from 0 to 1"),
-		"stroke":            softly(isPaint, "a color such as #0b5fff, none, or the reference url(#id) to a gradient"),
 		"stroke-dasharray":  softly(isDashes, "none, or lengths with commas between"),
-		"stroke-dashoffset": softly(isLength, "a length such as 2"),
 		"stroke-linecap":    oneOf("butt round square inherit"),
 		"stroke-linejoin":   oneOf("miter round bevel inherit"),
 		"stroke-miterlimit": softly(isNumber, "a number such as 4"),
-		"stroke-opacity":    softly(isNumber, "a number from 0 to 1"),
-		"stroke-width":      softly(isLength, "a length such as 2"),
 		"text-align":        oneOf("start center end inherit"),
 		"text-anchor":       oneOf("start middle end inherit"),
 		"unicode-bidi":      oneOf("normal embed bidi-override inherit"),
 		"vector-effect":     oneOf("none non-scaling-stroke inherit"),
-	}
+	}.each("color solid-color stop-color", softly(isColor, "a color such as #0b5fff")).
+		each("fill stroke", softly(isPaint, "a color such as #0b5fff, none, or the reference url(#id) to a gradient")).
+		each("fill-opacity solid-opacity stop-opacity stroke-opacity", softly(isNumber, "a number from 0 to 1")).
+		each("stroke-dashoffset stroke-width", softly(isLength, "a length such as 2")).
+		each("font-family font-size line-increment", text)
 
 	// textAttrs are the presentation attributes that the schema gives to title and desc, and to no element else.
 	textAttrs = table{
@@ -78,7 +68,7 @@ var (
 		"visibility":            oneOf("visible hidden collapse inherit"),
 	}
 
-	conditionAttrs = table{}.texts("requiredFonts systemLanguage")
+	conditionAttrs = table{}.each("requiredFonts systemLanguage", text)
 	transformAttr  = table{"transform": softly(isTransform, "functions such as translate(10 20)")}
 	units          = table{"gradientUnits": oneOf("userSpaceOnUse objectBoundingBox")}
 
@@ -128,20 +118,14 @@ var models = sync.OnceValue(func() map[string]*model {
 
 type table map[string]valueType
 
-func (t table) texts(names string) table {
+func (t table) each(names string, of valueType) table {
 	for name := range strings.FieldsSeq(names) {
-		t[name] = text
+		t[name] = of
 	}
 	return t
 }
 
-func lengths(names string) table {
-	t := table{}
-	for name := range strings.FieldsSeq(names) {
-		t[name] = length
-	}
-	return t
-}
+func lengths(names string) table { return table{}.each(names, length) }
 
 // element returns the model of an element with these children and attributes; later tables win.
 func element(children string, attrs ...table) *model {
