@@ -1,6 +1,7 @@
 package bimi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,9 +60,7 @@ func assess(d *policy.Discovery) standing {
 	if s.step == nil {
 		s.step, s.policy = older.step, older.policy
 	}
-	if s.unknown = newer.unknown; s.unknown == nil {
-		s.unknown = older.unknown
-	}
+	s.unknown = cmp.Or(newer.unknown, older.unknown)
 	s.merge(older, newer, "RFC 7489")
 	s.merge(newer, older, "RFC 9989")
 	return s

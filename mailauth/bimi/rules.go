@@ -137,10 +137,8 @@ var recordRules = diag.Rules[*evidence]{
 			"selectors.",
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.found.Records)
-			if n < 2 {
-				return nil
-			}
-			return diag.Fail("There are %d records that begin with v=BIMI1 at %s.", n, e.place.Name).Suggesting(e.suggested)
+			return diag.FailIf(n > 1, "There are %d records that begin with v=BIMI1 at %s.", n, diag.OrZero(e.place).Name).
+				Suggesting(e.suggested)
 		},
 	}),
 	kit.Syntax(rule{

@@ -1,6 +1,7 @@
 package header
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -128,12 +129,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-func orDomain(domain string) string {
-	if domain == "" {
-		return "an unnamed domain"
-	}
-	return diag.Quote(domain)
-}
+func orDomain(domain string) string { return cmp.Or(diag.Quote(domain), "an unnamed domain") }
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
@@ -149,10 +145,7 @@ func readPasted(text []byte, now time.Time) *evidence {
 func readMessage(m *message.Message, now time.Time) *evidence {
 	e := &evidence{
 		now: now, msg: m, from: addresses(m, "From"), replyTo: addresses(m, "Reply-To"), sender: addresses(m, "Sender"),
-		path: route.Read(m), chain: arc.Parse(m.Fields), spam: filters.Read(m),
-	}
-	for _, f := range m.All("To") {
-		e.to = append(e.to, message.ParseAddresses(f.Value())...)
+		to: addresses(m, "To"), path: route.Read(m), chain: arc.Parse(m.Fields), spam: filters.Read(m),
 	}
 	if f := m.First("Return-Path"); f != nil {
 		e.returnPath = new(message.Address{})

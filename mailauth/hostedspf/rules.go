@@ -134,13 +134,8 @@ var rules = diag.Rules[*evidence]{{
 	Title: "The domain does not use the hosted record", Requirement: "The domain's own record leads to the include host",
 	Advice: "Point the domain's record to the include host, with include or redirect.",
 	When:   (*evidence).served, Fails: func(e *evidence) diag.Failures {
-		if e.handsOver() {
-			return nil
-		}
-		return diag.Failures{{
-			Detail: fmt.Sprintf("The SPF record of %s does not lead to %s.", e.domain, e.host), Target: e.domain.String(),
-			Suggested: e.suggestion(),
-		}}
+		return diag.FailIf(!e.handsOver(), "The SPF record of %s does not lead to %s.", e.domain, e.host).
+			About(e.domain.String()).Suggesting(e.suggestion())
 	},
 }, {
 	Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",

@@ -193,12 +193,8 @@ var testRules = diag.Rules[*evidence]{
 		Title: "Result for the tested address is not known", Requirement: "The result for the tested address is known",
 		Advice: "Look up the published record with the address, or try again if a name server did not answer.",
 		When:   func(e *evidence) bool { return e.result != nil && e.exists() }, Fails: func(e *evidence) diag.Failures {
-			if e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: fmt.Sprintf("The result for %s is not known: %s.", e.ip, diag.Quote(e.result.Reason)), Target: e.ip.String(),
-			}}
+			return diag.FailIf(e.result.Outcome == eval.Temperror || e.result.Outcome == eval.NeedsDNS,
+				"The result for %s is not known: %s.", e.ip, diag.Quote(e.result.Reason)).About(e.ip.String())
 		},
 	},
 }

@@ -161,10 +161,7 @@ var fetchRules = diag.Rules[*evidence]{{
 	Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
 	Advice: "Check that the web server and its name servers answer, and try again.",
 	When:   fetched, Fails: func(e *evidence) diag.Failures {
-		if !e.unanswered() {
-			return nil
-		}
-		return diag.Fail("%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
+		return diag.FailIf(e.unanswered(), "%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
 	},
 }, {
 	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
