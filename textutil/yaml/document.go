@@ -192,9 +192,17 @@ func (w *noter) of(n *Node) *remarks {
 	return notes
 }
 
+// see returns the comments of a node, if it has any.
+func (w *noter) see(n *Node) remarks {
+	if notes := w.notes[n]; notes != nil {
+		return *notes
+	}
+	return remarks{}
+}
+
 func (w *noter) noted(n *Node) bool {
-	notes := w.notes[n]
-	return notes != nil && (notes.line.end > 0 || len(notes.foot) > 0)
+	notes := w.see(n)
+	return notes.line.end > 0 || len(notes.foot) > 0
 }
 
 // more reports whether there is a comment before the offset.
@@ -209,6 +217,13 @@ func (w *noter) take(list []comment, limit int32) []comment {
 		w.next++
 	}
 	return list
+}
+
+// toHead puts the comments before the offset at the head of an entry.
+func (w *noter) toHead(entry *Node, limit int32) {
+	if w.more(limit) {
+		w.of(entry).head = w.take(w.of(entry).head, limit)
+	}
 }
 
 // behind reports whether the next comment is before the limit, on the line on which something ends.
@@ -246,23 +261,19 @@ func (w *noter) node(entry, n *Node, outer int, limit int32) {
 	case n.style == pair:
 		w.pair(entry, n)
 	case n.kind == Sequence || n.kind == Mapping:
-		if w.more(n.start) {
-			w.of(entry).head = w.take(w.of(entry).head, n.start)
-		}
+		w.toHead(entry, n.start)
 		w.entries(n, n.end)
 		if w.more(n.end) {
 			w.of(n).foot = w.take(nil, n.end)
 		}
 	case n.style == literal || n.style == folded:
-		if w.more(n.start) {
-			w.of(entry).head = w.take(w.of(entry).head, n.start)
-		}
+		w.toHead(entry, n.start)
 		if w.more(n.end) {
 			w.takeLine(n)
 		}
 		return
-	case w.more(n.start):
-		w.of(entry).head = w.take(w.of(entry).head, n.start)
+	default:
+		w.toHead(entry, n.start)
 	}
 	if w.behind(n.end, limit) {
 		w.takeLine(n)
@@ -274,22 +285,18 @@ func (w *noter) node(entry, n *Node, outer int, limit int32) {
 func (w *noter) pair(entry, n *Node) {
 	key, value := n.first, n.first.next
 	for i, part := range []*Node{key, value} {
-		if w.more(part.begin()) {
-			w.of(entry).head = w.take(w.of(entry).head, part.begin())
-		}
+		w.toHead(entry, part.begin())
 		end := n.end
 		if i == 0 {
 			end = value.begin()
 		}
 		w.node(entry, part, 0, end)
-		if notes := w.notes[part]; notes != nil && notes.line.end > 0 {
-			w.of(entry).head = append(w.of(entry).head, notes.line)
-			notes.line = comment{}
+		if line := w.see(part).line; line.end > 0 {
+			w.of(entry).head = append(w.of(entry).head, line)
+			w.of(part).line = comment{}
 		}
 	}
-	if w.more(n.end) {
-		w.of(entry).head = w.take(w.of(entry).head, n.end)
-	}
+	w.toHead(entry, n.end)
 }
 
 // column returns how many bytes there are before a comment on its line.
@@ -300,9 +307,7 @@ func (w *noter) column(c comment) int {
 // entries gives the entries of a collection their comments, which are before the limit.
 func (w *noter) entries(n *Node, limit int32) {
 	for entry := n.first; entry != nil && w.more(limit); {
-		if w.more(entry.begin()) {
-			w.of(entry).head = w.take(w.of(entry).head, entry.begin())
-		}
+		w.toHead(entry, entry.begin())
 		last := entry
 		if n.kind == Mapping {
 			last = entry.next
@@ -350,10 +355,10 @@ func (w *noter) between(key, value *Node) {
 	if !w.more(value.begin()) {
 		return
 	}
-	if block && w.of(key).line.end == 0 && w.behind(key.end, value.begin()) {
+	switch {
+	case !block:
+		w.toHead(key, value.begin())
+	case w.of(key).line.end == 0 && w.behind(key.end, value.begin()):
 		w.takeLine(key)
-	}
-	if !block {
-		w.of(key).head = w.take(w.of(key).head, value.begin())
 	}
 }

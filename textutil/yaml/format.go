@@ -166,8 +166,8 @@ func (w *printer) beginContent(root *Node) {
 	}
 	switch {
 	case root.style == Block && root.props == nil:
-		if notes := w.notes[root.first]; notes != nil && len(notes.head) > 0 {
-			w.top = notes.head[0].start
+		if head := w.see(root.first).head; len(head) > 0 {
+			w.top = head[0].start
 		}
 		if w.emptyAbove(min(w.top, root.begin())) {
 			w.out = append(w.out, '\n')

@@ -75,21 +75,18 @@ func (w *printer) space() {
 }
 
 func (w *printer) properties(n *Node) {
-	p := n.props
-	if p == nil {
+	if n.props == nil {
 		return
 	}
-	if p.tagText != "" && p.tagEnd < p.anchorEnd {
-		w.space()
-		w.out = append(w.out, p.tagText...)
+	words := []string{n.props.tagText, "&" + n.props.anchor}
+	if n.props.tagEnd > n.props.anchorEnd {
+		slices.Reverse(words)
 	}
-	if p.anchor != "" {
-		w.space()
-		w.out = append(append(w.out, '&'), p.anchor...)
-	}
-	if p.tagText != "" && p.tagEnd > p.anchorEnd {
-		w.space()
-		w.out = append(w.out, p.tagText...)
+	for _, word := range words {
+		if word != "" && word != "&" {
+			w.space()
+			w.out = append(w.out, word...)
+		}
 	}
 }
 
@@ -100,10 +97,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 	if column >= 0 {
 		deeper += column
 	}
-	notes := remarks{}
-	if w.notes[n] != nil {
-		notes = *w.notes[n]
-	}
+	notes := w.see(n)
 	w.properties(n)
 	switch {
 	case n.style == Block:
@@ -111,10 +105,10 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 		if behind.end == 0 {
 			w.behindText(notes.line)
 		}
-		switch first := w.notes[n.first]; {
+		switch {
 		case column < 0:
 			deeper = 0
-		case compact && n.props == nil && notes.line.end == 0 && (first == nil || len(first.head) == 0):
+		case compact && n.props == nil && notes.line.end == 0 && len(w.see(n.first).head) == 0:
 			deeper = column + 2
 			w.space()
 		default:
@@ -172,7 +166,7 @@ func (w *printer) heads(entry *Node) []comment {
 	if notes := w.notes[entry]; notes != nil {
 		list, notes.head = notes.head, nil
 	}
-	if notes := w.notes[entry]; entry.style == Block && entry.props == nil && (notes == nil || notes.line.end == 0) {
+	if entry.style == Block && entry.props == nil && w.see(entry).line.end == 0 {
 		list = append(list, w.heads(entry.first)...)
 	}
 	return list
@@ -180,11 +174,7 @@ func (w *printer) heads(entry *Node) []comment {
 
 // pair writes a pair of a block mapping. A key that has several lines or is long needs an indicator.
 func (w *printer) pair(key, value *Node, column int) {
-	var behind comment
-	if notes := w.notes[key]; notes != nil {
-		behind = notes.line
-	}
-	begin := len(w.out)
+	behind, begin := w.see(key).line, len(w.out)
 	if !w.needsIndicator(key, value, behind) {
 		w.flowKey(key, column)
 		if text := w.out[begin:]; len(text) <= MaxKey && !bytes.Contains(text, []byte{'\n'}) {
@@ -277,15 +267,11 @@ func (w *printer) flow(n *Node, column int) {
 		if entry.next != nil {
 			w.out = append(w.out, ',')
 		}
-		if notes := w.notes[noted]; notes != nil {
-			w.behindText(notes.line)
-		}
+		w.behindText(w.see(noted).line)
 	}
 	if lines {
-		if notes := w.notes[n]; notes != nil {
-			for _, c := range notes.foot {
-				w.comment(c, column+w.step)
-			}
+		for _, c := range w.see(n).foot {
+			w.comment(c, column+w.step)
 		}
 		w.newline(column)
 	}
@@ -293,11 +279,9 @@ func (w *printer) flow(n *Node, column int) {
 }
 
 func (w *printer) flowHead(entry *Node, column int) {
-	if notes := w.notes[entry]; notes != nil {
-		for _, c := range notes.head {
-			w.newline(column)
-			w.commentText(c)
-		}
+	for _, c := range w.see(entry).head {
+		w.newline(column)
+		w.commentText(c)
 	}
 	w.newline(column)
 }
