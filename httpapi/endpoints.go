@@ -145,6 +145,19 @@ func Endpoints() []Endpoint { return append([]Endpoint(nil), endpoints...) }
 // Name is the path without its first slash, such as "mta-sts/lookup".
 func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
 
+// At is the name as addresses of pages have it: without the braces around parameters.
+func (ep Endpoint) At() string { return strings.NewReplacer("{", "", "}", "").Replace(ep.Name()) }
+
+// Operation returns the endpoint with a name, also one as addresses of pages have it.
+func Operation(name string) (ep Endpoint, ok bool) {
+	for _, ep := range endpoints {
+		if ep.Name() == name || ep.At() == name {
+			return ep, true
+		}
+	}
+	return Endpoint{}, false
+}
+
 // ID is the method and the whole path, as the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
 

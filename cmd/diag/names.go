@@ -68,10 +68,8 @@ func named(global *pflag.FlagSet, args []string) []string {
 	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
 		return append(append(before, shortNames[rest[0]]), "--help")
 	}
-	for _, ep := range httpapi.Endpoints() {
-		if ep.Name() == word && word != "resolve" {
-			return args
-		}
+	if _, whole := httpapi.Operation(word); whole && word != "resolve" {
+		return args
 	}
 	name := shortNames[word]
 	if at := commandWord(global, rest); at >= 0 {

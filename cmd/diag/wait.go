@@ -144,8 +144,7 @@ func askFor[R any](ctx context.Context, a *app, name string, fields map[string]a
 	if err != nil {
 		return nil, err
 	}
-	list := httpapi.Endpoints()
-	ep := list[slices.IndexFunc(list, func(ep httpapi.Endpoint) bool { return ep.Name() == name })]
+	ep, _ := httpapi.Operation(name)
 	result, err := a.ask(ctx, ep, body)
 	if err != nil {
 		return nil, err

@@ -93,13 +93,12 @@ const forgedHeader = `Received: from vps77.example ([192.0.2.77]) by mx1.good.ex
 
 // request says what a client sends: the fields are in the body, or in path and query.
 func (s stop) request() (method, target, body string, err error) {
-	for _, ep := range httpapi.Endpoints() {
-		if ep.Name() == s.check {
-			target, text, err := ep.Target([]byte(s.fields))
-			return ep.Method, target, string(text), err
-		}
+	ep, ok := httpapi.Operation(s.check)
+	if !ok {
+		return "", "", "", fmt.Errorf("there is no check %s", s.check)
 	}
-	return "", "", "", fmt.Errorf("there is no check %s", s.check)
+	target, sent, err := ep.Target([]byte(s.fields))
+	return ep.Method, target, string(sent), err
 }
 
 const authorization = `-H "Authorization: Bearer $DIAG_KEY"`

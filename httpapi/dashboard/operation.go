@@ -19,24 +19,16 @@ import (
 // An operation is an endpoint as the playground shows it.
 type operation struct{ httpapi.Endpoint }
 
-// operationNamed returns the operation with a name, or with that which its page has in its path.
 func operationNamed(name string) (operation, bool) {
-	for _, ep := range httpapi.Endpoints() {
-		if op := (operation{ep}); op.at() == name || op.Name() == name {
-			return op, true
-		}
-	}
-	return operation{}, false
+	ep, ok := httpapi.Operation(name)
+	return operation{ep}, ok
 }
 
-// at is the path of the page below that of the playground: the name, without the braces around parameters.
-func (op operation) at() string { return strings.NewReplacer("{", "", "}", "").Replace(op.Name()) }
-
 // Page is the whole path of the page.
-func (op operation) Page() string { return "/dashboard/playground/" + op.at() }
+func (op operation) Page() string { return "/dashboard/playground/" + op.At() }
 
 // Docs is the path of the documentation.
-func (op operation) Docs() string { return "/docs/" + op.at() }
+func (op operation) Docs() string { return "/docs/" + op.At() }
 
 // Described says what the operation examines.
 func (op operation) Described() string { return strings.Join(op.About(), " ") }

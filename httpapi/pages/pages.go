@@ -157,10 +157,8 @@ func (s *site) moved(at string) string {
 
 type operation struct{ httpapi.Endpoint }
 
-// Page is the path of the operation's page, without the braces around names of parameters.
-func (op operation) Page() string {
-	return "/docs" + strings.NewReplacer("{", "", "}", "").Replace(op.Path)
-}
+// Page is the path of the operation's page.
+func (op operation) Page() string { return "/docs/" + op.At() }
 
 // Sample is the call of the library on the example, and the package to import.
 func (op operation) Sample() (sample struct{ Package, Call string }, err error) {
