@@ -20,20 +20,20 @@ import (
 
 // A Param is one field of an endpoint's request, for command lines and forms.
 type Param struct {
-	Name     string
-	In       Place    // where the HTTP API has it; on a command line and in JSON for Run all are alike
-	Kinds    []string // JSON types that a value may have: string, integer, number, boolean, object
-	List     bool     // a list of such values
-	Required bool
-	OneOf    string // a group of which exactly one must be given; empty for none
-	Doc      string
-	Default  string
-	Example  string
-	Enum     []string
-
-	Min, Max *float64 // of a number; nil for none
-	MaxLen   int      // of a text, in characters or bytes; 0 for none
-	Bytes    bool     // the text is Base64 of bytes, such as a file
+	Name     string   `json:"name"`
+	In       Place    `json:"-"`              // where the HTTP API has it; on a command line and in JSON all are alike
+	Kinds    []string `json:"types"`          // that a value may have in JSON: string, integer, number, boolean, object
+	List     bool     `json:"list,omitempty"` // a list of such values
+	Required bool     `json:"required"`
+	OneOf    string   `json:"one_of,omitempty"` // a group of which exactly one must be given; empty for none
+	Doc      string   `json:"doc,omitempty"`
+	Default  string   `json:"default,omitempty"`
+	Example  string   `json:"-"` // which that of the endpoint shows
+	Enum     []string `json:"enum,omitempty"`
+	Min      *float64 `json:"minimum,omitempty"` // of a number; nil for none
+	Max      *float64 `json:"maximum,omitempty"`
+	MaxLen   int      `json:"max_length,omitempty"` // of a text, in characters or bytes; 0 for none
+	Bytes    bool     `json:"base64,omitempty"`     // the text is Base64 of bytes, such as a file
 }
 
 // Params lists the fields of the endpoint's request, in their order.

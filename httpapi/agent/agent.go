@@ -189,11 +189,10 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 		if c.values, err = t.parse(request.Params.Arguments); err != nil {
 			return failed(c.words(err, nil)), nil
 		}
-		r, err := t.run(c)
-		if err != nil {
+		if result, err = t.run(c); err != nil {
 			return failed(c.words(err, nil)), nil
 		}
-		return r.result(c), nil
+		return result, nil
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -270,19 +269,14 @@ func safe(text []byte) []byte {
 	return marker().ReplaceAll(text, []byte(unmarker))
 }
 
-// A picture is an image.
-type picture struct {
-	media string
-	bytes []byte
-}
-
-func (p *picture) result(c *call) *mcp.CallToolResult {
-	v := view.Answer("image", p.media+", "+diag.Count(len(p.bytes), "byte"))
-	large := len(p.bytes) > maxImage
+// picture replies with an image.
+func (c *call) picture(media string, data []byte) *mcp.CallToolResult {
+	v := view.Answer("image", media+", "+diag.Count(len(data), "byte"))
+	large := len(data) > maxImage
 	v.Sub = view.If(large, "It is too large for a reply. Ask for a smaller size or another format.")
 	result := (&reply{view: v, report: []byte(`{}`)}).result(c)
 	if !large {
-		result.Content = append(result.Content, &mcp.ImageContent{Data: p.bytes, MIMEType: p.media})
+		result.Content = append(result.Content, &mcp.ImageContent{Data: data, MIMEType: media})
 	}
 	return result
 }
@@ -338,14 +332,10 @@ func (c *call) refused(p *httpapi.Problem) string {
 	case d.Reason == string(metering.QuotaSuspended):
 		return "The account is suspended, and nothing can be charged. Its owner must settle that with the operator."
 	case d.Limit != nil:
-		now := time.Now
-		if c.clock != nil {
-			now = c.clock
-		}
 		need := view.If(d.Requested != nil, " This needs "+view.Number(d.Requested, ": a narrower tool may fit."))
 		return fmt.Sprintf("The credits of the month do not suffice: %d of %d are used.%s They are renewed on %s "+
 			"(UTC); the owner of the account can get more before.",
-			*d.Current, *d.Limit, need, metering.PeriodOf(now()).End().Format("2 January 2006"))
+			*d.Current, *d.Limit, need, metering.PeriodOf(metering.Now(c.clock)).End().Format("2 January 2006"))
 	}
 	return fmt.Sprintf("The server answered: %s (%s)", render.Printable(p.Message), p.RequestID)
 }

@@ -40,13 +40,8 @@ type tool struct {
 
 // A deed is what a tool does, and what that costs at least and at most.
 type deed struct {
-	run         func(c *call) (answer, error)
+	run         func(c *call) (*mcp.CallToolResult, error)
 	least, most int64
-}
-
-// An answer is what a tool found out.
-type answer interface {
-	result(c *call) *mcp.CallToolResult
 }
 
 //go:embed tools.json
@@ -120,21 +115,12 @@ const (
 	reportAnalysis = "dmarc/report/analyze"
 )
 
-// find returns the endpoint of a name.
-func find(name string) (ep httpapi.Endpoint, ok bool) {
-	all := httpapi.Endpoints()
-	if i := slices.IndexFunc(all, func(ep httpapi.Endpoint) bool { return ep.Name() == name }); i >= 0 {
-		return all[i], true
-	}
-	return httpapi.Endpoint{}, false
-}
-
-// endpoint is find of a name that there is.
-func endpoint(name string) httpapi.Endpoint { ep, _ := find(name); return ep }
+// endpoint is that of a name that there is.
+func endpoint(name string) httpapi.Endpoint { ep, _ := httpapi.Operation(name); return ep }
 
 // checks runs all checks of some groups, or of all, of what an argument names, if that is of one of the kinds.
 func checks(name string, only []string, kinds ...target.Kind) deed {
-	d := deed{run: func(c *call) (answer, error) {
+	d := deed{run: func(c *call) (*mcp.CallToolResult, error) {
 		t, err := target.Parse(c.text(name))
 		if err != nil {
 			if wrong, ok := errors.AsType[*diag.InputError](err); ok {
@@ -154,12 +140,15 @@ func checks(name string, only []string, kinds ...target.Kind) deed {
 	return d
 }
 
-func (c *call) whole(t target.Target, o target.Options) (answer, error) {
+func (c *call) whole(t target.Target, o target.Options) (*mcp.CallToolResult, error) {
 	w := target.Run(c.ctx, t, o, c.ask, nil)
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
 	report, err := w.JSON()
+	if err != nil {
+		return nil, err
+	}
 	r := &reply{view: w.View(), report: report}
 	r.view.Foot = "" // it speaks of credits, which the reply tells by itself
 	for _, p := range w.Parts {
@@ -167,7 +156,7 @@ func (c *call) whole(t target.Target, o target.Options) (answer, error) {
 			r.refused = c.refused(problem)
 		}
 	}
-	return r, err
+	return r.result(c), nil
 }
 
 // What a target is, and the tool for it.
@@ -177,7 +166,7 @@ var kindWords = map[target.Kind]string{
 	target.Record: "the text of a record: use validate_record",
 }
 
-func (c *call) resolve() (answer, error) {
+func (c *call) resolve() (*mcp.CallToolResult, error) {
 	fields := map[string]any{"qname": c.text("name"), "qtype": "A", "dnssec": c.on("dnssec", false)}
 	for to, from := range map[string]string{"qtype": "type", "resolver": "resolver"} {
 		if given := c.text(from); given != "" {
@@ -187,7 +176,7 @@ func (c *call) resolve() (answer, error) {
 	return c.one("resolve", fields)
 }
 
-func (c *call) validateRecord() (answer, error) {
+func (c *call) validateRecord() (*mcp.CallToolResult, error) {
 	t, err := target.Parse(c.text("record"))
 	if err != nil || t.Kind != target.Record {
 		return nil, argumentf("record: it is none that can be validated. It must begin with v=spf1, v=DMARC1, v=DKIM1, "+
@@ -197,16 +186,15 @@ func (c *call) validateRecord() (answer, error) {
 }
 
 // examine asks the one check of a record or a file, or tells what it says by itself.
-func (c *call) examine(t target.Target) (answer, error) {
+func (c *call) examine(t target.Target) (*mcp.CallToolResult, error) {
 	if v := t.Read(); v != nil {
-		report, err := json.Marshal(v)
-		return &reply{view: v, report: report}, err
+		return (&reply{view: v, report: []byte(asJSON(v))}).result(c), nil
 	}
 	name, fields, _ := t.One()
 	return c.one(name, fields)
 }
 
-func (c *call) analyzeMessage() (answer, error) {
+func (c *call) analyzeMessage() (*mcp.CallToolResult, error) {
 	message, encoded := c.text("message"), c.text("message_base64")
 	switch {
 	case (message == "") == (encoded == ""):
@@ -219,7 +207,7 @@ func (c *call) analyzeMessage() (answer, error) {
 	return c.one(headerAnalysis, map[string]any{"headers": message})
 }
 
-func (c *call) analyzeReport() (answer, error) {
+func (c *call) analyzeReport() (*mcp.CallToolResult, error) {
 	report, encoded := []byte(c.text("report")), c.text("report_base64")
 	if (len(report) == 0) == (encoded == "") {
 		return nil, argumentf("Give either report or report_base64.")
@@ -238,7 +226,7 @@ func (c *call) analyzeReport() (answer, error) {
 	return c.examine(t)
 }
 
-func (c *call) runOperation() (answer, error) {
+func (c *call) runOperation() (*mcp.CallToolResult, error) {
 	ep := endpoint(c.text("operation")) // which is one of the enumeration
 	if ep.Hosted() && !c.charged {
 		return nil, argumentf("operation: %s works on profiles that a server keeps: "+
@@ -251,7 +239,7 @@ func (c *call) runOperation() (answer, error) {
 	return c.operation(ep, fields)
 }
 
-func (c *call) one(name string, fields map[string]any) (answer, error) {
+func (c *call) one(name string, fields map[string]any) (*mcp.CallToolResult, error) {
 	body, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
@@ -260,18 +248,18 @@ func (c *call) one(name string, fields map[string]any) (answer, error) {
 }
 
 // operation asks one endpoint.
-func (c *call) operation(ep httpapi.Endpoint, body []byte) (answer, error) {
+func (c *call) operation(ep httpapi.Endpoint, body []byte) (*mcp.CallToolResult, error) {
 	result, err := c.ask(c.ctx, ep, body)
 	if err != nil {
 		return nil, argumentError{c.words(err, &ep)}
 	}
 	if strings.HasPrefix(result.MediaType, "image/") {
-		return &picture{result.MediaType, result.Body}, nil
+		return c.picture(result.MediaType, result.Body), nil
 	}
 	if result.Report == nil {
 		if result.Report, err = ep.Decode(result.Body); err != nil {
 			return nil, err
 		}
 	}
-	return &reply{view: httpapi.View(result.Report), report: result.Body}, nil
+	return (&reply{view: httpapi.View(result.Report), report: result.Body}).result(c), nil
 }
