@@ -166,7 +166,7 @@ func (x *exchange) admitKey() *failure {
 	if caller != nil {
 		x.caller = caller
 		x.seen.Plan = string(caller.Plan.ID)
-		x.rateHeaders(caller.Rate, x.rateTexts(caller.Plan))
+		x.rateHeaders(caller.Rate, caller.Plan.Policy())
 		if x.counted != nil {
 			x.counted.GiveBack(x.ip, x.began)
 		}

@@ -14,50 +14,28 @@ import (
 )
 
 // rateHeaders tells the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled here.
-func (x *exchange) rateHeaders(d metering.Decision, texts *rateTexts) {
-	x.header("RateLimit-Policy", texts.policy)
+func (x *exchange) rateHeaders(d metering.Decision, p metering.Policy) {
+	x.header("RateLimit-Policy", metering.PolicyField(p, policyName))
 	x.header("RateLimit", metering.LimitField(d, policyName))
-	x.header("X-RateLimit-Limit", texts.limit)
+	x.header("X-RateLimit-Limit", decimal(int64(p.Limit)))
+	x.header("X-RateLimit-Remaining", decimal(int64(d.Remaining)))
 	full := x.began.Add(d.Reset).UnixNano()
-	remaining, reset := decimals(int64(d.Remaining), (full+int64(time.Second)-1)/int64(time.Second))
-	x.header("X-RateLimit-Remaining", remaining)
-	x.header("X-RateLimit-Reset", reset)
+	x.header("X-RateLimit-Reset", decimal((full+int64(time.Second)-1)/int64(time.Second)))
 }
 
 // addressHeaders tells the state of the address's bucket where no key is known, or none that counts.
 func (x *exchange) addressHeaders() {
 	if x.caller == nil && x.limiter != nil && strings.HasPrefix(x.r.URL.Path, Prefix+"/") {
-		x.rateHeaders(x.address, newRateTexts(metering.Policy{Limit: x.address.Limit}))
+		x.rateHeaders(x.address, metering.Policy{Limit: x.address.Limit})
 	}
 }
 
 const policyName = "default"
 
-// rateTexts are the headers that only depend on a rate.
-type rateTexts struct {
-	perMinute     int
-	policy, limit string
-}
-
-func newRateTexts(p metering.Policy) *rateTexts {
-	return &rateTexts{p.Limit, metering.PolicyField(p, policyName), decimal(int64(p.Limit))}
-}
-
-// rateTexts writes them anew only where another plan than the last one asks.
-func (s *server) rateTexts(p *metering.Plan) *rateTexts {
-	t := s.rates.Load()
-	if t == nil || t.perMinute != p.PerMinute {
-		t = newRateTexts(p.Policy())
-		s.rates.Store(t)
-	}
-	return t
-}
-
 // creditHeaders tells what a success cost and what is left.
 func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
-	limit, remaining := decimals(b.Limit, b.Remaining())
-	x.header("X-Credits-Limit", limit)
-	x.header("X-Credits-Remaining", remaining)
+	x.header("X-Credits-Limit", decimal(b.Limit))
+	x.header("X-Credits-Remaining", decimal(b.Remaining()))
 	x.header("X-Credits-Consumed", decimal(consumed))
 	if over := b.Overage; over > 0 {
 		x.header("X-Credits-Overage", decimal(over))
@@ -65,14 +43,6 @@ func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// decimals writes two numbers at the cost of one.
-func decimals(a, b int64) (string, string) {
-	var buf [40]byte // two numbers of 19 digits and a sign
-	first := strconv.AppendInt(buf[:0], a, 10)
-	both := string(strconv.AppendInt(first, b, 10))
-	return both[:len(first)], both[len(first):]
-}
 
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100

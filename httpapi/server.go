@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -96,7 +97,6 @@ type server struct {
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
 	routes    map[string]map[string]*Endpoint // path to method to row
 
-	rates  atomic.Pointer[rateTexts] // of the plan that asked last
 	outage outage
 
 	patterns []pattern // the rows whose path has parameters
@@ -106,24 +106,15 @@ func newServer(c Config, table []Endpoint) *server {
 	if c.Gate == nil {
 		panic("httpapi: Config.Gate is nil")
 	}
-	s := &server{Config: c, clock: c.Clock, log: c.Log, routes: map[string]map[string]*Endpoint{}}
+	s := &server{Config: c, clock: c.Clock, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		routes: map[string]map[string]*Endpoint{}}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.MaxRunning == 0 {
-		s.MaxRunning = defaultMaxRunning
-	}
-	if s.Memory == 0 {
-		s.Memory = DefaultMemory
-	}
+	s.MaxRunning, s.Memory = cmp.Or(c.MaxRunning, defaultMaxRunning), cmp.Or(c.Memory, DefaultMemory)
+	s.IPRate = cmp.Or(c.IPRate, DefaultIPRate)
 	s.memory, s.bodies = newBudget(s.Memory, s.MaxRunning), newBudget(s.Memory/shares, 0)
 	s.guarded = newBudget(s.Memory/shares, 0)
-	if s.IPRate == 0 {
-		s.IPRate = DefaultIPRate
-	}
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
 		s.unseen = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}
