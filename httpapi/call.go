@@ -70,13 +70,17 @@ func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) o
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
 		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
-			report, err := f(ctx, env, *req.(*Req))
-			if err != nil {
-				return nil, err
-			}
-			return report, nil
+			return oneOf(f(ctx, env, *req.(*Req)))
 		},
 	}
+}
+
+// oneOf is a report or an error, never a pointer to nothing beside an error.
+func oneOf[Rep any](report Rep, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 // pure adapts a deterministic function that needs nothing but its request. It waits for nothing, so
@@ -107,11 +111,7 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) oper
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
 		weight: pureWeight, repeats: true, function: f,
 		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
-			pic, err := f(*req.(*Req))
-			if err != nil {
-				return nil, err
-			}
-			return picture(pic), nil
+			return oneOf(f(*req.(*Req)))
 		},
 	}
 }
@@ -230,11 +230,7 @@ func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, R
 			if !ok {
 				return nil, errHosted
 			}
-			report, err := f(ctx, env, o.access, *o.request.(*Req))
-			if err != nil {
-				return nil, err
-			}
-			return report, nil
+			return oneOf(f(ctx, env, o.access, *o.request.(*Req)))
 		},
 	}
 }
