@@ -203,20 +203,11 @@ func appendJSONString(out []byte, s string) []byte {
 		}
 		out = append(out, s[done:i]...)
 		done = i + 1
-		switch c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\n':
-			out = append(out, '\\', 'n')
-		case '\t':
-			out = append(out, '\\', 't')
-		case '\r':
-			out = append(out, '\\', 'r')
-		case '\b':
-			out = append(out, '\\', 'b')
-		case '\f':
-			out = append(out, '\\', 'f')
-		case 0xED:
+		short := strings.IndexByte("\"\\\n\t\r\b\f", c)
+		switch {
+		case short >= 0:
+			out = append(out, '\\', "\"\\ntrbf"[short])
+		case c == 0xED:
 			if r, ok := loneSurrogate(s[i:]); ok {
 				out = fmt.Appendf(out, `\u%04x`, r)
 				i += 2

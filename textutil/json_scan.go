@@ -9,9 +9,6 @@ import (
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
-// fewKeys is up to how many names of an object are compared one by one. It is faster than a map.
-const fewKeys = 8
-
 // A jsonScanner checks a text against RFC 8259. It does not call itself, so any depth is safe.
 type jsonScanner struct {
 	text      string
@@ -21,16 +18,9 @@ type jsonScanner struct {
 	depth     int
 	open      []byte      // the brackets that are open
 	opened    []int32     // where they are, as far as the depth is allowed
-	objects   []jsonNames // names of the objects among them, as far as the depth is allowed
-	names     []string    // of all open objects
+	names     []yaml.Keys // of the objects among them, as far as the depth is allowed
 	duplicate int
 	*findings
-}
-
-// jsonNames are the names of an object so far.
-type jsonNames struct {
-	first int             // index of the first name
-	many  map[string]bool // all names, when they are too many to look through
 }
 
 // scan checks the text. The error is a [jsonError].
@@ -137,16 +127,16 @@ func (s *jsonScanner) push(c byte) {
 	s.depth = max(s.depth, len(s.open))
 	if len(s.open) <= maxJSONDepth {
 		s.opened = append(s.opened, int32(s.pos))
-		s.objects = append(s.objects, jsonNames{first: len(s.names)})
+		s.names = append(s.names, yaml.Keys{})
 	}
 }
 
 func (s *jsonScanner) pop() {
-	if len(s.open) <= maxJSONDepth {
-		s.names = s.names[:s.objects[len(s.objects)-1].first]
-		s.opened, s.objects = s.opened[:len(s.opened)-1], s.objects[:len(s.objects)-1]
+	last := len(s.open) - 1
+	if last < maxJSONDepth {
+		s.opened, s.names = s.opened[:last], s.names[:last]
 	}
-	s.open = s.open[:len(s.open)-1]
+	s.open = s.open[:last]
 	s.pos++
 }
 
@@ -175,26 +165,8 @@ func (s *jsonScanner) name() error {
 
 // remember adds the name that was read to those of its object, and finds it if it is there already.
 func (s *jsonScanner) remember(begin int) {
-	object := &s.objects[len(s.objects)-1]
 	name := yaml.Unquote(s.text[begin:s.pos])
-	known := false
-	names := s.names[object.first:]
-	if len(names) <= fewKeys {
-		for _, other := range names {
-			known = known || other == name
-		}
-	} else {
-		if object.many == nil {
-			object.many = make(map[string]bool, 4*fewKeys)
-			for _, other := range names {
-				object.many[other] = true
-			}
-		}
-		known = object.many[name]
-		object.many[name] = true
-	}
-	s.names = append(s.names, name)
-	if !known {
+	if s.names[len(s.names)-1].Add(name) {
 		return
 	}
 	if s.duplicate < 0 {

@@ -128,7 +128,7 @@ func (w *yamlWriter) node(n *yaml.Node) {
 	case yaml.Mapping:
 		if w.merged != nil && w.merges(n) {
 			pairs := w.pairs(n)
-			names := map[string]bool{}
+			names := &yaml.Keys{}
 			w.list('{', '}', len(pairs), func(i int) {
 				w.key(pairs[i].key, names)
 				w.node(pairs[i].value)
@@ -149,17 +149,17 @@ func (w *yamlWriter) node(n *yaml.Node) {
 
 // sameNames returns a set for the names of a mapping if they may be the same though its keys differ. Among
 // keys that are strings there is no such thing.
-func (w *yamlWriter) sameNames(n *yaml.Node) map[string]bool {
+func (w *yamlWriter) sameNames(n *yaml.Node) *yaml.Keys {
 	if n.Len() < 2 {
 		return nil
 	}
 	for key := n.First(); key != nil; key = key.Next().Next() {
 		key := key.Target()
 		if key.Kind() != yaml.Scalar || key.Tag() != "" {
-			return map[string]bool{}
+			return &yaml.Keys{}
 		}
 		if t, _, _ := w.stream.Resolve(key); t != yaml.String {
-			return map[string]bool{}
+			return &yaml.Keys{}
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func (w *yamlWriter) sameNames(n *yaml.Node) map[string]bool {
 
 // key writes a key, which is a string in JSON: a number, a truth value or null as its text, a collection
 // as its JSON. The names are those before, or nil.
-func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) {
+func (w *yamlWriter) key(key *yaml.Node, names *yaml.Keys) {
 	text := ""
 	if n := key.Target(); n.Kind() == yaml.Scalar {
 		_, text, _ = w.stream.Resolve(n)
@@ -176,11 +176,9 @@ func (w *yamlWriter) key(key *yaml.Node, names map[string]bool) {
 		w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
 			Detail: "A key is a collection; its JSON is the key in the result."}, n)
 	}
-	if names[text] {
+	if names != nil && !names.Add(text) {
 		w.addNode(Finding{Code: "text.yaml.key.same_text", Severity: Warning, Title: "Two keys with the same name in JSON",
 			Detail: fmt.Sprintf("Two keys of a mapping differ in YAML and are both %.40q in JSON.", text)}, key)
-	} else if names != nil {
-		names[text] = true
 	}
 	w.out = appendJSONString(w.out, text)
 	w.out = append(w.out, ':')

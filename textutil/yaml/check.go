@@ -8,8 +8,29 @@ import (
 	"strings"
 )
 
-// fewKeys is up to how many keys of a mapping are compared one by one. It is faster than a map.
-const fewKeys = 8
+// Keys are the keys of a mapping, or the names of an object, so far. The first few are compared one by one, which is
+// faster than a map.
+type Keys struct {
+	few   [8]string
+	many  map[string]bool
+	count int
+}
+
+// Add adds a key. It reports false if it is there already.
+func (k *Keys) Add(key string) bool {
+	switch n := len(k.few); {
+	case k.many[key] || slices.Contains(k.few[:min(k.count, n)], key):
+		return false
+	case k.count < n:
+		k.few[k.count] = key
+	case k.many == nil:
+		k.many = map[string]bool{key: true}
+	default:
+		k.many[key] = true
+	}
+	k.count++
+	return true
+}
 
 // A checker holds documents to the model (YAML 1.2.2 section 3.2.1).
 type checker struct {
@@ -81,23 +102,11 @@ func (c *checker) checkTag(n *Node) error {
 
 // checkKeys refuses a mapping with two equal keys.
 func (c *checker) checkKeys(n *Node) error {
-	var few [fewKeys]string
-	var many map[string]bool
-	count := 0
+	var keys Keys
 	for key := n.first; key != nil; key = key.next.next {
-		text := c.canonical(key.Target())
-		if many[text] || slices.Contains(few[:min(count, fewKeys)], text) {
+		if !keys.Add(c.canonical(key.Target())) {
 			return &SyntaxError{int(key.begin()), fmt.Sprintf("the mapping has the key %s already", c.keyName(key.Target()))}
 		}
-		if count < fewKeys {
-			few[count] = text
-		} else {
-			if many == nil {
-				many = make(map[string]bool, fewKeys)
-			}
-			many[text] = true
-		}
-		count++
 	}
 	return nil
 }

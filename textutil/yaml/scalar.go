@@ -220,15 +220,10 @@ func appendDoubleQuoted(out []byte, value string) []byte {
 			r = 0xD000 | rune(value[i+1]&0x3F)<<6 | rune(value[i+2]&0x3F)
 			size = 3
 		}
+		short := strings.IndexRune("\"\\\n\t\r", r)
 		switch {
-		case r == '"' || r == '\\':
-			out = append(out, '\\', byte(r))
-		case r == '\n':
-			out = append(out, '\\', 'n')
-		case r == '\t':
-			out = append(out, '\\', 't')
-		case r == '\r':
-			out = append(out, '\\', 'r')
+		case short >= 0:
+			out = append(out, '\\', "\"\\ntr"[short])
 		case r < ' ' || r >= 0x7F && !printableRune(r) || r>>11 == 0xD800>>11:
 			out = fmt.Appendf(out, `\u%04X`, r)
 		default:
