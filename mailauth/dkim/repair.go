@@ -172,33 +172,27 @@ func assemble(parts []string) string {
 		return ""
 	}
 	whole := ""
-	unique := permute(parts, func(order []string) bool {
-		record := repair(strings.Join(order, ""), allFlags...)
-		if record == "" || record == whole {
-			return true
+	for _, text := range orders(parts) {
+		switch record := repair(text, allFlags...); {
+		case record == "" || record == whole:
+		case whole != "":
+			return ""
+		default:
+			whole = record
 		}
-		if whole != "" {
-			return false
-		}
-		whole = record
-		return true
-	})
-	if !unique {
-		return ""
 	}
 	return whole
 }
 
-// permute calls f with every order of a list until it returns false, and returns whether it never did.
-func permute(list []string, f func([]string) bool) bool {
-	if len(list) == 0 {
-		return f(nil)
+// orders joins the parts of a text in every order.
+func orders(parts []string) (texts []string) {
+	if len(parts) == 1 {
+		return parts
 	}
-	for i := range list {
-		rest := slices.Delete(slices.Clone(list), i, i+1)
-		if !permute(rest, func(order []string) bool { return f(append([]string{list[i]}, order...)) }) {
-			return false
+	for i, first := range parts {
+		for _, rest := range orders(slices.Concat(parts[:i], parts[i+1:])) {
+			texts = append(texts, first+rest)
 		}
 	}
-	return true
+	return texts
 }

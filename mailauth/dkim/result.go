@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"golang.org/x/net/publicsuffix"
@@ -195,12 +196,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		// RFC 6376 section 6.1.1
 		add(IssuePublicSuffix, false, "d", "The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
 	}
-	listed := 0
-	for _, n := range s.Names {
-		if strings.EqualFold(n, "From") {
-			listed++
-		}
-	}
+	listed := view.Many(s.Names, func(n string) bool { return strings.EqualFold(n, "From") })
 	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
 		add(IssueFromAdded, false, "h", "The message has %d From fields, of which the signature covers only the lowest %d.",
 			from, listed)

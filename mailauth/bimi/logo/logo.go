@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 	"github.com/miekg/dns"
@@ -257,13 +258,7 @@ func (f *Fetched) facts() Facts {
 }
 
 func (f *Fetched) redirects() int {
-	n := 0
-	for _, h := range f.Result.Hops {
-		if h.RedirectType != "" {
-			n++
-		}
-	}
-	return n
+	return view.Many(f.Result.Hops, func(h fetch.Hop) bool { return h.RedirectType != "" })
 }
 
 // Logo returns what is known of the logo, and what to think of it.
