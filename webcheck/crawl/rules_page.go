@@ -199,13 +199,7 @@ func (e *evidence) of(format string) []page.Structured {
 	if !e.judged() {
 		return nil
 	}
-	var list []page.Structured
-	for _, s := range e.page.Structured {
-		if s.Format == format {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(e.page.Structured), func(s page.Structured) bool { return s.Format != format })
 }
 
 var dataRules = diag.Rules[*evidence]{{

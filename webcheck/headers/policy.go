@@ -75,12 +75,14 @@ func sourceText(s csp.Source) string {
 }
 
 // broadScripts returns the sources from which anybody may serve scripts, if no policy forbids that.
-func (e *evidence) broadScripts() []string {
-	all := e.scripts()
-	if !every(all, func(l csp.List) bool { return len(broad(l)) > 0 }) {
+func (e *evidence) broadScripts() []string { return inEach(e.scripts(), broad) }
+
+// inEach returns what is found in the first list, if something is found in each.
+func inEach[T any](lists []csp.List, find func(csp.List) []T) []T {
+	if !every(lists, func(l csp.List) bool { return len(find(l)) > 0 }) {
 		return nil
 	}
-	return broad(all[0])
+	return find(lists[0])
 }
 
 // A weakness is a source that lets anybody have a script served.
@@ -91,7 +93,7 @@ type weakness struct {
 
 // bypasses returns sources by which the policies can be got round, if no policy forbids them.
 func (e *evidence) bypasses() []weakness {
-	find := func(l csp.List) (found []weakness) {
+	return inEach(e.scripts(), func(l csp.List) (found []weakness) {
 		if l.StrictDynamic() {
 			return nil
 		}
@@ -101,12 +103,7 @@ func (e *evidence) bypasses() []weakness {
 			}
 		}
 		return found
-	}
-	all := e.scripts()
-	if !every(all, func(l csp.List) bool { return len(find(l)) > 0 }) {
-		return nil
-	}
-	return find(all[0])
+	})
 }
 
 // insecureSources returns sources of http in the policies of a page of https.

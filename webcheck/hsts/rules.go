@@ -108,9 +108,8 @@ var siteRules = diag.Rules[*evidence]{{
 		"from the list takes months to reach them.",
 	When: func(e *evidence) bool { return e.listed() },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.trusted(), "%s is on the preload list (as %s), and does not serve HTTPS "+
-			"with a valid certificate.",
-			e.domain, e.entry.Name)
+		return diag.FailIf(!e.trusted(),
+			"%s is on the preload list (as %s), and does not serve HTTPS with a valid certificate.", e.domain, e.entry.Name)
 	},
 }, {
 	Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS},
@@ -133,9 +132,8 @@ var siteRules = diag.Rules[*evidence]{{
 	Advice:      "Enable TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20-Poly1305.",
 	Fails: func(e *evidence) diag.Failures {
 		t := first(e.https).TLS
-		return diag.FailIf(obsolete(t), "The site agreed on %s with %s, though both TLS 1.3 and modern "+
-			"cipher suites were offered.",
-			t.Version, t.CipherSuite)
+		return diag.FailIf(obsolete(t),
+			"The site agreed on %s with %s, though both TLS 1.3 and modern cipher suites were offered.", t.Version, t.CipherSuite)
 	},
 }}
 
@@ -159,8 +157,7 @@ var wwwRules = diag.Rules[*evidence]{{
 	Advice: "Check that port 443 of www is open to everyone.",
 	When:   func(e *evidence) bool { return answered(e) && e.www != nil },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known "+
-			"whether it could be covered.",
+		return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so it is not known whether it could be covered.",
 			e.domain)
 	},
 }}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -108,16 +109,12 @@ func (r *reader) startScript(e *element) {
 }
 
 // runs reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
-func runs(mediaType string) bool {
-	switch mediaType {
-	case "", "module", "text/javascript", "application/javascript", "application/ecmascript", "application/x-ecmascript",
-		"application/x-javascript", "text/ecmascript", "text/javascript1.0", "text/javascript1.1", "text/javascript1.2",
-		"text/javascript1.3", "text/javascript1.4", "text/javascript1.5", "text/jscript", "text/livescript",
-		"text/x-ecmascript", "text/x-javascript":
-		return true
-	}
-	return false
-}
+func runs(mediaType string) bool { return mediaType == "" || scriptTypes()[mediaType] }
+
+var scriptTypes = diag.Words(`module text/javascript application/javascript application/ecmascript
+	application/x-ecmascript application/x-javascript text/ecmascript text/javascript1.0 text/javascript1.1
+	text/javascript1.2 text/javascript1.3 text/javascript1.4 text/javascript1.5 text/jscript text/livescript
+	text/x-ecmascript text/x-javascript`)
 
 // startStyle looks for what a style sheet in the page loads.
 func (r *reader) startStyle(e *element) {

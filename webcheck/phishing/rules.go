@@ -152,12 +152,9 @@ var registrationRules = diag.Rules[*evidence]{{
 
 // known reports whether something was learned of a registration; with its age, if that is asked for.
 func known(e *evidence, aged bool) bool {
-	for _, a := range e.ages {
-		if a.report != nil && a.report.Registered != nil && (!aged || a.report.AgeDays != nil) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.ages, func(a age) bool {
+		return a.report != nil && a.report.Registered != nil && (!aged || a.report.AgeDays != nil)
+	})
 }
 
 func younger(from, below int) func(*evidence) diag.Failures {

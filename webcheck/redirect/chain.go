@@ -104,16 +104,12 @@ func pinned(secure map[string]bool, host diag.Host) bool {
 	if _, ok := secure[name]; ok {
 		return true
 	}
-	for {
-		_, parent, ok := strings.Cut(name, ".")
-		if !ok {
-			return false
-		}
+	for _, parent, ok := strings.Cut(name, "."); ok; _, parent, ok = strings.Cut(parent, ".") {
 		if secure[parent] {
 			return true
 		}
-		name = parent
 	}
+	return false
 }
 
 func (e *evidence) visit(u diag.URL) {
@@ -226,12 +222,7 @@ func (e *evidence) cutShort() bool { return e.end() != nil && e.result.Err != ni
 
 func (e *evidence) permanentOnly() bool {
 	n := e.followed()
-	for i := range n {
-		if !e.steps[i].permanent() {
-			return false
-		}
-	}
-	return n > 0
+	return n > 0 && !slices.ContainsFunc(e.steps[:n], func(s step) bool { return !s.permanent() })
 }
 
 func (e *evidence) readPage() {

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -99,33 +100,20 @@ func normalise(path string) string {
 	b := make([]byte, 0, len(path)+8)
 	for i := 0; i < len(path); i++ {
 		c := path[i]
-		if c == '%' && i+2 < len(path) && hex(path[i+1]) >= 0 && hex(path[i+2]) >= 0 {
-			c = byte(hex(path[i+1])<<4 | hex(path[i+2]))
-			i += 2
-			if unreserved(c) {
-				b = append(b, c)
-			} else {
-				b = append(b, '%', digits[c>>4], digits[c&15])
+		encoded := c >= 0x80 || c <= ' '
+		if c == '%' && i+2 < len(path) {
+			if n, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				c, encoded = byte(n), !unreserved(byte(n))
+				i += 2
 			}
-			continue
 		}
-		if c >= 0x80 || c <= ' ' {
+		if encoded {
 			b = append(b, '%', digits[c>>4], digits[c&15])
-			continue
+		} else {
+			b = append(b, c)
 		}
-		b = append(b, c)
 	}
 	return string(b)
-}
-
-func hex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // unreserved is RFC 3986 section 2.3.

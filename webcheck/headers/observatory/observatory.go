@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // algorithmVersion is the version of the Observatory's algorithm that this package follows.
@@ -148,14 +149,7 @@ func latin1(s string) string {
 }
 
 // isSpace reports whether the Observatory's language takes a character for white space.
-func isSpace(r rune) bool {
-	switch {
-	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
-		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
-		return true
-	}
-	return false
-}
+func isSpace(r rune) bool { return r == 0xFEFF || r != 0x85 && unicode.IsSpace(r) }
 
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 

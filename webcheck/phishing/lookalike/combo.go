@@ -46,7 +46,7 @@ func (t *Targets) hyphened(label string, words []string, n name, trust bool) (be
 			m.Part = label
 			others := slices.Concat(words[:i], words[end:])
 			m.Strength = m.Target.combo(m.Label, trust || slices.ContainsFunc(others, trusted), m.Distance == 0)
-			if m.Strength == Strong && !slices.ContainsFunc(others, confident) && !trustingBut(n, label) {
+			if m.Strength == Strong && !slices.ContainsFunc(others, confident) && !trusting(n, label) {
 				m.Strength = Fair
 			}
 			if m.Strength > 0 && (best == nil || m.Strength > best.Strength) {

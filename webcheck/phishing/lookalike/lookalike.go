@@ -94,7 +94,7 @@ func (t *Targets) Find(d diag.Domain) *Match {
 		return nil
 	}
 	matches := []*Match{t.registrable(n), t.splitUp(n), t.embedded(n)}
-	trust := trusting(n)
+	trust := trusting(n, "")
 	matches = append(matches, t.combined(n.label, n, trust, false))
 	for _, label := range n.below {
 		matches = append(matches, t.sublabel(label, trust), t.combined(label, n, trust, true))
@@ -108,10 +108,8 @@ func (t *Targets) Find(d diag.Domain) *Match {
 	})
 }
 
-func trusting(n name) bool { return trustingBut(n, "") }
-
-// trustingBut is trusting, without regard to one of the labels.
-func trustingBut(n name, except string) bool {
+// trusting reports whether a label but this one has a word of confidence.
+func trusting(n name, except string) bool {
 	return slices.ContainsFunc(append(slices.Clone(n.below), n.label), func(label string) bool {
 		return label != except && slices.ContainsFunc(strings.Split(label, "-"), func(word string) bool {
 			return len(word) > 3 && confident(word)
