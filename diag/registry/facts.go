@@ -21,7 +21,6 @@ type facts struct {
 	signed, signedKnown bool
 	ds                  []DS
 	contacts            []Contact
-	faults              int
 }
 
 // domainRoles are the roles in the words of RDAP (RFC 9083 section 10.2.4).
@@ -36,7 +35,7 @@ func factsOfObject(o *object) facts {
 	f := facts{
 		handle: o.handle, statuses: o.statuses, nameservers: o.nameservers, signed: o.signed || len(o.ds) > 0,
 		nameserversKnown: o.emptyDelegation || len(o.nameservers) > 0,
-		signedKnown:      o.signedKnown, ds: o.ds, faults: o.faults,
+		signedKnown:      o.signedKnown, ds: o.ds,
 		dates: Dates{
 			CreatedAt: o.event("registration"), ExpiresAt: o.event("expiration"), UpdatedAt: o.event("last changed"),
 			RegistrarExpiresAt: o.event("registrar expiration"),
@@ -134,7 +133,6 @@ func (f *facts) merge(registrar facts) {
 	if !f.nameserversKnown {
 		f.nameservers, f.nameserversKnown = registrar.nameservers, registrar.nameserversKnown
 	}
-	f.faults += registrar.faults
 	for _, c := range registrar.contacts {
 		i := slices.IndexFunc(f.contacts, func(have Contact) bool { return have.Role == c.Role })
 		if i < 0 {

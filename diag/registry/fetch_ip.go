@@ -181,7 +181,6 @@ type ipFacts struct {
 	asn          ASN
 	abuse        AbuseDesk
 	contacts     []IPContact
-	faults       int
 }
 
 // factsOfPurpose describes a block that nobody registers.
@@ -200,7 +199,7 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 			Handle: o.handle, Type: o.kind, ParentHandle: o.parent, Country: o.country, Status: o.statuses,
 			RegisteredAt: o.event("registration"), UpdatedAt: o.event("last changed"),
 		},
-		organization: holder(o), faults: o.faults,
+		organization: holder(o),
 	}
 	for _, e := range o.entities {
 		if e.hasRole("abuse") {

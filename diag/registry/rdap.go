@@ -37,7 +37,6 @@ type object struct {
 	parent          string
 	origins         []int64 // autonomous systems
 	emptyDelegation bool    // name servers are stated to be none
-	faults          int     // parts that break the rules
 	errorCode       int64
 }
 
@@ -57,7 +56,7 @@ type entity struct {
 type link struct{ rel, kind, href string }
 
 // parseObject reads an answer. Only what is no JSON object at all is an error: of the rest, what can be
-// read is read, and what cannot is counted.
+// read is read.
 func parseObject(data []byte) (*object, error) {
 	n, err := parseJSON(data)
 	if err != nil {
@@ -88,11 +87,7 @@ func (o *object) readEvents(n node) {
 	for _, e := range n.get("events").list() {
 		action := strings.ToLower(e.get("eventAction").text())
 		when, ok := parseDate(e.get("eventDate").text())
-		if action == "" || !ok {
-			o.faults++
-			continue
-		}
-		if _, twice := o.events[action]; !twice && len(o.events) < maxList {
+		if _, twice := o.events[action]; ok && action != "" && !twice && len(o.events) < maxList {
 			o.events[action] = when
 		}
 	}
@@ -110,7 +105,6 @@ func (o *object) readEntities(n node, parent entity) {
 			return
 		}
 		if _, ok := e.v.(map[string]any); !ok {
-			o.faults++
 			continue
 		}
 		read := o.readEntity(e)
@@ -130,7 +124,6 @@ func (o *object) readEntity(n node) entity {
 			e.ianaID = id.get("identifier").text()
 		}
 	}
-	o.faults += e.card.faults
 	e.redacted = e.card.redacted || hides(n) || slices.ContainsFunc(e.statuses, func(s string) bool {
 		return s == "private" || s == "removed" || s == "obscured" // RFC 9083 section 10.2.2
 	})
@@ -158,12 +151,8 @@ func (o *object) readNameservers(n node) {
 	list := n.get("nameservers").list()
 	o.emptyDelegation = n.has("nameservers") && len(list) == 0
 	for _, s := range list {
-		name := hostName(s.get("ldhName").text())
+		name := cmp.Or(hostName(s.get("ldhName").text()), hostName(s.get("unicodeName").text()))
 		if name == "" {
-			name = hostName(s.get("unicodeName").text())
-		}
-		if name == "" {
-			o.faults++
 			continue
 		}
 		var addresses []netip.Addr
@@ -188,11 +177,9 @@ func (o *object) readSecureDNS(n node) {
 		algorithm, ok2 := d.get("algorithm").number()
 		kind, ok3 := d.get("digestType").number()
 		digest := strings.ToLower(d.get("digest").text())
-		if !ok1 || !ok2 || !ok3 || digest == "" {
-			o.faults++
-			continue
+		if ok1 && ok2 && ok3 && digest != "" {
+			o.ds = append(o.ds, DS{int(tag), int(algorithm), int(kind), clip(digest, 200)})
 		}
-		o.ds = append(o.ds, DS{int(tag), int(algorithm), int(kind), clip(digest, 200)})
 	}
 }
 
@@ -206,9 +193,7 @@ func (o *object) readNetwork(n node) {
 		length, ok := c.get("length").number()
 		if p, err2 := ip.Prefix(int(min(max(length, -1), 129))); err == nil && err2 == nil && ok {
 			o.cidrs = append(o.cidrs, p)
-			continue
 		}
-		o.faults++
 	}
 	if len(o.cidrs) == 0 {
 		o.cidrs = prefixes(o.start, o.end)
