@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,12 +34,7 @@ func ParseName(s string) (Name, error) {
 func MustName(s string) Name { return must(ParseName(s)) }
 
 // String returns the ASCII form, in lower case, without a final dot except for the root.
-func (n Name) String() string {
-	if n.ascii == "." {
-		return "."
-	}
-	return strings.TrimSuffix(n.ascii, ".")
-}
+func (n Name) String() string { return cmp.Or(strings.TrimSuffix(n.ascii, "."), n.ascii) }
 
 // IsZero reports whether n is no name.
 func (n Name) IsZero() bool { return n.ascii == "" }
@@ -68,8 +64,8 @@ func (n Name) Unicode() string { return unicodeName(n.ascii) }
 // unicodeName returns the Unicode form of a name in ASCII form, label by label, without a final dot;
 // a label that is no valid A-label stays as it is.
 func unicodeName(ascii string) string {
-	if ascii == "." {
-		return "."
+	if !hasALabel(ascii) {
+		return cmp.Or(strings.TrimSuffix(ascii, "."), ascii)
 	}
 	labels := strings.Split(strings.TrimSuffix(ascii, "."), ".")
 	for i, l := range labels {
@@ -193,16 +189,7 @@ func (d Domain) Name() Name {
 func (d Domain) Sub(label string) string { return label + "." + d.ascii + "." }
 
 // Unicode returns the Unicode form, without a final dot.
-func (d Domain) Unicode() string {
-	if !hasALabel(d.ascii) {
-		return d.ascii
-	}
-	u, err := profile.ToUnicode(d.ascii)
-	if err != nil {
-		return d.ascii
-	}
-	return u
-}
+func (d Domain) Unicode() string { return unicodeName(d.ascii) }
 
 // UnicodeIfDifferent returns the Unicode form, or nothing if it is the ASCII form.
 func (d Domain) UnicodeIfDifferent() string {
