@@ -4,12 +4,14 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
 func certified(e *evidence) bool { return e.tls != nil }
@@ -74,15 +76,8 @@ var validityRules = server.Rules(
 
 // anonymous reports whether the server accepts suites without a certificate only.
 func (e *evidence) anonymous() bool {
-	if e.scan == nil || len(e.scan.Suites) == 0 || len(e.served) > 0 {
-		return false
-	}
-	for _, s := range e.scan.Suites {
-		if !s.Anonymous() {
-			return false
-		}
-	}
-	return true
+	return e.scan != nil && len(e.scan.Suites) > 0 && len(e.served) == 0 &&
+		!slices.ContainsFunc(e.scan.Suites, func(s probe.SuiteResult) bool { return !s.Anonymous() })
 }
 
 // life is the validity of a certificate, both ends included (RFC 5280 section 4.1.2.5).

@@ -3,6 +3,7 @@ package probe
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,12 +103,8 @@ func (s Suite) RC4() bool { return strings.HasPrefix(s.cipher, "RC4") }
 
 // SmallBlock reports whether the cipher has blocks of 64 bits, which repeat after some gigabytes (CVE-2016-2183).
 func (s Suite) SmallBlock() bool {
-	for _, name := range []string{"3DES", "DES", "IDEA", "RC2", "28147", "MAGMA"} {
-		if strings.HasPrefix(s.cipher, name) {
-			return true
-		}
-	}
-	return false
+	names := []string{"3DES", "DES", "IDEA", "RC2", "28147", "MAGMA"}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(s.cipher, name) })
 }
 
 // ShortKey reports whether the key can be found by trying all: single DES and RC2.
@@ -117,12 +114,9 @@ func (s Suite) ShortKey() bool {
 
 // AEAD reports whether encryption and authentication are one step (RFC 5116); the others are CBC and older.
 func (s Suite) AEAD() bool {
-	for _, mode := range []string{"GCM", "CCM", "CHACHA20", "AEGIS", "MGM"} {
-		if strings.Contains(s.cipher, mode) {
-			return true
-		}
-	}
-	return strings.HasPrefix(s.exchange, "ECCPWD")
+	modes := []string{"GCM", "CCM", "CHACHA20", "AEGIS", "MGM"}
+	return strings.HasPrefix(s.exchange, "ECCPWD") ||
+		slices.ContainsFunc(modes, func(mode string) bool { return strings.Contains(s.cipher, mode) })
 }
 
 // signed12 reports whether a suite is of TLS 1.2 only, since it is authenticated by more than SHA-1.
