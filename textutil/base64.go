@@ -166,15 +166,15 @@ type base64Decoding struct {
 	fault     DecodeFault
 	plus, url bool // whether + or /, - or _ occur
 
-	letters, pads int // so far
+	letters       []byte // so far
+	pads          int
 	lastAt, padAt int // offset of the last letter and of the first =
-	group         uint32
 	strict        bool
 }
 
 // decodeBase64 decodes text; strict is that of Base64DecodeRequest.
 func decodeBase64(text string, strict bool) *base64Decoding {
-	d := &base64Decoding{strict: strict, data: make([]byte, 0, len(text)/4*3+3)}
+	d := &base64Decoding{strict: strict, letters: make([]byte, 0, len(text))}
 	for i := 0; i < len(text) && d.fault == (DecodeFault{}); i++ {
 		d.step(text, i)
 	}
@@ -185,7 +185,6 @@ func decodeBase64(text string, strict bool) *base64Decoding {
 }
 
 func (d *base64Decoding) step(text string, i int) {
-	value := strings.IndexByte(base64Letters, text[i])
 	switch c := text[i]; {
 	case isBase64Space(c):
 		if d.strict {
@@ -195,7 +194,7 @@ func (d *base64Decoding) step(text string, i int) {
 		if d.pads++; d.pads == 1 {
 			d.padAt = i
 		}
-	case value < 0:
+	case strings.IndexByte(base64Letters, c) < 0:
 		r, _ := utf8.DecodeRuneInString(text[i:])
 		d.fail(i, fmt.Sprintf("%q is not a letter of Base64", r))
 	case d.pads > 0:
@@ -205,20 +204,16 @@ func (d *base64Decoding) step(text string, i int) {
 	default:
 		d.plus = d.plus || c == '+' || c == '/'
 		d.url = d.url || c == '-' || c == '_'
-		d.letters++
 		d.lastAt = i
-		if value >= 64 { // of the URL-safe alphabet
-			value -= 2
-		}
-		if d.group = d.group<<6 | uint32(value); d.letters%4 == 0 {
-			d.data = append(d.data, byte(d.group>>16), byte(d.group>>8), byte(d.group))
-			d.group = 0
-		}
+		d.letters = append(d.letters, c)
 	}
 }
 
 func (d *base64Decoding) finish(end int) {
-	left := d.letters % 4
+	left, encoding := len(d.letters)%4, base64.RawStdEncoding
+	if d.strict {
+		encoding = encoding.Strict()
+	}
 	switch {
 	case left == 1:
 		d.fail(d.lastAt, "the last group has one letter; at least two make a byte")
@@ -226,13 +221,13 @@ func (d *base64Decoding) finish(end int) {
 		d.fail(d.padAt, fmt.Sprintf("the padding has %d characters where %d belong", d.pads, (4-left)%4))
 	case d.strict && left > 0 && d.pads == 0:
 		d.fail(end, fmt.Sprintf("%d characters of padding are missing", 4-left))
-	// RFC 4648 section 3.5: a decoder may refuse letters whose spare bits are not zero.
-	case d.strict && (left == 2 && d.group&0xf != 0 || left == 3 && d.group&0x3 != 0):
-		d.fail(d.lastAt, "the last letter holds bits that belong to no byte")
-	case left == 2:
-		d.data = append(d.data, byte(d.group>>4))
-	case left == 3:
-		d.data = append(d.data, byte(d.group>>10), byte(d.group>>2))
+	default:
+		letters := strings.NewReplacer("-", "+", "_", "/").Replace(string(d.letters))
+		var err error
+		if d.data, err = encoding.DecodeString(letters); err != nil {
+			// RFC 4648 section 3.5: a decoder may refuse letters whose spare bits are not zero.
+			d.fail(d.lastAt, "the last letter holds bits that belong to no byte")
+		}
 	}
 }
 
@@ -254,5 +249,5 @@ func (d *base64Decoding) variant() Base64Variant {
 // leaves out the vertical tab.
 func isBase64Space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }
 
-// base64Letters are the letters in the order of the six bits that they stand for, those of the URL-safe alphabet at the end.
+// base64Letters are the letters of both alphabets.
 const base64Letters = asciiAlphanumeric + "+/-_"

@@ -2,7 +2,6 @@ package textutil
 
 import (
 	"strings"
-	"sync"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
@@ -100,25 +99,11 @@ func (req CaseRequest) report(result string) *CaseReport {
 func upper(text string, locale Locale) string {
 	switch locale {
 	case Turkish, Azerbaijani:
-		return fullUpper(strings.ReplaceAll(text, "i", "İ"))
+		text = strings.ReplaceAll(text, "i", "İ")
 	case Lithuanian:
-		return fullUpper(withoutSoftDots(text))
+		text = withoutSoftDots(text)
 	case Greek:
 		return greekUpper(text)
 	}
-	return fullUpper(text)
-}
-
-// uppers keeps casers for reuse: they may hold state, so two goroutines must not share one.
-var uppers = sync.Pool{New: func() any { c := cases.Upper(language.Und); return &c }}
-
-// fullUpper is the mapping of the Unicode Standard section 3.13 rule R1 without a language. It looks
-// at each character alone, so that a text may be mapped piece by piece.
-func fullUpper(text string) string {
-	if text == "" {
-		return ""
-	}
-	c := uppers.Get().(*cases.Caser)
-	defer uppers.Put(c)
-	return c.String(text)
+	return cases.Upper(language.Und).String(text)
 }

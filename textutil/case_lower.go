@@ -151,6 +151,7 @@ const (
 func greekUpper(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
+	others := cases.Upper(language.Und)
 	other := 0              // where the text begins that is not Greek
 	var unaccented spelling // a vowel stands before that has lost its accent
 	for i := 0; i < len(text); {
@@ -161,7 +162,7 @@ func greekUpper(text string) string {
 			i += size
 			continue
 		}
-		b.WriteString(fullUpper(text[other:i]))
+		b.WriteString(others.String(text[other:i]))
 		if (letter.upper == 'Ι' || letter.upper == 'Υ') && letter.dialytika == absent {
 			letter.dialytika = unaccented
 		}
@@ -175,7 +176,7 @@ func greekUpper(text string) string {
 		letter.write(&b, alone)
 		other = i
 	}
-	b.WriteString(fullUpper(text[other:]))
+	b.WriteString(others.String(text[other:]))
 	return b.String()
 }
 

@@ -148,7 +148,7 @@ func countFields(text string) int {
 
 // countWords counts words and keeps the longest and the most frequent ones.
 func (r *StatsReport) countWords(text string, top int) {
-	folder := &wordFolder{cases.Fold()}
+	folder := cases.Fold()
 	counts := map[string]int{}
 	length, longest, unspaced := 0, 0, false
 	for word := range words(text) {
@@ -158,7 +158,7 @@ func (r *StatsReport) countWords(text string, top int) {
 		if length += n; n > longest {
 			longest, r.LongestWord = n, word
 		}
-		counts[folder.fold(word)]++
+		counts[foldWord(folder, word)]++
 	}
 	r.UniqueWords = len(counts)
 	if r.Words > 0 {
@@ -249,15 +249,13 @@ func isUnspaced(word string) bool {
 	return c >= 0xe00 && (unicode.In(c, unicode.Han, unicode.Hiragana) || isComplex(c))
 }
 
-// A wordFolder makes words comparable: case does not matter, nor whether an accent is a character of its own.
-type wordFolder struct{ caser cases.Caser }
-
-// fold returns the NFC of the full case folding (Unicode Standard section 3.13, definition D145).
-func (f *wordFolder) fold(word string) string {
+// foldWord makes words comparable: case does not matter, nor whether an accent is a character of its own. It returns the
+// NFC of the full case folding (Unicode Standard section 3.13, definition D145).
+func foldWord(folder cases.Caser, word string) string {
 	if isPlain(word, 0x80) {
 		return strings.ToLower(word)
 	}
-	return norm.NFC.String(f.caser.String(norm.NFC.String(word)))
+	return norm.NFC.String(folder.String(norm.NFC.String(word)))
 }
 
 // countGraphemes returns the number of extended grapheme clusters.

@@ -191,30 +191,23 @@ func position(text string, offset int) (line, column int) {
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[begin:]) + 1
 }
 
+// locate turns places in the text that was read into places in the original.
 func (r *yamlReading) locate(list []Finding) {
-	if r.text == r.original {
-		return
-	}
-	offsets := make(map[int]int, 2*len(list)) // from the text to the original
-	for _, f := range list {
-		if f.Location != nil {
-			offsets[f.Location.Offset], offsets[f.Location.Offset+f.Location.Length] = 0, 0
+	text := strings.TrimPrefix(r.original, byteOrderMark)
+	var pairs []int // where the text that was read has one line feed for two characters
+	for i := range len(text) - 1 {
+		if text[i] == '\r' && text[i+1] == '\n' {
+			pairs = append(pairs, i-len(pairs))
 		}
 	}
-	i := len(r.original) - len(strings.TrimPrefix(r.original, byteOrderMark))
-	for at := 0; at <= len(r.text); at++ {
-		if _, ok := offsets[at]; ok {
-			offsets[at] = i
-		}
-		if strings.HasPrefix(r.original[i:], "\r\n") {
-			i++
-		}
-		i++
+	original := func(at int) int {
+		before, _ := slices.BinarySearch(pairs, at)
+		return at + before + len(r.original) - len(text)
 	}
 	for _, f := range list {
 		if f.Location != nil && f.Code != codeYAMLMark {
-			end := offsets[f.Location.Offset+f.Location.Length]
-			f.Location.Offset = offsets[f.Location.Offset]
+			end := original(f.Location.Offset + f.Location.Length)
+			f.Location.Offset = original(f.Location.Offset)
 			f.Location.Length = end - f.Location.Offset
 		}
 	}

@@ -128,8 +128,10 @@ func (c *checker) canonical(n *Node) string {
 	}
 	t, text, _ := c.Resolve(n)
 	switch tag := n.Tag(); {
+	case t == Int && text == "-0":
+		return "\xffi0"
 	case t == Int:
-		return "\xffi" + canonicalInt(text)
+		return "\xffi" + text
 	case t == Float:
 		return "\xfff" + canonicalFloat(text)
 	case t != String:
@@ -139,14 +141,6 @@ func (c *checker) canonical(n *Node) string {
 	default:
 		return "\xfft" + tag + "\xff" + text
 	}
-}
-
-// canonicalInt returns a number without what does not change it.
-func canonicalInt(text string) string {
-	if text == "-0" {
-		return "0"
-	}
-	return text
 }
 
 // canonicalFloat returns a decimal number as digits without zeros at either end, and the power of ten that
