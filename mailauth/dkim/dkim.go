@@ -129,11 +129,7 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
 		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
-
-		KnownSelectors: append([]string{}, e.others...),
-	}
-	if s := e.service(); s != nil {
-		r.Service = s.Name
+		Service: diag.OrZero(e.service()).Name, KnownSelectors: append([]string{}, e.others...),
 	}
 	if e.node.Err() == nil {
 		r.OtherSelectors = possibleSelectors

@@ -109,7 +109,7 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 		IP: h.IP, PrivateIP: route.Private(h.IP), Raw: diag.Clip(h.Field.Value(), maxRaw),
 	}
 	if h.RDNS != "" {
-		r.Service = serviceName(provider.ByPTR(h.RDNS))
+		r.Service = diag.OrZero(provider.ByPTR(h.RDNS)).Name
 	}
 	if h.Timed {
 		r.Delay = new(int64(h.Delay.Seconds()))

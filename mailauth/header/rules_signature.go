@@ -177,7 +177,7 @@ func (e *evidence) readSignatures() {
 		if p.Domain.IsZero() {
 			s.Domain = strings.ToLower(text("d"))
 		}
-		s.Service = serviceName(provider.ByDKIM(s.Domain))
+		s.Service = diag.OrZero(provider.ByDKIM(s.Domain)).Name
 		if e.fromDomain != "" {
 			s.Aligned = new(route.SameOrganization(s.Domain, e.fromDomain))
 		}
@@ -187,11 +187,4 @@ func (e *evidence) readSignatures() {
 
 func clipped(texts []string, most int) []string {
 	return diag.Map(texts[:min(len(texts), most)], clip)
-}
-
-func serviceName(s *provider.Service) string {
-	if s == nil {
-		return ""
-	}
-	return s.Name
 }

@@ -196,12 +196,7 @@ type Provider struct {
 	Name   string `json:"name" doc:"the service"`
 }
 
-func providerOf(domain string) string {
-	if s := provider.BySPF(domain); s != nil {
-		return s.Name
-	}
-	return ""
-}
+func providerOf(domain string) string { return diag.OrZero(provider.BySPF(domain)).Name }
 
 // meantProvider returns the domain to include of the one service from which a name differs by a slip of the pen. It is
 // empty if there is no such service, or more than one, or if the name belongs to a service itself.
