@@ -344,10 +344,7 @@ func seconds(age uint64) string {
 			if age%s.length != 0 {
 				about = "about "
 			}
-			if n > 1 {
-				return fmt.Sprintf("%s (%s%d %ss)", text, about, n, s.name)
-			}
-			return fmt.Sprintf("%s (%s1 %s)", text, about, s.name)
+			return fmt.Sprintf("%s (%s%s)", text, about, diag.Count(int64(n), s.name))
 		}
 	}
 	return text

@@ -274,30 +274,23 @@ func words(s string) []string {
 
 // coded reports whether a word is a short code: small and capital letters and digits mixed.
 func coded(s string) bool {
-	lower, upper, digits, turns := 0, 0, 0, 0
-	kind := func(c byte) int {
+	kind := func(c byte) byte {
 		switch {
 		case isDigit(c):
-			return 1
+			return '0'
 		case 'a' <= c && c <= 'z':
-			return 2
+			return 'a'
 		case 'A' <= c && c <= 'Z':
-			return 3
+			return 'A'
 		}
-		return 0
+		return '-'
 	}
+	count, turns := map[byte]int{}, 0
 	for i := range len(s) {
-		switch kind(s[i]) {
-		case 1:
-			digits++
-		case 2:
-			lower++
-		case 3:
-			upper++
-		}
+		count[kind(s[i])]++
 		if i > 0 && kind(s[i]) != kind(s[i-1]) {
 			turns++
 		}
 	}
-	return len(s) >= 6 && turns >= 3 && digits > 0 && (upper > 0 && lower > 0 || turns >= 4)
+	return len(s) >= 6 && turns >= 3 && count['0'] > 0 && (count['A'] > 0 && count['a'] > 0 || turns >= 4)
 }

@@ -326,15 +326,10 @@ func (e *evidence) verdict(r *Report) Verdict {
 // redirects lists the answers that led on.
 func (e *evidence) redirects() []fetch.Hop {
 	list := []fetch.Hop{}
-	if e.site == nil {
-		return list
+	if e.site != nil {
+		list = append(list, e.site.Hops...)
 	}
-	for _, h := range e.site.Hops {
-		if h.RedirectType != "" {
-			list = append(list, h)
-		}
-	}
-	return list
+	return slices.DeleteFunc(list, func(h fetch.Hop) bool { return h.RedirectType == "" })
 }
 
 func (e *evidence) certificate() (t TLS) {

@@ -1,6 +1,7 @@
 package phishing
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,13 +13,8 @@ func read(e *evidence) bool { return e.page != nil && !e.last().trusted() }
 
 func (e *evidence) asksPassword() bool { return e.page != nil && e.page.Counts.Passwords > 0 }
 
-func (e *evidence) passwordForms() (list []Form) {
-	for _, f := range e.forms() {
-		if f.HasPassword {
-			list = append(list, f)
-		}
-	}
-	return list
+func (e *evidence) passwordForms() []Form {
+	return slices.DeleteFunc(e.forms(), func(f Form) bool { return !f.HasPassword })
 }
 
 var contentRules = diag.Rules[*evidence]{{

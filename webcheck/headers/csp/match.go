@@ -77,19 +77,15 @@ func Hash(text string) string { return "'" + hashLike("sha256-", text) + "'" }
 
 func hashLike(like, text string) string {
 	algorithm, _, _ := strings.Cut(like, "-")
-	var sum []byte
+	h := sha256.New()
 	switch algorithm {
 	case "sha384":
-		h := sha512.Sum384([]byte(text))
-		sum = h[:]
+		h = sha512.New384()
 	case "sha512":
-		h := sha512.Sum512([]byte(text))
-		sum = h[:]
-	default:
-		h := sha256.Sum256([]byte(text))
-		sum = h[:]
+		h = sha512.New()
 	}
-	return algorithm + "-" + base64.StdEncoding.EncodeToString(sum)
+	h.Write([]byte(text))
+	return algorithm + "-" + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
 // AllowsScript reports whether an element may load a script from a URL (section 6.7.1.1).
