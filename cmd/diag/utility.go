@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"image"
 	"image/png"
 	"maps"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/textutil"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/detector"
 )
 
 // printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is to be said about
@@ -92,14 +93,19 @@ func terminalQR(data []byte) (string, error) {
 	if err != nil {
 		return "", errNotQR
 	}
-	modules, err := modulesOf(img)
+	dark, err := gozxing.NewGlobalHistgramBinarizer(gozxing.NewLuminanceSourceFromImage(img)).GetBlackMatrix()
 	if err != nil {
-		return "", err
+		return "", errNotQR
+	}
+	found, err := detector.NewDetector(dark).DetectWithoutHints()
+	if err != nil {
+		return "", errNotQR
 	}
 	const quiet = 2 // modules around the code; terminals have room of their own
-	n := len(modules)
+	modules := found.GetBits()
+	n := modules.GetWidth()
 	at := func(x, y int) int {
-		if x, y = x-quiet, y-quiet; x >= 0 && y >= 0 && x < n && y < n && modules[y][x] {
+		if modules.Get(x-quiet, y-quiet) { // light beyond its edges
 			return 1
 		}
 		return 0
@@ -113,42 +119,4 @@ func terminalQR(data []byte) (string, error) {
 		b.WriteString("\n")
 	}
 	return b.String(), nil
-}
-
-// modulesOf reads the modules of an upright QR code without noise: the run of dark pixels at its first
-// corner is the seven modules of a finder pattern (ISO/IEC 18004 section 6.3.3).
-func modulesOf(img image.Image) ([][]bool, error) {
-	dark := func(x, y int) bool {
-		r, g, b, alpha := img.At(x, y).RGBA()
-		return alpha > 0x8000 && r+g+b < 3*0x8000
-	}
-	width, height := img.Bounds().Dx(), img.Bounds().Dy() // a PNG begins at 0, 0
-	first, run := 0, 0
-	for first < width*height && !dark(first%width, first/width) {
-		first++
-	}
-	x0, y0 := first%width, first/width
-	for x0+run < width && dark(x0+run, y0) {
-		run++
-	}
-	last := width - 1 // of the finder pattern at the other corner
-	for last > x0 && !dark(last, y0) {
-		last--
-	}
-	if run < 7 {
-		return nil, errNotQR
-	}
-	size := float64(run) / 7
-	n := int(float64(last-x0+1)/size + 0.5)
-	if n < 21 || n > 177 || (n-17)%4 != 0 { // versions 1 to 40
-		return nil, errNotQR
-	}
-	modules := make([][]bool, n)
-	for y := range n {
-		for x := range n {
-			at := func(i int) int { return int((float64(i) + 0.5) * size) }
-			modules[y] = append(modules[y], dark(x0+at(x), y0+at(y)))
-		}
-	}
-	return modules, nil
 }
