@@ -83,9 +83,6 @@ func casedNext(rest string) bool {
 
 // cased reports whether the character has a case (Unicode Standard definition D135).
 func cased(r rune) bool {
-	if r < utf8.RuneSelf {
-		return 'a' <= r|0x20 && r|0x20 <= 'z'
-	}
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
 }
 
@@ -95,9 +92,8 @@ func cased(r rune) bool {
 func caseIgnorable(r rune) bool {
 	switch r {
 	case '\'', '.', ':', '·', '\u0387', '\u055F', '\u05F4', '\u2018', '\u2019', '\u2024', '\u2027',
-		'\uFE13', '\uFE52', '\uFE55', '\uFF07', '\uFF0E', '\uFF1A': // Word_Break MidLetter, MidNumLet, Single_Quote
-		return true
-	case '^', '`':
+		'\uFE13', '\uFE52', '\uFE55', '\uFF07', '\uFF0E', '\uFF1A', // Word_Break MidLetter, MidNumLet, Single_Quote
+		'^', '`':
 		return true
 	}
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)

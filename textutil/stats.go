@@ -80,8 +80,11 @@ func Stats(req StatsRequest) (*StatsReport, error) {
 		return nil, err
 	}
 	report := &StatsReport{
-		Bytes: len(req.Text), InputBytes: len(req.Text), WordsBySpaces: countFields(req.Text),
-		Graphemes: countGraphemes(req.Text), Sentences: countSentences(req.Text), Findings: []Finding{},
+		Bytes: len(req.Text), InputBytes: len(req.Text), Graphemes: countGraphemes(req.Text),
+		Sentences: countSentences(req.Text), Findings: []Finding{},
+	}
+	for range strings.FieldsSeq(req.Text) {
+		report.WordsBySpaces++
 	}
 	report.countCharacters(req.Text)
 	report.countLines(req.Text)
@@ -135,15 +138,6 @@ func cutLine(text string) (line, end, rest string) {
 		size = 2
 	}
 	return text[:i], text[i : i+size], text[i+size:]
-}
-
-// countFields is len(strings.Fields(text)) without the list.
-func countFields(text string) int {
-	n := 0
-	for range strings.FieldsSeq(text) {
-		n++
-	}
-	return n
 }
 
 // countWords counts words and keeps the longest and the most frequent ones.
@@ -210,7 +204,8 @@ func wordPieces(text string) iter.Seq[string] {
 		for at := 0; at < len(text); {
 			word, _, state = uniseg.FirstWordInString(text[at:], state)
 			at += len(word)
-			if at < len(text) && endsInComplex(text[start:at]) && beginsInComplex(text[at:]) {
+			last, _ := utf8.DecodeLastRuneInString(text[start:at])
+			if next, _ := utf8.DecodeRuneInString(text[at:]); isComplex(last) && isComplex(next) {
 				continue
 			}
 			if !yield(text[start:at]) {
@@ -227,16 +222,6 @@ var complexScripts = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Kh
 
 func isComplex(c rune) bool {
 	return c >= 0xe00 && unicode.In(c, complexScripts...) && (unicode.IsLetter(c) || unicode.IsMark(c))
-}
-
-func endsInComplex(text string) bool {
-	c, _ := utf8.DecodeLastRuneInString(text)
-	return isComplex(c)
-}
-
-func beginsInComplex(text string) bool {
-	c, _ := utf8.DecodeRuneInString(text)
-	return isComplex(c)
 }
 
 func isWord(text string) bool {
@@ -279,7 +264,8 @@ func graphemes(text string) iter.Seq[string] {
 		for at := 0; at < len(text); {
 			var part string
 			part, _, _, state = uniseg.FirstGraphemeClusterInString(text[at:], state)
-			if at > start && !(beginsWithConsonant(part) && endsInLinker(text[before:at])) {
+			begin, _ := utf8.DecodeRuneInString(part)
+			if at > start && !(unicode.Is(indicConsonants, begin) && endsInLinker(text[before:at])) {
 				if !yield(text[start:at]) {
 					return
 				}
@@ -291,11 +277,6 @@ func graphemes(text string) iter.Seq[string] {
 			yield(text[start:])
 		}
 	}
-}
-
-func beginsWithConsonant(cluster string) bool {
-	c, _ := utf8.DecodeRuneInString(cluster)
-	return unicode.Is(indicConsonants, c)
 }
 
 // endsInLinker reports whether the cluster ends in a consonant and marks, a linker among them.

@@ -37,17 +37,12 @@ func (w *printer) line(column int, offset int32, first bool) {
 
 // emptyAbove reports whether the line before that with the offset is empty.
 func (w *printer) emptyAbove(offset int32) bool {
-	above, ok := cutLast(w.Text[:offset])
-	if !ok {
+	end := strings.LastIndexByte(w.Text[:offset], '\n')
+	if end < 0 {
 		return false
 	}
-	return strings.Trim(above[strings.LastIndexByte(above, '\n')+1:], " \t") == ""
-}
-
-// cutLast returns what is before the last line break.
-func cutLast(text string) (string, bool) {
-	i := strings.LastIndexByte(text, '\n')
-	return text[:max(i, 0)], i >= 0
+	begin := strings.LastIndexByte(w.Text[:end], '\n') + 1
+	return strings.Trim(w.Text[begin:end], " \t") == ""
 }
 
 func (w *printer) comment(c comment, column int) {
