@@ -2,10 +2,10 @@ package letterbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/mailauth/header"
 )
@@ -192,11 +193,6 @@ type delivery struct {
 	Bare    int // line feeds without a carriage return before them, and the reverse
 }
 
-func (d *delivery) secure(s tls.ConnectionState) {
-	d.Version = strings.ReplaceAll(tls.VersionName(s.Version), "TLS ", "TLSv")
-	d.Cipher = tls.CipherSuiteName(s.CipherSuite)
-}
-
 // take analyzes a message for an address, beside the session, if there is room for that.
 func (b *Box) take(local string, d *delivery, text []byte) error {
 	select {
@@ -285,17 +281,10 @@ func (d *delivery) Facts() [][2]string {
 	if d == nil {
 		return nil
 	}
-	from := d.From
-	if from == "" {
-		from = "<> (a bounce)"
-	}
-	secured := "no: the message was sent in clear text"
-	if d.Version != "" {
-		secured = d.Version + ", " + d.Cipher
-	}
+	secured := cmp.Or(view.If(d.Version != "", d.Version+", "+d.Cipher), "no: the message was sent in clear text")
 	list := [][2]string{
 		{"received", d.At.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
-		{"envelope sender", from}, {"TLS", secured}, {"size", diag.Count(d.Size, "byte")},
+		{"envelope sender", cmp.Or(d.From, "<> (a bounce)")}, {"TLS", secured}, {"size", diag.Count(d.Size, "byte")},
 	}
 	if d.Bare > 0 { // RFC 5321 section 2.3.8
 		list = append(list, [2]string{"line ends", fmt.Sprintf("CR or LF alone, which SMTP forbids: %d", d.Bare)})

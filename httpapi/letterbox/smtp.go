@@ -150,7 +150,8 @@ func (s *session) delivery() *delivery {
 		d.IP = peer.Addr().Unmap().WithZone("")
 	}
 	if state, ok := s.conn.TLSConnectionState(); ok {
-		d.secure(state)
+		d.Version = strings.ReplaceAll(tls.VersionName(state.Version), "TLS ", "TLSv")
+		d.Cipher = tls.CipherSuiteName(state.CipherSuite)
 	}
 	return d
 }

@@ -153,10 +153,8 @@ func (c *comparison) short(n notice) string {
 // titles are those of all rules, by code.
 var titles = sync.OnceValue(func() map[diag.Code]string {
 	list := map[diag.Code]string{}
-	for _, ep := range httpapi.Endpoints() {
-		for _, r := range ep.Rules() {
-			list[r.Code] = r.Title
-		}
+	for _, r := range httpapi.AllRules() {
+		list[r.Code] = r.Title
 	}
 	return list
 })
