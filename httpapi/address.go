@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -82,12 +83,7 @@ func (s *server) rightmost(peer netip.Addr, hops []string) netip.Addr {
 }
 
 func (s *server) trusted(ip netip.Addr) bool {
-	for _, p := range s.TrustedProxies {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // forwardedFor cuts the lists of X-Forwarded-For. Empty elements say nothing (RFC 9110 section 5.6.1.2).

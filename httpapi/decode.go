@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // maxViolations bounds the list of faults: an attacker's body must not make a long reply.
@@ -196,11 +198,7 @@ func (p *parser) unknown(what string, o *object) {
 }
 
 func (o *object) names() []string {
-	names := make([]string, len(o.fields))
-	for i, f := range o.fields {
-		names[i] = f.name
-	}
-	return names
+	return diag.Map(o.fields, func(f *field) string { return f.name })
 }
 
 func (p *parser) checkPresence(o *object, seen []string, base int) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -144,12 +145,7 @@ func (x *exchange) route() *failure {
 		return noSuchPath(path)
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
-		allow := []string{}
-		for m := range methods {
-			allow = append(allow, m)
-		}
-		slices.Sort(allow)
-		return methodProblem(allow)
+		return methodProblem(slices.Sorted(maps.Keys(methods)))
 	}
 	x.seen.Endpoint = x.ep.op.id
 	return nil
@@ -220,11 +216,8 @@ func jsonContent(h http.Header) bool {
 		return false
 	}
 	types := h["Content-Type"]
-	if len(types) == 1 && types[0] == jsonMedia {
-		return true
-	}
-	if len(types) != 1 {
-		return false
+	if len(types) != 1 || types[0] == jsonMedia {
+		return len(types) == 1
 	}
 	media, params, err := mime.ParseMediaType(types[0])
 	charset, given := params["charset"]

@@ -38,11 +38,7 @@ type Param struct {
 
 // Params lists the fields of the endpoint's request, in their order.
 func (ep Endpoint) Params() []Param {
-	params := []Param{}
-	for _, f := range objectOf(ep.op.request).fields {
-		params = append(params, paramOf(f))
-	}
-	return params
+	return diag.Map(objectOf(ep.op.request).fields, paramOf)
 }
 
 func paramOf(f *field) Param {
