@@ -141,7 +141,7 @@ func modulus(t *testing.T, file string) *big.Int {
 	require.NoError(t, err)
 	p := find(string(data))
 	require.NotEmpty(t, p.Blocks, file)
-	c, err := Read(p.Blocks[0].DER)
+	c, err := readDER(p.Blocks[0].DER)
 	require.NoError(t, err)
 	return c.Key.N
 }

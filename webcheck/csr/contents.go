@@ -115,9 +115,9 @@ func malformed(format string, args ...any) error {
 	return &malformedError{fmt.Sprintf(format, args...)}
 }
 
-// Read takes a request in DER form apart. The error is a *malformedError; what is wrong in a part of the request,
+// readDER takes a request in DER form apart. The error is a *malformedError; what is wrong in a part of the request,
 // such as one extension, stands among the Faults.
-func Read(der []byte) (*contents, error) {
+func readDER(der []byte) (*contents, error) {
 	length, header, ok := derLength(der)
 	switch {
 	case !ok || der[0] != tagSequence:

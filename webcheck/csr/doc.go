@@ -16,6 +16,5 @@
 // # How to use the package
 //
 // [Parse] finds the request in pasted text, however its lines were broken, and judges it. A private key in the text
-// is reported and never repeated. [Read] parses the bytes of a request without judging it. Keys are examined by
-// [github.com/diagkit/diagkit/diag/pki].
+// is reported and never repeated. Keys are examined by [github.com/diagkit/diagkit/diag/pki].
 package csr

@@ -50,7 +50,7 @@ func (e *evidence) digest(text string, known *pki.KnownKeys) error {
 	if e.damage = e.block.Fault; e.damage != "" {
 		return nil
 	}
-	c, err := Read(e.block.DER)
+	c, err := readDER(e.block.DER)
 	if err != nil {
 		e.damage = reason(err)
 		return nil

@@ -287,7 +287,7 @@ func listed(t *testing.T) (list []*Report) {
 }
 
 func mustRead(t *testing.T, p plan) *contents {
-	c, err := Read(p.encode())
+	c, err := readDER(p.encode())
 	require.NoError(t, err)
 	return c
 }

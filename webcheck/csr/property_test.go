@@ -104,7 +104,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(plan{spki: curveKey(explicit(), append([]byte{4}, basePoint()...))}.encode())
 	f.Add(plan{spki: rsaKey("1.2.840.113549.1.1.1", true, semiprime(), semiprime())}.encode())
 	f.Fuzz(func(t *testing.T, der []byte) {
-		c, err := Read(der)
+		c, err := readDER(der)
 		if (c == nil) == (err == nil) {
 			t.Fatalf("%v and %v", c, err)
 		}
