@@ -194,7 +194,7 @@ func (c watchCommands) history() *cobra.Command {
 	var since time.Duration
 	cmd := c.leaf("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
-			runs, err := w.History(ctx, account, id, w.Clock().Add(-since))
+			runs, err := w.History(ctx, account, id, time.Now().Add(-since))
 			return printList(c.app, runs, err, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
 				return []any{when(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), changes(r)}
 			})

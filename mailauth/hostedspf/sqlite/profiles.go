@@ -29,8 +29,13 @@ func scanProfile(stmt *sqlite.Stmt) (p hostedspf.Profile, err error) {
 		&p.LookupsBefore, &p.LookupsAfter, &p.IP4Count, &p.IP6Count, &p.RecordHash, &p.IntervalSeconds,
 		&p.LastResolvedAt, &p.LastChangedAt, &p.NextResolveAt, &p.LastError, &p.CreatedAt, &p.UpdatedAt, &p.Failures,
 		&p.IsPaused, &parts)
-	err = errors.Join(p.Domain.UnmarshalText([]byte(domain)), p.IncludeHost.UnmarshalText([]byte(host)),
-		unlist(records, &p.Records), unlist(parts, &p.Parts))
+	err = errors.Join(unlist(records, &p.Records), unlist(parts, &p.Parts))
+	if domain != "" {
+		err = errors.Join(err, p.Domain.UnmarshalText([]byte(domain)))
+	}
+	if host != "" {
+		err = errors.Join(err, p.IncludeHost.UnmarshalText([]byte(host)))
+	}
 	if err != nil {
 		return p, fmt.Errorf("the profile %s is damaged: %w", p.ID, err)
 	}
