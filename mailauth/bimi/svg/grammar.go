@@ -1,7 +1,6 @@
 package svg
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -118,8 +117,12 @@ func isDashes(v string) bool {
 	case "none", "inherit":
 		return true
 	}
-	parts := strings.FieldsFunc(v, func(c rune) bool { return c == ',' || isWhite(c) })
-	return !slices.ContainsFunc(parts, func(p string) bool { return !isLength(p) })
+	for part := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || isWhite(c) }) {
+		if !isLength(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // transforms are the functions of transform and how many numbers each may have (SVG Tiny 1.2 chapter 7).

@@ -207,8 +207,14 @@ func isLanguage(v string) bool {
 
 // isNmtokens takes names with spaces between; at least one.
 func isNmtokens(v string) bool {
-	words := strings.FieldsFunc(v, isWhite)
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !isNmtoken(w) })
+	n := 0
+	for word := range strings.FieldsFuncSeq(v, isWhite) {
+		if !isNmtoken(word) {
+			return false
+		}
+		n++
+	}
+	return n > 0
 }
 
 func isWhite(c rune) bool { return strings.ContainsRune(white, c) }
@@ -217,7 +223,14 @@ func collapse(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s
 	}
-	return strings.Join(strings.FieldsFunc(s, isWhite), " ")
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(s, isWhite) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
