@@ -235,8 +235,8 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // RegistrySuffix returns the suffix of a name in ASCII form below which names are registered with a registry, the name
-// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io, do not
-// count, unless known, which may be nil, says so.
+// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io, do
+// not count, unless known, which may be nil, says so.
 func RegistrySuffix(name string, known func(suffix string) bool) (suffix string, exists bool) {
 	for suffix = name; ; _, suffix, _ = strings.Cut(suffix, ".") {
 		suffix, _ = publicsuffix.PublicSuffix(suffix)

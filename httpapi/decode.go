@@ -64,8 +64,8 @@ func syntaxFault(data []byte) string {
 	return fmt.Sprintf("line %d, column %d: %s", 1+strings.Count(before, "\n"), column, wrong)
 }
 
-// halved reports whether an escape in a JSON text is a surrogate without its other half (RFC 8259 section 8.2): it is no
-// character, and so the string would not be valid UTF-8.
+// halved reports whether an escape in a JSON text is a surrogate without its other half (RFC 8259 section 8.2): it is
+// no character, and so the string would not be valid UTF-8.
 func halved(data []byte) bool {
 	unit := func(at int) rune {
 		n, _ := strconv.ParseUint(string(data[at:at+4]), 16, 16) // four digits, as the text is valid

@@ -234,8 +234,8 @@ func isUnspaced(word string) bool {
 	return c >= 0xe00 && (unicode.In(c, unicode.Han, unicode.Hiragana) || isComplex(c))
 }
 
-// foldWord makes words comparable: case does not matter, nor whether an accent is a character of its own. It returns the
-// NFC of the full case folding (Unicode Standard section 3.13, definition D145).
+// foldWord makes words comparable: case does not matter, nor whether an accent is a character of its own. It returns
+// the NFC of the full case folding (Unicode Standard section 3.13, definition D145).
 func foldWord(folder cases.Caser, word string) string {
 	if isPlain(word, 0x80) {
 		return strings.ToLower(word)

@@ -167,10 +167,11 @@ func (c channelCommands) list() *cobra.Command {
 	return c.leaf("list", "List the channels of an account", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) error {
 			list, err := channels.List(ctx, account)
-			return printList(c.app, list, err, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED", func(v notify.Channel) []any {
-				told := cmp.Or(words(v.Categories), "all")
-				return []any{v.ID, v.Name, v.Kind, v.Target, told, channelState(v), when(&v.CreatedAt)}
-			})
+			return printList(c.app, list, err, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED",
+				func(v notify.Channel) []any {
+					told := cmp.Or(words(v.Categories), "all")
+					return []any{v.ID, v.Name, v.Kind, v.Target, told, channelState(v), when(&v.CreatedAt)}
+				})
 		})
 }
 

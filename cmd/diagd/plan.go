@@ -82,17 +82,18 @@ func monthOr(flag, text string, other metering.Period) (metering.Period, error) 
 }
 
 func (a *app) showPlans(views []planView, err error) error {
-	return printList(a, views, err, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED", func(v planView) []any {
-		price, overage := "on request", "none"
-		if v.PriceCents != nil {
-			price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
-		}
-		if !v.HardCap() {
-			cents := float64(v.OverageRate) / metering.MicrosPerCent
-			overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
-		}
-		return []any{v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt)}
-	})
+	return printList(a, views, err, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED",
+		func(v planView) []any {
+			price, overage := "on request", "none"
+			if v.PriceCents != nil {
+				price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
+			}
+			if !v.HardCap() {
+				cents := float64(v.OverageRate) / metering.MicrosPerCent
+				overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
+			}
+			return []any{v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt)}
+		})
 }
 
 // seedPlans puts the plans of this program, or those of --data, into a store that holds none, as if they had always

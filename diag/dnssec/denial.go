@@ -203,9 +203,9 @@ func (d *denials) delegation(n name) (delegationKind, *ChainFault) {
 }
 
 // nodata says whether the zone proves that a name has no records of a type: by a record about the name, one that shows
-// that the name has but others below it, or a denial of the name with a record about the wildcard in its place (RFC 4035
-// section 5.4, RFC 5155 sections 8.5 to 8.7). A gap with opt-out may hide a name that exists only because of unsigned
-// delegations below it, whichever the type (erratum 3441).
+// that the name has but others below it, or a denial of the name with a record about the wildcard in its place (RFC
+// 4035 section 5.4, RFC 5155 sections 8.5 to 8.7). A gap with opt-out may hide a name that exists only because of
+// unsigned delegations below it, whichever the type (erratum 3441).
 func (d *denials) nodata(n name, rrtype uint16) statusCause {
 	what := setKey{n, rrtype}.String()
 	return d.judge("that there is no "+what, what, func(p prover) outcome {

@@ -115,7 +115,8 @@ func (v *engine) note(log *[]Signature, set *rrset, sig *dns.RRSIG, f *ChainFaul
 	s := Signature{
 		TypeCovered: dns.Type(sig.TypeCovered).String(), KeyTag: sig.KeyTag, Algorithm: sig.Algorithm,
 		SignerName: quoteName(sig.SignerName), Owner: set.owner.String(), OriginalTTL: sig.OrigTtl,
-		Inception: resolve.SerialTime(sig.Inception, v.now), Expiration: resolve.SerialTime(sig.Expiration, v.now), Valid: f == nil,
+		Inception:  resolve.SerialTime(sig.Inception, v.now),
+		Expiration: resolve.SerialTime(sig.Expiration, v.now), Valid: f == nil,
 	}
 	s.ExpiresInSeconds = int64(s.Expiration.Sub(v.now) / time.Second)
 	for _, rr := range set.rrs {

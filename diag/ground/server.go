@@ -116,12 +116,13 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 	return rows
 }
 
-// NoDomain completes a rule that fails where the domain in question does not exist: then there is no score. It says what
-// is its own, at least the code and the test.
+// NoDomain completes a rule that fails where the domain in question does not exist: then there is no score. It says
+// what is its own, at least the code and the test.
 func NoDomain[E any](r diag.Rule[E]) diag.Rule[E] {
 	r.Severity, r.StateIfFailed, r.NoScore, r.Fact = Specs[NoName].Severity, diag.Missing, true, NoName
 	r.Title, r.Requirement = "Domain does not exist", cmp.Or(r.Requirement, "The domain exists")
-	r.Advice, r.Ref = "Check the spelling of the domain, its registration and its delegation.", cmp.Or(r.Ref, "RFC 8020 section 2")
+	r.Advice = "Check the spelling of the domain, its registration and its delegation."
+	r.Ref = cmp.Or(r.Ref, "RFC 8020 section 2")
 	return r
 }
 

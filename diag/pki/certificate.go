@@ -171,7 +171,8 @@ func Purpose(oid string) string { return cmp.Or(purposes[oid], oid) }
 
 func extKeyUsage(c *x509.Certificate) []string {
 	names := diag.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return Purpose(usage.OID().String()) })
-	names = append(names, diag.Map(c.UnknownExtKeyUsage, func(id asn1.ObjectIdentifier) string { return Purpose(id.String()) })...)
+	names = append(names, diag.Map(c.UnknownExtKeyUsage,
+		func(id asn1.ObjectIdentifier) string { return Purpose(id.String()) })...)
 	return names[:min(len(names), MaxNames)]
 }
 

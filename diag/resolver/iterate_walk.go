@@ -102,9 +102,9 @@ func (w *walk) addressed(hosts []NameServer) []NameServer {
 	return list
 }
 
-// lookUpSome finds addresses of servers of a zone that came without, and returns those that have some and were not asked.
-// Each is looked up once for a race; one that is being looked up already, further up, is left out: its own zone depends
-// on it.
+// lookUpSome finds addresses of servers of a zone that came without, and returns those that have some and were not
+// asked. Each is looked up once for a race; one that is being looked up already, further up, is left out: its own zone
+// depends on it.
 func (w *walk) lookUpSome(ctx context.Context, at *cut, r *race, via []string) []NameServer {
 	for {
 		known := w.addressed(at.hosts)

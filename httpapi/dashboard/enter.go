@@ -208,8 +208,8 @@ func (d *dashboard) setCookie(r *http.Request, secret string) {
 	sceneOf(r).header.Add("Set-Cookie", c.String())
 }
 
-// secretOf is the secret of the session that the browser shows. Of several, which a neighbouring host may have set, none
-// counts.
+// secretOf is the secret of the session that the browser shows. Of several, which a neighbouring host may have set,
+// none counts.
 func (d *dashboard) secretOf(r *http.Request) string {
 	if all := r.CookiesNamed(d.cookieName()); len(all) == 1 {
 		return all[0].Value

@@ -64,7 +64,8 @@ var addressRules = diag.Rules[*scoring]{{
 		"sender, and sign the mail. If it should not, keep the record: receivers refuse that mail.",
 	When: func(s *scoring) bool { return !s.sender.IsZero() },
 	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
+		return diag.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.",
+			s.domain, s.sender)
 	},
 }}
 

@@ -270,7 +270,8 @@ func (s *server) report() Server {
 		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: diag.OrZero(s.tls),
 		Auth: Auth{
 			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
-			Mechanisms: append([]string{}, view.Unique(slices.Concat(s.before(), s.after()))...), PlaintextBeforeTLS: len(revealing(s.before())) > 0,
+			Mechanisms:         append([]string{}, view.Unique(slices.Concat(s.before(), s.after()))...),
+			PlaintextBeforeTLS: len(revealing(s.before())) > 0,
 		},
 		Relay: Relay{Tested: s.relay.tested, Status: s.relay.status, Reply: s.relay.reply},
 		PTR: PTR{

@@ -267,7 +267,8 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	for i := range e.destinations {
 		d := &e.destinations[i]
-		if d.consentName = policy.ConsentName("_tls", e.domain.String(), d.domain); d.external && len(d.consentName) < maxName {
+		d.consentName = policy.ConsentName("_tls", e.domain.String(), d.domain)
+		if d.external && len(d.consentName) < maxName {
 			g.Go(func() { d.consent = diag.Lookup[*dns.TXT](ctx, env, d.consentName+".") })
 		}
 		if d.domain == e.domain.String() {

@@ -322,7 +322,8 @@ func (b Billing) Invoice(ctx context.Context, account metering.AccountID, id str
 
 // Invoices yields the invoices that a filter selects, oldest first.
 func (b Billing) Invoices(ctx context.Context, f Filter) iter.Seq2[Invoice, error] {
-	list := metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}), parseInvoice)
+	list := metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}),
+		parseInvoice)
 	return func(yield func(Invoice, error) bool) {
 		for v, err := range list {
 			if err == nil && (f.Period != nil && *f.Period != v.Period || f.State != "" && f.State != v.State) {

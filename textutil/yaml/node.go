@@ -178,8 +178,8 @@ func (s *Stream) Value(n *Node) string {
 	return valueOf(raw, special, n.style)
 }
 
-// Unquote returns what a string says that is a valid one of JSON with its quotes: the escapes of JSON are escapes of YAML
-// too (YAML 1.2.2 section 5.7). Surrogates that have no partner come as from [Stream.Value].
+// Unquote returns what a string says that is a valid one of JSON with its quotes: the escapes of JSON are escapes of
+// YAML too (YAML 1.2.2 section 5.7). Surrogates that have no partner come as from [Stream.Value].
 func Unquote(quoted string) string { return valueOf(quoted[1:len(quoted)-1], "\\", double) }
 
 func valueOf(raw, special string, style Style) string {

@@ -28,8 +28,8 @@ const (
 // The tree of a page is not bounded by its length: formatting elements that are not closed, such as b, are
 // opened again in each paragraph (html.spec.whatwg.org section 13.2.4.3), so that 400 of them and a million
 // times "<p>x" make 400 million nodes. The parser has no bound for that. Most pages are
-// cleared by counting what they can come to at worst. In the others an empty span element with the same attributes stands
-// for each formatting element, which is as good to a reader of pages, and the nodes are counted.
+// cleared by counting what they can come to at worst. In the others an empty span element with the same attributes
+// stands for each formatting element, which is as good to a reader of pages, and the nodes are counted.
 func bounded(text []byte) (safe []byte, whole bool) {
 	most, at := reopenable(text), 0
 	if worst(text, most) <= maxTree {

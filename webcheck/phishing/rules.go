@@ -20,7 +20,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		slices.Concat(lift(brandRules.With(urlRule{Category: ofHost})), lift(hostRules.With(urlRule{Category: ofHost})),
 			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
 			tlsRules.With(rule{Category: ofTLS, When: certified}), contentRules.With(rule{Category: ofContent})).Reading(sourcePage),
-		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}})).With(rule{Stands: true})
+		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}})).
+		With(rule{Stands: true})
 })
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.

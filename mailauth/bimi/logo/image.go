@@ -29,8 +29,8 @@ func (e *evidence) document() *svg.Document { return diag.OrZero(e.fetched).Docu
 // maxListed is how many findings one kind of fault makes, and how many places a finding names; the rest is counted.
 const maxListed = 8
 
-// list fails with the faults of one kind. Those of the same element and attribute are one, for one export option makes the
-// same fault on every shape, and what has one remedy is told in one finding.
+// list fails with the faults of one kind. Those of the same element and attribute are one, for one export option makes
+// the same fault on every shape, and what has one remedy is told in one finding.
 func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 	repeats := alike(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
 	groups := alike(repeats, func(r []svg.Fault) string { return remedy(r[0]) })

@@ -176,7 +176,8 @@ var fetchRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.handshakes(), func(t *pki.TLS) diag.Failures {
-			return diag.FailIf(t.Err() != nil, "The TLS certificate of %s is not trusted: %s.", t.ServerName, t.Err()).About(t.ServerName)
+			return diag.FailIf(t.Err() != nil, "The TLS certificate of %s is not trusted: %s.",
+				t.ServerName, t.Err()).About(t.ServerName)
 		})
 	},
 }, {

@@ -239,8 +239,9 @@ var profileRules = diag.Rules[*evidence]{{
 	Title: "Policy of mark certificates missing", Requirement: "The certificate names the policy of mark certificates",
 	Advice: "Have the certificate reissued with the policy 1.3.6.1.4.1.53087.1.1: logs refuse certificates without it.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!slices.ContainsFunc(e.mark.X509.PolicyIdentifiers, oidPolicy.Equal), "The certificate policies do "+
-			"not include 1.3.6.1.4.1.53087.1.1, the Mark Certificate General Policy Identifier.")
+		return diag.FailIf(!slices.ContainsFunc(e.mark.X509.PolicyIdentifiers, oidPolicy.Equal),
+			"The certificate policies do not include "+
+				"1.3.6.1.4.1.53087.1.1, the Mark Certificate General Policy Identifier.")
 	},
 }, {
 	Code: "markcert.revocation.missing", Severity: diag.Error, Weight: 1, DependsOn: []diag.Code{"cert_not_vmc"},

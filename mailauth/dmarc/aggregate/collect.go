@@ -34,8 +34,8 @@ func alignmentOf(p *Policy, guess alignment) alignment {
 	return f
 }
 
-// organization is by the public suffix list, which is what a report can be checked with: the tree walk of RFC 9989 would
-// need the network.
+// organization is by the public suffix list, which is what a report can be checked with: the tree walk of RFC 9989
+// would need the network.
 var organization = policy.PublicSuffixOrganizational
 
 // signs are what was seen of a source, as a set.

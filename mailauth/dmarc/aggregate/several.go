@@ -66,7 +66,8 @@ func (e *evidence) merge(all []*Report, judged []int) {
 	}
 	newest := all[e.newest]
 	slices.SortStableFunc(e.reports, func(a, b *Report) int {
-		return cmp.Or(a.Metadata.BeginAt.Compare(b.Metadata.BeginAt), strings.Compare(a.Metadata.Organization, b.Metadata.Organization))
+		return cmp.Or(a.Metadata.BeginAt.Compare(b.Metadata.BeginAt),
+			strings.Compare(a.Metadata.Organization, b.Metadata.Organization))
 	})
 	if e.report = newest; len(judged) == 1 {
 		return

@@ -82,8 +82,8 @@ func (s *Store) do(ctx context.Context, what string, act func(context.Context) e
 	return describe(ctx, what, err)
 }
 
-// write runs an act that changes a profile, and then notes that it is not what it was: that comes last in a transaction,
-// since others wait for its end.
+// write runs an act that changes a profile, and then notes that it is not what it was: that comes last in a
+// transaction, since others wait for its end.
 func (s *Store) write(ctx context.Context, what string, act func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
 		return postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error {

@@ -16,7 +16,8 @@ const profileColumns = `id, owner, domain, name, status, source, flattened, incl
 
 // columns are the values of profileColumns, in their order.
 func columns(p *hostedspf.Profile) []any {
-	return []any{p.ID, p.Owner, p.Domain.String(), p.Name, p.Status, p.SourceRecord, p.FlattenedRecord, p.IncludeHost.String(),
+	return []any{p.ID, p.Owner, p.Domain.String(), p.Name, p.Status, p.SourceRecord, p.FlattenedRecord,
+		p.IncludeHost.String(),
 		list(p.Records), p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count, p.RecordHash, p.IntervalSeconds,
 		&p.LastResolvedAt, &p.LastChangedAt, &p.NextResolveAt, p.LastError, p.CreatedAt, p.UpdatedAt, p.Failures, p.IsPaused,
 		list(p.Parts)}

@@ -180,7 +180,8 @@ var contentRules = diag.Rules[*evidence]{
 		"Character set must be guessed", "Bytes are UTF-8, or the code names their character set",
 		"Write the text as UTF-8, announced by ECI 26: readers guess differently.",
 		func(c *Code) string {
-			return view.If(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"), "holds bytes that are no UTF-8, and names no character set")
+			return view.If(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"),
+				"holds bytes that are no UTF-8, and names no character set")
 		}),
 	each("qr.content.invisible", diag.Warning, "",
 		"Invisible characters in the text", "Texts have no characters that hide or reorder others",
@@ -196,7 +197,8 @@ var contentRules = diag.Rules[*evidence]{
 	each("qr.url.scheme", diag.Error, "", "URL that runs a program", "URLs lead to pages, not to programs or files",
 		"Do not open it.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(isRisky(p.Scheme), "holds a URL with the scheme "+diag.Quote(p.Scheme)+", which runs a program or opens a file")
+			return view.If(isRisky(p.Scheme), "holds a URL with the scheme "+diag.Quote(p.Scheme)+
+				", which runs a program or opens a file")
 		})),
 	each("qr.url.userinfo", diag.Error, "RFC 9110 section 4.2.4",
 		"URL hides its host behind a user name", "URLs have no user name",
@@ -225,13 +227,15 @@ var contentRules = diag.Rules[*evidence]{
 	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
 		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+diag.Quote(p.Host)+", which hides where the link ends")
+			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+diag.Quote(p.Host)+
+				", which hides where the link ends")
 		})),
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
 		"Protect the network with WPA2 or WPA3: on open networks and with WEP, anyone nearby can read the traffic.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.If(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+diag.Quote(p.SSID)+" without encryption that protects")
+			return view.If(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+diag.Quote(p.SSID)+
+				" without encryption that protects")
 		})),
 	each("qr.wifi.password", diag.Info, "",
 		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
