@@ -133,11 +133,11 @@ func (a *app) followPlans(
 	}
 	var reading background
 	reading.begin(ctx, func(ctx context.Context) {
-		every(ctx, plansEvery, func() {
+		for rest(ctx, plansEvery) {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
 				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
 			}
-		})
+		}
 	})
 	return reading.close, nil
 }
