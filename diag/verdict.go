@@ -63,7 +63,7 @@ func (State) Values() []string { return Values(Valid, Warned, Bad, Missing, Unkn
 
 func (s State) known() bool { return slices.Contains(s.Values(), string(s)) }
 
-// Band is a score in a word.
+// Band is a score in a word: excellent, good, warning, critical or unknown.
 type Band string
 
 // The bands and where they begin.

@@ -148,7 +148,7 @@ type Result struct {
 
 // Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
 // the server does, and runs the operation within its deadline. Faults of the request are a
-// *[ViolationsError]. For operations on hosted profiles it returns errHosted.
+// *[ViolationsError]. Operations on hosted profiles need the store of a server, and end in an error that says so.
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
 	req, err := ep.op.decode(body)
 	if err != nil {

@@ -16,7 +16,9 @@ import (
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
-// ErrorCode is one of the ten codes that the API answers with when it refuses or fails.
+// ErrorCode is one of the ten codes that the API answers with when it refuses or fails: INVALID_API_KEY,
+// EXPIRED_API_KEY, REVOKED_API_KEY, INSUFFICIENT_SCOPE, IP_NOT_ALLOWED, QUOTA_EXCEEDED, RATE_LIMITED,
+// IDEMPOTENCY_CONFLICT, INVALID_REQUEST or INTERNAL_ERROR.
 type ErrorCode string
 
 // The error codes (CONTRACT 1.3).

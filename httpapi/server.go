@@ -52,7 +52,7 @@ type Config struct {
 	//
 	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
 	Pages http.Handler
-	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
+	// MaxRunning bounds the diagnostics that run at once. 0 means 2048.
 	MaxRunning int
 	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
 	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most

@@ -52,9 +52,9 @@ func appendNumber(b []byte, n int64) []byte {
 const groupForm = "ledger.v2"
 
 // AppendGroup appends the beginning of the canonical form of a group: entries of one account and month that are
-// committed together, in their order. It is groupForm, the account and the period (as months since the year 0), then of
-// each entry Key, Endpoint, RequestID, At (in microseconds since 1970), Credits, Overage, OverageRate and Ceiling, each
-// with its length in bytes and a colon before it, numbers in decimal digits.
+// committed together, in their order. It is "ledger.v2", the account and the period (as months since the year 0), then
+// of each entry Key, Endpoint, RequestID, At (in microseconds since 1970), Credits, Overage, OverageRate and Ceiling,
+// each with its length in bytes and a colon before it, numbers in decimal digits.
 func AppendGroup(b []byte, account AccountID, p Period) []byte {
 	return appendNumber(AppendAccount(b, account), p.Number())
 }

@@ -242,7 +242,7 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	return begun, err
 }
 
-// Settle is the store's [Ledger].Settle, which has settleTime for it.
+// Settle is the store's [Ledger].Settle, which has 15 seconds for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -253,7 +253,7 @@ func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, erro
 	return balance, err
 }
 
-// Cancel is the store's [Ledger].Cancel, which has settleTime for it.
+// Cancel is the store's [Ledger].Cancel, which has 15 seconds for it.
 func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()

@@ -31,9 +31,9 @@ const (
 //
 // The zero value is ready for use. Its fields must not be changed after the first call, and it must not be copied.
 type IPLimiter struct {
-	Limit  int           // requests per window; 0 means DefaultIPLimit
+	Limit  int           // requests per window; 0 means 120
 	Window time.Duration // 0 means a minute
-	Size   int           // slots, rounded up; 0 means DefaultIPSize
+	Size   int           // slots, rounded up; 0 means 131,072
 
 	once   sync.Once
 	seed   maphash.Seed

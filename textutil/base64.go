@@ -14,7 +14,7 @@ const maxBase64 = (MaxText + 2) / 3 * 4
 // maxBase64Wrap bounds the length of a line of Base64 (CONTRACT 3.2).
 const maxBase64Wrap = 1000
 
-// A Base64Variant names an alphabet of RFC 4648.
+// A Base64Variant names an alphabet of RFC 4648: standard, url_safe or mixed.
 type Base64Variant string
 
 const (

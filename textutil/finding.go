@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Severity says how much a finding matters.
+// A Severity says how much a finding matters: info, warning, error or critical.
 type Severity string
 
 const (

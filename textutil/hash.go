@@ -28,7 +28,7 @@ const (
 	maxHMACKey        = 4096 // bytes (CONTRACT 3.2)
 )
 
-// A HashEncoding names how the bytes of a digest are written.
+// A HashEncoding names how the bytes of a digest are written: hex or base64.
 type HashEncoding string
 
 // The encodings. Empty means HashHex.
@@ -40,7 +40,7 @@ const (
 // Values lists the encodings.
 func (HashEncoding) Values() []string { return valuesOf(hashHex, hashBase64) }
 
-// A HashSecurity says what an algorithm is good for.
+// A HashSecurity says what an algorithm is good for: ok, legacy, broken or checksum.
 type HashSecurity string
 
 const (
@@ -152,7 +152,9 @@ func (e HashEncoding) encode(digest []byte) string {
 	return hex.EncodeToString(digest)
 }
 
-// A HashAlgorithm names an algorithm and the length of its output.
+// A HashAlgorithm names an algorithm and the length of its output: md5, sha1, sha224, sha256, sha384, sha512,
+// sha512_224, sha512_256, sha3_224, sha3_256, sha3_384, sha3_512, shake128, shake256, blake2b_256, blake2b_512,
+// blake2s_256, blake3, ripemd160, crc32, crc32c, crc64_iso, crc64_ecma, adler32, fnv1a_32, fnv1a_64 or xxh64.
 type HashAlgorithm string
 
 // The algorithms. Digests of more than one byte are written with the most significant byte first.

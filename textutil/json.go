@@ -10,7 +10,7 @@ import (
 // byteOrderMark is what some editors begin a text with. In UTF-8 it says nothing.
 const byteOrderMark = "\uFEFF"
 
-// A RootType is the type of the outermost value of a text.
+// A RootType is the type of the outermost value of a text: object, array, string, number, boolean, null or unknown.
 type RootType string
 
 // The types of values.

@@ -36,7 +36,7 @@ const (
 	passwordAmbiguous = "0Oo1Il|"
 )
 
-// A PasswordMode says what passwords are made of.
+// A PasswordMode says what passwords are made of: characters or passphrase.
 type PasswordMode string
 
 // The modes. Empty means PasswordCharacters.
@@ -48,8 +48,8 @@ const (
 // Values lists the modes.
 func (PasswordMode) Values() []string { return valuesOf(passwordCharacters, PasswordPassphrase) }
 
-// A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to
-// guess, at a million million guesses a second, which is a fast hash in many machines.
+// A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to guess, at a
+// million million guesses a second, which is a fast hash in many machines. It is weak, fair, strong or very_strong.
 type PasswordStrength string
 
 // The bands. Each holds what is not in the band above it.

@@ -16,7 +16,7 @@ const (
 	maxSlugDropped = 12
 )
 
-// A SlugReason says why a slug is empty.
+// A SlugReason says why a slug is empty: empty_text, no_letters or no_latin_form.
 type SlugReason string
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Recommendation says whether zones should be signed with an algorithm: the column "Use for DNSSEC
-// Signing" of the registry of IANA (RFC 9904 section 2).
+// Recommendation says whether zones should be signed with an algorithm: the column "Use for DNSSEC Signing" of the
+// registry of IANA (RFC 9904 section 2). It is recommended, may, not_recommended, must_not or unknown.
 type Recommendation string
 
 // The recommendations.

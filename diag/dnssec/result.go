@@ -37,7 +37,7 @@ type DS struct {
 	Valid         bool   `json:"valid" doc:"whether the signature over the DS records is right"`
 }
 
-// Role is what a key is for.
+// Role is what a key is for: ksk, zsk or csk.
 type Role string
 
 // The roles.

@@ -20,7 +20,7 @@ type Request struct {
 	To     Form   `json:"to,omitempty" enum:"auto ascii unicode" default:"auto" doc:"form wanted; auto is unicode for a name with A-labels, else ascii"`
 }
 
-// A Form is a form of a name.
+// A Form is a form of a name: auto, ascii or unicode.
 type Form string
 
 // The forms.

@@ -335,7 +335,7 @@ type Attribute struct {
 	Value string // as text; empty if the value is none
 }
 
-// Attributes lists the parts of the DER form of a distinguished name, in their order and at most maxAttributes. Of a
+// Attributes lists the parts of the DER form of a distinguished name, in their order and at most 64. Of a
 // name that cannot be decoded it lists what comes before the fault.
 func Attributes(der []byte) []Attribute {
 	var list []Attribute

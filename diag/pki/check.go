@@ -8,7 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A CheckCode names a weakness that is looked for in a key.
+// A CheckCode names a weakness that is looked for in a key: size, exponent, small_factor, fermat, roca,
+// small_private_exponent, pattern, shared_prime, curve, debian_openssl or blocklist.
 type CheckCode string
 
 // The weaknesses.
@@ -32,7 +33,7 @@ func (CheckCode) Values() []string {
 		CheckSmallSecret, CheckSharedPrime, CheckPattern, CheckBlocklist)
 }
 
-// A CheckStatus is the outcome of looking for a weakness.
+// A CheckStatus is the outcome of looking for a weakness: pass, fail or skipped.
 type CheckStatus string
 
 // The outcomes.

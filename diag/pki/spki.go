@@ -196,7 +196,7 @@ func (k *Key) readPoint() {
 	}
 }
 
-// KeyAlgorithm is the kind of a public key.
+// KeyAlgorithm is the kind of a public key: rsa, ecdsa, ed25519, dsa or other.
 type KeyAlgorithm string
 
 // The kinds of public keys.

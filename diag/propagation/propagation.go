@@ -68,7 +68,8 @@ type Server struct {
 	Error   string   `json:"error,omitempty" doc:"why it does not count"`
 }
 
-// Status says how the answer of a resolver compares.
+// Status says how the answer of a resolver compares: match, mismatch, nxdomain, nodata, servfail, refused, timeout or
+// error.
 type Status string
 
 // The statuses. What is right is what the request expects, or else what the authoritative servers say,
@@ -113,7 +114,7 @@ type ValueGroup struct {
 	Count       int      `json:"count" min:"1" doc:"how many"`
 }
 
-// Progress says how far the records have got.
+// Progress says how far the records have got: complete, partial, none or inconclusive.
 type Progress string
 
 // How far the records have got.

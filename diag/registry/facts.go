@@ -196,7 +196,7 @@ func (e *domainEvidence) servers() []string {
 	return list
 }
 
-// Impact says what a status means for the holder of a domain.
+// Impact says what a status means for the holder of a domain: protective, neutral or problem.
 type Impact string
 
 // The impacts.

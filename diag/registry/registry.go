@@ -46,7 +46,7 @@ type DomainReport struct {
 func (*DomainReport) Rules() []diag.RuleInfo { return domainRules.Describe() }
 
 // LookupDomain asks the registry in charge of a domain, and the registrar, with the tables of the
-// environment, see clientOf and [Client.LookupDomain].
+// environment, or else those built in, see [Client.LookupDomain].
 func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
 	client, err := clientOf(env)
 	if err != nil {
@@ -100,8 +100,8 @@ type IPReport struct {
 // Rules describes the rules behind the findings.
 func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
 
-// LookupIP asks the registry in charge of an address, with the tables of the environment, see clientOf
-// and [Client.LookupIP].
+// LookupIP asks the registry in charge of an address, with the tables of the environment, or else
+// those built in, see [Client.LookupIP].
 func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	client, err := clientOf(env)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*I
 	return e.report(req.Raw, env.Now()), nil
 }
 
-// Source is where the data are from.
+// Source is where the data are from: rdap, whois or none.
 type Source string
 
 // The sources.
@@ -137,7 +137,8 @@ const (
 // Values lists the sources.
 func (Source) Values() []string { return diag.Values(fromRDAP, fromWHOIS, fromNone) }
 
-// A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3).
+// A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3): arin, ripe,
+// apnic, lacnic, afrinic or none.
 type Registry string
 
 // The regional registries.
@@ -234,7 +235,7 @@ func PurposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
 	return netip.Prefix{}, Purpose{}, false
 }
 
-// Protocol is how a registry was asked.
+// Protocol is how a registry was asked: rdap or whois.
 type Protocol string
 
 // The protocols.
@@ -283,7 +284,7 @@ type DS struct {
 	Digest     string `json:"digest" doc:"digest in hexadecimal"`
 }
 
-// Role is the part that somebody has in a registration.
+// Role is the part that somebody has in a registration: registrant, admin, tech, abuse or billing.
 type Role string
 
 // The roles.

@@ -28,7 +28,7 @@ type Request struct {
 	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`
 }
 
-// A ResolverID names a resolver that can be asked.
+// A ResolverID names a resolver that can be asked: default, google, cloudflare, quad9, opendns or authoritative.
 type ResolverID string
 
 // The resolvers.

@@ -155,7 +155,7 @@ type Diversity struct {
 	IPVersions    []int `json:"ip_versions" doc:"versions of IP that they have addresses of"`
 }
 
-// Status is the result of a rule in a word.
+// Status is the result of a rule in a word: pass, warning, fail or info.
 type Status string
 
 // The statuses. What the servers did not say is a warning.

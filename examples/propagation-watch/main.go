@@ -1,4 +1,4 @@
-// Command propagation-watch waits until public resolvers all over the world have a change of the DNS.
+// Command propagation-watch waits until public resolvers all over the world have seen a change in the DNS.
 //
 //	go run ./examples/propagation-watch www.example.com     asks the Internet each minute
 //	go run ./examples/propagation-watch -once               watches a move in memory, by a clock that needs no waiting

@@ -7,7 +7,7 @@
 //
 // It answers for /dashboard, all below it, and /r/{token}, where results are shared.
 //
-// Pages are html/template, one style sheet, and no script. Every page is a row of one table (see [page]): who may see
+// Pages are html/template, one style sheet, and no script. Every page is a row of one table: who may see
 // it, what it shows, and for what it changes how the log calls that. Whatever a page does, it does by the functions
 // that the commands of diagd use, and each change is a row of the log before it is made (see [metering.Acting]).
 //

@@ -215,7 +215,7 @@ type Fault struct {
 	Text     string    `json:"text" doc:"the same in a sentence"`
 }
 
-// FaultCode names a fault.
+// FaultCode names a fault: instance, too_many, gap, incomplete, duplicate, syntax or wrong_state.
 type FaultCode string
 
 const (

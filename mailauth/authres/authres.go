@@ -118,8 +118,8 @@ func (r *Result) Domain() string {
 
 var errEmpty = errors.New("the field has no value")
 
-// Parse reads the value of a field Authentication-Results. What departs from the syntax is in Faults; the error is
-// errEmpty.
+// Parse reads the value of a field Authentication-Results. What departs from the syntax is in Faults; the error
+// says that the field has no value.
 func Parse(value string) (*Header, error) {
 	p := parser{scanner: scanner{s: value}, h: &Header{}}
 	p.skip()
@@ -305,7 +305,7 @@ func (r *ReceivedSPF) Domain() string {
 }
 
 // ParseReceivedSPF reads the value of a field Received-SPF. Semicolons between the pairs may be missing, as some
-// servers have it. The error is errEmpty.
+// servers have it. The error says that the field has no value.
 func ParseReceivedSPF(value string) (*ReceivedSPF, error) {
 	p := scanner{s: value}
 	p.skip()

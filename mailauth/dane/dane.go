@@ -56,7 +56,7 @@ type TLSA struct {
 	Matches       *bool    `json:"matches_certificate" doc:"whether it has the data of a certificate that its usage names, names and dates apart; null if no certificate was seen"`
 }
 
-// Status is the outcome for one server.
+// Status is the outcome for one server: pass, fail, missing, insecure or unverified.
 type Status string
 
 // The statuses.

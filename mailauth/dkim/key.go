@@ -24,7 +24,7 @@ const (
 	supportedRSABits   = 4096 // verifiers need not know larger ones
 )
 
-// KeyType is what a key is for (RFC 6376 section 3.6.1, RFC 8463 section 4).
+// KeyType is what a key is for (RFC 6376 section 3.6.1, RFC 8463 section 4): rsa, ed25519 or unknown.
 type KeyType string
 
 // The types of keys. Verifiers ignore records with another one.
@@ -256,8 +256,8 @@ var reasons = map[taglist.Kind]reason{
 	badHash: reasonHash, onlySHA1: reasonSHA1, badService: reasonService,
 }
 
-// Err says why verifiers do not use the key: a *keyError, or nil if they do. The gravest reason comes first,
-// so that reasonSHA1 or reasonSize means that there is no other: Public is set then.
+// Err says why verifiers do not use the key; it is nil if they do. The gravest reason comes first, so that
+// one about SHA-1 or the size of the key means that there is no other: Public is set then.
 func (k *Key) Err() error {
 	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
 		reasonService, reasonSHA1} {

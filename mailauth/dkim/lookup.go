@@ -15,7 +15,7 @@ import (
 // maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
 const maxName = 253
 
-// OtherSelectors says whether a domain may have keys at other selectors.
+// OtherSelectors says whether a domain may have keys at other selectors: none or possible.
 type OtherSelectors string
 
 // What the name _domainkey tells: if it does not exist, nothing below it does (RFC 8020 section 2).

@@ -124,7 +124,8 @@ type Issue struct {
 	Location diag.Location `json:"-"` // in the value of the field; zero if it concerns no part of it
 }
 
-// IssueCode names an issue.
+// IssueCode names an issue: rsa_sha1, short_key, draft, expired, future, times, body_length, appended, testing,
+// public_suffix or from_added.
 type IssueCode string
 
 // The issues.

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// A Style is the standard for whose receivers a record is written.
+// A Style is the standard for whose receivers a record is written: dmarcbis or rfc7489.
 type Style string
 
 const (

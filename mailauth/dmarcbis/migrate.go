@@ -87,7 +87,7 @@ func (c *conversion) compatible() bool {
 	}
 }
 
-// A DiffOp is what becomes of a line.
+// A DiffOp is what becomes of a line: keep, remove or add.
 type DiffOp string
 
 const (
@@ -127,7 +127,7 @@ func diff(before, after []string) []DiffLine {
 	return lines
 }
 
-// A Behavior says how the treatment of mail that fails DMARC changes.
+// A Behavior says how the treatment of mail that fails DMARC changes: none, stricter, looser or testing.
 type Behavior string
 
 // The behaviors.
@@ -141,7 +141,7 @@ const (
 // Values lists the behaviors.
 func (Behavior) Values() []string { return diag.Values(same, Stricter, looser, Testing) }
 
-// A Scope is a kind of mail by the domain in its From field.
+// A Scope is a kind of mail by the domain in its From field: domain, subdomains or nonexistent_subdomains.
 type Scope string
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// An Action is what becomes of a tag.
+// An Action is what becomes of a tag: keep, remove, replace or add.
 type Action string
 
 // The actions.

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Category says what a list is about.
+// A Category says what a list is about: spam, exploit, policy, proxy, bot, reputation or allow.
 type Category string
 
 // The categories.
@@ -36,7 +36,7 @@ const (
 	refused Category = "refused" // the list did not answer the question
 )
 
-// Severity says how many receivers use a list, and so what a listing means for mail.
+// Severity says how many receivers use a list, and so what a listing means for mail: high, medium or low.
 type Severity string
 
 const (
@@ -48,7 +48,7 @@ const (
 // Values lists the severities.
 func (Severity) Values() []string { return diag.Values(high, medium, low) }
 
-// A Scope says what a list has entries for.
+// A Scope says what a list has entries for: address or network.
 type Scope string
 
 const (
@@ -59,7 +59,7 @@ const (
 // Values lists the scopes.
 func (Scope) Values() []string { return diag.Values(ofAddresses, ofNetworks) }
 
-// A Family is a version of the Internet Protocol.
+// A Family is a version of the Internet Protocol: ipv4 or ipv6.
 type Family string
 
 // The families.
@@ -117,15 +117,15 @@ func (r *Rate) UnmarshalText(text []byte) error {
 
 // A Code is a set of return codes and what they mean.
 type Code struct {
-	Pattern pattern  `json:"codes"`
+	Pattern Pattern  `json:"codes"`
 	Kind    Category `json:"kind"` // or neutral or refused
 	Meaning string   `json:"meaning"`
 }
 
-// A pattern is a set of IPv4 addresses: the octets from first to last.
-type pattern struct{ first, last [4]byte }
+// A Pattern is a set of IPv4 addresses: the octets from first to last.
+type Pattern struct{ first, last [4]byte }
 
-func (p pattern) has(a netip.Addr) bool {
+func (p Pattern) has(a netip.Addr) bool {
 	octets := a.As4()
 	for i, o := range octets {
 		if o < p.first[i] || o > p.last[i] {
@@ -136,7 +136,7 @@ func (p pattern) has(a netip.Addr) bool {
 }
 
 // UnmarshalText reads four octets, each a number, a range such as 4-7, or * for any.
-func (p *pattern) UnmarshalText(text []byte) error {
+func (p *Pattern) UnmarshalText(text []byte) error {
 	octets := strings.Split(string(text), ".")
 	if len(octets) != 4 || octets[0] != "127" {
 		return fmt.Errorf("%.40q is no return code: four octets, of which the first is 127", text)

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 )
 
-// Status says what came of asking a list about an address.
+// Status says what came of asking a list about an address: listed, clean, timeout, refused or error.
 type Status string
 
 // The statuses.
@@ -24,7 +24,8 @@ const (
 // Values lists the statuses.
 func (Status) Values() []string { return diag.Values(Listed, clean, timedOut, Refused, Failed) }
 
-// SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5).
+// SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5): passed, empty, wildcard,
+// parked, none or unknown.
 type SelfTest string
 
 // The outcomes of the self-test.

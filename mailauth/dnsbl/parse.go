@@ -206,7 +206,7 @@ func (l *List) checkTexts() error {
 }
 
 func (c *Code) check() error {
-	return cmp.Or(check(c.Pattern != pattern{}, "codes", "must be there"),
+	return cmp.Or(check(c.Pattern != Pattern{}, "codes", "must be there"),
 		oneOf("kind", c.Kind, append(c.Kind.Values(), string(neutral), string(refused))),
 		check(c.Meaning != "", "meaning", "must be there"), checkText("meaning", c.Meaning, maxText))
 }

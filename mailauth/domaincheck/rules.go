@@ -71,7 +71,8 @@ func (c *check) open() diag.Text {
 		Sub: "What could be examined is in order. Check again later for the rest."}
 }
 
-// The receivers whose requirements are compared. All three address domains that send 5,000 messages a day or more.
+// A Receiver is one whose requirements for domains that send 5,000 messages a day or more are compared: google_bulk,
+// yahoo_bulk or microsoft_bulk.
 type Receiver string
 
 const (

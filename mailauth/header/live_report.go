@@ -143,7 +143,7 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 	return string(s.Result), reason
 }
 
-// Authenticity says whether a message comes from the domain that its From field shows.
+// Authenticity says whether a message comes from the domain that its From field shows: likely, unlikely or unknown.
 type Authenticity string
 
 const (
@@ -190,7 +190,7 @@ type OutsideHop struct {
 	Reason string `json:"reason" doc:"why it is this hop, or why none is known"`
 }
 
-// Identity says what SPF was checked for.
+// Identity says what SPF was checked for: mailfrom or helo.
 type Identity string
 
 // The identities (RFC 7208 section 2).

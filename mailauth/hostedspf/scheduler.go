@@ -34,8 +34,8 @@ const maxDue = 64
 type Scheduler struct {
 	Store   Store
 	Env     *diag.Env
-	Workers int            // resolutions at once; 0 means DefaultWorkers
-	Gap     time.Duration  // between the beginnings of two; 0 means DefaultGap
+	Workers int            // resolutions at once; 0 means 4
+	Gap     time.Duration  // between the beginnings of two; 0 means 200 ms
 	Poll    time.Duration  // between questions to the store; 0 means DefaultPoll
 	Random  func() float64 // from 0 to 1, for the variation; nil means crypto/rand
 	Zone    diag.Name      // as that of [Access]

@@ -49,7 +49,7 @@ type Part struct {
 	raw []byte
 }
 
-// Parts returns the leaves of a message in order, at most maxParts. The first is the whole message if it is not
+// Parts returns the leaves of a message in order, at most 1000. The first is the whole message if it is not
 // multipart, or if its boundary is nowhere.
 func Parts(text []byte) []Part {
 	var leaves []Part

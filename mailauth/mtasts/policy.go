@@ -37,7 +37,7 @@ const (
 type Policy struct {
 	Mode       Mode
 	MX         []string      // patterns of host names in lower case, in order; "*." stands for one label
-	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most maxMaxAge
+	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most 31,557,600 (a year)
 	Extensions []Extension   // further fields, in order
 }
 

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// A Category says what a service is for.
+// A Category says what a service is for: mailbox, marketing, transactional, crm, helpdesk, commerce, business, hr,
+// hosting, gateway, forwarder or list.
 type Category string
 
 // The categories.

@@ -183,7 +183,7 @@ type PTR struct {
 	MatchesBanner    bool     `json:"matches_banner" doc:"whether the banner has one of them"`
 }
 
-// Direction is who a line of a transcript comes from.
+// Direction is who a line of a transcript comes from: client, server or tls.
 type Direction string
 
 // The directions.

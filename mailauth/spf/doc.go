@@ -15,7 +15,7 @@
 //
 // # Limits
 //
-// The zones belong to strangers, so the tree is followed for at most [eval.MaxTerms] terms, maxDepth levels and
+// The zones belong to strangers, so the tree is followed for at most [eval.MaxTerms] terms, 20 levels and
 // [MaxQuestions] queries; what lies beyond is a finding. Independent lookups run concurrently: a tree d levels deep
 // takes d round trips, plus one or two for host addresses.
 package spf

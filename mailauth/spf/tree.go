@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// Via says how the record of a domain is reached.
+// Via says how the record of a domain is reached: root, include or redirect.
 type Via string
 
 // The ways.

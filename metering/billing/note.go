@@ -13,10 +13,10 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// NoteKind is the kind of the records that hold notes, and headKind that of the one record of each account that holds
-// the end of their chain.
 const (
+	// NoteKind is the kind of the records that hold notes.
 	NoteKind = "invoice_note"
+	// headKind is that of the one record of each account that holds the end of their chain.
 	headKind = "invoice_head"
 	headID   = "head"
 )

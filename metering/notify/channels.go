@@ -17,7 +17,7 @@ const (
 	// maxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
 	// no more than [metering.MaxRecordsPut] records.
 	maxChannels = 20
-	// DefaultOverlap is how long both secrets sign after a rotation, and MaxOverlap the longest.
+	// DefaultOverlap is how long both secrets sign after a rotation.
 	DefaultOverlap = 24 * time.Hour
 	maxOverlap     = 30 * 24 * time.Hour
 	// versionTries is how often a change is made anew when another writer was first.
@@ -177,7 +177,7 @@ func (c Channels) read(ctx context.Context, account metering.AccountID, id strin
 }
 
 // RotateSecret replaces the secret of a webhook by a new one, or by the one given. Both sign for the overlap, 0 to
-// MaxOverlap; a receiver that checks the old one goes on working until then.
+// 30 days; a receiver that checks the old one goes on working until then.
 func (c Channels) RotateSecret(
 	ctx context.Context, account metering.AccountID, id string, secret Secret, overlap time.Duration,
 ) (Channel, Secret, error) {

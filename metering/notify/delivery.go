@@ -138,7 +138,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 }
 
 // Replay sends the event of a delivery to its channel again, as a new delivery. That is possible while the event is
-// kept, unless the delivery is failedExhausted.
+// kept, unless the delivery was tried in vain and a day has passed.
 func (c Channels) Replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	old, err := c.Delivery(ctx, account, id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 // budgets in a month is not told again as long as the event exists.
 const keepFor = 35 * 24 * time.Hour
 
-// Tidy removes events and deliveries that are older than keepFor, and returns how many. What still has something
+// Tidy removes events and deliveries that are older than 35 days, and returns how many. What still has something
 // due stays.
 func Tidy(ctx context.Context, store metering.Records, now time.Time) (removed int, err error) {
 	for _, kind := range []string{deliveryKind, metering.EventKind} {

@@ -40,7 +40,7 @@ type Deriver struct {
 	SPF   SPF             // nil means that there are no hosted SPF profiles
 	Clock func() time.Time
 	Log   *slog.Logger
-	Every time.Duration // at least, between looks at all; 0 means DefaultEvery
+	Every time.Duration // at least, between looks at all; 0 means 10 s
 	Wake  func()        // called after events were written; nil for nobody
 
 	once     sync.Once

@@ -51,9 +51,10 @@ func (s Secret) mac(id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify is for receivers of webhooks: it reports whether a request was signed with one of the secrets, and is not
-// older than tolerance. Body is the body as it was received, to the byte. Who verifies should also remember the header
-// webhook-id for a while, since a delivery may come twice. The error is errHeaders, errTimestamp or errSignature.
+// Verify is for receivers of webhooks: it reports whether a request was signed with one of the secrets, at a time that
+// is no more than 5 minutes from now. Body is the body as it was received, to the byte. Who verifies should also
+// remember the header webhook-id for a while, since a delivery may come twice. The error says whether the headers, the
+// timestamp or the signatures are at fault.
 func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	id, timestamp, signatures := h[headerID], h[headerTimestamp], h[headerSignature]
 	if len(id) != 1 || len(timestamp) != 1 || len(signatures) != 1 || id[0] == "" || signatures[0] == "" {
@@ -108,7 +109,7 @@ func NewSecret() Secret {
 	return Secret{new(string(key))}
 }
 
-// ParseSecret reads a secret. Any fault is errSecret.
+// ParseSecret reads a secret: whsec_ and the base64 of 24 to 64 bytes. The error does not repeat the text.
 func ParseSecret(text string) (Secret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	if !ok || strings.ContainsAny(encoded, "\r\n") { // which the decoder would skip

@@ -83,7 +83,7 @@ func (w *Worker) Wake() {
 }
 
 // Run delivers until the context ends. It then begins nothing, waits for the attempts under way, which takes no
-// longer than attemptTime and a moment for the store, and returns the context's error. That the store fails is
+// longer than 10 seconds and a moment for the store, and returns the context's error. That the store fails is
 // logged, and it is asked again.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()

@@ -206,8 +206,8 @@ var migrations = [schemaVersion]string{
 // tables are what the package keeps in a database.
 var tables = postgresdb.Layout{Name: "metering", Table: "metering_layout", Steps: migrations[:]}
 
-// Migrate brings a database up to schemaVersion, creating the tables in the first schema of its search path where there
-// are none, and tells from which version to which; from is 0 for a new one. [Open] does it by itself.
+// Migrate brings a database up to the newest layout, creating the tables in the first schema of its search path where
+// there are none, and tells from which version to which; from is 0 for a new one. [Open] does it by itself.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	from, to, err = tables.Migrate(ctx, url)
 	return from, to, unavailable(err)

@@ -15,7 +15,7 @@
 //
 // # Limits
 //
-// Input is untrusted. Aliases are never expanded in memory, depth is bounded by [MaxDepth], tags by maxTags and
-// nodes by the caller; beyond that is a [LimitError]. Everything else takes time and memory proportional to the
+// Input is untrusted. Aliases are never expanded in memory, depth is bounded by [MaxDepth], the text of tags by 8 MiB
+// and nodes by the caller; beyond that is a [LimitError]. Everything else takes time and memory proportional to the
 // text.
 package yaml

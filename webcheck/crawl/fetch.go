@@ -180,7 +180,7 @@ func (f *robotsTxt) read(token string) {
 	}
 }
 
-// Agent is a crawler as which the page is asked for.
+// Agent is a crawler as which the page is asked for: default, googlebot_desktop, googlebot_mobile, bingbot or custom.
 type Agent string
 
 // The crawlers.

@@ -63,7 +63,7 @@ type Header struct {
 	Findings []diag.Finding `json:"findings" doc:"those of the report that concern it"`
 }
 
-// Strength is how well a header field protects.
+// Strength is how well a header field protects: missing, weak, good or strong.
 type Strength string
 
 const (

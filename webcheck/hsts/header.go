@@ -32,7 +32,7 @@ const (
 // they can be, also where Faults make browsers ignore all of it; of a directive that stands twice the first counts.
 type Header struct {
 	Text              string      // the field value as it came
-	Directives        []Directive // in order, at most MaxDirectives
+	Directives        []Directive // in order, at most 50
 	MaxAge            *uint64     // in seconds, or the largest number there is; nil if there is no valid one
 	IncludeSubdomains bool
 	Preload           bool     // not part of RFC 6797: what hstspreload.org asks for

@@ -42,7 +42,7 @@ var policies = []Policy{noPolicy, testPolicy, google, custom, bulkLegacy, bulk18
 // bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the requirements.
 func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p == bulk1Year }
 
-// Status is what the preload list says of a domain.
+// Status is what the preload list says of a domain: preloaded, pending, unknown or not_listed.
 type Status string
 
 const (

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Grade is what the header of a site is worth, in a word.
+// Grade is what the header of a site is worth, in a word: unknown, missing, invalid, weak, fair, strong, preload_ready
+// or preloaded.
 type Grade string
 
 const (

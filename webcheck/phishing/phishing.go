@@ -51,7 +51,7 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// Verdict is the outcome in a word.
+// Verdict is the outcome in a word: clean, suspicious, malicious or inconclusive.
 type Verdict string
 
 // The verdicts.

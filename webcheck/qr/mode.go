@@ -70,7 +70,7 @@ func versionFor(m mode, length int, level Level) (version int, ok bool) {
 	return 0, false
 }
 
-// A Level says how much of a symbol may be unreadable before the text is lost.
+// A Level says how much of a symbol may be unreadable before the text is lost: L, M, Q or H.
 type Level string
 
 // The error correction levels, from the roomiest to the most robust.

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Format is a kind of image file.
+// A Format is a kind of image file: png, svg or jpeg.
 type Format string
 
 const (

@@ -16,7 +16,8 @@ type ChainLink struct {
 	SHA256   string    `json:"fingerprint_sha256" doc:"SHA-256 of the whole certificate, in hex"`
 }
 
-// A ChainIssue is a fault of the chain as it is served.
+// A ChainIssue is a fault of the chain as it is served: incomplete, wrong_order, extra, expired_intermediate or
+// weak_signature.
 type ChainIssue string
 
 const (
@@ -78,7 +79,7 @@ type OCSP struct {
 	MustStaple bool       `json:"must_staple" doc:"whether the certificate asks for one (RFC 7633)"`
 }
 
-// An OCSPStatus is what an OCSP response says of a certificate (RFC 6960 section 2.2).
+// An OCSPStatus is what an OCSP response says of a certificate (RFC 6960 section 2.2): good, revoked or unknown.
 type OCSPStatus string
 
 const (
@@ -90,7 +91,7 @@ const (
 // Values lists the statuses.
 func (OCSPStatus) Values() []string { return diag.Values(ocspGood, ocspRevoked, ocspUnknown) }
 
-// SCTSource is by what way a timestamp came (RFC 6962 section 3.3).
+// SCTSource is by what way a timestamp came (RFC 6962 section 3.3): certificate, tls or ocsp.
 type SCTSource string
 
 const (

@@ -34,18 +34,18 @@ type Certificate struct {
 	CTLogged            bool     `json:"ct_logged" doc:"whether a log that is known has signed that it was logged (RFC 6962)"`
 }
 
-// A Mark is a certificate, read as one for marks.
-type Mark struct {
+// A markCert is a certificate, read as one for marks.
+type markCert struct {
 	X509     *x509.Certificate
 	Subject  subject
 	Coverage coverage
-	Logotype *Logotype // nil if there is no such extension
-	Pilot    bool      // it has the extension of the pilot of CMCs
+	Logotype *logoExtension // nil if there is no such extension
+	Pilot    bool           // it has the extension of the pilot of CMCs
 }
 
-// Read reads a certificate as one for marks.
-func Read(c *x509.Certificate) *Mark {
-	m := &Mark{X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil}
+// readMark reads a certificate as one for marks.
+func readMark(c *x509.Certificate) *markCert {
+	m := &markCert{X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil}
 	if ext := extension(c, oidLogotype); ext != nil {
 		m.Logotype = readLogotype(ext.Value)
 	}
@@ -53,10 +53,10 @@ func Read(c *x509.Certificate) *Mark {
 }
 
 // forMarks reports whether the certificate has the purpose of mark certificates and is not that of an authority.
-func (m *Mark) forMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
+func (m *markCert) forMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
 
 // logo returns the logo after decompression, or nil if there is none that can be decoded.
-func (m *Mark) logo() []byte {
+func (m *markCert) logo() []byte {
 	if m.Logotype == nil || m.Logotype.Fault != "" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (m *Mark) logo() []byte {
 }
 
 // describe describes the certificate as of a time. Whom it covers, and who recognizes it, is not part of it.
-func (m *Mark) describe(now time.Time) Certificate {
+func (m *markCert) describe(now time.Time) Certificate {
 	c := Certificate{
 		Certificate: pki.Describe(m.X509, now),
 		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.markType()))),
@@ -162,7 +162,7 @@ func (c coverage) selects(selector, domain string) bool {
 	})
 }
 
-// A Type is the kind of a mark certificate.
+// A Type is the kind of a mark certificate: vmc, cmc or unknown.
 type Type string
 
 const (

@@ -22,6 +22,5 @@
 //
 // # How to use the package
 //
-// [Parse] judges a text; [Lookup] fetches one and judges it. [Fetch] and [Read] are single steps: fetching the text,
-// and reading one certificate.
+// [Parse] judges a text; [Lookup] fetches one and judges it. [Check] does so for those who have read the record.
 package markcert

@@ -23,7 +23,7 @@ type evidence struct {
 	place   *Place              // where the record stands; nil if no domain was given
 	read    bool                // there is a text
 	bundle  *bundle             // never nil once there is a text
-	mark    *Mark               // the certificate that is judged; nil if the text has none
+	mark    *markCert           // the certificate that is judged; nil if the text has none
 	others  []*x509.Certificate // the other certificates of the text, in order, each once
 	trust   trust
 	stamps  []Timestamp
@@ -49,7 +49,7 @@ func (e *evidence) digest(text []byte) {
 		return
 	}
 	leaf := certs[choose(certs)]
-	e.mark = Read(leaf)
+	e.mark = readMark(leaf)
 	for _, c := range certs {
 		if !c.Equal(leaf) && !slices.ContainsFunc(e.others, c.Equal) {
 			e.others = append(e.others, c)
@@ -68,7 +68,7 @@ func (e *evidence) digest(text []byte) {
 
 func (e *evidence) firstFault() string {
 	switch {
-	case e.bundle.Form != PEM:
+	case e.bundle.Form != pemText:
 		return "form"
 	case !e.inOrder():
 		return "order"

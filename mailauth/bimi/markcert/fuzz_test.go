@@ -53,7 +53,7 @@ func FuzzReadPEM(f *testing.F) {
 	f.Add([]byte("<svg/>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := readPEM(text)
-		if b.Form != PEM && b.Form != der && b.Form != Base64 && len(b.Certificates) > 0 {
+		if b.Form != pemText && b.Form != der && b.Form != base64Text && len(b.Certificates) > 0 {
 			t.Errorf("form %q with certificates", b.Form)
 		}
 		if _, known := forms[b.Form]; !known && len(b.Certificates)+len(b.Broken) == 0 {

@@ -18,8 +18,8 @@ import (
 
 const svgMediaType = "image/svg+xml"
 
-// A Logotype is the logo in a certificate (RFC 9399).
-type Logotype struct {
+// A logoExtension is the logo in a certificate (RFC 9399).
+type logoExtension struct {
 	Images int   // in the whole extension
 	Image  image // of the subject, the first if there are several
 	Fault  string
@@ -64,15 +64,15 @@ var errMalformed = errors.New("it is not encoded as RFC 9399 says")
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-func readLogotype(der []byte) *Logotype {
-	l := &Logotype{}
+func readLogotype(der []byte) *logoExtension {
+	l := &logoExtension{}
 	if err := l.read(cryptobyte.String(der)); err != nil {
 		l.Fault = err.Error()
 	}
 	return l
 }
 
-func (l *Logotype) read(s cryptobyte.String) error {
+func (l *logoExtension) read(s cryptobyte.String) error {
 	var ext, subject cryptobyte.String
 	if !s.ReadASN1(&ext, asn1.SEQUENCE) || !s.Empty() {
 		return errMalformed
@@ -99,7 +99,7 @@ func (l *Logotype) read(s cryptobyte.String) error {
 	return l.readSubject(subject)
 }
 
-func (l *Logotype) readSubject(s cryptobyte.String) error {
+func (l *logoExtension) readSubject(s cryptobyte.String) error {
 	if s.PeekASN1Tag(tagged(1)) {
 		return errors.New("it refers to logos elsewhere instead of holding one")
 	}

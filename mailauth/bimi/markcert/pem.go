@@ -37,16 +37,16 @@ type form string
 
 // The forms.
 const (
-	PEM    form = ""       // it has PEM blocks of certificates
-	der    form = "der"    // the certificate in binary form; it is read all the same
-	Base64 form = "base64" // a certificate without the lines BEGIN and END; it is read all the same
-	pkcs7  form = "pkcs7"  // a bundle of PKCS #7
-	html   form = "html"   // a page
-	SVG    form = "svg"    // a logo
-	empty  form = "empty"  // nothing
-	Blocks form = "blocks" // PEM blocks of other things
-	cut    form = "cut"    // a block that has no END line, or the other way around
-	other  form = "other"  // something else
+	pemText     form = ""       // it has PEM blocks of certificates
+	der         form = "der"    // the certificate in binary form; it is read all the same
+	base64Text  form = "base64" // a certificate without the lines BEGIN and END; it is read all the same
+	pkcs7       form = "pkcs7"  // a bundle of PKCS #7
+	html        form = "html"   // a page
+	svgText     form = "svg"    // a logo
+	empty       form = "empty"  // nothing
+	otherBlocks form = "blocks" // PEM blocks of other things
+	cut         form = "cut"    // a block that has no END line, or the other way around
+	other       form = "other"  // something else
 )
 
 const (
@@ -75,7 +75,7 @@ func readPEM(text []byte) *bundle {
 		}
 	}
 	if count > 0 {
-		b.Form = PEM
+		b.Form = pemText
 	}
 	b.damaged(text, count)
 	if count == 0 && len(b.Broken) == 0 {
@@ -125,7 +125,7 @@ func (b *bundle) damaged(text []byte, read int) {
 	begun := bytes.Count(text, []byte(beginMark))
 	if begun > read && len(b.Broken) < maxCertificates {
 		b.Broken = append(b.Broken, broken{0, "the block is damaged: it has no END line, or characters that are not Base64"})
-		b.Form = PEM
+		b.Form = pemText
 	}
 	b.PrivateKey = b.PrivateKey || bytes.Contains(text, []byte("PRIVATE KEY-----"))
 }
@@ -150,14 +150,14 @@ func (b *bundle) guess(text []byte) {
 	case len(trimmed) == 0:
 		b.Form = empty
 	case len(b.Others) > 0:
-		b.Form = Blocks
+		b.Form = otherBlocks
 		if slices.Contains(b.Others, "PKCS7") || slices.Contains(b.Others, "CMS") {
 			b.Form = pkcs7
 		}
 	case bytes.Contains(trimmed, []byte(beginBlock)) || bytes.Contains(trimmed, []byte("-----END ")):
 		b.Form = cut
 	case strings.Contains(head, "<svg"):
-		b.Form = SVG
+		b.Form = svgText
 	case strings.HasPrefix(head, "<"):
 		b.Form = html
 	case trimmed[0] == 0x30 && len(trimmed) > 1 && trimmed[1] >= 0x80:
@@ -165,7 +165,7 @@ func (b *bundle) guess(text []byte) {
 	default:
 		der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(trimmed)), ""))
 		if err == nil && len(der) > 0 {
-			b.binary(der, Base64)
+			b.binary(der, base64Text)
 		}
 	}
 }

@@ -28,7 +28,7 @@ var textRules = diag.Rules[*evidence]{{
 			return nil
 		}
 		detail, advice := found[0], found[1]
-		if e.bundle.Form == Blocks {
+		if e.bundle.Form == otherBlocks {
 			detail = fmt.Sprintf("The text has PEM blocks, but no certificate among them: %s.", join(e.bundle.Others))
 		}
 		return diag.Failures{{Detail: detail, Advice: advice}}
@@ -68,11 +68,11 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
 	Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
 	When:   read, Fails: func(e *evidence) diag.Failures {
-		if e.bundle.Form == PEM {
+		if e.bundle.Form == pemText {
 			return nil
 		}
 		what := "binary form (DER)"
-		if e.bundle.Form == Base64 {
+		if e.bundle.Form == base64Text {
 			what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 		}
 		return e.fix("form", diag.Fail("The certificate is in %s.", what))
@@ -146,13 +146,13 @@ var textRules = diag.Rules[*evidence]{{
 }}
 
 var forms = map[form][2]string{
-	empty:  {"The text is empty.", ""},
-	Blocks: {"", ""},
-	other:  {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
+	empty:       {"The text is empty.", ""},
+	otherBlocks: {"", ""},
+	other:       {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
 	html: {"The text is a web page, not a certificate.",
 		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, " +
 			"must not do so here."},
-	SVG: {"The text is an SVG image, not a certificate: perhaps l and a were exchanged.",
+	svgText: {"The text is an SVG image, not a certificate: perhaps l and a were exchanged.",
 		"Publish the certificate at this URL, and in the BIMI record name the logo in l and the certificate in a."},
 	pkcs7: {"The text is a PKCS #7 bundle (.p7b), not PEM certificates.",
 		"Convert the bundle to PEM certificates, the mark certificate first: receivers read no other form."},

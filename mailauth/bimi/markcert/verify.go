@@ -186,7 +186,7 @@ var defaultRoots = sync.OnceValue(func() *RootSet {
 func ParseRoots(text []byte) (*RootSet, error) {
 	b := readPEM(text)
 	switch {
-	case b.Form != PEM || len(b.Certificates) == 0:
+	case b.Form != pemText || len(b.Certificates) == 0:
 		return nil, errors.New("the file has no CERTIFICATE block")
 	case len(b.Broken) > 0:
 		return nil, fmt.Errorf("certificate %d: %s", b.Broken[0].Index, b.Broken[0].Text)
@@ -227,7 +227,7 @@ const logsFile = "ct-logs.json"
 //go:embed data/ct-logs.json
 var logsText []byte
 
-// BuiltInLogs returns the built-in file of logs, to be added to and used as logsFile.
+// BuiltInLogs returns the built-in file of logs, to be added to and used as ct-logs.json, see [diag.List].
 func BuiltInLogs() []byte { return slices.Clone(logsText) }
 
 var defaultLogs = sync.OnceValue(func() []pki.Log {

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// A Class says what a source is.
+// A Class says what a source is: legitimate, unlisted, forwarding, spoofing or unknown.
 type Class string
 
 const (
@@ -23,7 +23,10 @@ func (Class) Values() []string {
 	return diag.Values(legitimate, unlisted, forwarding, spoofing, unclear)
 }
 
-// A Reason is the rule that classified a source.
+// A Reason is the rule that classified a source: foreign_domain, spf_aligned, known_forwarder, forwarding_override,
+// mail_gateway, service_signed, dkim_survived, signature_of_another_source, dkim_aligned, known_service, mailbox_relay,
+// hosting_provider, related_domain, contradiction, broken_signature, unrelated_domain, not_checked, no_results,
+// own_name, shared_network, same_days, spf_denied, forged_return_path, scattered, unauthenticated or no_messages.
 type Reason string
 
 // The reasons, in the order in which they are tried.

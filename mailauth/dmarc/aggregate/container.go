@@ -129,13 +129,13 @@ func (o *opener) openXML(f *file) error {
 	case b.scan.err != nil:
 		o.missed(f, contentBroken, "")
 	default:
-		o.missed(f, ContentText, "")
+		o.missed(f, contentText, "")
 	}
 	return nil
 }
 
 // telling orders what was found by how much it says about the mistake that was made.
-var telling = []content{contentEmpty, ContentText, contentBinary, contentHTML, contentMessage, contentArchive,
+var telling = []content{contentEmpty, contentText, contentBinary, contentHTML, contentMessage, contentArchive,
 	contentNoFiles, contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
 	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted}
 

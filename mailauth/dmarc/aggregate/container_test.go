@@ -211,8 +211,8 @@ func TestNotReport(t *testing.T) {
 		{"7-Zip", "7z\xbc\xaf\x27\x1c\x00\x04", contentUnsupported, "7-Zip"},
 		{"PDF", "%PDF-1.7\n", contentBinary, "PDF"},
 		{"bytes", "\x00\x01\x02\x03", contentBinary, ""},
-		{"text", "Please find the report attached.", ContentText, ""},
-		{"text with a less-than sign", "<3", ContentText, ""},
+		{"text", "Please find the report attached.", contentText, ""},
+		{"text with a less-than sign", "<3", contentText, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, records, err := read(t, []byte(tt.file))

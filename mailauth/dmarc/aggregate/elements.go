@@ -238,7 +238,7 @@ type Fault struct {
 	Kind    Kind
 	Element string  // the element concerned, below its section: "row/count", "auth_results/dkim/result"; may be empty
 	Count   int     // how often it was met
-	Places  []Place // the first MaxPlaces of them
+	Places  []Place // the first 5 of them
 }
 
 // A Place is where a Fault is.

@@ -121,7 +121,7 @@ func hostileFiles() []hostile {
 		{"a large text", fill(begin+recordXML+"<version>", "a", ""), "", "", 1},
 		{"a comment", fill(begin+recordXML+"<!--", "-", ""), "", "", 1},
 		{"character data", fill(begin+recordXML+"<version><![CDATA[", "]", ""), "", "", 1},
-		{"a document type", part("<!DOCTYPE [", "'\"<", "]>"+reportXML), "", ContentText, 0},
+		{"a document type", part("<!DOCTYPE [", "'\"<", "]>"+reportXML), "", contentText, 0},
 		{"empty records", part(begin, "<record/>", end), "", "", 0},
 		{"small records", fill(begin, "<record><count>1</count></record>", end), "", "", maxRecords},
 		{"results", fill(begin+"<record><count>1</count><auth_results>", "<dkim><domain>a</domain></dkim>",

@@ -17,7 +17,7 @@ type Report struct {
 
 	Metadata ReportMetadata // what is missing is empty or zero; a Fault says so where it is required
 	Policy   Policy
-	// Extensions names the extensions of the report as a whole, at most MaxAuth; their contents are not kept.
+	// Extensions names the extensions of the report as a whole, at most 100; their contents are not kept.
 	Extensions []Extension
 	// Records counts the records of the file, with those that could not be used. Read counts what it hands over, leaves
 	// out a record whose count cannot be used, and that in which a truncated file ends; a Fault tells each.
@@ -26,7 +26,7 @@ type Report struct {
 	Messages int64
 	// Truncated says that the file ends before the report does: there may have been more records.
 	Truncated bool
-	// Excess says that there are more than MaxRecords records in the file; Records stops counting there.
+	// Excess says that there are more than 200,000 records in the file; Records stops counting there.
 	Excess bool
 	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
 	Faults []Fault
@@ -75,10 +75,10 @@ type Record struct {
 	EnvelopeFrom string // empty too if the sender was <>
 	EnvelopeTo   string
 
-	DKIMAuth []DKIMAuth // at most MaxAuth
-	SPFAuth  []SPFAuth  // at most MaxAuth
+	DKIMAuth []DKIMAuth // at most 100
+	SPFAuth  []SPFAuth  // at most 100
 
-	Extensions []Extension // at most MaxAuth
+	Extensions []Extension // at most 100
 }
 
 // An Override says why the receiver did otherwise than the policy asks (element reason).
@@ -151,8 +151,8 @@ const (
 	overrideOther       OverrideType = "other"
 )
 
-// The limits of what Read takes. Data over the first five is a [LimitError]. Records over MaxRecords, texts over
-// MaxText and results over MaxAuth are left out, and a Fault says so.
+// The limits of what Read takes. Data over the first five is a [LimitError]. Records over maxRecords, texts over
+// maxText and results over maxAuth are left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
 	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
@@ -181,15 +181,15 @@ const (
 // A File is what Read found in a file.
 type File struct {
 	Reports []*Report // in the order of the file, at least one
-	// Unread names files beside the reports, at most MaxUnread, that cannot be opened: damaged, protected by a
+	// Unread names files beside the reports, at most 20, that cannot be opened: damaged, protected by a
 	// password, or compressed in another way. There may be reports in them.
 	Unread []string
 }
 
 // Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML,
 // or that in gzip, zip or tar, or a message with such attachments, or a mail box of messages (RFC 4155), also in one
-// another; what it is decides its content, not its name. It is a notReportError if there is no report in it, and a
-// [LimitError] if it is too large; an error of each ends it and is returned.
+// another; what it is decides its content, not its name. The error says what the file is instead if there is no report
+// in it, and is a [LimitError] if it is too large; an error of each ends it and is returned.
 //
 // The Record is used again for the next one: what is kept of its lists must be copied, not so its strings. Metadata and
 // policy may stand behind the records, and are complete when Read returns; a Record holds the policy where it stands

@@ -199,12 +199,12 @@ var fileRules = diag.Rules[*evidence]{
 	},
 }
 
-var otherContents = []content{contentJSON, contentHTML, contentXML, contentCSV, ContentText, contentBinary,
+var otherContents = []content{contentJSON, contentHTML, contentXML, contentCSV, contentText, contentBinary,
 	contentOtherReport}
 
-var contentText = map[content]string{
+var contentTexts = map[content]string{
 	contentJSON: "It holds JSON", contentHTML: "It is a web page", contentXML: "It is XML of another kind",
-	contentCSV: "It is a table", ContentText: "It is text", contentBinary: "It holds binary data",
+	contentCSV: "It is a table", contentText: "It is text", contentBinary: "It holds binary data",
 	contentOtherReport: "It is a report of another kind", contentNoFiles: "It is an archive without files",
 	contentArchive: "It holds other files", contentMessage: "It has other parts",
 	contentUnsupported: "The format is another",
@@ -226,7 +226,7 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 }
 
 func (other *notReportError) describe(detail string) diag.Failures {
-	if what := contentText[other.Content]; what != "" {
+	if what := contentTexts[other.Content]; what != "" {
 		detail += " " + what
 		if other.Detail != "" {
 			detail += ": " + diag.Quote(other.Detail)

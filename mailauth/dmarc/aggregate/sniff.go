@@ -158,7 +158,7 @@ func sniffText(text []byte) format {
 		}
 		text = text[size:]
 	}
-	return format{ContentText, ""}
+	return format{contentText, ""}
 }
 
 func encoded(text []byte) bool {
@@ -224,7 +224,7 @@ const (
 	contentEncrypted   content = "encrypted"    // an archive that a password protects
 	contentUnsupported content = "unsupported"  // compressed in a way that reports are not; Detail names it
 	contentBroken      content = "broken"       // an archive that yields nothing
-	ContentText        content = "text"         // other text
+	contentText        content = "text"         // other text
 	contentBinary      content = "binary"       // other bytes; Detail names the format if it is known
 	contentOtherReport content = "other_report" // a report by another mechanism, such as an ARF abuse report
 )

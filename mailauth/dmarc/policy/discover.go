@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A Method is how receivers find the organizational domain.
+// A Method is how receivers find the organizational domain: tree_walk or psl.
 type Method string
 
 // The methods.

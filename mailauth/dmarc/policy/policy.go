@@ -67,7 +67,7 @@ type Evaluation struct {
 	Result      Result
 	Discovery   *Discovery
 	Identifiers []Identifier // those of the message without duplicates, SPF first; empty if no policy applies
-	Omitted     int          // identifiers beyond maxIdentifiers
+	Omitted     int          // identifiers beyond the first 20
 	// Tag is that of the record that decides: p, sp or np; empty if no policy applies or it is not known which.
 	// Policy is what it asks for, and Applied what remains of that under t=y, for messages that fail.
 	Tag     string

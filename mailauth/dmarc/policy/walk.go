@@ -28,7 +28,7 @@ const (
 // node is what stands in front of a domain in the name of its record (RFC 9989 section 4.5).
 const node = "_dmarc"
 
-// An Outcome is what a step of a walk came to.
+// An Outcome is what a step of a walk came to: record, stop, no_record, skipped or unknown.
 type Outcome string
 
 // The outcomes.

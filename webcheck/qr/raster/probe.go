@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// A Format is a kind of image file.
+// A Format is a kind of image file: png, jpeg, gif, webp or bmp.
 type Format string
 
 // The formats.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// A Mode is how a segment of the data is written.
+// A Mode is how a segment of the data is written: numeric, alphanumeric, byte, kanji or hanzi.
 type Mode string
 
 // The modes of ISO/IEC 18004 table 2, and Hanzi of GB/T 18284.

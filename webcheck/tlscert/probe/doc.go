@@ -19,6 +19,6 @@
 //
 //	report := probe.Scan(ctx, func(ctx context.Context) (net.Conn, error) { … }, probe.Config{ServerName: "example.com"})
 //
-// A scan makes at most maxConnections connections, a few at a time, each bounded in bytes and time. [SuiteOf] names
+// A scan makes at most 240 connections, a few at a time, each bounded in bytes and time. [SuiteOf] names
 // and rates suites.
 package probe

@@ -40,8 +40,8 @@ const MaxChain = 20
 const connectionTime = 5 * time.Second
 
 // Ask sends a ClientHello over a connection and reads what the server chose. The connection is of no use afterwards,
-// and is left open. The error is a *refusal if the server does not want to speak like that, or errNotTLS; others
-// say that nothing was learned, such as that time has run out.
+// and is left open. The error says that the server refuses to speak like that or speaks no TLS, or that nothing was
+// learned, such as that time has run out.
 func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
 	deadline := time.Now().Add(connectionTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
