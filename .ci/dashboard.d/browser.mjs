@@ -7,7 +7,7 @@ const { shots, chromium: executablePath } = process.env;
 const browser = await chromium.launch({
   executablePath,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
+    "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
 const schemes = ["light", "dark"], widths = [360, 800, 1600];
 
@@ -22,21 +22,22 @@ const judging = await browser.newContext({ viewport: { width: 800, height: 900 }
 const judges = [await judging.newPage(), await judging.newPage()].map((page) => ({ page, done: Promise.resolve() }));
 let turn = 0;
 
-async function judge(page, name, url, body) {
+async function judge(page, name, url, body, scheme) {
   const serve = (route) => route.request().isNavigationRequest()
     ? route.fulfill({ body, contentType: "text/html; charset=utf-8" }) : route.continue();
   await page.route("**/*", serve);
   await page.goto(url);
-  for (const colorScheme of schemes) {
+  const seen = shots || process.env.DRILLS === "all" ? schemes : [scheme];
+  for (const [n, colorScheme] of seen.entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    if (colorScheme === schemes[0]) await page.evaluate(axe);
-    const only = colorScheme === schemes[0] ? {} : { runOnly: ["color-contrast"] }; // all else is the same
+    if (n === 0) await page.evaluate(axe);
+    const only = n === 0 ? {} : { runOnly: ["color-contrast"] }; // all else is the same
     const options = { resultTypes: ["violations"], preload: false, ...only };
     const { violations } = await page.evaluate((options) => axe.run(options), options);
     for (const v of violations) {
       const nodes = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join("\n    ");
       if (["serious", "critical"].includes(v.impact)) fault(name, colorScheme, v.impact, v.id, "\n   ", nodes);
-      else if (colorScheme === "light") console.log("note:", name, v.impact, v.id, nodes.slice(0, 160));
+      else if (n === 0) console.log("note:", name, v.impact, v.id, nodes.slice(0, 160));
     }
     for (const width of shots ? [360, 1600] : []) {
       await page.setViewportSize({ width, height: 900 });
@@ -97,7 +98,8 @@ export async function visitor(origin, who) {
     const shown = await page.locator(selector).count() > 0;
     check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
-  // look judges the page as it is: in three widths here, in two colour schemes beside what goes on.
+  // look judges the page as it is: in three widths here, and beside what goes on in one of two colour schemes, by night in
+  // both.
   v.look = async (name) => {
     looks++;
     for (const width of widths) {
@@ -108,8 +110,9 @@ export async function visitor(origin, who) {
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
-    const url = page.url(), body = await page.content(), one = judges[turn++ % judges.length];
-    one.done = one.done.then(() => judge(one.page, name, url, body))
+    const url = page.url(), body = await page.content(), one = judges[turn % judges.length];
+    const scheme = schemes[Math.floor(turn++ / judges.length) % schemes.length];
+    one.done = one.done.then(() => judge(one.page, name, url, body, scheme))
       .catch((e) => fault(name, "cannot be judged:", e.message));
   };
   return v;
