@@ -23,7 +23,7 @@ func TestDrillAgreement(t *testing.T) {
 	own, others := drillCases(t)
 	asked := 0
 	told := map[string]factTold{} // by world, subject and fact
-	cases := append(some(own, drillShare(1, 8)), some(others, drillShare(8, 100))...)
+	cases := append(some(own, drillShare(1, 8)), some(others, drillShare(16, 100))...)
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
 		var reply *drillReply
 		c.play(t, func(r *drillRun) { reply = r.ask() })

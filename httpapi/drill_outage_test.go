@@ -59,7 +59,7 @@ func TestDrillOutage(t *testing.T) {
 	asked, times := 0, map[string]int{}
 	cases := slices.DeleteFunc(append(own, others...), func(c drillCase) bool {
 		times[c.ep.Name()]++ // some of each operation, and some of all
-		return times[c.ep.Name()] > 3 && !diagtest.Sampled(c.name, drillShare(24, 400))
+		return times[c.ep.Name()] > 3 && !diagtest.Sampled(c.name, drillShare(48, 400))
 	})
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
 		c.play(t, func(r *drillRun) {

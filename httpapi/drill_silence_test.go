@@ -37,8 +37,8 @@ func TestDrillSilence(t *testing.T) {
 			})
 		}
 	}
-	forEach(t, some(own, drillShare(1, 8)), drill(maxSilenced))
-	forEach(t, some(others, drillShare(48, 400)), drill(maxSilenced))
+	forEach(t, some(own, drillShare(2, 8)), drill(maxSilenced))
+	forEach(t, some(others, drillShare(96, 400)), drill(maxSilenced))
 	require.NotZero(t, asked, "no question was silenced")
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
 }

@@ -22,8 +22,8 @@ import (
 func TestDrillSuggestions(t *testing.T) {
 	own, others := drillCases(t)
 	tried, faulty, left := 0, 0, map[string]int{}
-	cases := slices.Concat(some(own, drillShare(1, 16)), some(others, drillShare(5, 200)),
-		some(signedCases(), drillShare(1, 8)), some(recordCases(own), drillShare(4, 50)))
+	cases := slices.Concat(some(own, drillShare(2, 16)), some(others, drillShare(10, 200)),
+		some(signedCases(), drillShare(2, 8)), some(recordCases(own), drillShare(8, 50)))
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
 		for i, more := 0, true; more; i++ {
 			c.play(t, func(r *drillRun) {

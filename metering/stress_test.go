@@ -38,7 +38,7 @@ func TestRevocationRacesWithRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 100 {
+			for range 30 {
 				revokeUnderLoad(t, gate, admin, account.ID)
 			}
 		})

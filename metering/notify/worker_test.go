@@ -41,7 +41,7 @@ func newSQLiteWorld(t *testing.T) (w *world, reopen func()) {
 	}
 }
 
-// Eight workers that share a store send each of 500 deliveries once.
+// Eight workers that share a store send each of 150 deliveries once.
 func TestManyWorkers(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestManyWorkers(t *testing.T) {
 				channels = append(channels, c)
 			}
 			want := map[string]bool{}
-			for i := range 500 {
+			for i := range 150 {
 				want[w.test(channels[i%len(channels)]).ID] = true
 			}
 			var all sync.WaitGroup
@@ -74,7 +74,7 @@ func TestManyWorkers(t *testing.T) {
 			for _, r := range w.net.take() {
 				sent[r.Header.Get("X-Service-Delivery-ID")]++
 			}
-			assert.Len(t, sent, 500)
+			assert.Len(t, sent, 150)
 			for id, n := range sent {
 				assert.True(t, want[id])
 				assert.Equal(t, 1, n)

@@ -78,7 +78,7 @@ func TestHostilePages(t *testing.T) {
 	}
 	const length = 1 << 20
 	for _, tt := range hostile {
-		if !diagtest.Sampled(tt.name, 3) {
+		if !diagtest.Sampled(tt.name, 6) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
