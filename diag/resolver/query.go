@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 
@@ -219,32 +218,59 @@ var errCounts = errors.New("it holds fewer records than its header says")
 // decode turns a reply that matches into a message for the caller: with the caller's identifier and spelling of the
 // name, and without an OPT record that the caller did not ask for. It writes into the reply.
 func (q *query) decode(reply []byte) (*dns.Msg, error) {
-	if binary.BigEndian.Uint16(reply[4:]) == 1 {
-		copy(reply[headerLen:q.end], q.asked) // names compressed into the question follow
-	}
-	m := new(dns.Msg)
-	if err := m.Unpack(reply); err != nil {
+	m, off := new(dns.Msg), headerLen
+	if err := m.Unpack(reply[:headerLen]); err != nil {
 		return nil, fmt.Errorf("reading the reply: %w", err)
 	}
-	if !m.Truncated && (len(m.Answer) != int(binary.BigEndian.Uint16(reply[6:])) ||
-		len(m.Ns) != int(binary.BigEndian.Uint16(reply[8:])) ||
-		len(m.Extra) != int(binary.BigEndian.Uint16(reply[10:]))) {
-		return nil, fmt.Errorf("reading the reply: %w", errCounts)
+	m.Id, m.Question = q.msg.Id, []dns.Question{q.msg.Question[0]}
+	if binary.BigEndian.Uint16(reply[4:]) == 1 {
+		copy(reply[headerLen:q.end], q.asked) // names compressed into the question follow
+		off = q.end
 	}
-	m.Id = q.msg.Id
-	if len(m.Question) == 1 {
-		m.Question[0] = q.msg.Question[0]
-	} else {
-		m.Question = []dns.Question{q.msg.Question[0]}
+	for i, section := range []*[]dns.RR{&m.Answer, &m.Ns, &m.Extra} {
+		for n := binary.BigEndian.Uint16(reply[6+2*i:]); n > 0; n-- {
+			if off == len(reply) && m.Truncated {
+				break
+			}
+			h, end, err := q.header(reply, off)
+			if err != nil {
+				return nil, fmt.Errorf("reading the reply: %w", err)
+			}
+			if off = end; i == 2 && h.Rrtype == dns.TypeOPT && q.addedEDNS {
+				m.Rcode |= int(h.Ttl>>24) << 4 // RFC 6891 section 6.1.3
+				continue
+			}
+			rr, _, err := dns.UnpackRRWithHeader(h, reply[:end], end-int(h.Rdlength))
+			if err != nil {
+				return nil, fmt.Errorf("reading the reply: %w", err)
+			}
+			*section = append(*section, rr)
+		}
 	}
 	if q.folded {
 		respell(m)
 	}
-	if q.addedEDNS {
-		// The extended rcode of the OPT record is in m.Rcode by now.
-		m.Extra = slices.DeleteFunc(m.Extra, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeOPT })
-	}
 	return m, nil
+}
+
+// header reads what comes before the data of a record, and tells where these end. A name that refers to the question, as
+// most do, is not taken apart again.
+func (q *query) header(reply []byte, off int) (h dns.RR_Header, end int, err error) {
+	const fixed = 10 // RFC 1035 section 4.1.3
+	if h.Name = q.msg.Question[0].Name; off+2 <= len(reply) && reply[off] == 0xc0 && reply[off+1] == headerLen {
+		off += 2
+	} else if h.Name, off, err = dns.UnpackDomainName(reply, off); err != nil {
+		return h, 0, err
+	}
+	if len(reply)-off < fixed {
+		return h, 0, errCounts
+	}
+	h.Rrtype, h.Class = binary.BigEndian.Uint16(reply[off:]), binary.BigEndian.Uint16(reply[off+2:])
+	h.Ttl, h.Rdlength = binary.BigEndian.Uint32(reply[off+4:]), binary.BigEndian.Uint16(reply[off+8:])
+	if off += fixed; len(reply)-off < int(h.Rdlength) {
+		return h, 0, errCounts
+	}
+	return h, off + int(h.Rdlength), nil
 }
 
 // respell takes the random letter case out of the records of an answer that were made for the question:
