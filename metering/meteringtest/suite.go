@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,8 +43,9 @@ func Plans() metering.Plans {
 }
 
 // TestStore tests that a store keeps every promise of [metering.Store]. Each part gets an empty
-// store of its own from newStore, which must sell [Plans] and end leases by the clock, and closes it.
-func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.Store) {
+// store of its own from newStore, which must sell [Plans] and end leases by the clock, and closes it. With names of parts
+// these alone are tested.
+func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.Store, only ...string) {
 	parts := []struct {
 		name string
 		test func(t *testing.T, f *fixture)
@@ -115,6 +117,9 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"model", testModel},
 	}
 	for _, part := range parts {
+		if len(only) > 0 && !slices.Contains(only, part.name) {
+			continue
+		}
 		t.Run(part.name, func(t *testing.T) {
 			clock := NewClock()
 			f := &fixture{t: t, clock: clock, store: newStore(t, clock)}
