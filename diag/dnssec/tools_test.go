@@ -305,7 +305,7 @@ func TestAgainstTools(t *testing.T) {
 			t.Run(z.name, func(t *testing.T) {
 				t.Parallel()
 				for _, q := range questions {
-					if !diagtest.Sampled(z.name+q.name+q.qtype, 3) {
+					if !diagtest.Sampled(z.name+q.name+q.qtype, 5) {
 						continue
 					}
 					total.Add(1)
