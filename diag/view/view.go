@@ -19,7 +19,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// MaxFacts bounds the facts of a view: what does not fit belongs into the drawing, or stays in the report.
+// MaxFacts bounds the facts of a view: what does not fit belongs in the drawing, or stays in the report.
 const MaxFacts = 8
 
 // A View is what a person sees of a report.

@@ -37,7 +37,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			if e.quoted {
-				return diag.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong into zone " +
+				return diag.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong in zone " +
 					"files only.").About("v").Suggesting(cmp.Or(e.repaired, e.key.List.Text))
 			}
 			list := kit.Faults(taglist.Misplaced)(e)

@@ -125,7 +125,7 @@ func (r *pngReader) take(name string, data []byte) error {
 	return nil
 }
 
-// check reports whether the header allows to go on, table 11.1.
+// check reports what in the header keeps the image from being read, table 11.1.
 func (r *pngReader) check() error {
 	depths := map[byte]string{pngGray: "\x01\x02\x04\x08\x10", pngRGB: "\x08\x10", pngPalette: "\x01\x02\x04\x08",
 		pngGrayAlpha: "\x08\x10", pngRGBA: "\x08\x10"}[r.colour]
