@@ -78,7 +78,7 @@ func TestYAMLHostile(t *testing.T) {
 		length /= 16 // what is not linear shows at any length, only less
 	}
 	for _, c := range hostileTexts(length) {
-		if diagtest.Sampled(c.name, 2) {
+		if diagtest.Sampled(c.name, 4) {
 			t.Run(c.name, func(t *testing.T) { answered(t, c.text()) })
 		}
 	}

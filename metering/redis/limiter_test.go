@@ -20,11 +20,13 @@ import (
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
-// each runs a test on Redis in memory, and on a real one where DIAG_TEST_REDIS names it.
+// each runs a test on a real Redis where DIAG_TEST_REDIS names one, and elsewhere, by night too, on one in memory.
 func each(t *testing.T, test func(t *testing.T, url string)) {
-	t.Run("in memory", func(t *testing.T) { test(t, "redis://"+miniredis.RunT(t).Addr()) })
+	url := os.Getenv("DIAG_TEST_REDIS")
+	if url == "" || diagtest.Whole() {
+		t.Run("in memory", func(t *testing.T) { test(t, "redis://"+miniredis.RunT(t).Addr()) })
+	}
 	t.Run("real", func(t *testing.T) {
-		url := os.Getenv("DIAG_TEST_REDIS")
 		if url == "" {
 			t.Skip("needs Redis; DIAG_TEST_REDIS names it, such as redis://127.0.0.1:6379")
 		}
