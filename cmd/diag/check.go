@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -112,8 +111,6 @@ func quoteExample(text string) string {
 	}
 	return text
 }
-
-func flagName(field string) string { return strings.ReplaceAll(field, "_", "-") }
 
 func describe(p httpapi.Param) string {
 	text := p.Doc
@@ -349,12 +346,4 @@ func (a *app) writeImage(data []byte) error {
 		return usageError{err}
 	}
 	return a.writeOut([]byte(text))
-}
-
-func (a *app) writeOut(data []byte) error {
-	if a.output != "" {
-		return os.WriteFile(a.output, data, 0o644)
-	}
-	_, err := a.stdout.Write(data)
-	return err
 }

@@ -90,11 +90,6 @@ type app struct {
 	code      int           // exit code of the check
 }
 
-// usageError is a fault of the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
@@ -121,54 +116,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitIncomplete
 }
 
-// atFault reports whether what was asked for is wrong, rather than an answer missing.
-func atFault(err error) bool {
-	_, usage := errors.AsType[usageError](err)
-	_, violations := errors.AsType[*httpapi.ViolationsError](err)
-	_, input := errors.AsType[inputError](err)
-	return usage || violations || input
-}
-
 // An inputError is a fault of the request that the check itself found: diag's, or textutil's.
 type inputError interface {
 	error
 	InputField() (field, reason string)
 }
 
-// width is how many columns a line has.
-func (a *app) width() int {
-	if a.columns > 0 {
-		return max(40, min(a.columns, maxWidth))
-	}
-	return maxWidth
-}
-
 // maxWidth is how long a line of prose is at most: longer ones are hard to read.
 const maxWidth = 100
-
-// explain puts an error into words: each fault of a request in a line of its own. That a context ended
-// says nothing to people but what it means.
-func explain(err error) []string {
-	if v, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
-		lines := []string{}
-		for _, fault := range v.Violations {
-			lines = append(lines, strings.TrimPrefix(fault.Field+": "+fault.Message, ": "))
-		}
-		return lines
-	}
-	silent, known := errors.AsType[*diag.UnavailableError](err)
-	switch {
-	case known && errors.Is(err, context.DeadlineExceeded):
-		return []string{"there was no answer from " + silent.Asked + " in time"}
-	case known && !errors.Is(err, context.Canceled):
-		return []string{"there was no usable answer from " + silent.Asked}
-	case errors.Is(err, context.DeadlineExceeded):
-		return []string{"nothing could be measured in time"}
-	case errors.Is(err, context.Canceled):
-		return []string{"interrupted"}
-	}
-	return []string{err.Error()}
-}
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
@@ -241,17 +196,6 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
-// wanted says what the value of a flag is.
-func wanted(kind string) string {
-	switch kind {
-	case "bool":
-		return "true or false"
-	case "duration":
-		return "a duration, such as 30s or 5m"
-	}
-	return "a number"
-}
-
 // shortHelp lets the help of a command list its own flags: those that all share are longer than a screen.
 func shortHelp(root *cobra.Command) {
 	help := root.HelpFunc()
@@ -286,16 +230,6 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 	}
 }
 
-// takes refuses any other number of arguments.
-func takes(number int, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != number {
-			return usagef("%s", what)
-		}
-		return nil
-	}
-}
-
 // whichCheck refuses more than one word that is no check.
 func whichCheck(root *cobra.Command, args []string) error {
 	if len(args) > 1 {
@@ -305,22 +239,6 @@ func whichCheck(root *cobra.Command, args []string) error {
 		return usagef("%q is one too many: diag examines one thing, or a list with -f", args[1])
 	}
 	return nil
-}
-
-// usage says what to type, in ten lines.
-func (a *app) usage() error {
-	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
-diag ADDRESS                    name, holder and block lists of an IP address
-diag URL                        redirects, headers and certificate of a page
-diag FILE                       a message, DMARC or TLS report, certificate, signing request or QR code
-diag 'v=spf1 mx -all'           a record before it is published (SPF, DMARC, DKIM, BIMI …)
-diag spf example.com            one check: spf, dkim, dmarc, mx, ssl, headers, whois, ptr … (diag --help lists all)
-diag MX example.com @9.9.9.9    a question to the DNS, as dig has it; --short prints the answer alone
-diag example.com --zone FILE    what will be published, before it is
-diag -f domains.txt --jsonl     many; diag diff, wait and explain CODE: what changed, when it is there, what it means
---json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: something is wrong
-`)
-	return err
 }
 
 // families are the headings under which the help lists the checks.

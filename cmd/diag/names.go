@@ -251,3 +251,5 @@ func commandWord(global *pflag.FlagSet, args []string) int {
 	}
 	return -1
 }
+
+func flagName(field string) string { return strings.ReplaceAll(field, "_", "-") }

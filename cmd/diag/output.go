@@ -348,3 +348,11 @@ func (p *progress) end() {
 		fmt.Fprint(p.a.stderr, "\r\x1b[K")
 	}
 }
+
+func (a *app) writeOut(data []byte) error {
+	if a.output != "" {
+		return os.WriteFile(a.output, data, 0o644)
+	}
+	_, err := a.stdout.Write(data)
+	return err
+}

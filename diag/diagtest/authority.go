@@ -2,6 +2,7 @@ package diagtest
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -192,3 +193,5 @@ func (w *World) serverAt(host string) {
 		}
 	}
 }
+
+func netipPort(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, portDNS) }

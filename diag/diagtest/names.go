@@ -119,35 +119,6 @@ func (r *recursion) walk(name string, qtype uint16) {
 	r.rcode = dns.RcodeServerFailure // a loop, or no end in sight
 }
 
-func (r *recursion) step(name string, qtype uint16) result {
-	for _, table := range r.faults {
-		fault, instead := table.hit(name, qtype)
-		r.fault.add(fault)
-		if instead != nil {
-			r.secure = false
-			return instead.lookup(name, qtype, false)
-		}
-	}
-	if z := r.overlaid(name); z != nil {
-		r.secure = false
-		return z.lookup(name, qtype, false)
-	}
-	z := enclosing(r.zones, name, qtype)
-	found := z.lookup(name, qtype, false)
-	secure, bogus := status(r.zones, z, r.now)
-	switch {
-	case secure && z.delegated(found.name, qtype):
-		secure = false // data of a zone below that the world does not have as such
-	case secure:
-		bogus = z.troubleWith(found)
-	}
-	r.secure = r.secure && secure && bogus == nil
-	if r.bogus == nil {
-		r.bogus = bogus
-	}
-	return found
-}
-
 // overlaid returns what a resolver of its own mind says of a name instead of the truth.
 func (r *recursion) overlaid(name string) *zone {
 	name = dns.CanonicalName(name)

@@ -15,10 +15,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-func (s *Server) at(ip netip.Addr) responder {
-	return func(q *dns.Msg, transport string) []*dns.Msg { return s.respond(q, ip, transport) }
-}
-
 // respond answers one message, and waits as long as that takes.
 func (s *Server) respond(q *dns.Msg, ip netip.Addr, transport string) []*dns.Msg {
 	w := s.world
@@ -302,8 +298,6 @@ const (
 	portTLS   = 853
 	portHTTPS = 443
 )
-
-func netipPort(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, portDNS) }
 
 func (w *World) resolverAt(ip netip.Addr) *Server {
 	s := (&Server{world: w, addrs: []netip.Addr{ip}, resolver: true}).Configure(ServerConfig{})

@@ -345,3 +345,36 @@ func (w *World) Secure(name string) { w.Fault(name, 0, Fault{Secure: true}) }
 
 // Flap gives a name another content with every question, each in master file format, in turn.
 func (w *World) Flap(name string, answers ...string) { w.Fault(name, 0, Fault{Answers: answers}) }
+
+func (r *recursion) step(name string, qtype uint16) result {
+	for _, table := range r.faults {
+		fault, instead := table.hit(name, qtype)
+		r.fault.add(fault)
+		if instead != nil {
+			r.secure = false
+			return instead.lookup(name, qtype, false)
+		}
+	}
+	if z := r.overlaid(name); z != nil {
+		r.secure = false
+		return z.lookup(name, qtype, false)
+	}
+	z := enclosing(r.zones, name, qtype)
+	found := z.lookup(name, qtype, false)
+	secure, bogus := status(r.zones, z, r.now)
+	switch {
+	case secure && z.delegated(found.name, qtype):
+		secure = false // data of a zone below that the world does not have as such
+	case secure:
+		bogus = z.troubleWith(found)
+	}
+	r.secure = r.secure && secure && bogus == nil
+	if r.bogus == nil {
+		r.bogus = bogus
+	}
+	return found
+}
+
+func (s *Server) at(ip netip.Addr) responder {
+	return func(q *dns.Msg, transport string) []*dns.Msg { return s.respond(q, ip, transport) }
+}

@@ -31,6 +31,7 @@
 //	upstream.go  one question to one server: truncation, EDNS refused, forgery suspected; query.go: on the wire
 //	pool.go      connections, opened when needed; mux.go: one shared by many queries; stream.go: TCP, TLS, HTTPS
 //	cache.go     answers kept, and questions asked once for all who wait
+//	trace.go     the servers asked, and their answers, for who wants to see them
 //	iterate.go   the walk from the root servers
 //
 // Sockets have no goroutines of their own: among the callers waiting on a socket, one reads for all, and hands over

@@ -200,3 +200,26 @@ func (m *mux) fill(in *inbox) ([]*buffer, error) {
 	}
 	return in.room[:n], nil
 }
+
+// A buffer holds one message. Small ones, which are nearly all, are used again.
+type buffer struct {
+	data  []byte
+	small [maxDatagram + 1]byte
+}
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func newBuffer(n int) *buffer {
+	b := buffers.Get().(*buffer)
+	if n <= len(b.small) {
+		b.data = b.small[:n]
+	} else {
+		b.data = make([]byte, n)
+	}
+	return b
+}
+
+func (b *buffer) free() {
+	b.data = nil
+	buffers.Put(b)
+}

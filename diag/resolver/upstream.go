@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -229,29 +228,6 @@ func (e *AskError) Unwrap() error { return e.Err }
 
 // ErrClosed says that the client was closed.
 var ErrClosed = errors.New("resolver client closed")
-
-// A buffer holds one message. Small ones, which are nearly all, are used again.
-type buffer struct {
-	data  []byte
-	small [maxDatagram + 1]byte
-}
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-func newBuffer(n int) *buffer {
-	b := buffers.Get().(*buffer)
-	if n <= len(b.small) {
-		b.data = b.small[:n]
-	} else {
-		b.data = make([]byte, n)
-	}
-	return b
-}
-
-func (b *buffer) free() {
-	b.data = nil
-	buffers.Put(b)
-}
 
 // A streamReader takes messages off a stream (RFC 1035 section 4.2.2). Being interrupted by a
 // deadline, in the middle of a message or not, loses nothing.

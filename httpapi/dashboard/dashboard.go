@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -162,4 +163,17 @@ func (d *dashboard) people() member.Members {
 
 func (d *dashboard) admin() metering.Admin {
 	return metering.Admin{Store: d.Store, Plans: d.Plans, Clock: d.now}
+}
+
+func sceneOf(r *http.Request) *scene { return r.Context().Value(sceneKey{}).(*scene) }
+
+// together does independent things at once, and joins their errors.
+func together(do ...func() error) error {
+	faults := make([]error, len(do))
+	var all sync.WaitGroup
+	for i, f := range do {
+		all.Go(func() { faults[i] = f() })
+	}
+	all.Wait()
+	return errors.Join(faults...)
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -190,8 +189,6 @@ type scene struct {
 
 type sceneKey struct{}
 
-func sceneOf(r *http.Request) *scene { return r.Context().Value(sceneKey{}).(*scene) }
-
 // A problem is why there is an error page in place of another.
 type problem struct {
 	status        int
@@ -348,15 +345,4 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 		d.Log.Error("dashboard", "page", "error", "error", err)
 		http.Error(w, p.Heading, p.status)
 	}
-}
-
-// together does independent things at once, and joins their errors.
-func together(do ...func() error) error {
-	faults := make([]error, len(do))
-	var all sync.WaitGroup
-	for i, f := range do {
-		all.Go(func() { faults[i] = f() })
-	}
-	all.Wait()
-	return errors.Join(faults...)
 }

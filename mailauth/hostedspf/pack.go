@@ -223,3 +223,11 @@ func hash(records []Record) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
+
+// String writes the word with its sign.
+func (w word) String() string {
+	if w.qualifier == eval.QualifierPass {
+		return w.text
+	}
+	return string(w.qualifier) + w.text
+}

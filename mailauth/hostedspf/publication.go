@@ -215,14 +215,6 @@ type word struct {
 	text      string
 }
 
-// String writes the word with its sign.
-func (w word) String() string {
-	if w.qualifier == eval.QualifierPass {
-		return w.text
-	}
-	return string(w.qualifier) + w.text
-}
-
 // mapped reports whether a network holds IPv4 addresses in the form of IPv6. Clients with such an address
 // count as IPv4, so that it never matches (RFC 7208 section 5).
 func mapped(p netip.Prefix) bool { return p.Bits() >= 96 && p.Addr().Is4In6() }

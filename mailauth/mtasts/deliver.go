@@ -74,13 +74,6 @@ func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 	}
 }
 
-func (e *evidence) untested() diag.Failures {
-	return each(e.hosts, func(h host) diag.Failures {
-		return diag.FailIf(h.met.unknown != "", "Whether senders can deliver to %s as the policy asks was not tested from here: %s.",
-			h.Name, h.met.unknown)
-	})
-}
-
 // each makes one failure of those at several mail servers.
 func each(hosts []host, test func(host) diag.Failures) diag.Failures {
 	return diag.FailEach(hosts, func(h host) diag.Failures { return test(h).About(h.Name) }).Joined()
@@ -203,10 +196,6 @@ func ending(grade diag.Severity) func(*evidence, *host) string {
 }
 
 func mxHosts(e *evidence) bool { return announced(e) && receives(e) }
-
-func (e *evidence) enforced() bool {
-	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
-}
 
 func uncovered(e *evidence) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered || isAddress(h.Name) })

@@ -179,3 +179,7 @@ func (e *evidence) digest() {
 		}
 	}
 }
+
+// validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
+// 3.1).
+func (e *evidence) validRecord() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }

@@ -108,17 +108,6 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-// validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
-// 3.1).
-func (e *evidence) validRecord() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
-
-// validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
-func (e *evidence) validPolicy() bool {
-	kept := e.policy != nil && (e.policy.policy.MaxAge > 0 || e.policy.policy.Mode == None)
-	return kept && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
-		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
-}
-
 func (e *evidence) partial() bool {
 	// Without a record nobody asks for a policy, so its host need not answer.
 	idle := func(s diag.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }
@@ -224,10 +213,6 @@ func readRecord(l *taglist.List) Record {
 
 func validID(s string) bool {
 	return s != "" && len(s) <= maxIDLength && strings.IndexFunc(s, notAlphanumeric) < 0
-}
-
-func notAlphanumeric(r rune) bool {
-	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 }
 
 // A SyntaxError says why a record or a policy is not valid.

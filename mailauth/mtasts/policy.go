@@ -330,3 +330,7 @@ func hint(name string) string {
 	}
 	return ""
 }
+
+func notAlphanumeric(r rune) bool {
+	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+}

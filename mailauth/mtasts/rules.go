@@ -246,3 +246,54 @@ func (e *evidence) words() diag.Texts {
 	}
 	return texts
 }
+
+// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
+// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
+func (e *evidence) newPolicy() string {
+	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
+	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
+		return "" // first comes which mail servers there are
+	}
+	p := Policy{Mode: Testing, MaxAge: week}
+	if e.enforced() {
+		p.Mode = Enforce
+	}
+	if e.policy != nil {
+		p.MaxAge = max(week, e.policy.policy.MaxAge)
+		for _, pattern := range e.policy.policy.MX {
+			used := func(h host) bool { return matches(pattern, h.Name) }
+			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
+				p.MX = append(p.MX, pattern)
+			}
+		}
+	}
+	for _, h := range e.hosts {
+		if _, ok := p.match(h.Name); !ok {
+			p.MX = append(p.MX, h.Name)
+		}
+	}
+	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
+		return ""
+	}
+	return p.String()
+}
+
+func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
+
+// validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
+func (e *evidence) validPolicy() bool {
+	kept := e.policy != nil && (e.policy.policy.MaxAge > 0 || e.policy.policy.Mode == None)
+	return kept && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
+		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
+}
+
+func (e *evidence) enforced() bool {
+	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
+}
+
+func (e *evidence) untested() diag.Failures {
+	return each(e.hosts, func(h host) diag.Failures {
+		return diag.FailIf(h.met.unknown != "",
+			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)
+	})
+}

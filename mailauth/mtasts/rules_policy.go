@@ -3,7 +3,6 @@ package mtasts
 import (
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,37 +25,6 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 }
 
 func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
-
-// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
-// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
-func (e *evidence) newPolicy() string {
-	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
-	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
-		return "" // first comes which mail servers there are
-	}
-	p := Policy{Mode: Testing, MaxAge: week}
-	if e.enforced() {
-		p.Mode = Enforce
-	}
-	if e.policy != nil {
-		p.MaxAge = max(week, e.policy.policy.MaxAge)
-		for _, pattern := range e.policy.policy.MX {
-			used := func(h host) bool { return matches(pattern, h.Name) }
-			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
-				p.MX = append(p.MX, pattern)
-			}
-		}
-	}
-	for _, h := range e.hosts {
-		if _, ok := p.match(h.Name); !ok {
-			p.MX = append(p.MX, h.Name)
-		}
-	}
-	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
-		return ""
-	}
-	return p.String()
-}
 
 // textRule makes the rule that the policy has no fault of a kind for which senders refuse it.
 func textRule(code diag.Code, title, requirement, advice string, k kind, after ...diag.Code) rule {
@@ -173,8 +141,6 @@ var policyRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
-
-func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
 
 func isRedirect(status int) bool {
 	return status >= 300 && status < 400 && status != http.StatusNotModified

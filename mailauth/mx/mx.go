@@ -281,3 +281,5 @@ func purposes(list []netip.Addr) string {
 func join[T any](list []T) string {
 	return diag.Series(diag.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }
+
+func bare(name string) string { return strings.TrimSuffix(name, ".") }

@@ -2,7 +2,6 @@ package mx
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -162,8 +161,6 @@ func (e *evidence) names() []string {
 	return diag.Map(e.hosts, func(h host) string { return h.Name })
 }
 
-func bare(name string) string { return strings.TrimSuffix(name, ".") }
-
 var texts = diag.Texts{
 	"valid": {Headline: "MX records are set up correctly",
 		Sub: "Every MX host has a public address. Whether the mail servers accept mail was not tested."},
@@ -177,3 +174,7 @@ var (
 	factorAddresses  = diag.Category{Code: "addresses", Label: "Addresses of the mail servers"}
 	factorRedundancy = diag.Category{Code: "redundancy", Label: "Redundancy and IP versions"}
 )
+
+func (e *evidence) reachable() []host {
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return len(h.reachable) == 0 })
+}

@@ -101,10 +101,6 @@ var deliveryRules = diag.Rules[*evidence]{{
 	},
 }}
 
-func (e *evidence) reachable() []host {
-	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return len(h.reachable) == 0 })
-}
-
 func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 	for _, h := range e.hosts {
 		for _, ip := range h.reachable {

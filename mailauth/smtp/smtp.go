@@ -1,6 +1,7 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -305,3 +306,48 @@ func (s *Session) exchange(step Step, lines ...string) (Reply, error) {
 	}
 	return r, err
 }
+
+// An Error says how a session ended. Its text is a clause that tells what happened, without the name of the server.
+type Error struct {
+	Step  Step
+	Kind  Kind
+	Reply Reply // what the server said, for Deferred and Rejected
+	Err   error // the cause; may be nil
+}
+
+func (e *Error) Error() string {
+	at := map[Step]string{
+		StepConnect: "the connection attempt", StepBanner: "the connection", StepHello: "EHLO",
+		StepStartTLS: "STARTTLS", StepTLS: "the TLS handshake", StepCommand: "a command",
+	}[e.Step]
+	text := map[Kind]string{
+		Blocked: "the address is not public", Refused: "the connection was refused",
+		Unreachable: "no connection could be established", NotOffered: "STARTTLS is not offered",
+		OutOfStep: "the server sends replies that no command asked for",
+		TimedOut:  "there was no response to " + at, NotSMTP: "the response to " + at + " is not SMTP",
+		Closed:   "the server closed the connection without a response to " + at,
+		TooLong:  "the response to " + at + " is longer than any mail server needs",
+		Deferred: "the response to " + at + " was " + e.Reply.String(),
+		Rejected: "the response to " + at + " was " + e.Reply.String(),
+		Overrun:  "the time for the session ended while waiting for a response to " + at,
+	}[e.Kind]
+	switch {
+	case e.Step == StepBanner:
+		text = cmp.Or(map[Kind]string{
+			TimedOut: "no complete banner came", Closed: "the server closed the connection without a banner",
+			NotSMTP: "the first line is not one of SMTP", TooLong: "the banner is longer than any mail server needs",
+			Deferred: "the banner was " + e.Reply.String(), Rejected: "the banner was " + e.Reply.String(),
+		}[e.Kind], text)
+	case e.Step == StepConnect && e.Kind == Overrun:
+		text = "the time ended while other connections to the same host were under way"
+	}
+	return cmp.Or(text, "the TLS handshake failed: "+handshakeText(e.Err))
+}
+
+// Temporary reports whether trying again later may help.
+func (e *Error) Temporary() bool {
+	return e.Kind == Deferred || e.Kind == TimedOut || e.Kind == Unreachable || e.Kind == Overrun
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

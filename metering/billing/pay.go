@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/metering"
 )
@@ -300,15 +299,4 @@ func (v *Invoice) resumes(at time.Time) (due time.Time) {
 		due = at
 	}
 	return due
-}
-
-func short(text string) string {
-	if len(text) <= maxErrorBytes {
-		return text
-	}
-	end := maxErrorBytes
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }

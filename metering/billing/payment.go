@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/metering"
 )
@@ -190,4 +191,15 @@ func judge(resp *http.Response) (Payment, error) {
 			resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	return said, nil
+}
+
+func short(text string) string {
+	if len(text) <= maxErrorBytes {
+		return text
+	}
+	end := maxErrorBytes
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
 }

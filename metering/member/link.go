@@ -2,11 +2,6 @@ package member
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -26,27 +21,6 @@ type Link struct {
 	Email    string
 	Accounts []Member // of the address, as it is now, in which the link lets enter
 	entry    Session
-}
-
-// NewToken draws 256 random bits.
-func NewToken() string {
-	bits := make([]byte, sha256.Size)
-	_, _ = rand.Read(bits) // never fails
-	return base64.RawURLEncoding.EncodeToString(bits)
-}
-
-func tokenID(token string) string {
-	hash := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(hash[:])
-}
-
-// byToken finds what a token stands for, whatever its account.
-func (m Members) byToken(ctx context.Context, kind, token string) (Session, error) {
-	f := metering.RecordFilter{Kind: kind, ID: tokenID(token), Limit: 1}
-	for s, err := range metering.Parsed(m.Store.Records(ctx, f), parseSession) {
-		return s, err
-	}
-	return Session{}, metering.ErrNotFound
 }
 
 // NewLink makes a link into all accounts of an address, for whoever runs the server and for the mail of the address
@@ -109,11 +83,4 @@ func (m Members) Enter(
 	spent := link.entry.record
 	spent.Body = nil
 	return m.begin(ctx, Session{Account: account, Email: link.Email, From: from, Bound: link.entry.Bound}, spent)
-}
-
-func read(r metering.Record, into any) error {
-	if err := json.Unmarshal(r.Body, into); err != nil {
-		return fmt.Errorf("reading %s %s: %w", r.Kind, r.ID, err)
-	}
-	return nil
 }

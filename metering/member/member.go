@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -166,21 +167,6 @@ func (m Members) SetRole(ctx context.Context, account metering.AccountID, email 
 	return m.change(ctx, account, email, role)
 }
 
-// Remove ends a membership, and with it the sessions of the member. The last owner stays.
-func (m Members) Remove(ctx context.Context, account metering.AccountID, email string) error {
-	removed, err := m.change(ctx, account, email, "")
-	if err != nil {
-		return err
-	}
-	sessions, err := m.Sessions(ctx, account)
-	for _, s := range sessions {
-		if s.Email == removed.Email {
-			err = errors.Join(err, m.End(ctx, account, s.ID))
-		}
-	}
-	return err
-}
-
 // change gives a member another role, or with none removes him. Where an owner is to be one no more, it writes another
 // owner unchanged in the same step: of two who would leave the account without any at the same moment, one is told
 // ErrVersion, and tries anew.
@@ -210,4 +196,20 @@ func (m Members) change(
 		return m.Store.PutRecords(ctx, append(records, changed.record)...)
 	})
 	return changed, err
+}
+
+// put stores a session, or a link, and what comes with it, in one step.
+func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (err error) {
+	s.record.Body = metering.RecordBody(s)
+	if err = m.Store.PutRecords(ctx, append(with, s.record)...); err == nil {
+		s.record.Version++
+	}
+	return err
+}
+
+func read(r metering.Record, into any) error {
+	if err := json.Unmarshal(r.Body, into); err != nil {
+		return fmt.Errorf("reading %s %s: %w", r.Kind, r.ID, err)
+	}
+	return nil
 }

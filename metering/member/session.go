@@ -38,21 +38,6 @@ type Session struct {
 	record metering.Record
 }
 
-func parseSession(r metering.Record) (s Session, err error) {
-	err = read(r, &s)
-	s.ID, s.Account, s.Began, s.record = r.ID, r.Account, r.At, r
-	return s, err
-}
-
-// put stores a session, or a link, and what comes with it, in one step.
-func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (err error) {
-	s.record.Body = metering.RecordBody(s)
-	if err = m.Store.PutRecords(ctx, append(with, s.record)...); err == nil {
-		s.record.Version++
-	}
-	return err
-}
-
 // Ends is when a session ends at the latest.
 func (s Session) Ends() time.Time { return s.Began.Add(SessionTime) }
 
@@ -148,4 +133,19 @@ func (m Members) Tidy(ctx context.Context) (removed int, err error) {
 		removed, err = removed+n, errors.Join(err, e)
 	}
 	return removed, err
+}
+
+// Remove ends a membership, and with it the sessions of the member. The last owner stays.
+func (m Members) Remove(ctx context.Context, account metering.AccountID, email string) error {
+	removed, err := m.change(ctx, account, email, "")
+	if err != nil {
+		return err
+	}
+	sessions, err := m.Sessions(ctx, account)
+	for _, s := range sessions {
+		if s.Email == removed.Email {
+			err = errors.Join(err, m.End(ctx, account, s.ID))
+		}
+	}
+	return err
 }

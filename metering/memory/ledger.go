@@ -1,11 +1,9 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -149,12 +147,6 @@ func (l *ledger) sweep(now time.Time) {
 	}
 }
 
-func cloneReply(r metering.Reply) metering.Reply {
-	r.Header = maps.Clone(r.Header)
-	r.Body = bytes.Clone(r.Body)
-	return r
-}
-
 // Entries implements [metering.Ledger].
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
 	return func(yield func(metering.Entry, error) bool) {
@@ -255,4 +247,17 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 		s.ledger.mu.Unlock()
 		hold.Balances(p, settled, held, yield)
 	}
+}
+
+// Settle implements [metering.Ledger].
+func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Balance{}, err
+	}
+	settling, err := s.book.Settle(t)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	s.ledger.charge(&t, settling, &out)
+	return settling.Done(), nil
 }

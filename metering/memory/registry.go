@@ -33,8 +33,6 @@ func (r *registry) init() {
 	r.ended = make(chan struct{})
 }
 
-func (r *registry) close() { close(r.ended) }
-
 // note records changes under the lock and wakes the watchers.
 func (r *registry) note(changes ...metering.Change) {
 	for _, c := range changes {

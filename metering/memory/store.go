@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -51,7 +53,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	s.admin.close()
+	close(s.admin.ended)
 	return nil
 }
 
@@ -69,19 +71,6 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 		return metering.Begun{}, err
 	}
 	return s.book.Begin(ctx, op)
-}
-
-// Settle implements [metering.Ledger].
-func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
-	if err := s.ready(ctx); err != nil {
-		return metering.Balance{}, err
-	}
-	settling, err := s.book.Settle(t)
-	if err != nil {
-		return metering.Balance{}, err
-	}
-	s.ledger.charge(&t, settling, &out)
-	return settling.Done(), nil
 }
 
 // Cancel implements [metering.Ledger].
@@ -132,4 +121,10 @@ func (s source) Reply(_ context.Context, id hold.ClaimID) (hold.Record, error) {
 	}
 	record.Reply = cloneReply(record.Reply)
 	return record, nil
+}
+
+func cloneReply(r metering.Reply) metering.Reply {
+	r.Header = maps.Clone(r.Header)
+	r.Body = bytes.Clone(r.Body)
+	return r
 }

@@ -208,11 +208,3 @@ func (r *result) judgeTelegram(body []byte) {
 		r.after = max(r.after, time.Duration(seconds)*time.Second)
 	}
 }
-
-// cut shortens a text to so many characters.
-func cut(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}

@@ -314,3 +314,11 @@ func factsOf(e metering.Event) (f facts, err error) {
 	}
 	return f, nil
 }
+
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -12,19 +12,6 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// administer runs an act on the writer, together with whatever else is waiting for it. What comes
-// after it, if anything, happens once the act is durable and before anybody hears of it. When the context
-// ends while the act is being written, it may still happen.
-func (s *Store) administer(ctx context.Context, act func(*writer) error, after func()) error {
-	j := newJob()
-	j.act, j.after = act, after
-	writing, err := s.queue.do(ctx, j)
-	if writing == nil {
-		j.recycle()
-	}
-	return unavailable(err)
-}
-
 const accountColumns = `SELECT id, version, name, plan, overage, budget, created, agreement FROM accounts `
 
 func scanAccount(stmt *sqlite.Stmt) (a metering.Account, err error) {
@@ -67,14 +54,6 @@ func one[T any](
 		return row, fmt.Errorf("%s: %w", what, metering.ErrNotFound)
 	}
 	return list[0], nil
-}
-
-// get reads the only row of a query, if there is one.
-func (s *Store) get(ctx context.Context, sql string, args []any, to ...any) error {
-	return s.read(ctx, func(conn *sqlite.Conn) error {
-		_, err := sqlitedb.Get(conn, sql, sqlitedb.Args(args...), to...)
-		return err
-	})
 }
 
 // Account implements [metering.Accounts].

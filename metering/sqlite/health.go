@@ -107,3 +107,29 @@ func (s *Store) probe(ctx context.Context) {
 		s.health.set(err)
 	}
 }
+
+// untilClose is a context that ends with the store.
+func (s *Store) untilClose() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// administer runs an act on the writer, together with whatever else is waiting for it. What comes
+// after it, if anything, happens once the act is durable and before anybody hears of it. When the context
+// ends while the act is being written, it may still happen.
+func (s *Store) administer(ctx context.Context, act func(*writer) error, after func()) error {
+	j := newJob()
+	j.act, j.after = act, after
+	writing, err := s.queue.do(ctx, j)
+	if writing == nil {
+		j.recycle()
+	}
+	return unavailable(err)
+}

@@ -90,11 +90,6 @@ func (k *known) absent(tag uint32) bool {
 	return !ok && !k.full.Load() // asked last: giveUp says so before it empties the shard
 }
 
-// lastReply notes up to where the replies are of earlier runs.
-func (s *Store) lastReply(ctx context.Context) error {
-	return s.get(ctx, "SELECT coalesce(max(id), 0) FROM replies", nil, &s.learnt)
-}
-
 // learn reads what earlier runs have kept. What this one keeps meanwhile is younger.
 func (s *Store) learn() {
 	ctx, cancel := s.untilClose()
@@ -116,19 +111,6 @@ func (s *Store) learn() {
 	if err == nil {
 		s.known.complete.Store(true)
 	}
-}
-
-// untilClose is a context that ends with the store.
-func (s *Store) untilClose() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		select {
-		case <-s.closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // source is what the book reads of the store.

@@ -238,3 +238,16 @@ func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
 	s.book.Cancel(t)
 	return nil
 }
+
+// lastReply notes up to where the replies are of earlier runs.
+func (s *Store) lastReply(ctx context.Context) error {
+	return s.get(ctx, "SELECT coalesce(max(id), 0) FROM replies", nil, &s.learnt)
+}
+
+// get reads the only row of a query, if there is one.
+func (s *Store) get(ctx context.Context, sql string, args []any, to ...any) error {
+	return s.read(ctx, func(conn *sqlite.Conn) error {
+		_, err := sqlitedb.Get(conn, sql, sqlitedb.Args(args...), to...)
+		return err
+	})
+}

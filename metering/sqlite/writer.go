@@ -195,32 +195,6 @@ func (w *writer) do(j *job) error {
 	return w.charge(j)
 }
 
-// sum writes what the jobs add up to, and drops the bodies for which the last transaction left no room.
-func (w *writer) sum() error {
-	if err := w.dropBodies(); err != nil {
-		return err
-	}
-	for k, s := range w.sums {
-		if err := w.total(k, s); err != nil {
-			return err
-		}
-	}
-	w.bound = bound{} // a sum may be one of a transaction before
-	for i := range w.rows {
-		if err := w.append(i); err != nil {
-			return err
-		}
-	}
-	for key, at := range w.uses {
-		bind(w.use, 1, key, at)
-		if err := run(w.use); err != nil {
-			return err
-		}
-		remember(w.used, key, at)
-	}
-	return nil
-}
-
 // remember adds to a map that must not grow without end.
 func remember[K comparable, V any](known map[K]V, key K, value V) {
 	if len(known) >= maxNames {
@@ -297,4 +271,14 @@ func run(stmt *sqlite.Stmt) error {
 		return err
 	}
 	return stmt.Reset()
+}
+
+// count takes in the bodies of a transaction that is durable now.
+func (w *writer) count() {
+	w.excess = w.excess[:0]
+	for _, k := range w.kept {
+		for _, id := range w.bodies.Add(k.line, k.id, k.bytes, instant(k.at), instant(k.expires), k.limit) {
+			w.excess = append(w.excess, keptBody{line: k.line, id: id})
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -297,4 +298,47 @@ func nameLength(b []byte) int {
 		}
 	}
 	return min(len(b), 10)
+}
+
+// lower is ASCII lower case, by which HTML compares.
+func lower(s string) string {
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		return c
+	}, s)
+}
+
+// clip cuts a text to a number of bytes, between characters. What it returns holds no longer text in memory.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
+}
+
+// keep appends an item of this size to a list if there is room, and reports whether there was.
+func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
+	if len(*list) >= limit || r.kept+size > maxKept {
+		return false
+	}
+	r.kept += size
+	*list = append(*list, item)
+	return true
+}
+
+func (f Ref) size() int { return len(f.Raw) + len(f.URL) + 64 }
+
+func (r *reader) ref(raw string) Ref {
+	raw = strings.Trim(raw, whitespace)
+	if r.splitBase != r.Base {
+		r.splitBase = r.Base
+		r.base, r.hasBase = split(r.Base)
+	}
+	url, _ := r.base.resolve(raw, r.hasBase)
+	return Ref{Raw: raw, URL: url}
 }

@@ -3,6 +3,8 @@ package page
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -92,53 +94,6 @@ func unnoticed(e *element) bool {
 		return true
 	}
 	return e.name == "svg" || e.name == "math"
-}
-
-func (r *reader) start(e *element) {
-	r.open(e, 1)
-	if unnoticed(e) {
-		r.hidden++
-	} else if r.hidden == 0 && !inline(e) {
-		r.breakLine()
-	}
-	if r.template > 0 && e.atom != atom.Meta && e.atom != atom.Template {
-		return // inert: neither shown nor run nor loaded
-	}
-	r.attributes(e)
-	if e.foreign {
-		r.startForeign(e)
-		return
-	}
-	switch e.atom {
-	case atom.Html:
-		if lang, ok := e.attr("lang"); ok && !r.HasLang {
-			r.Lang, r.HasLang = clip(lang, 100), true
-		}
-	case atom.Title:
-		r.startTitle(e)
-	case atom.Meta:
-		r.meta(e)
-	case atom.Link:
-		r.link(e)
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		r.startHeading(e)
-	case atom.A, atom.Area:
-		r.startAnchor(e)
-	case atom.Img:
-		r.image(e)
-	case atom.Script:
-		r.startScript(e)
-	case atom.Style:
-		r.startStyle(e)
-	case atom.Noscript:
-		r.startNoscript(e)
-	case atom.Form:
-		r.startForm(e)
-	case atom.Input, atom.Button, atom.Select, atom.Textarea:
-		r.input(e)
-	default:
-		r.load(e)
-	}
 }
 
 func (r *reader) open(e *element, by int) {
@@ -250,4 +205,40 @@ func (r *reader) input(e *element) {
 		keep(r, &f.Actions, maxInputs, len(action)+64, r.ref(action))
 	}
 	f.HasPassword = f.HasPassword || password
+}
+
+func (r *reader) breakLine() {
+	r.pending = false
+	if n := r.words.Len(); n > 0 && n < MaxText && r.words.String()[n-1] != '\n' {
+		r.words.WriteByte('\n')
+	}
+}
+
+// visible takes text that readers see: runs of white space become one space.
+func (r *reader) visible(s string) {
+	for s != "" {
+		end := strings.IndexFunc(s, unicode.IsSpace)
+		if end < 0 {
+			end = len(s)
+		}
+		if end > 0 {
+			r.word(s[:end])
+		}
+		_, size := utf8.DecodeRuneInString(s[end:])
+		r.pending = r.pending || size > 0
+		s = s[end+size:]
+	}
+}
+
+// inline reports whether an element stands within a line (html.spec.whatwg.org section 15.3).
+func inline(e *element) bool {
+	switch e.atom {
+	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del,
+		atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Map, atom.Mark, atom.Meter,
+		atom.Nobr, atom.Progress, atom.Q, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span,
+		atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Picture,
+		atom.Source, atom.Script, atom.Style, atom.Link, atom.Meta, atom.Template, atom.Noscript:
+		return true
+	}
+	return e.foreign || e.atom == 0 // custom elements are inline unless a style says otherwise
 }

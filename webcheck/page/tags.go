@@ -1,32 +1,8 @@
 package page
 
 import (
-	"strings"
-
 	"golang.org/x/net/html/atom"
 )
-
-// keep appends an item of this size to a list if there is room, and reports whether there was.
-func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
-	if len(*list) >= limit || r.kept+size > maxKept {
-		return false
-	}
-	r.kept += size
-	*list = append(*list, item)
-	return true
-}
-
-func (r *reader) ref(raw string) Ref {
-	raw = strings.Trim(raw, whitespace)
-	if r.splitBase != r.Base {
-		r.splitBase = r.Base
-		r.base, r.hasBase = split(r.Base)
-	}
-	url, _ := r.base.resolve(raw, r.hasBase)
-	return Ref{Raw: raw, URL: url}
-}
-
-func (f Ref) size() int { return len(f.Raw) + len(f.URL) + 64 }
 
 func (r *reader) startTitle(e *element) {
 	r.capture(e, maxTitle, func(c *capture) {

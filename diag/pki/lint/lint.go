@@ -140,8 +140,6 @@ func purposes(path []*x509.Certificate) []Fault {
 	return faults
 }
 
-func selfIssued(c *x509.Certificate) bool { return string(c.RawSubject) == string(c.RawIssuer) }
-
 // parseConstraints reads the extension (RFC 5280 section 4.2.1.10).
 func parseConstraints(der []byte) (t subtree, ok bool) {
 	in := cryptobyte.String(der)

@@ -224,3 +224,5 @@ func key(c *x509.Certificate) []Fault {
 	}
 	return nil
 }
+
+func selfIssued(c *x509.Certificate) bool { return string(c.RawSubject) == string(c.RawIssuer) }

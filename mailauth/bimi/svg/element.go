@@ -3,10 +3,7 @@ package svg
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 type binding struct{ prefix, namespace string }
@@ -231,12 +228,3 @@ func isNmtoken(s string) bool {
 }
 
 const maxClip = 60
-
-func clip(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return ' '
-		}
-		return c
-	}, diag.Clip(s, maxClip))
-}

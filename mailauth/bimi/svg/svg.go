@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // Validate judges an image that is not compressed (see [Decode]).
@@ -263,4 +266,13 @@ func (v *validator) place() {
 		counted = at
 		f.Line, f.Column = line, column
 	}
+}
+
+func clip(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, diag.Clip(s, maxClip))
 }

@@ -353,3 +353,27 @@ func more[T any](b *builder, list *[]T, path string) bool {
 func last[T any](list []T) *T { return &list[len(list)-1] }
 
 func drop[T any](list *[]T) { *list = (*list)[:len(*list)-1] }
+
+func (b *builder) fault(kind Kind, element string, value []byte) {
+	key := faultKey{kind, element}
+	i, ok := b.faults[key]
+	if !ok && len(b.faults) >= maxFaults {
+		key.element = "" // one for all further elements
+		i, ok = b.faults[key]
+	}
+	if !ok {
+		i = len(b.report.Faults)
+		b.faults[key] = i
+		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
+	}
+	f := &b.report.Faults[i]
+	if f.Count++; f.Count > maxPlaces {
+		return
+	}
+	p := Place{Value: shorten(value)}
+	p.Line, p.Offset = b.scan.place()
+	if b.inRecord {
+		p.Record = b.rec.Number
+	}
+	f.Places = append(f.Places, p)
+}

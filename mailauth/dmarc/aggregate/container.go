@@ -85,33 +85,6 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (o *opener) open(f *file) error {
-	defer func(held int) { o.held = held }(o.held)
-	kind := sniff(f.head)
-	if o.files++; o.files > maxFiles {
-		return &LimitError{"files", maxFiles}
-	}
-	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
-		return &LimitError{"nesting", maxNesting}
-	}
-	switch kind.content {
-	case formatXML:
-		return o.openXML(f)
-	case formatGzip:
-		return o.openGzip(f)
-	case formatZip:
-		return o.openZip(f)
-	case formatTar:
-		return o.openTar(f)
-	case formatMessage:
-		return o.openMessage(f)
-	case formatBase64:
-		return o.openBase64(f)
-	}
-	o.missed(f, kind.content, kind.detail)
-	return nil
-}
-
 func (o *opener) openXML(f *file) error {
 	b, err := o.readXML(f.utf8())
 	switch {

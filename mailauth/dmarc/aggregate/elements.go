@@ -254,30 +254,6 @@ type faultKey struct {
 	element string
 }
 
-func (b *builder) fault(kind Kind, element string, value []byte) {
-	key := faultKey{kind, element}
-	i, ok := b.faults[key]
-	if !ok && len(b.faults) >= maxFaults {
-		key.element = "" // one for all further elements
-		i, ok = b.faults[key]
-	}
-	if !ok {
-		i = len(b.report.Faults)
-		b.faults[key] = i
-		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
-	}
-	f := &b.report.Faults[i]
-	if f.Count++; f.Count > maxPlaces {
-		return
-	}
-	p := Place{Value: shorten(value)}
-	p.Line, p.Offset = b.scan.place()
-	if b.inRecord {
-		p.Record = b.rec.Number
-	}
-	f.Places = append(f.Places, p)
-}
-
 func shorten(value []byte) string {
 	return strings.Join(strings.Fields(diag.Clip(string(value), maxValue)), " ")
 }

@@ -141,26 +141,6 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	return r
 }
 
-// details asks for what can be asked only when versions and suites are known.
-func (s *scanner) details(ctx context.Context, r *Report) {
-	var g diag.Group
-	var new, old []GroupResult
-	if r.New != nil {
-		g.Go(func() { new = s.groups(ctx, TLS13, r.suites(TLS13, Suite.TLS13)) })
-	}
-	if r.Old != nil {
-		v := r.Old.Version
-		g.Go(func() { old = s.groups(ctx, v, r.suites(v, Suite.EllipticCurve)) })
-		g.Go(func() { r.ALPN = s.protocols(ctx, v, r.suites(v, anySuite)) })
-		g.Go(func() { r.ServerOrder = s.order(ctx, v, r.suites(v, anySuite)) })
-		g.Go(func() { r.Compression = s.compression(ctx, v, r.suites(v, anySuite)) })
-	}
-	g.Go(func() { r.FallbackSCSV = s.fallback(ctx, r) })
-	g.Wait()
-	r.Groups = slices.Concat(new, old)
-	s.confirm(ctx, r)
-}
-
 func (r *Report) suites(v Version, is func(Suite) bool) (list []uint16) {
 	for _, one := range r.Suites {
 		if one.Version == v && is(one.Suite) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/crypto/cryptobyte"
 )
 
@@ -302,4 +303,24 @@ func (s *scanner) confirm(ctx context.Context, r *Report) {
 			r.Versions[i].Supported = Unknown
 		}
 	}
+}
+
+// details asks for what can be asked only when versions and suites are known.
+func (s *scanner) details(ctx context.Context, r *Report) {
+	var g diag.Group
+	var new, old []GroupResult
+	if r.New != nil {
+		g.Go(func() { new = s.groups(ctx, TLS13, r.suites(TLS13, Suite.TLS13)) })
+	}
+	if r.Old != nil {
+		v := r.Old.Version
+		g.Go(func() { old = s.groups(ctx, v, r.suites(v, Suite.EllipticCurve)) })
+		g.Go(func() { r.ALPN = s.protocols(ctx, v, r.suites(v, anySuite)) })
+		g.Go(func() { r.ServerOrder = s.order(ctx, v, r.suites(v, anySuite)) })
+		g.Go(func() { r.Compression = s.compression(ctx, v, r.suites(v, anySuite)) })
+	}
+	g.Go(func() { r.FallbackSCSV = s.fallback(ctx, r) })
+	g.Wait()
+	r.Groups = slices.Concat(new, old)
+	s.confirm(ctx, r)
 }

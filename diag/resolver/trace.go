@@ -1,0 +1,64 @@
+package resolver
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// maxSteps bounds a trace. A question to the full set of system servers takes at most a dozen steps,
+// a walk from the root some tens; a trace that grows beyond this serves nobody.
+const maxSteps = 512
+
+// A Step is one message sent to one server, and what came back.
+type Step struct {
+	Server    Server         // the server as configured
+	Addr      netip.AddrPort // where the message went; invalid if no connection was made
+	Transport Transport      // how it went; TCP for a server over UDP means that the reply did not fit
+	Question  dns.Question
+	Rcode     int           // reply code, meaningful if Err is nil
+	Latency   time.Duration // from sending to the reply, connecting included
+	Err       error         // why there was no reply, or nil
+	Truncated bool          // the reply was cut off (TC)
+	FromCache bool          // the reply came from the cache; Server, Addr and Transport tell its origin
+}
+
+// A Trace is a record of what was asked. Its zero value is an empty trace. It may be used by several
+// goroutines at once. It keeps the first 512 steps.
+type Trace struct {
+	mu    sync.Mutex
+	steps []Step
+}
+
+// Steps returns a copy of the steps so far, in the order in which the replies came.
+func (t *Trace) Steps() []Step {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.steps)
+}
+
+func (t *Trace) add(steps ...Step) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.steps = append(t.steps, steps[:min(len(steps), maxSteps-len(t.steps))]...)
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context in which exchanges are recorded in t.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+// traceOf returns the trace of a context, or nil.
+func traceOf(ctx context.Context) *Trace {
+	t, _ := ctx.Value(traceKey{}).(*Trace)
+	return t
+}
