@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
@@ -261,4 +262,10 @@ func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) 
 func derivedID(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLength]
+}
+
+// isMailAddress reports whether a text is an address alone, which can stand in a header and in a command.
+func isMailAddress(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == text && len(text) <= maxAddress && ascii(text)
 }

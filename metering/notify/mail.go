@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/mail"
 	"net/url"
 	"strings"
 	"time"
@@ -68,12 +67,6 @@ func ParseMailServer(text, from string) (*MailServer, error) {
 		return nil, errors.New("the address that mail comes from must be a mail address, without a name")
 	}
 	return s, nil
-}
-
-// isMailAddress reports whether a text is an address alone, which can stand in a header and in a command.
-func isMailAddress(text string) bool {
-	a, err := mail.ParseAddress(text)
-	return err == nil && a.Address == text && len(text) <= maxAddress && ascii(text)
 }
 
 // Send mails a text of lines to an address, signed where there is a key, and returns when the server has taken it. The

@@ -3,6 +3,7 @@ package internet
 import (
 	"crypto/tls"
 	_ "embed"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -183,5 +184,14 @@ func serveHarbour(world *diagtest.World) {
 	}})
 	world.SMTP(diagtest.SMTP{
 		Host: "mail." + shop, Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closed(),
+	})
+}
+
+func page(text string) http.Handler { return file("text/plain", text) }
+
+func file(media, text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", media)
+		io.WriteString(w, text)
 	})
 }

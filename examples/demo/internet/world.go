@@ -119,15 +119,6 @@ func servePolicies(world *diagtest.World) {
 	}
 }
 
-func page(text string) http.Handler { return file("text/plain", text) }
-
-func file(media, text string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", media)
-		io.WriteString(w, text)
-	})
-}
-
 // testAddresses are the entries by which blocklists show that they are in operation (RFC 5782 section 5).
 func testAddresses() string {
 	var b strings.Builder

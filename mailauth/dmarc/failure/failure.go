@@ -162,11 +162,3 @@ func (r *Report) complete() {
 	addresses := append([]string{r.OriginalFrom, r.Original.value("To")}, r.OriginalRcpt...)
 	r.Redacted = slices.ContainsFunc(addresses, redacted)
 }
-
-func (r *Report) deviates(format string, args ...any) {
-	if len(r.Deviations) < maxDeviations {
-		r.Deviations = append(r.Deviations, fmt.Sprintf(format, args...))
-	}
-}
-
-func quote(s string) string { return fmt.Sprintf("%q", diag.Quote(s)) }

@@ -3,6 +3,7 @@ package failure
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -265,3 +266,11 @@ func (r *Report) disposition(value string) {
 		r.Delivery = "delivered"
 	}
 }
+
+func (r *Report) deviates(format string, args ...any) {
+	if len(r.Deviations) < maxDeviations {
+		r.Deviations = append(r.Deviations, fmt.Sprintf(format, args...))
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", diag.Quote(s)) }
