@@ -115,8 +115,9 @@ func (p *sourcePackage) check(t *testing.T) {
 				continue
 			}
 			if of, ok := d.Recv.List[0].Type.(*ast.Ident); ok {
+				words := regexp.MustCompile(`[\w.-]*\w`).FindAllString(p.texts[of.Name], -1)
 				for _, value := range p.listed(d, of.Name) {
-					assert.Contains(t, p.texts[of.Name], value, "%s: a value of %s, which its comment does not name", p.dir, of)
+					assert.Contains(t, words, value, "%s: a value of %s, which its comment does not name", p.dir, of)
 				}
 			}
 		case *ast.GenDecl:
@@ -136,7 +137,7 @@ func (p *sourcePackage) check(t *testing.T) {
 					}
 				case *ast.ValueSpec:
 					if spec.Names[0].IsExported() {
-						p.docs = append(p.docs, spec.Doc.Text(), spec.Comment.Text())
+						p.docs = append(p.docs, d.Doc.Text(), spec.Doc.Text(), spec.Comment.Text())
 						nameable(spec.Names[0].Name, spec.Type)
 					}
 				}
@@ -153,23 +154,18 @@ func (p *sourcePackage) check(t *testing.T) {
 
 // listed returns the values of an enumeration that its method Values lists; none if its constants are all exported, so
 // that they stand below it.
-func (p *sourcePackage) listed(values *ast.FuncDecl, of string) []string {
+func (p *sourcePackage) listed(values *ast.FuncDecl, of string) (list []string) {
 	hidden := false
 	ast.Inspect(values.Body, func(n ast.Node) bool {
-		name, ok := n.(*ast.Ident)
-		hidden = hidden || ok && p.values[of][name.Name] != "" && !name.IsExported()
+		if name, ok := n.(*ast.Ident); ok && p.values[of][name.Name] != "" {
+			list = append(list, p.values[of][name.Name])
+			hidden = hidden || !name.IsExported()
+		}
 		return true
 	})
 	if !hidden {
 		return nil
 	}
-	var list []string
-	ast.Inspect(values.Body, func(n ast.Node) bool {
-		if name, ok := n.(*ast.Ident); ok && p.values[of][name.Name] != "" {
-			list = append(list, p.values[of][name.Name])
-		}
-		return true
-	})
 	return list
 }
 

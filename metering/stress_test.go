@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 )
@@ -38,7 +39,7 @@ func TestRevocationRacesWithRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 30 {
+			for range diagtest.Share(100, 3) {
 				revokeUnderLoad(t, gate, admin, account.ID)
 			}
 		})

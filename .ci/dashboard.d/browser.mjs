@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const { shots, chromium: executablePath } = process.env;
+const { shots, chromium: executablePath, DRILLS } = process.env;
+const whole = shots || DRILLS === "all"; // as by night
 const browser = await chromium.launch({
   executablePath,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -27,8 +28,7 @@ async function judge(page, name, url, body, scheme) {
     ? route.fulfill({ body, contentType: "text/html; charset=utf-8" }) : route.continue();
   await page.route("**/*", serve);
   await page.goto(url);
-  const seen = shots || process.env.DRILLS === "all" ? schemes : [scheme];
-  for (const [n, colorScheme] of seen.entries()) {
+  for (const [n, colorScheme] of (whole ? schemes : [scheme]).entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     if (n === 0) await page.evaluate(axe);
     const only = n === 0 ? {} : { runOnly: ["color-contrast"] }; // all else is the same
@@ -110,7 +110,7 @@ export async function visitor(origin, who) {
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
-    if (!(shots || process.env.DRILLS === "all") && looks % 2 === 0) return;
+    if (!whole && looks % 2 === 0) return;
     const url = page.url(), body = await page.content(), one = judges[turn % judges.length];
     const scheme = schemes[Math.floor(turn++ / judges.length) % schemes.length];
     one.done = one.done.then(() => judge(one.page, name, url, body, scheme))

@@ -142,7 +142,7 @@ func printable(list []string, limit int) []string {
 	return diag.Map(list[:min(len(list), limit)], func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
 }
 
-// KeyUsages are the names of the bits of the extension keyUsage in order (RFC 5280 section 4.2.1.3).
+// KeyUsages are the names of the bits of the Key Usage extension, in order (RFC 5280 section 4.2.1.3).
 var KeyUsages = []string{"digitalSignature", "contentCommitment", "keyEncipherment", "dataEncipherment",
 	"keyAgreement", "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly"}
 

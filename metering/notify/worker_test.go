@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/postgres"
@@ -41,7 +42,7 @@ func newSQLiteWorld(t *testing.T) (w *world, reopen func()) {
 	}
 }
 
-// Eight workers that share a store send each of 150 deliveries once.
+// Eight workers that share a store send each of many deliveries once.
 func TestManyWorkers(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -60,8 +61,8 @@ func TestManyWorkers(t *testing.T) {
 				c, _ := w.channel(fmt.Sprintf("c%d", i))
 				channels = append(channels, c)
 			}
-			want := map[string]bool{}
-			for i := range 150 {
+			want, deliveries := map[string]bool{}, diagtest.Share(500, 3)
+			for i := range deliveries {
 				want[w.test(channels[i%len(channels)]).ID] = true
 			}
 			var all sync.WaitGroup
@@ -74,7 +75,7 @@ func TestManyWorkers(t *testing.T) {
 			for _, r := range w.net.take() {
 				sent[r.Header.Get("X-Service-Delivery-ID")]++
 			}
-			assert.Len(t, sent, 150)
+			assert.Len(t, sent, deliveries)
 			for id, n := range sent {
 				assert.True(t, want[id])
 				assert.Equal(t, 1, n)

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/postgres"
@@ -106,7 +107,7 @@ func TestStoreBehindPooler(t *testing.T) {
 	only := []string{"model", "watch", "watch from a sequence number", "watch ends", "generation", "rotation is atomic", "hard cap",
 		"settle once", "cancel", "lease", "lapsed claim", "replay", "in flight", "month", "entries", "records", "record lists",
 		"race for a record", "race for the last credit", "race of duplicates", "pruning while charges go on", "survival", "closed"}
-	if os.Getenv("DRILLS") == "all" {
+	if diagtest.Whole() {
 		only = nil
 	}
 	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {

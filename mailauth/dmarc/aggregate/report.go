@@ -151,8 +151,8 @@ const (
 	overrideOther       OverrideType = "other"
 )
 
-// The limits of what Read takes. Data over the first five is a [LimitError]. Records over maxRecords, texts over
-// maxText and results over maxAuth are left out, and a Fault says so.
+// The limits of what Read takes. Data over the first five is a [LimitError]. Of all reports together 200,000 records
+// are read, of an element 4096 bytes and of a record 100 results; what is beyond is left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
 	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
