@@ -28,6 +28,7 @@ func TestFewCallsRunBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
+	t.Parallel()
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "../...").Output()
 	require.NoError(t, err)
 	type listed struct {

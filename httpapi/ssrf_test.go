@@ -323,6 +323,7 @@ func TestConformanceSSRF(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
+	t.Parallel()
 	var v ssrfVectors
 	for _, file := range diagtest.Documents[ssrfVectors](t, diagtest.Vectors(t, "web/ssrf/vectors.json")) {
 		v.Deny, v.Allow, v.URLs = append(v.Deny, file.Deny...), append(v.Allow, file.Allow...), append(v.URLs, file.URLs...)

@@ -47,9 +47,9 @@ func TestConformanceRegexReDoS(t *testing.T) {
 			}
 			total++
 			text := strings.Repeat(c.Pump, n) + c.Suffix
-			start := time.Now()
+			start := diagtest.ProcessorTime()
 			report, err := textutil.Regex(textutil.RegexRequest{Pattern: c.Pattern, Text: text})
-			took := time.Since(start)
+			took := diagtest.ProcessorTime() - start
 			slowest = max(slowest, took)
 			if err != nil || !report.Valid || took > 5*time.Second {
 				t.Errorf("%s with %d pumps: %v, %v, %v", c.Pattern, n, report, err, took)

@@ -40,7 +40,7 @@ func answered(t *testing.T, text string) {
 }
 
 // peak returns by how much the heap grows at most while f runs, as far as looking at it every tenth of a
-// millisecond tells, and how long that takes.
+// millisecond tells, and what processor time that takes.
 func peak(f func()) (grown uint64, took time.Duration) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	heap := func() uint64 {
@@ -64,9 +64,9 @@ func peak(f func()) (grown uint64, took time.Duration) {
 			}
 		}
 	}()
-	begin := time.Now()
+	begin := diagtest.ProcessorTime()
 	f()
-	took = time.Since(begin)
+	took = diagtest.ProcessorTime() - begin
 	close(stop)
 	<-stopped
 	return most - before, took
