@@ -127,9 +127,9 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 // The lines to paste name checks that exist, and quote what the shell would take apart.
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
-	at, calls := time.Now(), 0 // the letters are dated
-	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x", at))
-	for _, s := range tour(at) {
+	stops, calls := tour(time.Now()), 0 // the letters are dated, and signed anew each time
+	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x", stops))
+	for _, s := range stops {
 		if s.check == "" {
 			assert.Contains(t, b.String(), "diag "+s.args+" --server http://127.0.0.1:1\n")
 			continue

@@ -54,7 +54,7 @@ func main() {
 		return
 	}
 	fmt.Printf("A letter box: %s/letterbox makes addresses, and %s takes their mail.\n", d.url, d.mail)
-	if err := printTour(os.Stdout, d.url, d.secret, time.Now()); err != nil {
+	if err := printTour(os.Stdout, d.url, d.secret, tour(time.Now())); err != nil {
 		log.Fatal(err)
 	}
 	<-ctx.Done()

@@ -103,15 +103,15 @@ func (s stop) request() (method, target, body string, err error) {
 
 const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
-// printTour tells a visitor where to look, and what to try.
-func printTour(w io.Writer, url, secret string, at time.Time) error {
+// printTour tells a visitor where to look, and what to try at each stop.
+func printTour(w io.Writer, url, secret string, stops []stop) error {
 	fmt.Fprintf(w, "Look around: %s/dashboard, where you are signed in, and first at the worst of the domains of Harbour Coffee:\n", url)
 	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To see a change noticed: curl -X POST %[1]s/change,\n", url)
 	fmt.Fprintf(w, "and a few seconds later %s/dashboard/domains/watch.example.\n\n", url)
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
 	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
-	for _, s := range tour(at) {
+	for _, s := range stops {
 		fmt.Fprintf(w, "\n# %s\n", s.about)
 		if s.check == "" {
 			fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", s.args, url)
