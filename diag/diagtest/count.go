@@ -238,12 +238,13 @@ func InOwnProcess(t *testing.T) bool {
 
 // LiveBytes returns how many bytes of heap were live at most while f ran, beside those that were before, as far as
 // looking every fraction of a millisecond tells. What the fakes hold is counted too, and garbage up to a quarter of all
-// may be. Beyond limit it runs f once more and removes the garbage before each look, which is slower. It is meant for
-// a process of [InOwnProcess].
+// may be. Beyond limit it runs f once more, collects all the time and before each look, which is slower; garbage of
+// some hundred KiB may be counted then. It is meant for a process of [InOwnProcess].
 func LiveBytes(limit int64, f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	live := liveBytes(func() {}, f)
 	if live > limit {
+		debug.SetGCPercent(5)
 		live = liveBytes(runtime.GC, f)
 	}
 	return live
