@@ -84,7 +84,8 @@ func (p *play) stopBackends(ctx context.Context) error {
 			_ = freeze(process, false)
 		}
 	}()
-	for end := time.Now().Add(p.hold); time.Now().Before(end) && rest(ctx, shopPause); {
+	// It lasts from the first that is stopped, whenever that is found.
+	for end := time.Now().Add(recovery); time.Now().Before(end) && rest(ctx, shopPause); {
 		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold what the query needs
 		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
 		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
@@ -94,9 +95,15 @@ func (p *play) stopBackends(ctx context.Context) error {
 		}
 		for _, pid := range pids {
 			if process := backend(pid, ""); stopped[pid] == nil && process != nil && freeze(process, true) == nil {
+				if len(stopped) == 0 {
+					end = time.Now().Add(p.hold)
+				}
 				stopped[pid] = process
 			}
 		}
+	}
+	if len(stopped) == 0 && ctx.Err() == nil {
+		return errors.New("servers have no connection that can be stopped")
 	}
 	return ctx.Err()
 }
