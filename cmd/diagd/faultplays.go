@@ -220,12 +220,9 @@ func (p *proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
-		if err != nil || !p.keep(client, server) {
+		server := p.dial(client)
+		if server == nil {
 			client.Close()
-			if err == nil {
-				server.Close()
-			}
 			continue
 		}
 		p.done.Go(func() { p.copy(client, server) })
@@ -233,17 +230,19 @@ func (p *proxy) accept() {
 	}
 }
 
-// keep notes connections that are to be cut, unless they are to be refused.
-func (p *proxy) keep(conns ...net.Conn) bool {
+// dial leads a client to the server. One that is refused costs the server nothing: PostgreSQL makes a process for each.
+func (p *proxy) dial(client net.Conn) net.Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.off {
-		return false
+		return nil
 	}
-	for _, c := range conns {
-		p.conns[c] = true
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return nil
 	}
-	return true
+	p.conns[client], p.conns[server] = true, true
+	return server
 }
 
 // copy goes on until one side ends, and ends the other one.

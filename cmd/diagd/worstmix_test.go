@@ -79,6 +79,8 @@ func TestMemoryOfWorstMix(t *testing.T) {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	const atOnce, most = 60, 512 << 20
+	t.Setenv("GOGC", "") // which is the caller's
+	t.Setenv("GOMEMLIMIT", "")
 	dir := t.TempDir()
 	store := "--store=sqlite:" + filepath.Join(dir, "diag.db")
 	p := startProcess(t, store, "--data", t.TempDir())

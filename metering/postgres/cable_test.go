@@ -55,8 +55,8 @@ func (c *cable) serve() {
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", c.target)
-		if err != nil || !c.plug(near, far) {
+		far := c.plug(near)
+		if far == nil {
 			_ = near.Close()
 			continue
 		}
@@ -70,15 +70,19 @@ func (c *cable) serve() {
 	}
 }
 
-func (c *cable) plug(near, far net.Conn) bool {
+// plug leads a connection to the server, which makes a process for each: a cable that is cut asks it for none.
+func (c *cable) plug(near net.Conn) (far net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.down {
-		_ = far.Close()
-		return false
+		return nil
+	}
+	far, err := net.Dial("tcp", c.target)
+	if err != nil {
+		return nil
 	}
 	c.conns[near], c.conns[far] = true, true
-	return true
+	return far
 }
 
 // cut breaks all connections, wherever they are, and refuses new ones.
