@@ -7,7 +7,7 @@ const { shots, chromium: executablePath, DRILLS } = process.env;
 const whole = shots || DRILLS === "all"; // as by night
 const browser = await chromium.launch({
   executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
 const schemes = ["light", "dark"], widths = [360, 800, 1600];

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +20,8 @@ import (
 // database is a schema that ends with the test.
 type database struct {
 	t   testing.TB
-	url string // of a database in which it comes first
+	url string        // of a database in which it comes first
+	own *pgxpool.Pool // one connection, for tests that look again and again
 }
 
 func newDatabase(t testing.TB) database {
@@ -33,7 +33,13 @@ func newDatabase(t testing.TB) database {
 	url, drop, err := postgresdb.Scratch(t.Context(), text)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, drop()) })
-	return database{t, url}
+	config, err := pgxpool.ParseConfig(url)
+	require.NoError(t, err)
+	config.MaxConns = 1
+	own, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(own.Close)
+	return database{t, url, own}
 }
 
 // behind is the database at another address.
@@ -46,20 +52,14 @@ func (d database) behind(addr string) string {
 
 // number asks for one.
 func (d database) number(sql string, args ...any) (n int64) {
-	conn, err := pgx.Connect(d.t.Context(), d.url)
-	require.NoError(d.t, err)
-	defer conn.Close(context.Background())
-	require.NoError(d.t, conn.QueryRow(d.t.Context(), sql, args...).Scan(&n))
+	require.NoError(d.t, d.own.QueryRow(d.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 
 // execute runs a statement.
 func (d database) execute(sql string) {
 	d.t.Helper()
-	conn, err := pgx.Connect(d.t.Context(), d.url)
-	require.NoError(d.t, err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(d.t.Context(), sql)
+	_, err := d.own.Exec(d.t.Context(), sql)
 	require.NoError(d.t, err)
 }
 

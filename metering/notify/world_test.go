@@ -133,17 +133,21 @@ func (w *world) on(store metering.Store) *world {
 
 // onEachStore runs a test on each kind of store.
 func onEachStore(t *testing.T, name string, test func(*testing.T, *world)) {
-	t.Run(name+"/memory", func(t *testing.T) { test(t, newWorld(t)) })
-	t.Run(name+"/sqlite", func(t *testing.T) {
-		w, _ := newSQLiteWorld(t)
-		test(t, w)
-	})
+	onLocalStores(t, name, test)
 	t.Run(name+"/postgres", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("needs seconds for a schema of each test; runs without -short, as in .ci/run")
 		}
 		w := newWorld(t)
 		test(t, w.on(newPostgres(t, w.clock, 1)[0]))
+	})
+}
+
+func onLocalStores(t *testing.T, name string, test func(*testing.T, *world)) {
+	t.Run(name+"/memory", func(t *testing.T) { test(t, newWorld(t)) })
+	t.Run(name+"/sqlite", func(t *testing.T) {
+		w, _ := newSQLiteWorld(t)
+		test(t, w)
 	})
 }
 
