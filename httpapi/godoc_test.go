@@ -1,3 +1,5 @@
+//go:build !race || nightly
+
 package httpapi_test
 
 import (

@@ -107,6 +107,9 @@ var programs = map[string]program{
 	}, func(r *phishing.Report) []any { return []any{r.Lookalike.Brand, r.TLS.Issuer} }),
 }
 
+// hosts are one that exists, and some that do not or are broken, of a troubled world.
+var hosts = []string{"example.com", "nothing.example", "servfail.example", "silent.example", "plain.example"}
+
 // No program panics, whatever became of the domain.
 func TestNaturalPrograms(t *testing.T) {
 	for name, run := range programs {

@@ -6,8 +6,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -19,11 +21,12 @@ func TestBenchCrash(t *testing.T) {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	t.Setenv(childEnv, "1")
-	args := []string{"bench", "crash", "--rounds=10", "--dir=" + t.TempDir(), "--postgres=" + settingsOfTests["DIAG_TEST_POSTGRES"]}
+	rounds := diagtest.Share(10, 2)
+	args := []string{"bench", "crash", fmt.Sprintf("--rounds=%d", rounds), "--dir=" + t.TempDir(), "--postgres=" + settingsOfTests["DIAG_TEST_POSTGRES"]}
 	for _, v := range parsed[[]crashView](t, args...) {
 		t.Logf("%+v", v)
 		assert.Positive(t, v.Open, "the kills came too late: the test proves too little")
-		assert.Greater(t, v.Replays, 500)
+		assert.Greater(t, v.Replays, 50*rounds)
 	}
 	assert.Contains(t, command(t, "bench", "crash", "--rounds=1"), "nothing lost, nothing doubled")
 }

@@ -5,6 +5,7 @@ package dashboard
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -146,4 +147,47 @@ func TestKeep(t *testing.T) {
 	require.Contains(t, again.Error, "too long")
 	require.Empty(t, again.Fields)
 	require.Empty(t, again.Reply)
+}
+
+// Every operation can be run by its form with its example, is charged once, and shows what it found, JSON, curl and Go.
+func TestPlayground(t *testing.T) {
+	h := newHouse(t, online(t))
+	b, all := h.owner(), 0
+	spent := int64(0)
+	list := b.get("/dashboard/playground")
+	for _, ep := range httpapi.Endpoints() {
+		op := operation{ep}
+		require.Equal(t, 1, list.Find(`a[href="`+op.Page()+`"]`).Length(), op.Name())
+		require.Contains(t, list.words("main"), op.Summary())
+		page := b.get(op.Page() + "?example")
+		wellFormed(t, op.Name(), page)
+		page = b.run(page)
+		wellFormed(t, op.Name(), page)
+		if op.Hosted() && op.Path != "/spf/hosted" {
+			assert.Contains(t, page.words(".notice.bad"), "There is nothing at this path.", op.Name())
+			continue
+		}
+		require.Empty(t, page.words(".bad"), op.Name())
+		require.Contains(t, page.words("#result"), "req_", op.Name())
+		require.Contains(t, page.words("#result"), `curl "$DIAG_SERVER`, op.Name())
+		require.Contains(t, page.words("#result"), "report, err :=", op.Name())
+		require.NotContains(t, page.body, " style=", op.Name())
+		require.NotContains(t, page.body, "svc_", op.Name())
+		if op.Name() == "http/qr" {
+			picture := b.get(page.Find("img.reply").AttrOr("src", ""))
+			require.Equal(t, "image/png", picture.header.Get("Content-Type"))
+			require.Contains(t, picture.header.Get("Content-Security-Policy"), "sandbox")
+		} else {
+			require.Equal(t, 1, page.Find("section.view").Length(), op.Name())
+			download := b.get(page.Find("#result a[download]").AttrOr("href", ""))
+			require.True(t, json.Valid([]byte(download.body)), op.Name())
+		}
+		all++
+		spent += op.Credits
+	}
+	require.Equal(t, len(httpapi.Endpoints())-4, all)
+	balance, err := h.store.Balance(t.Context(), h.account.ID, metering.PeriodOf(h.clock()))
+	require.NoError(t, err)
+	require.Equal(t, spent, balance.Used)
+	require.NotContains(t, h.log.String(), "ERROR")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/postgres"
@@ -80,7 +81,7 @@ func killClosers(t *testing.T, b *bench, place string) {
 		ids = append(ids, id)
 	}
 	made := func() int { return len(b.invoices(billing.Filter{})) }
-	kills, between := 6, 0
+	kills, between := max(4, diagtest.Share(12, 12)), 0
 	for kill := range kills {
 		before := made()
 		crashOnce(t, place, dir, func() bool { return kill%3 == 0 || made() > min(before, accounts-1) })
