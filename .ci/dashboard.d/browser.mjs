@@ -10,7 +10,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
-const schemes = ["light", "dark"], widths = [360, 800, 1600];
+const schemes = ["light", "dark"], widths = whole ? [360, 800, 1600] : [360];
 
 export const faults = [];
 export const fault = (...what) => { faults.push(what.join(" ")); console.log(...what); };
@@ -98,8 +98,8 @@ export async function visitor(origin, who) {
     const shown = await page.locator(selector).count() > 0;
     check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
-  // look judges the page as it is: in three widths here, and beside what goes on by axe: by night each in two colour schemes,
-  // by day every third one in one of them.
+  // look judges the page as it is: in three widths here, by day in the narrowest, and beside what goes on by axe: by night each in two colour schemes,
+  // by day every fourth one in one of them.
   v.look = async (name) => {
     looks++;
     for (const width of widths) {
@@ -110,7 +110,7 @@ export async function visitor(origin, who) {
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
-    if (!whole && looks % 3) return;
+    if (!whole && looks % 4) return;
     const url = page.url(), body = await page.content(), one = judges[turn % judges.length];
     const scheme = schemes[Math.floor(turn++ / judges.length) % schemes.length];
     one.done = one.done.then(() => judge(one.page, name, url, body, scheme))

@@ -149,27 +149,6 @@ func (c *cluster) everywhere(text string) bool {
 	return true
 }
 
-// Three servers share one PostgreSQL and one Redis. They are driven at once, one is killed, and both of what they
-// share is cut off and comes back.
-func TestNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs several seconds; runs without -short, as in .ci/run")
-	}
-	c := startCluster(t)
-	require.Len(t, commandOf[[]accountView](c, "account", "list"), 1, "servers that start at once make one account")
-	profiles := c.hostedSPF()
-	c.soldOut()
-	c.revocation()
-	c.rates()
-	for _, id := range profiles {
-		assert.EqualValues(t, 2, c.db.number("SELECT count(*) FROM spf_resolutions WHERE profile = $1", id), "resolved once")
-	}
-	for _, n := range c.nodes {
-		assert.NotContains(t, n.log.String(), "panic")
-		assert.NotContains(t, n.log.String(), "DATA RACE")
-	}
-}
-
 // hostedSPF lets profiles come due while every server runs a scheduler: each is resolved once, and served by all.
 func (c *cluster) hostedSPF() (ids []string) {
 	first := commandOf[[]keyView](c, "key", "list")[0]

@@ -31,14 +31,35 @@ func TestBenchCrash(t *testing.T) {
 	assert.Contains(t, command(t, "bench", "crash", "--rounds=1"), "nothing lost, nothing doubled")
 }
 
-// Every fault that can be played on this machine leaves ledger and invoices as they must be.
+// Three servers share one PostgreSQL and one Redis. They are driven at once, one is killed, and both of what they
+// share is cut off and comes back.
+func TestNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short, as in .ci/run")
+	}
+	c := startCluster(t)
+	require.Len(t, commandOf[[]accountView](c, "account", "list"), 1, "servers that start at once make one account")
+	profiles := c.hostedSPF()
+	c.soldOut()
+	c.revocation()
+	c.rates()
+	for _, id := range profiles {
+		assert.EqualValues(t, 2, c.db.number("SELECT count(*) FROM spf_resolutions WHERE profile = $1", id), "resolved once")
+	}
+	for _, n := range c.nodes {
+		assert.NotContains(t, n.log.String(), "panic")
+		assert.NotContains(t, n.log.String(), "DATA RACE")
+	}
+}
+
+// Every fault that can be played on this machine leaves ledger and invoices as they must be, by night on PostgreSQL too.
 func TestBenchFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	t.Setenv(childEnv, "1")
 	stores := map[string]string{onSQLite: ""}
-	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" {
+	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" && diagtest.Whole() {
 		stores[onPostgres] = "--store=" + url
 	}
 	for kind, store := range stores {
