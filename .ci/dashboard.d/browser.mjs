@@ -6,7 +6,7 @@ const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta
 const { shots, chromium: executablePath, DRILLS } = process.env;
 const whole = shots || DRILLS === "all"; // as by night
 const browser = await chromium.launch({
-  executablePath,
+  executablePath, timeout: 180000,
   args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
@@ -20,6 +20,7 @@ export let looks = 0;
 // A judge sees with JavaScript what a visitor saw without: axe is JavaScript. It has the page from the visitor, so that
 // it spends nothing that is shown once, and from the server what lies beside it.
 const judging = await browser.newContext({ viewport: { width: 800, height: 900 } });
+judging.setDefaultTimeout(180000);
 const judges = [await judging.newPage(), await judging.newPage()].map((page) => ({ page, done: Promise.resolve() }));
 let turn = 0;
 
@@ -52,7 +53,7 @@ export async function visitor(origin, who) {
   const viewport = { width: 1280, height: 900 };
   const context = await browser.newContext({ javaScriptEnabled: false, baseURL: origin, viewport });
   const page = await context.newPage();
-  page.setDefaultTimeout(60000);
+  page.setDefaultTimeout(180000);
   let refused = 200; // the status that the visitor expects instead of 200
   await context.route("**/*", (route) => {
     if (new URL(route.request().url()).origin === origin) return route.continue();
@@ -91,15 +92,15 @@ export async function visitor(origin, who) {
   };
   // until loads the page again and again until it shows something.
   v.until = async (selector) => {
-    for (let n = 0; n < 100 && await page.locator(selector).count() === 0; n++) {
+    for (let n = 0; n < 600 && await page.locator(selector).count() === 0; n++) {
       await page.waitForTimeout(200);
       await page.reload();
     }
     const shown = await page.locator(selector).count() > 0;
     check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
-  // look judges the page as it is: in three widths here, by day in the narrowest, and beside what goes on by axe: by night each in two colour schemes,
-  // by day every fourth one in one of them.
+  // look judges the page as it is: in three widths here, by day in the narrowest, and beside what goes on by axe: by night
+  // each in two colour schemes, by day every fourth one in one of them.
   v.look = async (name) => {
     looks++;
     for (const width of widths) {
