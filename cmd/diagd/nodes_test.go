@@ -153,7 +153,7 @@ func (c *cluster) everywhere(text string) bool {
 func (c *cluster) hostedSPF() (ids []string) {
 	first := commandOf[[]keyView](c, "key", "list")[0]
 	var hosts []string
-	for range 4 {
+	for range diagtest.Share(8, 2) {
 		p := commandOf[spfView](c, "spf", "create", "--key="+string(first.ID), "--domain=example.com",
 			"--record=v=spf1 a:mail.example -all", "--spf-dns-zone=spf.example.net", c.resolver)
 		ids, hosts = append(ids, p.ID), append(hosts, p.IncludeHost.String())
@@ -163,7 +163,9 @@ func (c *cluster) hostedSPF() (ids []string) {
 		commandOf[spfView](c, "spf", "pause", id)
 		commandOf[spfView](c, "spf", "resume", id) // due at once
 	}
-	until(c.t, "each is resolved", func() bool { return c.db.number("SELECT count(*) FROM spf_resolutions") >= 8 })
+	until(c.t, "each is resolved", func() bool {
+		return c.db.number("SELECT count(*) FROM spf_resolutions") >= int64(2*len(ids))
+	})
 	for _, n := range c.nodes {
 		server := n.log.wait(c.t, `"serving DNS" address=(\S+)`)[1]
 		question := new(dns.Msg).SetQuestion(dns.Fqdn(hosts[len(hosts)-1]), dns.TypeTXT)

@@ -52,14 +52,14 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// Every fault that can be played on this machine leaves ledger and invoices as they must be, by night on PostgreSQL too.
+// Every fault that can be played on this machine leaves ledger and invoices as they must be.
 func TestBenchFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	t.Setenv(childEnv, "1")
 	stores := map[string]string{onSQLite: ""}
-	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" && diagtest.Whole() {
+	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" {
 		stores[onPostgres] = "--store=" + url
 	}
 	for kind, store := range stores {

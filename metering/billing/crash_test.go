@@ -81,7 +81,7 @@ func killClosers(t *testing.T, b *bench, place string) {
 		ids = append(ids, id)
 	}
 	made := func() int { return len(b.invoices(billing.Filter{})) }
-	kills, between := max(4, diagtest.Share(12, 12)), 0
+	kills, between := diagtest.Share(12, 3), 0
 	for kill := range kills {
 		before := made()
 		crashOnce(t, place, dir, func() bool { return kill%3 == 0 || made() > min(before, accounts-1) })

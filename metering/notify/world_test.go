@@ -143,6 +143,7 @@ func onEachStore(t *testing.T, name string, test func(*testing.T, *world)) {
 	})
 }
 
+// onLocalStores is onEachStore without PostgreSQL.
 func onLocalStores(t *testing.T, name string, test func(*testing.T, *world)) {
 	t.Run(name+"/memory", func(t *testing.T) { test(t, newWorld(t)) })
 	t.Run(name+"/sqlite", func(t *testing.T) {

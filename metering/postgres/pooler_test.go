@@ -102,7 +102,7 @@ func (p *pooler) kill() {
 }
 
 // TestStoreBehindPooler is what a store must do, through connections that keep nothing beyond a transaction: by day what
-// may depend on that, by night all.
+// depends on that most, by night all.
 func TestStoreBehindPooler(t *testing.T) {
 	only := []string{"model", "watch", "generation", "rotation is atomic", "settle once", "lapsed claim", "replay", "entries", "records",
 		"race for the last credit", "race of duplicates", "survival"}
