@@ -268,7 +268,7 @@ func TestCompose(t *testing.T) {
 // The unit is sound and exposes little, by systemd's own measure.
 func TestUnit(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("needs systemd-analyze")
+		t.Skip("needs the program systemd-analyze (Debian: apt-get install systemd); .ci/run installs it")
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
