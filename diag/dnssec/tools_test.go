@@ -204,10 +204,9 @@ func (b toolbox) sign(z made, text string) (ds []string, keys string) {
 		names = append(names, key)
 		text += b.read(key + ".key")
 		if strings.Contains(args, "KSK") {
-			record := strings.Fields(b.run("dnssec-dsfromkey", "-2", key))
-			sha1 := strings.Fields(b.run("dnssec-dsfromkey", "-1", key))
-			sha384 := strings.Fields(b.run("dnssec-dsfromkey", "-a", "SHA-384", key))
-			ds = []string{strings.Join(append(record[3:7], sha1[6], sha384[6]), " ")}
+			records := strings.Split(b.run("dnssec-dsfromkey", "-a", "SHA-1", "-a", "SHA-256", "-a", "SHA-384", key), "\n")
+			sha1, sha256, sha384 := strings.Fields(records[0]), strings.Fields(records[1]), strings.Fields(records[2])
+			ds = []string{strings.Join(append(sha256[3:7], sha1[6], sha384[6]), " ")}
 			keys = b.read(key + ".key")
 		}
 	}
@@ -282,7 +281,7 @@ func address(port int) resolver.Server {
 	return resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(port)}
 }
 
-// TestAgainstTools compares verdicts, by day of a third of the questions. Where the tools agree, theirs is right; where
+// TestAgainstTools compares verdicts, by day of a tenth of the questions. Where the tools agree, theirs is right; where
 // they do not, one of theirs is; and nothing is secure that none of them says is.
 func TestAgainstTools(t *testing.T) {
 	b, port, anchors := lab(t)
@@ -305,7 +304,7 @@ func TestAgainstTools(t *testing.T) {
 			t.Run(z.name, func(t *testing.T) {
 				t.Parallel()
 				for _, q := range questions {
-					if !diagtest.Sampled(z.name+q.name+q.qtype, 5) {
+					if !diagtest.Sampled(z.name+q.name+q.qtype, 10) {
 						continue
 					}
 					total.Add(1)
