@@ -36,7 +36,7 @@ type cluster struct {
 
 const (
 	nodeCount = 3
-	pollEvery = 5 * time.Millisecond
+	pollEvery = 20 * time.Millisecond
 
 	soldCredits = 2003 // a prime: no number of requests divides it
 	slowRate    = 6    // requests a minute: a token in ten seconds
