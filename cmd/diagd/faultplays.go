@@ -15,6 +15,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -67,9 +68,18 @@ func proxied(begin func(*proxy) (end func())) func(*play, context.Context) error
 	}
 }
 
+// connect makes one connection to the database, whose URL may have parameters of a pool.
+func (p *play) connect(ctx context.Context) (*pgx.Conn, error) {
+	config, err := pgxpool.ParseConfig(p.url)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
+}
+
 // stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
 func (p *play) stopBackends(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.url)
+	conn, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,7 +132,7 @@ func backend(pid int32, text string) *os.Process {
 // lock keeps servers from writing by another connection.
 func (p *play) lock(ctx context.Context) error {
 	if p.proxy != nil {
-		conn, err := pgx.Connect(ctx, p.url)
+		conn, err := p.connect(ctx)
 		if err != nil {
 			return err
 		}

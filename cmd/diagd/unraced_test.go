@@ -7,6 +7,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -59,8 +60,13 @@ func TestBenchFaults(t *testing.T) {
 	}
 	t.Setenv(childEnv, "1")
 	stores := map[string]string{onSQLite: ""}
-	if url := settingsOfTests["DIAG_TEST_POSTGRES"]; url != "" {
-		stores[onPostgres] = "--store=" + url
+	if text := settingsOfTests["DIAG_TEST_POSTGRES"]; text != "" {
+		u, err := url.Parse(text)
+		require.NoError(t, err)
+		query := u.Query()
+		query.Set("pool_max_conns", "6") // of servers, not of connections that faults are played by
+		u.RawQuery = query.Encode()
+		stores[onPostgres] = "--store=" + u.String()
 	}
 	for kind, store := range stores {
 		args := []string{"bench", "faults", "--json", "--hold=200ms", "--connections=8", "--dir=" + t.TempDir()}
