@@ -37,6 +37,9 @@ type LookupReport struct {
 	Providers    []Provider     `json:"providers" doc:"known services that are included"`
 	IPTest       IPTest         `json:"ip_test,omitzero" doc:"what a receiver decides about the address"`
 	Partial      bool           `json:"partial" doc:"whether something could not be learned"`
+
+	passes Audience // see Passes
+	broken bool     // see Broken
 }
 
 // Rules describes what is examined.
@@ -72,6 +75,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		Partial: e.partial(),
 	}
 	r.Valid = e.isValid(r.Verdict)
+	r.passes, r.broken = e.audience()
 	if len(e.records) > 0 {
 		r.Version = "spf1"
 	}
