@@ -12,6 +12,18 @@ const judgedReply = `{"state": "warning", "score": 69, "policy": {"mode": "none"
 	"findings": [{"code": "spf.a.b", "severity": "warning", "title": "More than 10 DNS lookups", "detail": "It takes 11.", "advice": "Flatten it."}],
 	"recommendations": [{"suggested_value": "v=spf1 mx -all"}, {"suggested_value": "v=DMARC1; p=none"}]}`
 
+const judgedScreen = `▲ example.com  spf/lookup  warning  69/100
+  SPF works
+
+Do first
+  1. Flatten the record.
+     example.com. IN TXT "v=spf1 ip4:192.0.2.1 -all"
+  2. Publish MTA-STS.
+
+Findings
+  ▲ More than 10 DNS lookups  warning
+`
+
 // The judge of scenarios sees what differs, and nothing else.
 func TestScenarioJudge(t *testing.T) {
 	for _, c := range []struct {
@@ -36,12 +48,21 @@ func TestScenarioJudge(t *testing.T) {
 		{"suggestion that lacks", `{"suggestion": {"present": true, "holds": ["mx"]}}`, `{"suggestion": {"present": true, "holds": ["mx"], "lacks": ["-all"]}}`},
 		{"no suggestion", `{}`, `{"suggestion": {"present": false}}`},
 		{"never", `{"suggestion": {"never": [{"holds": ["MX"], "lacks": ["-ALL"]}]}}`, `{"suggestion": {"never": [{"holds": ["MX"], "lacks": ["ip4"]}]}}`},
+		{"screen", `{"screen": {"has": [["spf"], ["none", "FLATTEN"]]}}`, `{"screen": {"has": [["spf"], ["none"]]}}`},
+		{"screen that lacks", `{"screen": {"lacks": ["critical", "\n  3. "]}}`, `{"screen": {"lacks": ["DO FIRST"]}}`},
+		{"lines of a screen", `{"screen": {"lacks": ["first 1."]}}`, `{"screen": {"lacks": ["\n  2. "]}}`},
+		{"first step", `{"screen": {"first_step": [["the record"], ["IP4"]]}}`, `{"screen": {"first_step": [["mta-sts"]]}}`},
+		{"first step alone", `{"screen": {"first_step": [["flatten", "lookups"]]}}`, `{"screen": {"first_step": [["lookups"]]}}`},
+		{"order", `{"screen": {"order": ["FLATTEN", "publish"]}}`, `{"screen": {"order": ["publish", "flatten"]}}`},
+		{"order without the second", `{"screen": {"order": ["nothing", "dnssec"]}}`, `{"screen": {"order": ["nothing", "publish"]}}`},
+		{"order of lines", `{"screen": {"order": ["works", "do first"]}}`, `{"screen": {"order": ["flatten", "the record"]}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Empty(t, judged(t, c.good))
 			require.Len(t, judged(t, c.bad), 1)
 		})
 	}
+	require.Len(t, (&screenExpectation{}).judge(""), 1, "an error has no screen")
 	// Another value of the same kind may not have what a good one lacks.
 	var e suggestionExpectation
 	require.NoError(t, json.Unmarshal([]byte(`{"present": true, "holds": ["mx"], "lacks": ["-all"]}`), &e))
@@ -52,5 +73,5 @@ func TestScenarioJudge(t *testing.T) {
 func judged(t *testing.T, text string) []string {
 	var e expectation
 	require.NoError(t, json.Unmarshal([]byte(text), &e))
-	return e.judge(200, []byte(judgedReply))
+	return e.judge(playedReply{200, []byte(judgedReply), judgedScreen})
 }

@@ -19,6 +19,7 @@ type expectation struct {
 	Findings   []findingExpectation       `json:"findings"`
 	NoFindings []findingExpectation       `json:"no_findings"`
 	Suggestion *suggestionExpectation     `json:"suggestion"`
+	Screen     *screenExpectation         `json:"screen"`
 }
 
 type scoreExpectation struct {
@@ -66,7 +67,8 @@ func (f repliedFinding) String() string {
 }
 
 // judge lists what is not as expected in a reply.
-func (e *expectation) judge(status int, body []byte) []string {
+func (e *expectation) judge(played playedReply) []string {
+	status, body := played.status, played.body
 	var faults []string
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	var all any
@@ -112,6 +114,9 @@ func (e *expectation) judge(status int, body []byte) []string {
 	}
 	if e.Suggestion != nil {
 		faults = append(faults, e.Suggestion.judge(suggestions(all))...)
+	}
+	if e.Screen != nil {
+		faults = append(faults, e.Screen.judge(played.screen)...)
 	}
 	return faults
 }

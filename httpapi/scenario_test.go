@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,7 +21,8 @@ import (
 // headline, advice, and that the advice harms nobody.
 type scenarioFile struct {
 	Name      string          `json:"name"`
-	Operation string          `json:"operation"` // method and path under Prefix
+	Operation string          `json:"operation"` // method and path under Prefix, or "diag" and a target
+	Args      []string        `json:"args"`      // of diag
 	Why       string          `json:"why"`
 	World     scenarioWorld   `json:"world"`
 	Request   json.RawMessage `json:"request"`
@@ -44,7 +48,15 @@ func scenarioFiles(t *testing.T) map[string]*scenarioFile {
 		d.DisallowUnknownFields()
 		file := &scenarioFile{path: path}
 		require.NoError(t, d.Decode(file), path)
-		require.True(t, rows[file.Operation], "%s: %s is no operation of the contract", path, file.Operation)
+		if file.target() == "" {
+			require.True(t, rows[file.Operation], "%s: %s is no operation of the contract", path, file.Operation)
+			require.Empty(t, file.Args, "%s: an operation has no args", path)
+		} else {
+			require.Empty(t, file.Request, "%s: a target has no request", path)
+			only := expectation{Screen: file.Expect.Screen}
+			require.Equal(t, only, file.Expect, "%s: a target is judged by its screen alone", path)
+			require.NotNil(t, only.Screen, "%s: nothing is judged", path)
+		}
 		slashed := filepath.ToSlash(path)
 		const folder = "/scenarios/"
 		short := slashed[strings.LastIndex(slashed, folder)+len(folder):]
@@ -67,8 +79,21 @@ func TestScenarioNames(t *testing.T) {
 	}
 }
 
-// Each scenario of an operation that is built is played, and every expectation judged.
-func TestConformanceScenarios(t *testing.T) {
+// target is what the command line is asked about; empty for an operation.
+func (s *scenarioFile) target() string {
+	target, _ := strings.CutPrefix(s.Operation, "diag ")
+	if target == s.Operation {
+		return ""
+	}
+	return target
+}
+
+// A TargetScreen is what diag prints about a target, which only a test outside of this package can find out: what
+// examines targets stands above it.
+type TargetScreen func(ctx context.Context, env *diag.Env, target string, args []string) (string, error)
+
+// PlayScenarios plays each scenario of an operation that is built, or of a target, and judges every expectation.
+func PlayScenarios(t *testing.T, screenOf TargetScreen) {
 	files := scenarioFiles(t)
 	built, waiting := map[string]Endpoint{}, map[string]int{}
 	for _, ep := range endpoints {
@@ -78,20 +103,29 @@ func TestConformanceScenarios(t *testing.T) {
 	for _, path := range sortedKeys(files) {
 		file := files[path]
 		ep, ok := built[file.Operation]
-		if !ok {
+		if !ok && file.target() == "" {
 			waiting[file.Operation]++
 			continue
 		}
 		played++
 		t.Run(strings.TrimSuffix(path, ".json"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				status, body := file.play(t, ep)
-				faults := file.Expect.judge(status, body)
+				var faults []string
+				var reply playedReply
+				if target := file.target(); target != "" {
+					var err error
+					reply.screen, err = screenOf(t.Context(), file.World.build(t).Env(), target, file.Args)
+					require.NoError(t, err)
+					faults = file.Expect.Screen.judge(reply.screen)
+				} else {
+					reply = file.play(t, ep)
+					faults = file.Expect.judge(reply)
+				}
 				for _, fault := range faults {
 					t.Error(fault)
 				}
 				if len(faults) > 0 {
-					t.Logf("why: %s (%s)", file.Why, file.path)
+					t.Logf("why: %s (%s)\n%s", file.Why, file.path, reply.screen)
 				} else {
 					passed++
 				}
@@ -105,17 +139,31 @@ func TestConformanceScenarios(t *testing.T) {
 	}
 }
 
+// A playedReply is what came of the request of a scenario.
+type playedReply struct {
+	status int
+	body   []byte
+	screen string // what diag prints of it; empty if there is no report
+}
+
 // play runs the request as the server decodes it.
-func (s *scenarioFile) play(t *testing.T, ep Endpoint) (status int, body []byte) {
+func (s *scenarioFile) play(t *testing.T, ep Endpoint) playedReply {
 	world := s.World.build(t)
 	result, err := ep.Run(t.Context(), world.Env(), privateKeys(t, s.Request))
 	if err == nil {
-		return http.StatusOK, result.Body
+		reply := playedReply{status: http.StatusOK, body: result.Body}
+		if s.Expect.Screen != nil {
+			var screen strings.Builder
+			o := render.Options{Width: ScreenWidth, Title: ep.Name()}
+			require.NoError(t, render.Text(&screen, View(result.Report), o))
+			reply.screen = screen.String()
+		}
+		return reply
 	}
 	f := problemFor(err)
-	body, err = encode(f.problem)
+	body, err := encode(f.problem)
 	require.NoError(t, err)
-	return f.status, body
+	return playedReply{status: f.status, body: body}
 }
 
 // The world of every scenario can be made, also for operations that are not built.
@@ -125,7 +173,7 @@ func TestConformanceScenarioWorlds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				world := file.World.build(t)
 				require.NoError(t, world.Err())
-				require.True(t, json.Valid(privateKeys(t, file.Request)))
+				require.True(t, file.target() != "" || json.Valid(privateKeys(t, file.Request)))
 			})
 		})
 	}

@@ -127,12 +127,11 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 	if err := w.Err(); err != nil {
 		return err
 	}
-	v := w.View()
-	if !a.whole.all && !a.verbose {
-		v.Foot += fmt.Sprintf(" · everything: diag %s --all", t.Text)
-	}
-	return a.show(outcome{view: v, whole: w})
+	return a.show(outcome{view: w.Screen(a.everything()), whole: w})
 }
+
+// everything reports whether each check is shown as it is shown alone.
+func (a *app) everything() bool { return a.whole.all || a.verbose }
 
 // manyTargets examines all that a list names.
 func (a *app) manyTargets(ctx context.Context, args []string) error {

@@ -19,7 +19,6 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
-	"github.com/diagkit/diagkit/textutil"
 )
 
 type outcome struct {
@@ -108,26 +107,13 @@ func (a *app) terminalOptions() render.Options {
 func (a *app) text(b *bytes.Buffer, o outcome) error {
 	options := a.terminalOptions()
 	options.Verbose, options.Quiet, options.Title = a.verbose, a.quiet, o.title()
+	if o.whole != nil {
+		return o.whole.Text(b, o.view, a.everything(), options)
+	}
 	if a.verbose {
-		options.Facts = facts(o.reply)
+		options.Facts = target.Facts(o.reply)
 	}
-	if err := render.Text(b, o.view, options); err != nil || o.whole == nil || a.quiet || !a.whole.all && !a.verbose {
-		return err
-	}
-	for _, p := range o.whole.Parts {
-		if p.View == nil {
-			continue
-		}
-		b.WriteString("\n")
-		options.Title, options.Facts = p.Endpoint.Name(), ""
-		if a.verbose {
-			options.Facts = facts(p.Reply)
-		}
-		if err := render.Text(b, p.View, options); err != nil {
-			return err
-		}
-	}
-	return nil
+	return render.Text(b, o.view, options)
 }
 
 func (o outcome) title() string {
@@ -135,32 +121,6 @@ func (o outcome) title() string {
 		return ""
 	}
 	return o.ep.Name()
-}
-
-// verdictMembers are the parts of a report that a view shows already.
-var verdictMembers = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors",
-	"score_breakdown", "recommendations", "passed_checks", "findings"}
-
-// facts are all members of a report but those of its verdict, as YAML.
-func facts(reply []byte) string {
-	if len(reply) == 0 {
-		return ""
-	}
-	r, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(reply)})
-	if err != nil || r.Result == nil {
-		return string(reply)
-	}
-	var b strings.Builder
-	skip := false
-	for line := range strings.Lines(*r.Result) {
-		if name, _, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
-			skip = slices.Contains(verdictMembers, name)
-		}
-		if !skip {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // colored reports whether colour is wanted (https://no-color.org).
