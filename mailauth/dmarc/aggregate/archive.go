@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"encoding/base64"
@@ -13,6 +14,7 @@ import (
 	"io"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/mime"
@@ -23,26 +25,31 @@ const maxNamed = 10
 // maxFieldName is the longest name of a field below a separator, with its colon: the longest in use have 40.
 const maxFieldName = 80
 
-func (o *opener) openGzip(f *file) error {
+func (o *opener) openGzip(f *file) (next *file, err error) {
 	packed := bufio.NewReader(f.rest)
 	z, err := gzip.NewReader(packed)
 	if err != nil {
 		o.missed(f, contentBroken, "")
-		return nil
+		return nil, nil
 	}
 	name := path.Base(z.Name)
 	if z.Name == "" {
 		name = strings.TrimSuffix(f.name, ".gz")
 	}
 	z.Multistream(false)
-	return o.openStream(&members{z, packed}, name, f, Gzip)
+	m := &members{z: z, packed: packed}
+	if err = o.openStream(m, name, f, Gzip); err == nil && m.ended {
+		next = o.behind(f, packed)
+	}
+	return next, err
 }
 
 // members reads all members of a gzip file (RFC 1952 section 2.2). What stands behind them and is none, such as
-// the zeros of a tape, is nothing, where the reader of the standard library has an error.
+// the zeros of a tape, ends them, where the reader of the standard library has an error.
 type members struct {
 	z      *gzip.Reader
 	packed *bufio.Reader
+	ended  bool
 }
 
 func (m *members) Read(p []byte) (int, error) {
@@ -51,6 +58,7 @@ func (m *members) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if next, _ := m.packed.Peek(2); string(next) != "\x1f\x8b" {
+		m.ended = true
 		return n, io.EOF
 	}
 	if err = m.z.Reset(m.packed); err == nil {
@@ -75,19 +83,52 @@ func (o *opener) openStream(r io.Reader, name string, f *file, c Container) erro
 var (
 	zipLocal   = []byte("PK\x03\x04")
 	zipCentral = []byte("PK\x01\x02")
+	zipEnd     = []byte("PK\x05\x06")
 )
 
-func (o *opener) openZip(f *file) error {
+const zipLocalSize = 30 // APPNOTE.TXT section 4.3.7
+
+// openZip opens archives one behind the other, of which the reader of the standard library sees the last.
+func (o *opener) openZip(f *file) (next *file, err error) {
 	data, err := o.all(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	data, rest := cutZip(data)
+	if rest = bytes.TrimLeft(rest, "\x00 \t\r\n"); len(rest) > 0 {
+		next = inMemory(rest, f.name, f.in)
+	}
+	return next, o.openArchive(f, data)
+}
+
+// cutZip cuts data behind the first archive in it, which ends with the end record whose directory stands right before it
+// (APPNOTE.TXT section 4.3.16): that of an archive within the archive does not.
+func cutZip(data []byte) (first, rest []byte) {
+	const size = 22
+	for at := 0; ; at++ {
+		i := bytes.Index(data[at:], zipEnd)
+		if i < 0 || len(data)-at-i < size {
+			return data, nil
+		}
+		at += i
+		directory := int64(binary.LittleEndian.Uint32(data[at+12:])) + int64(binary.LittleEndian.Uint32(data[at+16:]))
+		end := at + size + int(binary.LittleEndian.Uint16(data[at+20:]))
+		if directory == int64(at) && end < len(data) {
+			return data[:end], data[end:]
+		}
+	}
+}
+
+func (o *opener) openArchive(f *file, data []byte) error {
 	if bytes.Count(data, zipCentral) > maxFiles {
 		return &LimitError{"files", maxFiles} // the reader makes a struct of each
 	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return o.openLocal(f, data)
+	}
+	if !startsAt(data, archive.File) {
+		o.lost("the beginning of " + cmp.Or(f.name, "the archive"))
 	}
 	var names []string
 	for _, entry := range archive.File {
@@ -102,6 +143,22 @@ func (o *opener) openZip(f *file) error {
 	}
 	o.missedIn(f, names)
 	return nil
+}
+
+// startsAt reports whether the first file of an archive is in its directory.
+func startsAt(data []byte, files []*zip.File) bool {
+	if len(data) < zipLocalSize || !bytes.HasPrefix(data, zipLocal) {
+		return true
+	}
+	return slices.ContainsFunc(files, func(entry *zip.File) bool {
+		at, err := entry.DataOffset()
+		return err == nil && at == int64(localData(data))
+	})
+}
+
+// localData is where the content of the first file of an archive begins.
+func localData(data []byte) int {
+	return zipLocalSize + int(binary.LittleEndian.Uint16(data[26:])) + int(binary.LittleEndian.Uint16(data[28:]))
 }
 
 func isClutter(name string) bool {
@@ -119,20 +176,21 @@ func (o *opener) missedIn(f *file, names []string) {
 }
 
 // openTar looks into the regular files of an archive (POSIX.1 pax and ustar). What is damaged ends it.
-func (o *opener) openTar(f *file) error {
+func (o *opener) openTar(f *file) (next *file, err error) {
 	archive := tar.NewReader(f.rest)
 	var names []string
 	for {
 		entry, err := archive.Next()
 		if limit, ok := errors.AsType[*LimitError](err); ok {
-			return limit
+			return nil, limit
 		}
 		if err != nil {
-			if err != io.EOF {
-				o.missed(f, contentBroken, "")
-			}
 			o.missedIn(f, names)
-			return nil
+			if err == io.EOF {
+				return o.behind(f, f.rest), nil
+			}
+			o.missed(f, contentBroken, "")
+			return nil, nil
 		}
 		if entry.Typeflag != tar.TypeReg || isClutter(entry.Name) {
 			continue
@@ -142,7 +200,7 @@ func (o *opener) openTar(f *file) error {
 			names = append(names, base)
 		}
 		if err := o.openStream(archive, base, f, Tar); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -177,22 +235,23 @@ func zipMethod(method uint16) string {
 
 // openLocal opens the first file of an archive whose directory, which stands at the end, is missing or broken.
 func (o *opener) openLocal(f *file, data []byte) error {
-	const size = 30 // APPNOTE.TXT section 4.3.7
-	if len(data) < size || !bytes.HasPrefix(data, zipLocal) {
+	if len(data) < zipLocalSize || !bytes.HasPrefix(data, zipLocal) {
 		o.missed(f, contentBroken, "")
 		return nil
 	}
 	flags, method := binary.LittleEndian.Uint16(data[6:]), binary.LittleEndian.Uint16(data[8:])
-	name := int(binary.LittleEndian.Uint16(data[26:]))
-	begin := size + name + int(binary.LittleEndian.Uint16(data[28:]))
-	switch {
-	case begin >= len(data):
+	begin := localData(data)
+	if begin >= len(data) {
 		o.missed(f, contentBroken, "")
+		return nil
+	}
+	name := string(data[zipLocalSize : zipLocalSize+int(binary.LittleEndian.Uint16(data[26:]))])
+	switch {
 	case flags&1 != 0:
-		o.missed(f, contentEncrypted, shortName(string(data[size:size+name])))
+		o.missed(f, contentEncrypted, shortName(name))
 	case method == zip.Deflate:
 		r := flate.NewReader(bytes.NewReader(data[begin:]))
-		return o.openStream(&damaged{r}, path.Base(string(data[size:size+name])), f, Zip)
+		return o.openStream(&damaged{r}, path.Base(name), f, Zip)
 	default:
 		o.missed(f, contentBroken, "")
 	}
@@ -276,6 +335,7 @@ func (o *opener) openBase64(f *file) error {
 	return o.open(inMemory(decodeBase64(data), f.name, f.inside(Base64)))
 }
 
+// decodeBase64 decodes a text, and those behind it: padding ends each.
 func decodeBase64(text []byte) []byte {
 	digits := make([]byte, 0, len(text))
 	for _, c := range text {
@@ -283,9 +343,16 @@ func decodeBase64(text []byte) []byte {
 			digits = append(digits, c)
 		}
 	}
-	digits = bytes.TrimRight(digits, "=")
-	n, _ := base64.RawStdEncoding.Decode(digits, digits)
-	return digits[:n]
+	data := digits[:0]
+	for len(digits) > 0 {
+		one, rest, _ := bytes.Cut(digits, []byte("="))
+		n, err := base64.RawStdEncoding.Decode(digits, one)
+		data = append(data, digits[:n]...)
+		if digits = bytes.TrimLeft(rest, "="); err != nil {
+			break
+		}
+	}
+	return data
 }
 
 func named(names []string) string {
@@ -295,18 +362,30 @@ func named(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// open opens a file, and what stands behind it.
 func (o *opener) open(f *file) error {
 	defer func(held int) { o.held = held }(o.held)
+	for f != nil {
+		next, err := o.openOne(f)
+		if err != nil {
+			return err
+		}
+		f = next
+	}
+	return nil
+}
+
+func (o *opener) openOne(f *file) (next *file, err error) {
 	kind := sniff(f.head)
 	if o.files++; o.files > maxFiles {
-		return &LimitError{"files", maxFiles}
+		return nil, &LimitError{"files", maxFiles}
 	}
 	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
-		return &LimitError{"nesting", maxNesting}
+		return nil, &LimitError{"nesting", maxNesting}
 	}
 	switch kind.content {
 	case formatXML:
-		return o.openXML(f)
+		return nil, o.openXML(f)
 	case formatGzip:
 		return o.openGzip(f)
 	case formatZip:
@@ -314,10 +393,10 @@ func (o *opener) open(f *file) error {
 	case formatTar:
 		return o.openTar(f)
 	case formatMessage:
-		return o.openMessage(f)
+		return nil, o.openMessage(f)
 	case formatBase64:
-		return o.openBase64(f)
+		return nil, o.openBase64(f)
 	}
 	o.missed(f, kind.content, kind.detail)
-	return nil
+	return nil, nil
 }

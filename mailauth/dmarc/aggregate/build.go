@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -12,10 +13,10 @@ const maxDepth = 64
 type builder struct {
 	report *Report
 	number int // of the report in the file, from 0
-	room   *int
+	room   *room
 	each   func(*Record) error
 	err    error // why to stop
-	scan   scanner
+	scan   *scanner
 
 	stack   []frame
 	deep    int // elements open below maxDepth
@@ -32,17 +33,42 @@ type builder struct {
 
 	root   string // name of the first element
 	ended  bool   // the end tag of feedback was met
+	packed bool   // something else than XML stands behind it: an archive, or XML in another encoding
 	has    struct{ feedback, metadata, policy, record bool }
 	faults map[faultKey]int // index in report.Faults
 	names  map[string]string
 	idn    map[string]string // names beyond ASCII, as they stand in the DNS
 }
 
+// room is what may still be kept of all reports of a file.
+type room struct{ records, faults, errors, extensions int }
+
 type frame struct {
 	name    string
 	section *section // of the element, or of that around it if the element is a wrapper
 	leaf    *leaf
 	wrapper bool // unknown; what is in it counts as if it were not there
+}
+
+// another reports whether a tag begins a report behind this one, which may be cut off.
+func (b *builder) another(t tag) bool {
+	begun := b.has.metadata || b.has.policy || b.has.record
+	switch name := strings.ToLower(string(t.name)); name {
+	case feedback.name:
+		return b.ended || begun
+	case metadata.name: // a report without a root
+		return b.ended || b.has.metadata && b.has.record && len(b.stack) == 0
+	}
+	return false
+}
+
+// around are the elements that are open around the reports of a file.
+func (b *builder) around() []frame {
+	n := 0
+	for n < len(b.stack) && b.stack[n].wrapper && b.stack[n].section == top {
+		n++
+	}
+	return slices.Clone(b.stack[:n])
 }
 
 func (b *builder) startTag(t tag) {
@@ -108,9 +134,11 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 		}
 	}
 	switch c, known := outermost[name]; {
+	case b.ended && known: // its end tag stands too early
+		b.fault(malformed, b.pathOf(name), nil)
+		return frame{name: name, section: c.section}
 	case b.ended:
-		b.fault(tooMany, b.pathOf(name), nil)
-		return frame{name: name, section: opaque}
+		b.fault(malformed, b.pathOf(name), nil)
 	case strings.EqualFold(name, feedback.name):
 		return frame{name: name, section: feedback}
 	case known:
@@ -202,6 +230,12 @@ func (b *builder) chars(piece []byte, entities bool) {
 		if len(b.stack) > 0 && (b.peek().section == opaque || b.peek().section == top) {
 			return
 		}
+		if len(b.stack) == 0 {
+			piece = bytes.ReplaceAll(piece, []byte("\ufeff"), nil)
+		}
+		if text := bytes.TrimLeft(piece, " \t\r\n"); b.ended && len(b.stack) == 0 && foreign(text) {
+			b.packed = true
+		}
 		for i, c := range piece {
 			if c > ' ' {
 				b.fault(malformed, b.path(), piece[i:])
@@ -250,12 +284,12 @@ func (b *builder) openPolicy() bool   { b.has.policy = true; return true }
 func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 
 func (b *builder) openRecord() bool {
-	if *b.room == 0 {
+	if b.room.records == 0 {
 		b.report.Excess = true
 		b.fault(tooMany, "record", nil)
 		return false
 	}
-	*b.room--
+	b.room.records--
 	line, _ := b.scan.place()
 	b.rec = Record{
 		Report: b.number, Number: b.report.Records + 1, Line: line, Policy: b.policy, Overrides: b.rec.Overrides[:0],
@@ -331,8 +365,14 @@ func (b *builder) closeSPF() {
 
 func (b *builder) openExtension() bool {
 	list := &b.report.Extensions
-	if b.inRecord {
+	switch {
+	case b.inRecord:
 		list = &b.rec.Extensions
+	case b.room.extensions == 0:
+		b.fault(tooMany, "extensions/extension", nil)
+		return false
+	default:
+		b.room.extensions--
 	}
 	if more(b, list, "extensions/extension") {
 		*last(*list) = Extension{b.internText(attribute(b.tag.attributes, "name")),
@@ -357,13 +397,16 @@ func drop[T any](list *[]T) { *list = (*list)[:len(*list)-1] }
 func (b *builder) fault(kind Kind, element string, value []byte) {
 	key := faultKey{kind, element}
 	i, ok := b.faults[key]
-	if !ok && len(b.faults) >= maxFaults {
+	if !ok && (len(b.faults) >= maxFaults || b.room.faults == 0) {
 		key.element = "" // one for all further elements
 		i, ok = b.faults[key]
 	}
 	if !ok {
 		i = len(b.report.Faults)
 		b.faults[key] = i
+		if key.element != "" {
+			b.room.faults--
+		}
 		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
 	}
 	f := &b.report.Faults[i]

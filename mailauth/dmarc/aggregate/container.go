@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -22,7 +23,10 @@ type opener struct {
 	limit LimitError // what it means that there are none
 	files int        // that were looked at
 	held  int        // bytes that were expanded into memory, and are still looked into
-	room  int        // records that may still be read
+	room  room
+
+	names map[string]string // that are used again
+	idn   map[string]string // names beyond ASCII, as they stand in the DNS
 
 	found File
 	miss  *notReportError // the most telling of what was found instead
@@ -85,16 +89,42 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// openXML reads the reports in XML, one behind the other.
 func (o *opener) openXML(f *file) error {
-	b, err := o.readXML(f.utf8())
+	s := &scanner{src: f.utf8(), buf: make([]byte, window)}
+	var around []frame
+	for found := false; ; found = true {
+		b, err := o.readXML(s, around)
+		if err != nil {
+			return err
+		}
+		around = b.around()
+		if s.next && b.ended {
+			b.stack = nil // they are still open
+		}
+		switch {
+		case b.isReport() && len(o.found.Reports) == maxReports:
+			return &LimitError{"reports", maxReports}
+		case b.isReport():
+			b.finish()
+			b.report.Container, b.report.Name = f.in, f.name
+			o.found.Reports = append(o.found.Reports, b.report)
+		case !found:
+			o.missedXML(f, b)
+		case b.cut || b.root != "":
+			o.lost("what follows the last report in " + cmp.Or(f.name, "the XML"))
+		}
+		if b.packed || b.ended && b.cut {
+			o.lost("what follows the XML in " + cmp.Or(f.name, "the file"))
+		}
+		if !s.next {
+			return nil
+		}
+	}
+}
+
+func (o *opener) missedXML(f *file, b *builder) {
 	switch {
-	case err != nil:
-		return err
-	case b.isReport() && len(o.found.Reports) == maxReports:
-		return &LimitError{"reports", maxReports}
-	case b.isReport():
-		b.report.Container, b.report.Name = f.in, f.name
-		o.found.Reports = append(o.found.Reports, b.report)
 	case strings.EqualFold(b.root, "html"):
 		o.missed(f, contentHTML, "")
 	case b.root != "":
@@ -104,7 +134,31 @@ func (o *opener) openXML(f *file) error {
 	default:
 		o.missed(f, contentText, "")
 	}
-	return nil
+}
+
+// lost notes what cannot be opened, in which there may be reports.
+func (o *opener) lost(name string) {
+	if len(o.found.Unread) < maxUnread {
+		o.found.Unread = append(o.found.Unread, name)
+	}
+}
+
+// behind is what stands behind an archive in the same file: another one, or XML; nil if there is nothing but the zeros
+// that fill a block.
+func (o *opener) behind(f *file, rest io.Reader) *file {
+	b := bufio.NewReaderSize(rest, headSize)
+	for {
+		c, err := b.ReadByte()
+		if err != nil {
+			return nil
+		}
+		if c != 0 && c > ' ' {
+			break
+		}
+	}
+	_ = b.UnreadByte() // it was read
+	head, _ := b.Peek(headSize)
+	return &file{f.name, f.in, head, nil, b}
 }
 
 // telling orders what was found by how much it says about the mistake that was made.
@@ -114,9 +168,8 @@ var telling = []content{contentEmpty, contentText, contentBinary, contentHTML, c
 
 // missed notes what is in a file that is no report. Of several the most telling counts.
 func (o *opener) missed(f *file, what content, detail string) {
-	lost := what == contentBroken || what == contentEncrypted || what == contentUnsupported
-	if lost && len(o.found.Unread) < maxUnread {
-		o.found.Unread = append(o.found.Unread, f.name)
+	if what == contentBroken || what == contentEncrypted || what == contentUnsupported {
+		o.lost(f.name)
 	}
 	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
 		o.miss = &notReportError{what, f.name, detail}

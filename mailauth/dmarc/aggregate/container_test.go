@@ -123,6 +123,8 @@ func tarred(files ...string) []byte {
 func TestReadSeveral(t *testing.T) {
 	gz := string(gzipped(reportXML))
 	packed := mail("application/gzip", "base64", lines64([]byte(gz)))
+	zipFile, tarGzip := string(zipped("1.xml", reportXML)), string(gzipped(string(tarred("1.xml", reportXML))))
+	const declared = `<?xml version="1.0" encoding="UTF-8"?>`
 	for _, tt := range []struct {
 		name, file, reports, unread string
 	}{
@@ -134,6 +136,28 @@ func TestReadSeveral(t *testing.T) {
 		{"mail box in zip", string(zipped("rua.mbox", mailbox(packed, packed))), "r.xml r.xml", ""},
 		{"a file that is broken", string(zipped("1.xml", reportXML, "2.gz", "\x1f\x8bxxxxxxxxxxxxx", "3.xz", "\xfd7zXZ\x00x")), "1.xml", "2.gz 3.xz"},
 		{"messages in a message", mail("message/rfc822", "7bit", packed), "r.xml", ""},
+		{"XML behind XML", declared + reportXML + "\n" + declared + reportXML + reportXML + "\n<!-- end -->\n", "  ", ""},
+		{"XML with marks", "\ufeff" + reportXML + "\ufeff" + reportXML, " ", ""},
+		{"XML in an element", "<reports>" + reportXML + declared + reportXML + "</reports>", " ", ""},
+		{"XML without roots", metadataXML + policyXML + recordXML + metadataXML + policyXML + recordXML, " ", ""},
+		{"XML behind XML that ends too early", begin + recordXML + "<record><row>" + reportXML, " ", ""},
+		{"XML behind an extension that is open", begin + recordXML + "<extensions><extension name='a'><b>" + declared + reportXML, " ", ""},
+		{"XML without a root behind XML", reportXML + metadataXML + policyXML + recordXML, " ", ""},
+		{"UTF-16 behind UTF-16", utf16le(reportXML) + utf16le(reportXML), " ", ""},
+		{"UTF-16 behind UTF-8", reportXML + utf16le(reportXML), "", "what follows the XML in the file"},
+		{"gzip behind XML", reportXML + gz, "", "what follows the XML in the file"},
+		{"XML that begins behind XML", reportXML + "\n<feedb", "", "what follows the XML in the file"},
+		{"other XML behind XML", reportXML + "<svg>x</svg>" + reportXML, " ", ""},
+		{"gzip members", gz + gz + string(gzipped(reportXML+declared+reportXML)), "   ", ""},
+		{"gzip of members", string(gzipped(gz + gz)), " ", ""},
+		{"XML behind gzip", gz + "\n" + reportXML, " ", ""},
+		{"zip behind gzip behind zip", zipFile + gz + "\n" + zipFile, "1.xml  1.xml", ""},
+		{"zip behind zip", zipFile + zipFile + zipFile, "1.xml 1.xml 1.xml", ""},
+		{"zip of zip behind zip", string(zipped("a.zip", zipFile)) + zipFile, "1.xml 1.xml", ""},
+		{"zip behind half a zip", zipFile[:strings.Index(zipFile, "PK\x01\x02")] + zipFile, "1.xml", "the beginning of the archive"},
+		{"tar behind tar", string(tarred("1.xml", reportXML)) + string(tarred("2.xml", reportXML+reportXML)), "1.xml 2.xml 2.xml", ""},
+		{"tar in gzip, twice", tarGzip + tarGzip, "1.xml 1.xml", ""},
+		{"base64 behind base64", lines64([]byte(gz)) + "\n" + lines64([]byte(gz)), " ", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			records := map[int]int{}

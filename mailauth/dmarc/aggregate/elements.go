@@ -227,6 +227,8 @@ const (
 const (
 	// maxFaults bounds the Faults of a report: each has a kind and element of its own.
 	maxFaults = 100
+	// maxTold bounds those of all reports of a file that tell the element; likewise the errors and the extensions.
+	maxTold = 2000
 	// maxValue bounds the value that a Place shows, in bytes.
 	maxValue = 60
 )

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 	"unicode/utf8"
 
@@ -62,6 +63,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, junk []byte) {
 		check(t, junk)
+		checkBoth(t, junk)
 		text := append([]byte(begin+recordXML), junk...)
 		check(t, append(text, recordXML+end...))
 		first := ""
@@ -74,6 +76,20 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, good1, first, "what follows a record changes nothing about it")
 	})
+}
+
+// checkBoth reads what stands behind a report: where it is a report by itself, each of its records is read.
+func checkBoth(t *testing.T, data []byte) {
+	const declaration = `<?xml version="1.0"?>`
+	count := func(data []byte) (n int, err error) {
+		_, err = Read(data, func(*Record) error { n++; return nil })
+		return n, err
+	}
+	if alone, err := count(slices.Concat([]byte(declaration), data)); err == nil {
+		both, err := count(slices.Concat([]byte(reportXML+"\n"+declaration), data))
+		require.NoError(t, err)
+		require.Equal(t, alone+1, both)
+	}
 }
 
 // FuzzMailbox cuts texts into messages: nothing is lost, and each but the first begins with a separator.
@@ -104,6 +120,8 @@ func FuzzContainer(f *testing.F) {
 	f.Add([]byte(mailbox(mail("application/gzip", "base64", lines64(gzipped(reportXML))), mail("text/xml", "7bit", reportXML))))
 	f.Add(tarred("a.xml", reportXML, "b.xml.gz", string(gzipped(reportXML))))
 	f.Add(gzipped(string(tarred("a.xml", reportXML))))
+	f.Add(append(gzipped(reportXML+"\n"+reportXML), gzipped(reportXML)...))
+	f.Add(append(zipped("a.xml", reportXML), tarred("a.xml", reportXML)...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		check(t, data)
 		r, err := Read(data, func(*Record) error { return nil })

@@ -63,12 +63,12 @@ func hostileFiles() []hostile {
 		}, "expanded size", "", 0},
 		{"many reports of faults", func() []byte {
 			var faults strings.Builder
-			for i := range 200 {
+			for i := range maxFaults + 20 {
 				for range maxPlaces {
 					fmt.Fprintf(&faults, "<x%d>%s</x%[1]d>", i, noise(60))
 				}
 			}
-			report := strings.Replace(begin, "</report_metadata>", strings.Repeat("<error>"+noise(maxText)+"</error>", 30)+"</report_metadata>", 1) +
+			report := strings.Replace(begin, "</report_metadata>", strings.Repeat("<error>"+noise(maxText/2)+"</error>", maxErrors+1)+"</report_metadata>", 1) +
 				faults.String() + recordXML + end
 			var files []string
 			for i := range maxReports {

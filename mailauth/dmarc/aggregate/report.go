@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"errors"
-	"io"
 	"net/netip"
 )
 
@@ -158,7 +157,7 @@ const (
 	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
 	maxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
 	maxFiles    = 1000      // files in archives and parts of messages
-	maxReports  = 50
+	maxReports  = 500
 	maxRecords  = 200_000 // of all reports together
 	maxText     = 4096    // bytes of one element: names have 253, comments a few hundred
 	maxUnread   = 20      // names in File.Unread
@@ -188,7 +187,8 @@ type File struct {
 
 // Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML,
 // or that in gzip, zip or tar, or a message with such attachments, or a mail box of messages (RFC 4155), also in one
-// another; what it is decides its content, not its name. The error says what the file is instead if there is no report
+// another, and several of them one behind the other, as cat and zcat write them; what it is decides its content, not
+// its name. The error says what the file is instead if there is no report
 // in it, and is a [LimitError] if it is too large; an error of each ends it and is returned.
 //
 // The Record is used again for the next one: what is kept of its lists must be copied, not so its strings. Metadata and
@@ -199,7 +199,7 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 		return nil, &LimitError{"size", MaxSent}
 	}
 	o := &opener{each: each, left: maxExpanded, limit: LimitError{"expanded size", maxExpanded},
-		room: maxRecords}
+		room: room{maxRecords, maxTold, maxTold, maxTold}, names: map[string]string{}, idn: map[string]string{}}
 	if most := max(minExpanded, maxRatio*int64(len(file))); most < maxExpanded {
 		o.left, o.limit = most, LimitError{"compression ratio", maxRatio}
 	}
@@ -212,20 +212,17 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 	return &o.found, nil
 }
 
-// readXML reads XML. What the source breaks off with is a Fault; the error is that of each, or a LimitError.
-func (o *opener) readXML(src io.Reader) (*builder, error) {
+// readXML reads XML up to its end or to the next report in it. What the source breaks off with is a Fault; the error is
+// that of each, or a LimitError.
+func (o *opener) readXML(s *scanner, around []frame) (*builder, error) {
 	b := &builder{report: &Report{}, number: len(o.found.Reports), each: o.each, room: &o.room,
-		faults: map[faultKey]int{}, names: map[string]string{}, idn: map[string]string{}}
-	b.scan = scanner{src: src, buf: make([]byte, window), to: b}
-	b.scan.run()
+		scan: s, stack: around, faults: map[faultKey]int{}, names: o.names, idn: o.idn}
+	s.run(b)
 	if b.err != nil {
 		return nil, b.err
 	}
-	if limit, ok := errors.AsType[*LimitError](b.scan.err); ok {
+	if limit, ok := errors.AsType[*LimitError](s.err); ok {
 		return nil, limit
-	}
-	if b.isReport() {
-		b.finish()
 	}
 	return b, nil
 }

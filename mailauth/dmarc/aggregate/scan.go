@@ -28,6 +28,8 @@ type scanner struct {
 	eof      bool
 	err      error // why src ended, if not by its end
 	charset  string
+	begun    int64 // offset of about where the report begins
+	next     bool  // another report follows
 
 	to *builder
 }
@@ -80,13 +82,15 @@ func (s *scanner) countLines() {
 	s.counted = s.pos
 }
 
-func (s *scanner) run() {
+// run reads up to the end, or to where another report begins.
+func (s *scanner) run(to *builder) {
+	s.to, s.next, s.charset, s.begun = to, false, "", s.base
 	if bytes.HasPrefix(s.rest(), []byte("\ufeff")) {
 		s.pos += len("\ufeff")
 	}
-	for s.to.err == nil {
+	for s.to.err == nil && !s.next {
 		b := s.rest()
-		if len(b) == 0 || s.base > maxStrange && !s.to.isReport() {
+		if len(b) == 0 || s.base-s.begun > maxStrange && !s.to.isReport() {
 			break
 		}
 		switch i := bytes.IndexByte(b, '<'); {
@@ -119,6 +123,8 @@ func (s *scanner) tag(b []byte) {
 	case closing:
 		s.to.endTag(t.name)
 		s.pos += n
+	case s.to.another(t):
+		s.next = true
 	default:
 		s.to.startTag(t)
 		s.pos += n
@@ -200,6 +206,8 @@ func (s *scanner) declaration(b []byte) {
 	case bytes.HasPrefix(b, []byte("<![CDATA[")):
 		s.pos += 9
 		s.until("]]>", func(text []byte) { s.to.chars(text, false) })
+	case xmlDeclaration(b) && s.to.isReport(): // it begins a document (XML 1.0 section 2.8)
+		s.next = true
 	case b[1] == '?':
 		if i := bytes.Index(b[:min(len(b), maxTag)], []byte("?>")); i > 0 && bytes.HasPrefix(b, []byte("<?xml")) {
 			s.charset = attribute(b[5:i], "encoding")
@@ -217,6 +225,10 @@ func (s *scanner) declaration(b []byte) {
 	default:
 		s.until(">", nothing)
 	}
+}
+
+func xmlDeclaration(b []byte) bool {
+	return len(b) > 5 && bytes.HasPrefix(b, []byte("<?xml")) && bytes.IndexByte([]byte(" \t\r\n"), b[5]) >= 0
 }
 
 // until reads up to and with a delimiter, in pieces.

@@ -20,20 +20,28 @@ type ReportTotal struct {
 	MessageCount int64     `json:"message_count" min:"0" doc:"messages that it counts"`
 }
 
-// choose picks the reports that are judged together: those about the domain with the most messages, each of them once.
+// choose picks the reports that are judged together: those about the domain with the most messages, each of them once:
+// receivers send a report again, and some give one ID to several, which then differ in time or numbers.
 // It returns what the alignment of their records depends on, by number.
 func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignment {
 	given := map[int]alignment{}
 	var messages counts[string]
-	type identity struct{ organization, id, domain string }
+	type identity struct {
+		organization, id, domain string
+		begin, end               int64
+	}
 	seen := map[identity]int{}
 	for i, r := range all {
-		is := identity{strings.ToLower(r.Metadata.Organization), r.Metadata.ReportID, r.Policy.Domain}
-		if before, again := seen[is]; again && is.id != "" {
-			if r.Truncated || !all[before].Truncated {
-				continue
-			}
+		is := identity{strings.ToLower(r.Metadata.Organization), r.Metadata.ReportID, r.Policy.Domain,
+			r.Metadata.BeginAt.Unix(), r.Metadata.EndAt.Unix()}
+		switch before, again := seen[is]; {
+		case !again || is.id == "":
+		case r.Truncated:
+			continue
+		case all[before].Truncated:
 			delete(given, before)
+		case r.Records == all[before].Records && r.Messages == all[before].Messages:
+			continue
 		}
 		seen[is] = i
 		given[i] = alignmentOf(&r.Policy, used[i])

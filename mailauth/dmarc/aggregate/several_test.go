@@ -45,6 +45,10 @@ func TestSeveralReports(t *testing.T) {
 		checkSums(t, a)
 	}
 	require.Len(t, analyze(t, first).Reports, 1)
+	other := strings.Replace(first, "<count>600", "<count>601", 1)
+	require.Len(t, analyze(t, first+first+other).Reports, 2, "one ID for two reports")
+	next := strings.Replace(first, "<begin>1767225600", "<begin>1767229200", 1)
+	require.Len(t, analyze(t, first+next+next).Reports, 2)
 }
 
 // Of reports about several domains those about one are judged, and it is said which.

@@ -30,10 +30,12 @@ type format struct {
 
 func (f format) opens() bool { return strings.HasPrefix(string(f.content), "*") }
 
-var signatures = []struct {
+type signature struct {
 	magic string
 	format
-}{
+}
+
+var signatures = []signature{
 	{"\x1f\x8b", format{formatGzip, ""}},
 	{"PK\x03\x04", format{formatZip, ""}},
 	{"PK\x05\x06", format{formatZip, ""}}, // without files
@@ -172,6 +174,13 @@ func encoded(text []byte) bool {
 	}
 	kind := sniff(decoded)
 	return kind.opens() && kind.content != formatBase64
+}
+
+// foreign reports whether data is recognized as something else than XML in UTF-8.
+func foreign(data []byte) bool {
+	return utf16(data) != nil || slices.ContainsFunc(signatures, func(s signature) bool {
+		return bytes.HasPrefix(data, []byte(s.magic))
+	})
 }
 
 // utf16 returns the encoding of a text in UTF-16, by its mark or by its first character, which is a less-than

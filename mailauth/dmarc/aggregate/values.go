@@ -124,9 +124,10 @@ func (b *builder) readError(l *leaf, text []byte) {
 	errors := &b.report.Metadata.Errors
 	switch {
 	case len(text) == 0:
-	case len(*errors) == maxErrors:
+	case len(*errors) == maxErrors, b.room.errors == 0:
 		b.fault(tooMany, l.path, text)
 	default:
+		b.room.errors--
 		*errors = append(*errors, b.intern(text))
 	}
 }
