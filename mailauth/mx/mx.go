@@ -1,6 +1,7 @@
 package mx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -28,7 +29,12 @@ type Report struct {
 	ImplicitMX bool   `json:"implicit_mx" doc:"whether mail goes to the domain's own address for want of MX records"`
 	Hosts      []Host `json:"hosts" maxitems:"50" doc:"mail servers, the most preferred first"`
 	Partial    bool   `json:"partial" doc:"whether something could not be learned"`
+
+	route reception.Route
 }
+
+// Route tells where mail for the domain goes. It is unknown of a report that was read from JSON.
+func (r *Report) Route() reception.Route { return cmp.Or(r.route, reception.RouteUnknown) }
 
 // A Host is a mail server of the domain.
 type Host struct {
@@ -63,6 +69,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, records, e.now, ended),
 		Verdict:      rules.Judge(e, texts), NullMX: e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known, Hosts: []Host{},
 		Partial: slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList }),
+		route:   e.mail.Route(),
 	}
 	count := map[uint16]int{}
 	for _, h := range e.hosts {

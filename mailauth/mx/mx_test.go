@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -129,7 +130,7 @@ func TestLookup(t *testing.T) {
 			"warning 89 host.address.special",
 			"The MX host mx3.example.com has, beside public addresses, fe80::3 (Link-Local Unicast, RFC 4291)."},
 		{"only host gone", "example.com. MX 10 gone.example.com.", "", "invalid 39 hosts.unreachable host.nxdomain",
-			"Mail to example.com cannot be delivered: no MX host (gone.example.com) has a public address."},
+			"Mail to example.com cannot be delivered: gone.example.com does not exist (NXDOMAIN)."},
 		{"only host is an address", "example.com. MX 10 192.0.2.3.", "", "invalid 39 hosts.unreachable host.literal", ""},
 
 		{"host twice", good + "example.com. MX 50 mx1.example.com.", "", "valid 98 record.duplicate",
@@ -167,6 +168,9 @@ func TestLookup(t *testing.T) {
 				require.Equal(t, tt.detail, r.Findings[0].Detail)
 			}
 			require.False(t, r.Partial)
+			require.NotEqual(t, reception.RouteUnknown, r.Route())
+			require.Equal(t, r.NullMX, r.Route() == reception.RouteNull)
+			require.Equal(t, r.ImplicitMX, r.Route() == reception.RouteImplicit)
 			requireHarmless(t, w, r)
 		})
 	}

@@ -79,8 +79,12 @@ var addressRules = diag.Rules[*evidence]{{
 			if len(chain) == 0 {
 				return nil
 			}
-			return diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
+			f := diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
 				h.Name, chain[len(chain)-1]).About(h.Name)
+			if h.fault == nonexistent || h.fault == addressless {
+				f[0].Advice = "Name a mail server that has an address in the MX record: the alias leads to none."
+			}
+			return f
 		})
 	},
 }}
@@ -96,10 +100,48 @@ var deliveryRules = diag.Rules[*evidence]{{
 		return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
 	},
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: no MX host (%s) has a public "+
-			"address.", e.domain, join(e.names()))
+		if len(e.reachable()) > 0 {
+			return nil
+		}
+		f := diag.Fail("Mail to %s cannot be delivered: %s.", e.domain, join(diag.Map(e.hosts, host.defect)))
+		if first := e.hosts[0].fault; len(e.with(first)) == len(e.hosts) {
+			f[0].Advice = undeliverable[first]
+		}
+		return f
 	},
 }}
+
+// defect says why the host receives no mail, in a clause.
+func (h host) defect() string {
+	switch h.fault {
+	case literal:
+		return h.Name + " is an IP address instead of a host name"
+	case loopback:
+		return h.Name + " stands for the sender's own machine"
+	case repeating:
+		return h.Name + " ends with the domain twice"
+	case malformed:
+		return h.Name + " is not a valid host name"
+	case nonexistent:
+		return h.Name + " does not exist (NXDOMAIN)"
+	case addressless:
+		return h.Name + " has no address"
+	default:
+		return h.Name + " has no public address"
+	}
+}
+
+// undeliverable is what to do where all MX hosts have the same fault.
+var undeliverable = map[fault]string{
+	literal: "Give the mail server a host name with an address record, and use that name in the MX record: until then all " +
+		"mail to the domain is returned to its senders.",
+	nonexistent: "Correct the name in the MX record, or add an address record for the host: until then all mail to the domain " +
+		"is returned to its senders.",
+	addressless: "Add an address record for the MX host, or name another host in the MX record: until then all mail to the " +
+		"domain is returned to its senders.",
+	unroutable: "Publish the public address of the mail server in place of the private one, or name another host in the MX " +
+		"record: until then no sender on the Internet reaches it.",
+}
 
 func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 	for _, h := range e.hosts {

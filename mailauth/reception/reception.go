@@ -56,6 +56,34 @@ func (r *Reception) Receives() (yes, known bool) {
 	}
 }
 
+// A Route is where the DNS says that mail for a domain goes (RFC 5321 section 5.1).
+type Route string
+
+// The routes.
+const (
+	RouteUnknown  Route = "unknown"  // the name servers did not say
+	RouteHosts    Route = "hosts"    // MX records name hosts, whatever becomes of mail there
+	RouteImplicit Route = "implicit" // there is no MX record, and the name has an address
+	RouteNull     Route = "null"     // a null MX says that it receives none (RFC 7505)
+	RouteNone     Route = "none"     // there is neither an MX record nor an address, or the name does not exist
+)
+
+// Route tells where mail for the domain goes.
+func (r *Reception) Route() Route {
+	switch yes, known := r.Receives(); {
+	case !known:
+		return RouteUnknown
+	case r.NullMX():
+		return RouteNull
+	case !yes:
+		return RouteNone
+	case r.MX.Exists():
+		return RouteHosts
+	default:
+		return RouteImplicit
+	}
+}
+
 // Exists reports whether the domain exists, and whether that is known. NXDOMAIN for one type holds for all (RFC 8020
 // section 2); at the end of an alias it speaks of the target.
 func (r *Reception) Exists() (yes, known bool) {

@@ -66,6 +66,20 @@ func TestReceives(t *testing.T) {
 	}
 }
 
+func TestRoute(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone)
+	w.Break("broken.example", dns.RcodeServerFailure)
+	for name, want := range map[string]reception.Route{
+		"mail.example": reception.RouteHosts, "odd.example": reception.RouteHosts, "host.example": reception.RouteImplicit,
+		"none.example": reception.RouteNull, "text.example": reception.RouteNone, "gone.example": reception.RouteNone,
+		"broken.example": reception.RouteUnknown,
+	} {
+		r := reception.Lookup(t.Context(), w.Env(), diag.MustName(name))
+		require.Equal(t, want, r.Route(), name)
+	}
+}
+
 func TestRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(zone) }, func(ctx context.Context, env *diag.Env) {
 		reception.Lookup(ctx, env, diag.MustName("mail.example"))

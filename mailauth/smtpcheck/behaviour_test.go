@@ -291,7 +291,7 @@ func TestAgainstGoSMTP(t *testing.T) {
 	}{
 		{"good", false, true, 25, "valid 99 hello.name"},
 		{"open relay", true, true, 25, "invalid 39 relay.open hello.name"},
-		{"no TLS", false, false, 25, "warning 87 starttls.missing hello.name"},
+		{"no TLS", false, false, 25, "warning 88 starttls.missing hello.name"},
 		{"submission with TLS from the start", false, true, 465, "valid 99 hello.name submission.auth"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

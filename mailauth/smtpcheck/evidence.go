@@ -33,9 +33,12 @@ func (e *evidence) digest() {
 		s.fate = e.fateOf(s)
 	}
 	blind := !e.any((*server).usable)
+	e.mute, e.stranded = e.isMute(), e.isStranded()
+	e.dead = e.isDead()
 	for _, s := range e.servers {
 		s.blind = blind
 		s.spare = e.spareOf(s)
+		s.told = e.dead && slices.Contains(e.main(), s)
 	}
 }
 

@@ -36,6 +36,8 @@ type evidence struct {
 	mail    reception.Hosts // its List has the one host of a request for a host
 	servers []*server
 	skipped int // addresses that were left out
+
+	mute, stranded, dead bool // where the way to a mail server ends, see chain.go; set by digest
 }
 
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {

@@ -36,6 +36,7 @@ type server struct {
 	fate  fate  // what became of it all; set by digest
 	spare spare // what senders have instead; set by digest
 	blind bool  // no server at all could be tested, of which the rules tell once; set by digest
+	told  bool  // its fault is that of all, of which one rule tells; set by digest
 }
 
 // An injection is whether a server answers inside TLS what came in the clear behind STARTTLS.

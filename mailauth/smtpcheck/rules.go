@@ -49,6 +49,7 @@ type serverRule struct {
 	on      func(*server) bool   // the servers that it applies to
 	fault   func(*server) string // what is wrong, as words that follow on the name of the server; empty: nothing
 	failure func(*server, *diag.Failure)
+	once    bool // it is about what keeps a server from being used: not told of each if it is that of all
 }
 
 // where makes a rule about the servers that a condition picks.
@@ -59,6 +60,12 @@ func where(applies func(*server) bool, r rule, fault func(*server) string) serve
 // advising adds what is known about the fault of a server.
 func (r serverRule) advising(failure func(*server, *diag.Failure)) serverRule {
 	r.failure = failure
+	return r
+}
+
+// together makes a rule about what keeps servers from being used, which one rule tells if none can be.
+func (r serverRule) together() serverRule {
+	r.once = true
 	return r
 }
 
@@ -77,15 +84,19 @@ func overServers(list []serverRule) diag.Rules[*evidence] {
 		if len(one.Reads) == 0 {
 			one.Reads = []diag.Source{fromNames, fromAddresses, fromSessions}
 		}
-		one.When = func(e *evidence) bool { return slices.ContainsFunc(e.servers, r.on) }
+		one.When = func(e *evidence) bool {
+			return !e.mute && !e.stranded && slices.ContainsFunc(e.servers, r.applies)
+		}
 		one.Fails = func(e *evidence) diag.Failures { return r.failures(e) }
 		rules = append(rules, one)
 	}
 	return rules
 }
 
+func (r *serverRule) applies(s *server) bool { return r.on(s) && !(r.once && s.told) }
+
 func (r *serverRule) of(s *server) string {
-	if !r.on(s) {
+	if !r.applies(s) {
 		return ""
 	}
 	return r.fault(s)
@@ -136,7 +147,8 @@ func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
 	list := []diag.Finding{}
 	for _, f := range findings {
 		same := func(r serverRule) bool { return r.Code == f.Code }
-		if f.Target == s.host && !slices.ContainsFunc(serverRules, same) {
+		here := func(p diag.Place) bool { return p.Target == s.host }
+		if (f.Target == s.host || slices.ContainsFunc(f.Places, here)) && !slices.ContainsFunc(serverRules, same) {
 			list = append(list, f) // about the host as a whole
 		}
 		for _, r := range serverRules {
@@ -155,6 +167,9 @@ var texts = diag.Texts{
 			"tested."},
 	"smtp.mx.null": {Headline: "Null MX: the domain does not receive mail",
 		Sub: "No mail server was contacted. Nothing is wrong if that is intended."},
+	"smtp.mx.unused": {Headline: "No MX record, and no mail server at the domain's address",
+		Sub: "Senders try the address for days. If this name is to receive no mail, publish the null MX \"0 .\" (RFC 7505); " +
+			"otherwise publish an MX record."},
 	"smtp.relay.deferred": {Headline: "Mail servers work; the relay test was deferred, as by greylisting",
 		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
 }

@@ -1,6 +1,8 @@
 package smtpcheck
 
 import (
+	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -51,7 +53,35 @@ var domainRules = diag.Rules[*evidence]{{
 	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
 		"null MX \"0 .\" instead: until then senders try its address for days.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its own address.", e.req.Domain)
+		return diag.FailIf(e.mail.Implicit && !e.mute, "%s has no MX record, so that senders deliver to its own address.",
+			e.req.Domain)
+	},
+}, {
+	Code: "smtp.mx.implicit.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
+	Title:       "No MX record, and no answer from the domain's address",
+	Requirement: "It is known whether the address of a domain without MX records takes mail",
+	Advice:      unusedAdvice,
+	When:        func(e *evidence) bool { return e.mail.Implicit },
+	Fails: func(e *evidence) diag.Failures {
+		if !e.mute || e.unused() {
+			return nil
+		}
+		return diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s", e.req.Domain,
+			e.ignorance().Detail)
+	},
+}, {
+	Code: "smtp.mx.unused", Severity: diag.Warning, NoScore: true, DependsOn: []diag.Code{"smtp.mx.null"},
+	Ref:   "RFC 7505 section 1",
+	Title: "No MX record, and no mail server at the domain's address", Requirement: "A domain without MX records takes mail",
+	Advice: unusedAdvice,
+	When:   func(e *evidence) bool { return e.mail.Implicit && (!e.mute || e.unused()) },
+	Fails: func(e *evidence) diag.Failures {
+		if !e.mute {
+			return nil
+		}
+		return diag.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.", e.req.Domain,
+			joined(e.troubles()))
 	},
 }, {
 	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
@@ -68,7 +98,7 @@ var domainRules = diag.Rules[*evidence]{{
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-	When:        func(e *evidence) bool { return e.mail.MX.Exists() },
+	When:        func(e *evidence) bool { return e.mail.MX.Exists() && !e.stranded },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 			return diag.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
@@ -85,7 +115,47 @@ var domainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-var hostRules = diag.Rules[*evidence]{{
+const unusedAdvice = "If this name is to receive no mail, publish the null MX \"0 .\" (RFC 7505); otherwise publish an MX " +
+	"record that names its mail server. Until then senders try the address for days before they return mail."
+
+var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
+	Code: "smtp.hosts.literal", Fact: ground.MXLiteral, Differs: "no other mail server is left",
+	Title:       "MX record with an IP address instead of a host name: no mail arrives",
+	Requirement: "An MX record names a host and not an IP address",
+	Advice: "Give the mail server a host name with an address record, and use that name in the MX record: until then all " +
+		"mail is returned to its senders.",
+}, func(h host) string {
+	return fmt.Sprintf("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
+}), strandedRule(noName, rule{
+	Code: "smtp.hosts.nxdomain", Fact: ground.NoName, Differs: "no other mail server is left",
+	Title: "MX host does not exist: no mail arrives", Requirement: "An MX record names a host that exists",
+	Advice: "Correct the name in the MX record, or add an address record for the host: until then all mail is returned to " +
+		"its senders.",
+}, func(h host) string {
+	if chain := h.Aliases(); len(chain) > 0 {
+		return fmt.Sprintf("The mail server %s is an alias (CNAME) of %s, which does not exist (NXDOMAIN).", h.Name,
+			chain[len(chain)-1])
+	}
+	return fmt.Sprintf("The mail server %s does not exist (NXDOMAIN).", h.Name)
+}), strandedRule(noAddress, rule{
+	Code: "smtp.hosts.address", Fact: ground.NoAddress, Differs: "no other mail server is left",
+	Title: "Mail server without an address: no mail arrives", Requirement: "A mail server has an address",
+	Advice: "Add an address record for the host, or correct the MX record that names it: until then no mail arrives.",
+}, func(h host) string {
+	return fmt.Sprintf("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name)
+}), strandedRule(notPublic, rule{
+	Code: "smtp.hosts.blocked", Fact: ground.NotPublic,
+	Title: "Mail server has no public address: no mail arrives", Requirement: "A mail server has a public address",
+	Advice: "Publish the public address of the mail server in place of the private one, or name another host in the MX " +
+		"record: until then no sender on the Internet reaches it.",
+}, func(h host) string {
+	addresses := diag.Map(h.Addresses.All(), func(ip netip.Addr) string { return ip.String() })
+	if len(addresses) == 0 { // the host is an address itself
+		return fmt.Sprintf("The address %s is not public.", h.Name)
+	}
+	return fmt.Sprintf("The mail server %s has no address that is reached from the Internet, only %s.", h.Name,
+		joined(addresses))
+}), {
 	Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName, Ref: "RFC 5321 section 5.1",
 	Title: "Host does not exist", Requirement: "The host exists",
 	Advice: "Check the spelling of the host name, or add an address record for it.",
@@ -115,7 +185,7 @@ var hostRules = diag.Rules[*evidence]{{
 	Stands: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
-	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() },
+	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() && !e.stranded },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 			switch {
@@ -133,7 +203,9 @@ var hostRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 2181 section 10.3",
 	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
 	Advice: "Name the host at the end of the alias in the MX record: some senders refuse to deliver to an alias.",
-	When:   func(e *evidence) bool { return e.mail.MX.Exists() && len(e.mail.List) > 0 },
+	When: func(e *evidence) bool {
+		return e.mail.MX.Exists() && len(e.mail.List) > 0 && !slices.ContainsFunc(e.mail.List, dangling)
+	},
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 			chain := h.Aliases()
@@ -149,7 +221,7 @@ var hostRules = diag.Rules[*evidence]{{
 	Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
 	When: func(e *evidence) bool {
 		_, literal := e.req.Host.IP()
-		return len(e.servers) > 0 && !literal
+		return len(e.servers) > 0 && !literal && !e.mute && !e.stranded
 	},
 	Fails: func(e *evidence) diag.Failures {
 		v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
@@ -175,6 +247,9 @@ func missing(h host) bool {
 	a := h.Addresses
 	return len(a.All()) == 0 && (a.Err() == nil && h.Err() == nil || nonexistent(h))
 }
+
+// dangling reports whether a host is an alias of one without an address, which nobody should name instead.
+func dangling(h host) bool { return missing(h) && len(h.Aliases()) > 0 }
 
 func nonexistent(h host) bool { return h.Addresses.V4.NXDomain() || h.Addresses.V6.NXDomain() }
 

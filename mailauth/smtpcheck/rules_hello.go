@@ -12,7 +12,7 @@ var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || 
 	Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
 	Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
 		"introduce itself cannot deliver.",
-}, when(rude, failing("does not get beyond EHLO: "))), where((*server).usable, rule{
+}, when(rude, failing("does not get beyond EHLO: "))).together(), where((*server).usable, rule{
 	Code: "smtp.hello.basic", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
 	Ref:   "RFC 5321 section 2.2.1",
 	Title: "Mail server knows HELO but not EHLO", Requirement: "The mail servers know EHLO",

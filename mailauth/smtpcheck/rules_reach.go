@@ -15,7 +15,7 @@ var reachRules = diag.Rules[*evidence]{{
 	Title: "No mail server could be tested", Requirement: "A mail server could be tested",
 	Advice: "Connect to the mail server from another network, for instance with \"nc -v HOST 25\". If that works, the " +
 		"network of this service blocks the port; if not, check the firewall in front of the mail server.",
-	When: func(e *evidence) bool { return len(e.mail.List) > 0 },
+	When: func(e *evidence) bool { return len(e.mail.List) > 0 && !e.mute },
 	Fails: func(e *evidence) diag.Failures {
 		silent := e.any(func(s *server) bool { return s.fate == unknown })
 		if e.any((*server).usable) || !e.unsettled() || !silent && len(e.servers) > 0 {
@@ -43,19 +43,13 @@ var reachRules = diag.Rules[*evidence]{{
 	Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.4.1",
 	Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
-	Advice: "Make one mail server work, and open its port in the firewall for the whole Internet: until then no mail " +
-		"arrives. The other findings say what is wrong with each.",
-	When: func(e *evidence) bool {
-		return len(e.mail.List) > 0 && !e.gone() && (e.any((*server).usable) || !e.unsettled())
-	},
+	Advice: "Fix one of the mail servers first; the detail says what is wrong with each. Until then no mail arrives.",
+	Stands: true, When: (*evidence).judgeable,
 	Fails: func(e *evidence) diag.Failures {
-		if e.any((*server).usable) {
+		if !e.dead {
 			return nil
 		}
-		if len(e.servers) == 0 {
-			return diag.Fail("None of the mail servers has an address.")
-		}
-		return diag.Fail("None of the mail servers can be used: %s.", joined(e.troubles()))
+		return e.undeliverable()
 	},
 }}
 
@@ -115,19 +109,19 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		return "" // smtp.address.unavailable tells
 	}
 	return "cannot be reached from the Internet: the address is not public"
-})), where((*server).vital, rule{
+})).together(), where((*server).vital, rule{
 	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
 	Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
 	Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
 		"senders lose time on it, and mail waits if no other server answers.",
-}, when(refused, (*server).deafness)), where((*server).vital, rule{
+}, when(refused, (*server).deafness)).together(), where((*server).vital, rule{
 	Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.3.2",
 	Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
 	Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
 		"MX record: senders wait for minutes before they try the next one.",
-}, when(silent, (*server).deafness)), where(spared(address), rule{
+}, when(silent, (*server).deafness)).together(), where(spared(address), rule{
 	Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
 	Ref:         "RFC 5321 section 5.1",
 	Title:       "Mail server does not answer at one of its addresses",
@@ -177,12 +171,14 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 	Requirement: "The banners of the mail servers have the code 220",
 	Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
 		"receive mail: a banner of 5xx makes senders return mail at once.",
-}, when(turnedOff, failing("turns clients away: "))), where(func(s *server) bool { return s.answered() || s.fate == garbled }, rule{
+}, when(turnedOff, failing("turns clients away: "))).together(), where(func(s *server) bool {
+	return s.answered() || s.fate == garbled
+}, rule{
 	Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
 	Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
 	Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
 		"the mail server sees them.",
-}, when(garbled, failing("accepts connections, but does not begin with an SMTP banner: ")))}
+}, when(garbled, failing("accepts connections, but does not begin with an SMTP banner: "))).together()}
 
 // deafness says how a server on port 25 does not answer; empty if it does.
 func (s *server) deafness() string {

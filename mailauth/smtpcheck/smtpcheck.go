@@ -108,6 +108,8 @@ type Report struct {
 	Summary    Summary  `json:"summary" doc:"the servers in numbers"`
 	Partial    bool     `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
+
+	service Service
 }
 
 // A Server is one address and port of a host.
@@ -235,7 +237,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Verdict: rules().Judge(e, texts), MXFound: e.mail.MX.Exists(), NullMX: e.mail.NullMX(),
 		ImplicitMX: e.mail.Implicit && known, Servers: []Server{}, Partial: e.partial(),
-		Timing: diag.NewTiming(e.began, ended),
+		Timing: diag.NewTiming(e.began, ended), service: e.service(),
 	}
 	if e.byDomain() {
 		r.Domain, r.DomainUnicode = e.req.Domain.String(), e.req.Domain.UnicodeIfDifferent()

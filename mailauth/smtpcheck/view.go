@@ -22,6 +22,8 @@ func (r *Report) View() *view.View {
 	switch {
 	case r.NullMX:
 		v.Fact("mail", "not accepted: null MX", "smtp.mx.null_beside")
+	case r.ImplicitMX && r.Summary.Reachable == 0:
+		v.Fact("mail", "no MX record, and no answer from the address of the domain", "smtp.mx.unused", "smtp.mx.implicit")
 	case r.ImplicitMX:
 		v.Fact("mail", "to the address of the domain, for want of MX records", "smtp.mx.implicit")
 	}
@@ -29,7 +31,7 @@ func (r *Report) View() *view.View {
 		return v
 	}
 	s := r.Summary
-	v.Fact("answer", fmt.Sprintf("%d of %s", s.Reachable, diag.Count(s.Servers, "server")), "smtp.servers",
+	v.Fact("answer", fmt.Sprintf("%d of %s", s.Reachable, diag.Count(s.Servers, "server")), "smtp.servers", "smtp.hosts",
 		"smtp.connection", "smtp.address", "smtp.backup", "smtp.session", "smtp.banner.refused")
 	v.Fact("encrypted", fmt.Sprintf("%d of %d", s.TLS, s.Reachable), "smtp.starttls", "smtp.tls")
 	if leaf := r.soonest(); leaf != nil {

@@ -1,0 +1,170 @@
+package smtpcheck
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Mail goes from the name over its MX records, hosts and addresses to a port and a greeting. The first link that is broken
+// for all servers is told once, and nothing behind it.
+
+// A Service is what is known of SMTP service for a domain or host: whether one of its addresses greets on port 25.
+type Service string
+
+// The answers.
+const (
+	ServiceUnknown Service = "unknown" // nothing answered, port 25 or an address was not tested, or the DNS did not say
+	ServiceOffered Service = "offered" // an address speaks SMTP, whatever it thinks of this client
+	ServiceRefused Service = "refused" // every address refuses: the connection, the client by 5xx in its banner, or SMTP
+)
+
+// Service tells whether an address of the name speaks SMTP on port 25. Silence is [ServiceUnknown], since the network of
+// the client may be what keeps the connection from coming about. So is a report that was read from JSON.
+func (r *Report) Service() Service {
+	return cmp.Or(r.service, ServiceUnknown)
+}
+
+func (e *evidence) service() Service {
+	tested := slices.DeleteFunc(slices.Clone(e.servers), func(s *server) bool { return !s.forMail() })
+	switch {
+	case slices.ContainsFunc(tested, (*server).speaks):
+		return ServiceOffered
+	case len(tested) == 0 || e.skipped > 0 || e.mail.Surplus > 0 || e.unsettled() || !all(tested, (*server).refuses):
+		return ServiceUnknown
+	default:
+		return ServiceRefused
+	}
+}
+
+func all(list []*server, is func(*server) bool) bool {
+	return !slices.ContainsFunc(list, func(s *server) bool { return !is(s) })
+}
+
+// speaks reports whether a server greeted as one, or would have if it had liked the client or the moment.
+func (s *server) speaks() bool {
+	switch s.fate {
+	case usable, deferred, unwelcome, rude:
+		return true
+	default:
+		return s.fate == unknown && s.session != nil && s.session.Banner.OK()
+	}
+}
+
+// refuses reports whether it is known that a server takes no mail.
+func (s *server) refuses() bool {
+	switch s.fate {
+	case refused, private, turnedOff, garbled:
+		return true
+	default:
+		return false
+	}
+}
+
+// isMute reports whether a domain without MX records has an address that does not speak SMTP: for all that is known it has
+// no mail, and whatever its port does is no fault of a mail server.
+func (e *evidence) isMute() bool {
+	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.main()) > 0 && !slices.ContainsFunc(e.servers, (*server).speaks)
+}
+
+// unused reports whether it is known besides that none of the addresses takes mail.
+func (e *evidence) unused() bool { return e.mute && all(e.main(), (*server).refuses) }
+
+// A link is where the way to a mail server ends in the DNS.
+type link int
+
+const (
+	whole     link = iota // there is an address to connect to
+	noHost                // the MX record names an IP address
+	noName                // the host does not exist
+	noAddress             // the host has no address
+	notPublic             // none of its addresses is public
+)
+
+func (e *evidence) broken(h host) link {
+	special := func(s *server) bool { return s.host == h.Name && s.fate != private }
+	ip, byIP := e.req.Host.IP()
+	switch {
+	case byIP && e.public(ip.Addr), !byIP && h.Err() != nil && !missing(h):
+		return whole
+	case !byIP && missing(h) && e.literal(h):
+		return noHost
+	case !byIP && missing(h) && nonexistent(h):
+		return noName
+	case !byIP && missing(h):
+		return noAddress
+	case !byIP && slices.ContainsFunc(h.Addresses.All(), e.public), slices.ContainsFunc(e.servers, special):
+		return whole
+	default:
+		return notPublic
+	}
+}
+
+// isStranded reports whether the DNS leads to no mail server: the way to each ends there, as far as MX records name them.
+func (e *evidence) isStranded() bool {
+	return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
+		!slices.ContainsFunc(e.mail.List, func(h host) bool { return e.broken(h) == whole })
+}
+
+// isDead reports whether no mail server takes mail although the DNS leads to one, and nothing is open that could.
+func (e *evidence) isDead() bool {
+	return e.judgeable() && !e.any((*server).usable)
+}
+
+// judgeable reports whether it is known of the mail servers to which the DNS leads whether one of them takes mail.
+func (e *evidence) judgeable() bool {
+	return len(e.servers) > 0 && !e.mute && !e.stranded &&
+		(e.any((*server).usable) || !e.unsettled() && e.mail.Surplus == 0)
+}
+
+// strandedRule makes a rule about mail that cannot be delivered for one reason in the DNS.
+func strandedRule(at link, r rule, say func(h host) string) rule {
+	r.Severity, r.Weight, r.Category, r.Ref = diag.Critical, 1, factorReach, "RFC 5321 section 5.1"
+	r.When = func(e *evidence) bool {
+		ends := func(h host) bool { return e.broken(h) == at }
+		return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
+			(!e.stranded || slices.ContainsFunc(e.mail.List, ends))
+	}
+	r.Fails = func(e *evidence) diag.Failures {
+		if !e.stranded {
+			return nil
+		}
+		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+			return diag.FailIf(e.broken(h) == at, "%s", say(h)).About(h.Name)
+		}).Joined()
+	}
+	return r
+}
+
+// deadAdvice is what to do where no mail server takes mail, if all of them fail alike.
+var deadAdvice = map[fate]string{
+	refused: "Start the mail server, let it listen on the addresses of the MX hosts, and open its port in the firewall for the " +
+		"whole Internet: until then no mail arrives.",
+	turnedOff: "Let the mail server accept connections from the Internet, or name another host in the MX record if that one is " +
+		"not meant to receive mail: until then all mail is returned to its senders.",
+	garbled: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes connections " +
+		"before the mail server sees them: until an SMTP banner comes no mail arrives.",
+	rude: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot introduce " +
+		"itself cannot deliver.",
+	spoiled: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client gets " +
+		"beyond the TLS handshake.",
+}
+
+// undeliverable fails because no mail server takes mail, with the advice for what keeps them all from it.
+func (e *evidence) undeliverable() diag.Failures {
+	list := e.main()
+	f := diag.Failure{Detail: "None of the mail servers can be used: " + joined(e.troubles()) + "."}
+	if len(list) == 1 && len(e.mail.List) == 1 {
+		f.Detail = "The only mail server cannot be used: " + joined(e.troubles()) + "."
+	}
+	for _, s := range list {
+		if place := (diag.Place{Target: s.host}); !slices.Contains(f.Places, place) {
+			f.Places = append(f.Places, place)
+		}
+	}
+	if all(list, func(s *server) bool { return s.fate == list[0].fate }) {
+		f.Advice = deadAdvice[list[0].fate]
+	}
+	return diag.Failures{f}
+}
