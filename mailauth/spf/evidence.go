@@ -241,7 +241,7 @@ func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
 
 func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	e := &evidence{domain: domain, offline: true, ip: ip, published: &publication{answer: new(diag.Answer[*dns.TXT])}}
-	e.strings = diag.SplitTXT(record)
+	e.strings, _ = diag.PastedTXT(record)
 	text := strings.Join(e.strings, "")
 	if eval.IsRecord(text) {
 		e.records = []string{text}

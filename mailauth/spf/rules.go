@@ -124,7 +124,57 @@ var verdicts = diag.Texts{
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
 }
 
-var verdictsAlone = diag.Texts{
-	"valid": {Headline: "SPF record is valid as far as its text tells",
-		Sub: "What it includes was not looked at. Look up the domain once the record is published."},
+// verdictsNobody are of a record by which nobody may send, where that is what a domain without mail should publish, or
+// where nothing else is known.
+var verdictsNobody = diag.Texts{
+	"valid": {Headline: "SPF authorizes no host to send mail for the domain",
+		Sub: "Receivers can tell that mail in its name is forged. List every host and service before you send any."},
+	"spf.senders.unlisted": {Headline: "SPF authorizes no host to send mail for the domain",
+		Sub: "That is right if the domain only receives mail. If it sends any, list every host and service that does."},
+}
+
+// The verdicts of a text alone say what of it was not looked at.
+var (
+	verdictsAlone = diag.Texts{
+		"valid": {Headline: "SPF record is valid as far as its text tells",
+			Sub: "What it includes was not looked at. Look up the domain once the record is published."},
+	}
+	verdictsHosts = diag.Texts{
+		"valid": {Headline: "SPF record is valid as far as its text tells",
+			Sub: "The hosts that it names were not looked up. Look up the domain once the record is published."},
+	}
+	verdictsWhole = diag.Texts{
+		"valid": {Headline: "SPF record is valid",
+			Sub: "Publish it as the only SPF record of the domain, and check it again when you add a service."},
+	}
+	verdictsWholeNobody = diag.Texts{
+		"valid": {Headline: "SPF record is valid, and authorizes no host to send mail",
+			Sub: "Publish it if the domain sends no mail. If it sends any, list every host and service that does."},
+	}
+)
+
+// texts are those for the verdict about what the evidence is of.
+func (e *evidence) texts() diag.Texts {
+	counted := func(t *ResolvedTerm) bool { return t.Reached && t.Name.Counted() }
+	leads := func(t *ResolvedTerm) bool { return t.Reached && (t.Name == eval.Include || t.Name == eval.Redirect) }
+	switch {
+	case !e.offline && e.refusesAll():
+		return verdictsNobody
+	case !e.offline:
+		return verdicts
+	case e.tree.Root.find(leads) != nil:
+		return verdictsAlone
+	case e.tree.Root.find(counted) != nil:
+		return verdictsHosts
+	case e.refusesAll():
+		return verdictsWholeNobody
+	default:
+		return verdictsWhole
+	}
+}
+
+// refusesAll reports whether the record, which can be evaluated, says that no host may send.
+func (e *evidence) refusesAll() bool {
+	passed, _ := e.audience()
+	return len(e.records) == 1 && passed == Nobody
 }

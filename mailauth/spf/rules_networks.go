@@ -40,12 +40,7 @@ var networkRules = diag.Rules[*evidence]{
 		Ref:   "RFC 6890 section 2.2.2",
 		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
 		Advice: "Remove the network: mail from the Internet never comes from such addresses.",
-		Fails: inRecord(authorizing(func(p netip.Prefix) string {
-			if kind := special(p); kind != "" {
-				return fmt.Sprintf("stands for %s, %s", p, kind)
-			}
-			return ""
-		})),
+		Fails:  notPublic,
 	}),
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
@@ -81,6 +76,24 @@ func authorizing(test func(netip.Prefix) string) termCheck {
 	}
 }
 
+// notPublic finds networks from which no mail comes. What is said of one of them holds for those of its kind.
+func notPublic(e *evidence) diag.Failures {
+	var list diag.Failures
+	kinds := diag.Map(specials, func(s special) string { return s.kind })
+	for i, kind := range kinds {
+		if slices.Index(kinds, kind) < i {
+			continue
+		}
+		list = append(list, inRecord(authorizing(func(p netip.Prefix) string {
+			if specialKind(p) == kind {
+				return fmt.Sprintf("stands for %s, %s", p, kind)
+			}
+			return ""
+		}))(e)...)
+	}
+	return list
+}
+
 func wholeInternet(e *evidence) diag.Failures {
 	list := inTree(authorizing(func(p netip.Prefix) string {
 		if p.Bits() == 0 {
@@ -101,12 +114,14 @@ func wholeInternet(e *evidence) diag.Failures {
 		"Together, the networks cover every address of one family.")
 }
 
-// specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries
-// of special-purpose addresses). Networks for documentation are no fault of a record that is an example.
-var specials = []struct {
+type special struct {
 	netip.Prefix
 	kind string
-}{
+}
+
+// specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries
+// of special-purpose addresses). Networks for documentation are no fault of a record that is an example.
+var specials = []special{
 	{netip.MustParsePrefix("0.0.0.0/8"), "which is no host's address"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "which is for private use"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "which is shared address space"},
@@ -128,8 +143,8 @@ var specials = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "which is for multicast"},
 }
 
-// special says why no mail comes from a network, or nothing. One that has public addresses as well is not special.
-func special(p netip.Prefix) string {
+// specialKind says why no mail comes from a network, or nothing. One that has public addresses as well is not special.
+func specialKind(p netip.Prefix) string {
 	for _, s := range specials {
 		if s.Contains(p.Addr()) && p.Bits() >= s.Bits() {
 			return s.kind

@@ -3,6 +3,8 @@ package spf
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -34,8 +36,21 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has an unknown modifier", Requirement: "Every modifier is one that SPF defines",
 		Advice: "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			return blameIf(t.Valid && t.Unknown != "" && t.Unknown != "v" && !eval.Name(t.Unknown).IsMechanism(), n, t,
-				"SPF does not define the modifier %q.", diag.Quote(t.Unknown))
+			known := t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() || reportModifiers[t.Unknown] != nil
+			return blameIf(t.Valid && !known, n, t, "SPF does not define the modifier %q.", diag.Quote(t.Unknown))
+		}),
+	},
+	{
+		Code: "spf.modifier.report", Severity: diag.Info, Ref: "RFC 6652 section 3",
+		Title: "SPF failure reports are requested in the wrong way", Requirement: "ra, rp and rr have valid values",
+		Advice: "Write ra= with the local part of a mailbox of the domain, rp= with 0 to 100, and rr= with all or letters of e, f, s, n.",
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			check := reportModifiers[t.Unknown]
+			if !t.Valid || check == nil {
+				return nil
+			}
+			fault := check(t.Value)
+			return blameIf(fault != "", n, t, "Receivers ignore %q: %s.", diag.Quote(t.Raw), fault)
 		}),
 	},
 	{
@@ -99,6 +114,37 @@ var termRules = diag.Rules[*evidence]{
 	}),
 }
 
+// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with what says why a
+// value is not valid, or nothing.
+var reportModifiers = map[string]func(value string) string{
+	"ra": func(value string) string {
+		switch {
+		case value == "":
+			return "it names no mailbox"
+		case strings.Contains(value, "@"):
+			return "it is a local part alone, and the domain is that of the record"
+		case strings.HasPrefix(value, ".") || strings.HasSuffix(value, ".") || strings.Contains(value, "..") ||
+			strings.ContainsAny(value, "()<>[]:;,\\\"%"): // RFC 5321 section 4.1.2
+			return "it is no local part of an address"
+		}
+		return ""
+	},
+	"rp": func(value string) string {
+		if n, err := strconv.ParseUint(value, 10, 8); err != nil || n > 100 {
+			return "it is no percentage from 0 to 100"
+		}
+		return ""
+	},
+	"rr": func(value string) string {
+		for _, one := range strings.Split(strings.ToLower(value), ":") {
+			if !slices.Contains([]string{"all", "e", "f", "s", "n"}, one) {
+				return fmt.Sprintf("%q is none of all, e, f, s and n", diag.Quote(one))
+			}
+		}
+		return ""
+	},
+}
+
 // repeatedTerms finds mechanisms that stand twice. Of includes another rule says so, if they are looked up.
 func repeatedTerms(e *evidence) diag.Failures {
 	first := map[string]*ResolvedTerm{}
@@ -139,6 +185,61 @@ func listsSender(t *ResolvedTerm) bool {
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
+// nobodyPasses finds a record by which no host passes although it lists senders, and says why: each has a remedy of its own.
+func nobodyPasses(e *evidence) diag.Failures {
+	if !e.authorized.IsEmpty() || e.tree.Root.find(e.mayPass) != nil {
+		return nil
+	}
+	var reasons, advice []string
+	for _, t := range e.tree.Root.Terms {
+		if !listsSender(t) {
+			continue
+		}
+		reason, remedy := t.whyNobody()
+		if reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+		if !slices.Contains(advice, remedy) {
+			advice = append(advice, remedy)
+		}
+	}
+	f := diag.Failure{Detail: fmt.Sprintf("The record %q lists senders, but no address passes", diag.Quote(e.records[0]))}
+	if len(reasons) > 0 {
+		f.Detail += ": " + named(reasons)
+	}
+	f.Detail += "."
+	if len(advice) == 1 {
+		f.Advice = advice[0]
+	}
+	return diag.Failures{f}
+}
+
+// whyNobody says why no host passes by a term that lists senders, as a clause, and what to do about it. Both are empty
+// if an earlier term is the reason.
+func (t *ResolvedTerm) whyNobody() (reason, advice string) {
+	switch hosts := t.withoutAddress(); {
+	case t.Unknown != "":
+		return fmt.Sprintf("%q is written with an equals sign", diag.Quote(t.Raw)),
+			"Write the mechanism with a colon: with an equals sign it is an unknown modifier, which receivers ignore."
+	case !t.Reached && t.Name == eval.Redirect:
+		return fmt.Sprintf("%q is ignored because of all", diag.Quote(t.Raw)),
+			"Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored."
+	case !t.Reached:
+		return fmt.Sprintf("%q follows all", diag.Quote(t.Raw)), ""
+	case len(hosts) > 0 && len(t.Networks) == 0:
+		return fmt.Sprintf("%s of %s has no address", named(diag.Map(hosts, diag.Quote)), diag.Quote(t.Target)),
+			"Give the MX host an A or AAAA record, point the MX record to a host that has one, or list the senders with ip4 and ip6."
+	case t.Void || t.Name == eval.MX && len(t.Hosts) == 0 && len(t.Networks) == 0 && t.Target != "" && t.MXCount > 0:
+		return fmt.Sprintf("the DNS has no host for %q", diag.Quote(t.Raw)),
+			"Correct the name or give it the records that are missing, or list the senders with ip4 and ip6."
+	case t.Child != nil && t.Child.passing().IsEmpty():
+		return fmt.Sprintf("no host passes by the record of %s", diag.Quote(t.Child.Domain)),
+			"Correct the domain, or list the hosts and services that send: the record to which this one leads lets nobody send."
+	default:
+		return "", ""
+	}
+}
+
 // decided reports whether it is known how the record ends: with which all, or without.
 func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.Faults) == 0 }
 
@@ -166,10 +267,21 @@ var policyRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken)
 		},
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailIf(e.authorized.IsEmpty() && e.tree.Root.find(e.mayPass) == nil,
-				"The record %q lists senders, but no address passes.", diag.Quote(e.records[0]))
-		}),
+		Fails: suggesting(nobodyPasses),
+	},
+	{
+		Code: "spf.senders.unlisted", Severity: diag.Info, Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 10.1.2",
+		Title:       "SPF authorizes no host, but the domain has mail servers",
+		Requirement: "Some host may send mail for a domain with mail servers",
+		Advice:      "Keep the record if the domain only receives mail; otherwise list every host and service that sends mail for it.",
+		When: func(e *evidence) bool {
+			return len(e.mail.MX.Records) > 0 && !e.mail.NullMX() &&
+				!(e.refusesAll() && slices.ContainsFunc(e.tree.Root.Terms, listsSender)) // which spf.senders.none is about
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.refusesAll(), "%s has MX records, and no host passes by its record %q.", e.domain,
+				diag.Quote(e.records[0]))
+		},
 	},
 	{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,

@@ -27,6 +27,13 @@ func treeRule(code diag.Code, weight int, title, requirement, section, advice st
 	})
 }
 
+// inText makes a rule of a tree speak of a text as well, where that alone has the fault.
+func inText(r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	when, fails := r.When, r.Fails
+	r.When = func(e *evidence) bool { return when(e) || len(fails(e)) > 0 }
+	return r
+}
+
 var treeRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 5",
@@ -48,12 +55,12 @@ var treeRules = diag.Rules[*evidence]{
 				maxDepth, maxTreeLength)
 		},
 	}),
-	treeRule("spf.include.loop", 3, "SPF record includes itself", "No record includes itself", "4.6.4",
+	inText(treeRule("spf.include.loop", 3, "SPF record includes itself", "No record includes itself", "4.6.4",
 		"Remove the include that leads back: receivers follow it until they return permerror.",
-		suggesting(inState(NodeLoop, viaInclude, loopText))),
-	treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
+		suggesting(inState(NodeLoop, viaInclude, loopText)))),
+	inText(treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
 		"Point redirect to a record that ends with all: receivers follow the loop until they return permerror.",
-		inState(NodeLoop, viaRedirect, loopText)),
+		inState(NodeLoop, viaRedirect, loopText))),
 	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
@@ -115,6 +122,9 @@ var treeRules = diag.Rules[*evidence]{
 }
 
 func loopText(n *Node) string {
+	if n.parent.Domain == "" { // a text without its domain, which a macro stands for
+		return "The record leads back to itself: the macro d stands for its own domain."
+	}
 	return fmt.Sprintf("The record of %s leads back to itself: %s.", diag.Quote(n.Domain),
 		diag.Quote(strings.Join(n.path(), " > ")))
 }
@@ -280,6 +290,19 @@ var hostRules = diag.Rules[*evidence]{
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			return blameIf(t.Name == eval.MX && t.MXCount != 0 && len(t.Hosts) == 0 && t.Err == nil && !t.Cut, n, t,
 				"The MX record of %s names no host.", diag.Quote(t.Target))
+		}),
+	}),
+	thorough(diag.Rule[*evidence]{
+		Code: "spf.mx.address", Severity: diag.Info, Ref: "RFC 7208 section 5.4",
+		Title: "MX host of an SPF mx has no address", Requirement: "Every MX host behind an mx has an address",
+		Advice: "Give the host an A or AAAA record, or replace its MX record by one of a host that has an address.",
+		When:   online,
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			var list diag.Failures
+			for _, host := range t.withoutAddress() {
+				list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", diag.Quote(host), diag.Quote(t.Target)))
+			}
+			return list
 		}),
 	}),
 	voidRule("spf.exists.void", eval.Exists, 1, "SPF has an exists that never matches", "Every exists can match", "5.7",

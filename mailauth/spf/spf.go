@@ -68,7 +68,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	voids := len(e.tree.voids(void))
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, *e.published.answer, e.records, e.now, env.Now()),
-		Verdict:      rules().Judge(e, verdicts), RecordsCount: len(e.records), Terms: e.termReports(),
+		Verdict:      rules().Judge(e, e.texts()), RecordsCount: len(e.records), Terms: e.termReports(),
 		AllQualifier: e.allQualifier(), Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(),
 		VoidLookups: Count{voids, eval.MaxVoids, voids > eval.MaxVoids, false},
 		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(),
@@ -87,7 +87,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
-	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
+	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, its character-strings in quotes as in a zone file, or a whole line of one" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
 	Domain diag.Name `json:"domain,omitempty" doc:"domain of the record, or name of an included one"`
 	IP     diag.IP   `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
 }
@@ -126,7 +126,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	e.suggest()
 	text := e.tree.Root.Record
 	r := &ValidateReport{
-		Record: clean(text), Verdict: rules().Judge(e, verdictsAlone), Terms: e.termReports(), AllQualifier: e.allQualifier(),
+		Record: clean(text), Verdict: rules().Judge(e, e.texts()), Terms: e.termReports(), AllQualifier: e.allQualifier(),
 		Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(), LengthBytes: len(text),
 		StringsCount: len(e.strings), IPTest: e.ipTest(),
 	}

@@ -120,7 +120,8 @@ func including(domain string) eval.Term {
 }
 
 func (c *correction) write() string {
-	if c.redirect != nil && (len(c.all) > 0 || c.pasted) && len(c.pass)+len(c.late)+len(c.openAlls()) > 0 {
+	if c.redirect != nil && (len(c.all) > 0 || c.pasted) &&
+		(len(c.pass)+len(c.late) > 0 || len(c.all) > 0 && c.ending() != eval.QualifierFail) { // it may end in -all
 		if len(c.all) == 0 { // it is followed today, so it stands before what had no effect
 			c.pass = append(c.pass, including(c.redirect.Value))
 		} else {

@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"iter"
 	"net/netip"
 	"slices"
@@ -103,6 +104,16 @@ func (t *ResolvedTerm) addHost(h Host) {
 		t.Networks = append(t.Networks, t.Around(ip))
 	}
 	t.Hosts = append(t.Hosts, h)
+}
+
+// withoutAddress names the MX hosts of mx that have no address.
+func (t *ResolvedTerm) withoutAddress() (names []string) {
+	for _, h := range t.Hosts {
+		if t.Name == eval.MX && len(h.Addresses) == 0 && h.Err == nil && !t.Cut {
+			names = append(names, h.Name)
+		}
+	}
+	return names
 }
 
 // Lookups is how many DNS lookups the term counts: its own, and those of all that it leads to.
@@ -244,7 +255,7 @@ func (n *Node) broken() bool {
 
 func (n *Node) leadsBack() bool {
 	for at := n.parent; at != nil; at = at.parent {
-		if strings.EqualFold(at.Domain, n.Domain) {
+		if strings.EqualFold(cmp.Or(at.Domain, unknownDomain), n.Domain) {
 			return true
 		}
 	}

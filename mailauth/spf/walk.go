@@ -177,6 +177,9 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	}
 }
 
+// unknownDomain stands for the domain of a text without one, which is looked at and not looked up.
+const unknownDomain = "unknown.invalid"
+
 func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 	switch {
 	case !t.Name.Counted() && t.Name != eval.Exp:
@@ -190,7 +193,7 @@ func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 		if letter == 'o' {
 			domain = w.domain
 		}
-		return cmp.Or(domain, "unknown.invalid") // a record without a domain is looked at, not looked up
+		return cmp.Or(domain, unknownDomain)
 	})
 	return true
 }
