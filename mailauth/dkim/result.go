@@ -133,7 +133,7 @@ const (
 	issueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
 	issueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
 	issueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
-	issueExpired      IssueCode = "expired"       // x= has passed
+	IssueExpired      IssueCode = "expired"       // x= has passed
 	issueFuture       IssueCode = "future"        // t= is yet to come
 	issueTimes        IssueCode = "times"         // x= is not after t=
 	issueLength       IssueCode = "body_length"   // l= leaves room for additions
@@ -145,7 +145,7 @@ const (
 
 // Values lists the issues.
 func (IssueCode) Values() []string {
-	return diag.Values(issueSHA1, issueShortKey, issueDraft, issueExpired, issueFuture, issueTimes, issueLength,
+	return diag.Values(issueSHA1, issueShortKey, issueDraft, IssueExpired, issueFuture, issueTimes, issueLength,
 		issueAppended, issueTesting, IssuePublicSuffix, IssueFromAdded)
 }
 
@@ -176,7 +176,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		}
 	}
 	if s.Expires != nil && at.After(*s.Expires) { // RFC 6376 section 3.5
-		add(issueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
+		add(IssueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Time.Sub(at) > maxAhead { // RFC 6376 section 3.5
 		add(issueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",

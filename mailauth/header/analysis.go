@@ -51,6 +51,9 @@ func newAnalysis(text []byte, headerOnly bool, env *diag.Env, trusted []string) 
 
 // settle makes the facts agree with what was found about the outside hop.
 func (a *analysis) settle() {
+	if a.live != nil {
+		a.verified()
+	}
 	switch {
 	case a.live == nil:
 	case a.live.Hop != nil:

@@ -64,6 +64,13 @@ const (
 		"\tby fwd.example.net (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
 )
 
+// replayed is how somebody else sends a message once more.
+const replayed = "Return-Path: <x@vps.hosting.test>\nReceived: from vps.hosting.test (vps.hosting.test [203.0.113.77])\n" +
+	"\tby mx.example.com (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
+
+// allFields are the fields of the letter, as h= lists them.
+const allFields = "from:to:subject:date:message-id:mime-version:content-type"
+
 // received is when the letters came; the tests run three hours later.
 var receivedAt = time.Date(2026, 11, 1, 9, 0, 4, 0, time.UTC)
 
@@ -106,6 +113,12 @@ func liveCodes(v diag.Verdict) (codes []string) {
 	}
 	return codes
 }
+
+// bodyOf returns the body of a message, and fromOf its From field.
+func bodyOf(text string) []byte {
+	return message.Split([]byte(strings.ReplaceAll(text, "\n", "\r\n"))).Body
+}
+func fromOf(text string) []byte { return message.Split([]byte(text)).First("From").Raw }
 
 // headOf returns the header of a message.
 func headOf(text string) string { head, _, _ := strings.Cut(text, "\n\n"); return head + "\n" }
@@ -197,7 +210,7 @@ func analyzeCases(t testing.TB) []analyzeCase {
 		{"bounce", strings.Replace(direct, "<alice@example.org>", "<>", 1) + letter, "", "", "pass", likely, nil, "mail.example.org"},
 		{"signed by another", direct + other, "", "", "pass", likely, nil, "not aligned with"},
 		{"expired since", direct + expiring, "", "", "pass", likely, nil, "Its signature expired on 1 November 2026"},
-		{"expired before", direct + expired, "", "", "pass", likely, []string{"dkim.policy"}, ""},
+		{"expired before", direct + expired, "", "", "pass", likely, []string{"dkim.expired"}, ""},
 		{"key withdrawn", direct + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "pass", likely,
 			[]string{"dkim.key"}, "does not verify"},
 		{"key withdrawn, noted by the receiver", results + forwarded + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."),
@@ -243,7 +256,7 @@ func analyzeCases(t testing.TB) []analyzeCase {
 		{"through a filter", strings.ReplaceAll(spoofed, "vps.hosting.test", "mx1.pphosted.com") + letter,
 			strings.ReplaceAll(mailZone, "vps.hosting.test", "mx1.pphosted.com"), "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail", "gateway"}, "mail filter"},
-		{"part of the body", direct + signedInPart(t, letter, 10), "", "", "pass", likely, []string{"dkim.appended"}, "except for the last"},
+		{"part of the body", direct + signedInPart(t, letter, allFields, 10), "", "", "pass", likely, []string{"dkim.appended"}, "except for the last"},
 		{"list that seals", sealed(t, forwarded+"List-Id: <a.example.net>\n"+letter), "", "", "fail", notDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail"}, "fwd.example.net"},
 		{"open SPF", spoofed + letter, without("v=spf1 ip4:192.0.2.25 -all", "v=spf1 +all"), "", "pass", notDecided,
@@ -261,7 +274,7 @@ func analyzeCases(t testing.TB) []analyzeCase {
 		{"second From of another domain", direct + strings.Replace(good, "To: bob", "From: b@example.net\nTo: bob", 1), "", "", "permerror", notDecided,
 			[]string{"dkim.signature", "dkim.caution"}, "several domains"},
 		{"subject that is not signed", direct + signed(t, letter, "example.org", func(o *msgauth.SignOptions) { o.HeaderKeys = []string{"From", "To"} }),
-			"", "", "pass", likely, nil, "The signature does not cover Subject, Date, which anyone may have changed"},
+			"", "", "pass", likely, nil, "The signature does not cover Subject, Date, Content-Type, MIME-Version, which anyone may have changed"},
 		{"a list that tags the subject and adds a footer", forwarded + strings.Replace(listed, "Subject: ", "Subject: [list] ", 1),
 			without("p=reject", "p=none"), "", "fail", notDecided, []string{"dmarc.fail.monitored", "spf.fail", "dkim.body", "dkim.signature"},
 			"once the changes that mailing lists make are undone"},
@@ -269,6 +282,36 @@ func analyzeCases(t testing.TB) []analyzeCase {
 			nil, `uses the name "paypal"`},
 		{"a domain that looks like the recipient's", strings.ReplaceAll(direct+letter, "bob@example.com", "bob@exarnple.org"), "", "", "pass", likely,
 			nil, `looks like "exarnple"`},
+		{"l=0, sent again with another body", replayed + signedInPart(t, letter, allFields, 0), "", "", "pass", notDecided,
+			[]string{"dkim.body_unsigned"}, "does not cover the body"},
+		{"l=0 on the direct way", direct + signedInPart(t, letter, allFields, 0), "", "", "pass", likely,
+			[]string{"dkim.body_unsigned"}, "nothing of its body was (l=0)"},
+		{"l=, sent again with more", replayed + signedInPart(t, letter, allFields, 10), "", "", "pass", notDecided,
+			[]string{"dkim.appended"}, "does not cover the end of the body"},
+		{"l= of the whole body, sent again", replayed + signedInPart(t, letter, allFields, len(bodyOf(letter))), "", "", "pass", likely,
+			nil, "DMARC passes: the message was sent on behalf of"},
+		{"l=, and a signature of all", replayed + signedInPart(t, signedInPart(t, letter, allFields, -1), allFields, 10), "", "", "pass", likely,
+			nil, "have not been changed since"},
+		{"l= and no policy", replayed + signedInPart(t, letter, allFields, 10), without("_dmarc.example.org.", "x.example.org."), "", "none",
+			notDecided, []string{"dmarc.missing", "dkim.appended"}, "except for the last"},
+		{"subject not signed, sent again", replayed + signedInPart(t, letter, "from:to:date:mime-version:content-type", -1), "", "", "pass",
+			notDecided, nil, "does not cover Subject"},
+		{"subject added, sent again", replayed + "Subject: You have won\n" + good, "", "", "pass", notDecided, nil, "does not cover Subject"},
+		{"everything signed against additions", replayed + signedInPart(t, letter, allFields+":from:to:subject:date:reply-to", -1), "", "",
+			"pass", likely, nil, "have not been changed since"},
+		{"Reply-To added, sent again", replayed + "Reply-To: x@vps.hosting.test\n" + good, "", "", "pass", likely,
+			[]string{"dkim.reply_to"}, "does not cover Reply-To"},
+		{"Reply-To of the domain added", replayed + "Reply-To: office@example.org\n" + good, "", "", "pass", likely, nil, ""},
+		{"Reply-To of another domain on the direct way", direct + "Reply-To: office@example.net\n" + good, "", "", "pass", likely, nil, ""},
+		{"Reply-To of a mailing list", forwarded + "List-Id: <a.example.net>\nReply-To: a@example.net\n" + good, "", "", "pass", likely,
+			[]string{"forwarded"}, ""},
+		{"key for the domain alone", direct + signed(t, letter, "example.org", func(o *msgauth.SignOptions) { o.Identifier = "@news.example.org" }),
+			without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=s;"), "", "pass", likely, []string{"dkim.strict"}, ""},
+		{"key for the domain alone, used for it", direct + good, without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=s;"), "", "pass", likely,
+			nil, ""},
+		{"signature without a version", direct + signatureField(strings.Replace("DKIM-Signature: a=ed25519-sha256; c=relaxed/relaxed; "+
+			"d=example.org; s=s1; h=from; bh=BH; b=", "BH", bodyHash(bodyOf(letter), -1), 1), [][]byte{[]byte(fromOf(letter))}) + letter,
+			"", "", "pass", likely, []string{"dkim.policy"}, ""},
 		{"testing", direct + good, without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=y;"), "", "pass", likely,
 			nil, ""},
 		{"key withdrawn long ago", strings.ReplaceAll(forwarded, " 2026", " 2025") + good,

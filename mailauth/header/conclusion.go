@@ -2,7 +2,6 @@ package header
 
 import (
 	"fmt"
-	"net/textproto"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/header/live"
+	"github.com/diagkit/diagkit/mailauth/header/route"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -52,10 +52,47 @@ func (a *analysis) concludePass(c *Conclusion) {
 		c.Authentic = notDecided
 		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.", a.live.Author())
+	} else if !a.covered() {
+		c.Authentic = notDecided
+		c.say("DMARC passes for %s by a DKIM signature alone, and that does not cover %s.", a.live.Author(), a.uncovered())
 	} else {
 		c.say("DMARC passes: the message was sent on behalf of %s, the domain in From.", a.live.Author())
 	}
 	a.sayFound(c)
+}
+
+// trustNote concludes from a server's note that DMARC passed. Where that may rest on a signature alone, it says only of
+// what the signature covers that it is authentic.
+func (a *analysis) trustNote(c *Conclusion, n *note) {
+	c.Authentic = likely
+	for i := range a.notes {
+		s := &a.notes[i]
+		spf := s.trusted && s.id == n.id && s.result.Method == "spf" && s.result.Value == "pass"
+		if spf && route.SameOrganization(s.result.Domain(), a.fromDomain) {
+			return
+		}
+	}
+	s := a.choose(a.possible())
+	if s == nil || s.Length == nil && a.unsigned(s.Signature, "Subject") == 0 {
+		return
+	}
+	c.Authentic = notDecided
+	c.say("The pass may rest on the DKIM signature of %s alone, which does not cover the whole message.", s.domain())
+}
+
+// uncovered names what people see of the message and the best signature does not cover.
+func (a *analysis) uncovered() string {
+	if a.best == nil {
+		return "the message"
+	}
+	list := a.openFields(a.best.Signature, []string{"From", "Subject"})
+	switch {
+	case a.best.tail > 0 && *a.best.Length == 0:
+		list = append(list, "the body")
+	case a.best.tail > 0:
+		list = append(list, "the end of the body")
+	}
+	return strings.Join(list, " and ")
 }
 
 func (a *analysis) concludeFail(c *Conclusion) {
@@ -70,7 +107,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		}
 		c.Authentic = unlikely
 	case notedPass:
-		c.Authentic = likely
+		a.trustNote(c, a.notedTrusted())
 		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.", a.notedTrusted().by())
 	case claimedPass:
 		c.say("An Authentication-Results field of %s says that DMARC passed, but the sender could have added it: make sure "+
@@ -109,7 +146,7 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	c.say("%s publishes no DMARC policy.", l.Author())
 	a.sayMechanisms(c)
 	switch {
-	case l.Signed(dkim.Pass) != nil, l.SPFGave(eval.Pass) && !l.AnyoneMaySend() && l.SPFAligned():
+	case a.delivered(), l.Signed(dkim.Pass) != nil && a.covered():
 		c.Authentic = likely
 	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" && l.Now.Sub(l.At) <= staleRecord:
 		c.Authentic = unlikely
@@ -148,7 +185,7 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	case n == nil:
 		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case n.result.Value == "pass":
-		c.Authentic = likely
+		a.trustNote(c, n)
 		c.say("%s recorded at delivery that DMARC passed for %s.", n.by(), diag.Quote(n.result.Domain()))
 	case n.result.Value == "fail":
 		c.Authentic = unlikely
@@ -257,6 +294,9 @@ func (a *analysis) sayFound(c *Conclusion) {
 func (a *analysis) saySigned(c *Conclusion) {
 	l := a.live
 	s, unchecked, other := l.Signed(dkim.Pass), l.Signed(dkim.Unchecked), l.AnySigned()
+	if s != nil {
+		s = l.Signatures(func(s *dkim.Result) bool { return s.Signature == a.best.Signature })[0]
+	}
 	switch {
 	case s == nil && unchecked != nil && l.DMARC.Open != live.NoBody:
 		c.say("The header is as %s signed it; whether the body is, too, can be told only of the whole message.", unchecked.Domain)
@@ -269,29 +309,20 @@ func (a *analysis) saySigned(c *Conclusion) {
 	case s == nil:
 		c.say("The message was signed by %s, which is not aligned with %s.", other.Domain, l.Author())
 		return
+	case s.UnsignedBytes > 0 && *s.BodyLength == 0:
+		c.say("The message was signed by %s, but nothing of its body was (l=0).", s.Domain)
 	case s.UnsignedBytes > 0:
 		c.say("The message was signed by %s, except for the last %s of its body, which anyone may have added.", s.Domain,
 			diag.Count(s.UnsignedBytes, "byte"))
 	default:
 		c.say("The message was signed by %s; its body and the signed fields have not been changed since.", s.Domain)
 	}
-	if open := unsigned(s); open != "" {
+	if open := a.open(s.Signature); open != "" {
 		c.say("The signature does not cover %s, which anyone may have changed or added.", open)
 	}
 	if !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(l.Now) {
 		c.say("Its signature expired on %s; when the message was received, on %s, it was valid.", day(s.ExpiresAt), day(l.At))
 	}
-}
-
-func unsigned(s *dkim.Result) string {
-	var list []string
-	for _, name := range []string{"subject", "date", "to", "cc", "reply-to", "sender"} {
-		added := slices.ContainsFunc(s.Fields, func(f dkim.SignedField) bool { return f.Name == name && f.Unsigned() > 0 })
-		if added || slices.Contains(s.Unsigned, name) {
-			list = append(list, textproto.CanonicalMIMEHeaderKey(name))
-		}
-	}
-	return strings.Join(list, ", ")
 }
 
 func (a *analysis) saySPF(c *Conclusion) {

@@ -36,9 +36,12 @@ type evidence struct {
 	path       route.Path
 	authFields []authField
 	signatures []signature
-	chain      *arc.Chain
-	spam       []filters.Verdict
-	list       List
+	best       *cover // signature of the author's domain that covers most of the message; nil if none counts
+	// lengthKnown says that the effect of l= on this body is known, and told by other rules where it matters.
+	lengthKnown bool
+	chain       *arc.Chain
+	spam        []filters.Verdict
+	list        List
 }
 
 type authField struct {
@@ -164,6 +167,7 @@ func readMessage(m *message.Message, now time.Time) *evidence {
 	e.readAuthentication()
 	e.readComposite()
 	e.readSignatures()
+	e.best = e.choose(e.possible())
 	e.readList()
 	return e
 }

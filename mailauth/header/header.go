@@ -20,6 +20,8 @@
 // elsewhere, and trusts nothing below it. For that hop's address it evaluates SPF, for the envelope sender and the
 // HELO name, and looks up reverse DNS; for the message it evaluates DKIM, ARC and DMARC. It concludes whether the
 // message comes from the domain in its From field, with reasons that can be shown to users.
+// A message is authentic by SPF, which authenticates its delivery by a server of the author's domain, or by one DKIM
+// signature of that domain over From, Subject and the whole body: what a signature leaves open is anybody's.
 package header
 
 import (

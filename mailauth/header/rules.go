@@ -12,6 +12,7 @@ import (
 var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(copyRules, about(factorForm, formRules), about(factorIdentity, identityRules),
 		about(factorAuthentication, authenticationRules), about(factorAuthentication, signatureRules),
+		about(factorAuthentication, coverageRules),
 		about(factorRoute, routeRules), about(factorFilters, filterRules), about(factorList, listRules))
 })
 
@@ -19,11 +20,14 @@ var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
 // for all: whom the message comes from goes before how it came.
 var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	all := slices.Concat(liveRules(), lift(auditRules()))
+	leads := diag.Map(bodyRules, func(r diag.Rule[*analysis]) diag.Code { return r.Code })
+	leads = append(leads, noFields) // on which the following depend
+	leads = append(leads, diag.Map(coverageRules, func(r diag.Rule[*evidence]) diag.Code { return r.Code })...)
 	rank := func(r diag.Rule[*analysis]) int {
 		switch {
-		case r.Category == factorDMARC:
+		case r.Category == factorDMARC, slices.Contains(leads, r.Code):
 			return 0
-		case r.Category == factorIdentity, r.Code == noFields, r.Code == "header.from.missing":
+		case r.Category == factorIdentity, r.Code == "header.from.missing":
 			return 1
 		}
 		return 2
@@ -130,20 +134,22 @@ func failsIf[E any](target string, is func(E) bool, detail string) func(E) diag.
 // anomalyCodes are the rules whose failure suggests deception or damage.
 var anomalyCodes = []diag.Code{"header.fields.none", "header.from.missing", "header.from.duplicate",
 	"header.from.multiple", "header.from.invalid", "header.from.display_address", "header.from.display_domain",
-	"header.from.brand", "header.from.lookalike", "header.reply_to.freemail", "header.text.direction",
-	"header.fields.duplicate", "header.lines.malformed", "header.characters.control", "header.date.missing",
-	"header.date.invalid", "header.date.future", "header.date.past", "header.hop.time.backwards",
+	"header.from.brand", "header.from.lookalike", "header.reply_to.freemail", "header.reply_to.elsewhere",
+	"header.text.direction",
+	"header.fields.duplicate", "header.dkim.field_added", "header.lines.malformed", "header.characters.control",
+	"header.date.missing", "header.date.invalid", "header.date.future", "header.date.past", "header.hop.time.backwards",
 	"header.hop.helo.receiver", "header.hop.address.impossible", "header.received.loop", "header.authres.contradicted",
 	"header.authres.forged", "header.dmarc.fail", "header.spf.fail", "header.arc.order", "header.spam.malicious"}
 
 // liveAnomalies are likewise those of what was found live.
 var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fail.unclear",
 	"header.live.dmarc.fail.monitored", "header.live.dkim.body", "header.live.dkim.signature",
-	"header.live.dkim.appended"}
+	"header.live.dkim.appended", "header.live.dkim.body_unsigned", "header.live.dkim.reply_to"}
 
 // frauds are the rules whose failure names a deception that authentication does not exclude.
 var frauds = []diag.Code{"header.from.duplicate", "header.from.display_address", "header.from.display_domain",
-	"header.from.brand", "header.from.lookalike", "header.text.direction", "header.reply_to.freemail"}
+	"header.from.brand", "header.from.lookalike", "header.text.direction", "header.reply_to.freemail",
+	"header.reply_to.elsewhere"}
 
 func pick(findings []diag.Finding, codes ...[]diag.Code) []diag.Finding {
 	list := []diag.Finding{}

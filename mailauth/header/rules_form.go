@@ -49,8 +49,13 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Field that may appear only once is repeated", Requirement: "No field is repeated that may appear only once",
 	Advice: "Have the sending program write the field once: mail programs differ in which one they display and check.",
 	Fails: func(e *evidence) diag.Failures {
+		var added []string // of which another rule speaks
+		if c := e.best; c != nil {
+			added = e.added(c)
+		}
 		return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
-			return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s appears %d times.", name, e.count(name)).About(name)
+			told := strings.EqualFold(name, "From") || slices.Contains(added, name)
+			return diag.FailIf(!told, "The field %s appears %d times.", name, e.count(name)).About(name)
 		})
 	},
 }, {
@@ -124,11 +129,11 @@ func inFields(is func(*message.Field) bool, text string) func(*evidence) diag.Fa
 	}
 }
 
-// onceFields are those that occur at most once (RFC 5322 section 3.6, RFC 2045 section 3, RFC 2369 section 3,
-// RFC 2919 section 3, RFC 8058 section 3.1).
+// onceFields are those that occur at most once (RFC 5322 section 3.6, RFC 2045 section 3, RFC 2183 section 2,
+// RFC 2369 section 3, RFC 2919 section 3, RFC 8058 section 3.1).
 var onceFields = []string{"Date", "From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Message-ID", "In-Reply-To",
-	"References", "Subject", "MIME-Version", "Content-Type", "Content-Transfer-Encoding", "List-Id", "List-Unsubscribe",
-	"List-Unsubscribe-Post"}
+	"References", "Subject", "MIME-Version", "Content-Type", "Content-Transfer-Encoding", "Content-Disposition", "List-Id",
+	"List-Unsubscribe", "List-Unsubscribe-Post"}
 
 // duplicates lists the fields that may occur once and occur more often, by their names as sent.
 func (e *evidence) duplicates() []string {

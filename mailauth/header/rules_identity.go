@@ -111,7 +111,50 @@ var identityRules = diag.Rules[*evidence]{{
 				diag.Quote(a.Addr())).About("Reply-To")
 		})
 	},
+}, {
+	Code: "header.reply_to.elsewhere", Severity: diag.Warning, Weight: 3,
+	DependsOn: []diag.Code{"header.reply_to.freemail"}, Ref: "RFC 5322 section 3.6.2",
+	Title:       "Replies to a deceptive sender go to a third domain",
+	Requirement: "Replies do not go to a third domain when the sender deceives",
+	Advice: "Do not reply. Ask the person whom the message claims to be from at an address that you know: with a " +
+		"Reply-To elsewhere, such mail mostly prepares a payment fraud.",
+	When: func(e *evidence) bool { return e.fromDomain != "" && len(e.replyTo) > 0 && len(e.imitated()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		known := append(e.imitated(), e.fromDomain)
+		return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
+			same := slices.ContainsFunc(known, func(d string) bool { return sameOrAlike(a.Domain, d) })
+			return diag.FailIf(!same, "The sender in From deceives, and replies go to a third domain: Reply-To is %s, while "+
+				"the message is from %s.", diag.Quote(a.Addr()), e.fromDomain).About("Reply-To")
+		})
+	},
 }}
+
+// imitated lists the domains that the author pretends to be of: the one in From that imitates another, or those of
+// addresses in the display name.
+func (e *evidence) imitated() []string {
+	a := e.author()
+	if a == nil {
+		return nil
+	}
+	var list []string
+	if e.lookalike(e.fromDomain) != "" {
+		list = append(list, e.fromDomain)
+	}
+	addresses, _ := shownDomains(a.Name)
+	for _, d := range addresses {
+		if !viaList(a.Name) && !route.SameOrganization(d, a.Domain) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// sameOrAlike reports whether two domains are of one organization, or one can be taken for the other.
+func sameOrAlike(a, b string) bool {
+	first, _, _ := strings.Cut(route.Organizational(a), ".")
+	second, _, _ := strings.Cut(route.Organizational(b), ".")
+	return route.SameOrganization(a, b) || first != second && imitation.Replace(first) == imitation.Replace(second)
+}
 
 // readByPeople reports whether mail programs show a field.
 func readByPeople(f *message.Field) bool {

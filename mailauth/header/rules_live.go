@@ -19,7 +19,8 @@ var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
 		liveDMARCRules.With(common{Category: factorDMARC, Reads: []diag.Source{asksPolicy, asksExcuse}}),
 		liveSPFRules.With(common{Category: factorLive, Reads: []diag.Source{asksSPF, asksPath}, When: judged}),
 		// Failures of one of several signatures are facts, whatever is not known of the others.
-		liveDKIMRules.With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, Stands: true}),
+		slices.Concat(liveDKIMRules, bodyRules).
+			With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, Stands: true}),
 		liveServerRules.With(common{Category: factorServer, Reads: []diag.Source{asksNames}, When: ptrKnown}))
 })
 
@@ -55,7 +56,10 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Requirement: "The body has not been changed since it was signed with DKIM",
 	Advice: "Do not rely on the body, such as account numbers in it, before the sender confirms it. Look for what " +
 		"changes messages on the way: a mailing list, a disclaimer or a virus filter.",
-	When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
+	// A hash of a part says nothing of the whole.
+	When: anySignature(func(s *dkim.Result) bool {
+		return s.BodyHashOK != nil && (s.UnsignedBytes == 0 || !*s.BodyHashOK)
+	}),
 	Fails: eachLive(func(s *dkim.Result) bool { return s.BodyHashOK != nil && !*s.BodyHashOK },
 		"The body hash of the DKIM signature of %s does not match: the body was altered. %s"),
 }, {
@@ -72,8 +76,26 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys published for at " +
 		"least a week after the last signature. Use dkim/lookup to see what is wrong with the key.",
 	When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
-	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.PermError || s.Result == dkim.Neutral },
-		"The DKIM signature of %s cannot be verified. %s"),
+	Fails: eachLive(func(s *dkim.Result) bool {
+		return (s.Result == dkim.PermError || s.Result == dkim.Neutral) && !strictIdentity(s) && !saidOfHeader(s)
+	}, "The DKIM signature of %s cannot be verified. %s"),
+}, {
+	Code: "header.live.dkim.strict", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 3.6.1",
+	Title:       "DKIM key does not allow signatures for subdomains (t=s)",
+	Requirement: "DKIM keys allow the identities that they sign for",
+	Advice: "Have the signer leave out i= or name the domain of d= itself in it. If it has to sign for subdomains with " +
+		"this key, remove s from t= in the key record.",
+	When:  anySignature(func(s *dkim.Result) bool { return s.Key != nil && s.Key.Strict() }),
+	Fails: eachLive(strictIdentity, "The DKIM signature of %s is not valid for its identity. %s"),
+}, {
+	Code: "header.live.dkim.expired", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 3.5",
+	Title:       "DKIM signature had expired when the message was received",
+	Requirement: "DKIM signatures had not expired when the message was received",
+	Advice: "Have the signer set x= at least a week after t=, or leave it out: queues and greylisting delay messages. If " +
+		"the message is much older than its delivery, someone may have sent it again.",
+	When: anySignature(func(s *dkim.Result) bool { return !s.ExpiresAt.IsZero() && s.SignatureOK != nil }),
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusedFor(s) == dkim.IssueExpired },
+		"The DKIM signature of %s matches, but verifiers no longer accept it. %s"),
 }, {
 	Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Ref: "RFC 8301 section 3",
 	Title:       "DKIM signature must not be accepted, though it matches",
@@ -81,20 +103,8 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Advice: "Have the signer use rsa-sha256 with a 2048-bit key, or Ed25519 in addition, and correct what the detail " +
 		"names.",
 	When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
-	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusedFor(s) != dkim.IssueExpired },
 		"The DKIM signature of %s must not be accepted. %s"),
-}, {
-	Code: "header.live.dkim.appended", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 8.2",
-	Title: "DKIM signature covers only the beginning of the body", Requirement: "DKIM signatures cover the whole body",
-	Advice: "Do not rely on the end of the body. Have the signer remove the l= tag.",
-	When:   anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailEach(a.live.Signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
-			func(s *dkim.Result) diag.Failures {
-				return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); the following %s may come from anyone.",
-					s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte")).About(s.Domain)
-			})
-	},
 }, {
 	Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Ref: "RFC 6376 section 8.15",
 	Title: "DKIM signature is misleading", Requirement: "No DKIM signature is misleading",
@@ -109,6 +119,26 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 		})
 	},
 }}
+
+// strictIdentity reports whether the key is not for the subdomain on whose behalf it signed.
+func strictIdentity(s *dkim.Result) bool {
+	return s.Result == dkim.PermError && s.Cause == dkim.DomainMismatch && s.Signature.Err() == nil
+}
+
+// saidOfHeader reports whether a rule about the header says why a signature cannot be verified.
+func saidOfHeader(s *dkim.Result) bool {
+	return s.Signature.Err() != nil && s.Cause != dkim.KeyUnusable
+}
+
+// refusedFor is the first issue for which verifiers refuse a signature that matches; empty if there is none.
+func refusedFor(s *dkim.Result) dkim.IssueCode {
+	for _, i := range s.Issues {
+		if i.Refused {
+			return i.Code
+		}
+	}
+	return ""
+}
 
 func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
 	return func(a *analysis) bool { return checked(a) && len(a.live.Signatures(is)) > 0 }

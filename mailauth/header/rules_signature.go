@@ -50,7 +50,7 @@ var signatureRules = diag.Rules[*evidence]{{
 	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
 		var lacks []string
 		for _, name := range []string{"Subject", "Date", "To"} {
-			if e.count(name) > 0 && !s.signs(name) {
+			if e.count(name) > 0 && !s.signs(name) && (name != "Subject" || !e.subjectOpen()) {
 				lacks = append(lacks, name)
 			}
 		}
@@ -65,14 +65,17 @@ var signatureRules = diag.Rules[*evidence]{{
 	}),
 }, {
 	Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
-	Ref: "RFC 6376 section 8.2", Title: "DKIM signature covers only part of the body",
-	Requirement: "DKIM signatures cover the whole body",
+	Ref: "RFC 6376 section 8.2", Title: "DKIM signature limits the signed part of the body (l=)",
+	Requirement: "DKIM signatures cover the body without a limit",
 	Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
 	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
-		if s.BodyLength == nil {
+		if s.BodyLength == nil || e.lengthKnown || e.best != nil && e.best.Length == nil {
 			return "", false
 		}
-		return "covers " + diag.Count(*s.BodyLength, "byte") + " of the body (l=)", true
+		if *s.BodyLength == 0 {
+			return "signs nothing of the body (l=0): any text can be sent with it", true
+		}
+		return "covers only the first " + diag.Count(*s.BodyLength, "byte") + " of the body (l=): anyone can append to it", true
 	}),
 }, {
 	Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},

@@ -36,13 +36,23 @@ func bodyHash(body []byte, most int) string {
 	return base64.StdEncoding.EncodeToString(digest[:])
 }
 
-// signedInPart signs a letter with l=.
-func signedInPart(t testing.TB, text string, length int) string {
+// signedInPart signs a letter with l=, or all of its body with a negative length; the fields are those of h=, the
+// lowest ones first.
+func signedInPart(t testing.TB, text, names string, length int) string {
 	t.Helper()
 	m := message.Split([]byte(text))
-	require.NotNil(t, m.First("From"))
-	return signatureField(fmt.Sprintf("DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed; d=example.org; s=s1; h=from; l=%d; bh=%s; b=",
-		length, bodyHash(m.Body, length)), [][]byte{m.First("From").Raw}) + text
+	limit, taken, raw := "", map[string]int{}, [][]byte{}
+	if length >= 0 {
+		limit = fmt.Sprintf(" l=%d;", length)
+	}
+	for name := range strings.SplitSeq(names, ":") {
+		all := m.All(name)
+		if taken[name]++; taken[name] <= len(all) {
+			raw = append(raw, all[len(all)-taken[name]].Raw)
+		}
+	}
+	return signatureField(fmt.Sprintf("DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed; d=example.org; s=s1; h=%s;%s bh=%s; b=",
+		names, limit, bodyHash(m.Body, length)), raw) + text
 }
 
 // sealed puts a chain of ARC with one set before a message.

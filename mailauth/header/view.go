@@ -36,7 +36,8 @@ func (r *AnalyzeReport) View() *view.View {
 		v.Fact("spf", outcomeText(string(s.Result), s.Domain, s.Aligned), "header.live.spf", "header.spf")
 	}
 	results := diag.Map(l.DKIM, func(s DKIMResult) string {
-		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned)
+		open := view.If(s.UnsignedBytes > 0, fmt.Sprintf(", %s of the body not signed", diag.Count(s.UnsignedBytes, "byte")))
+		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned) + open
 	})
 	v.Fact("dkim", cmp.Or(diag.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
 	d := l.DMARC
