@@ -18,16 +18,18 @@ const (
 	maxListed   = 20     // domains that a finding is about
 )
 
+// An alignment is what the policy of a report says about alignment, and asks to be done with what fails.
 type alignment struct {
 	organization          string // organizational domain of the reported domain
 	strictDKIM, strictSPF bool
+	requested
 }
 
 func (a alignment) strict() bool { return a.strictDKIM || a.strictSPF }
 
 // alignmentOf is the alignment that a report's policy sets. Without a domain in it the guess stands.
 func alignmentOf(p *Policy, guess alignment) alignment {
-	f := alignment{guess.organization, p.DKIMAlignment == "s", p.SPFAlignment == "s"}
+	f := alignment{guess.organization, p.DKIMAlignment == "s", p.SPFAlignment == "s", requestedBy(p)}
 	if p.Domain != "" {
 		f.organization = organization(p.Domain)
 	}
@@ -83,6 +85,7 @@ type collector struct {
 
 	contradictions contradictions
 	oddities       oddities
+	handled        map[int]*handling // of what failed, by report
 }
 
 // contradictions counts messages of records that contradict themselves.
@@ -106,7 +109,8 @@ type oddities struct {
 
 func newCollector(given map[int]alignment) *collector {
 	return &collector{
-		given: given, used: map[int]alignment{}, passed: map[int]int64{}, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
+		given: given, used: map[int]alignment{}, passed: map[int]int64{}, handled: map[int]*handling{},
+		byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
 		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
 	}
 }

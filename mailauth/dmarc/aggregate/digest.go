@@ -40,6 +40,7 @@ type digest struct {
 	spoofers    counts[string] // addresses
 	forwarders  counts[string]
 	gateways    counts[string] // that fail
+	differing   []*receiver    // that did otherwise than the policy asks, by messages
 	atRisk      []*tally       // sources with mail that fails and is not proven to be forged
 	enforcement *Enforcement
 }
@@ -72,6 +73,7 @@ func (e *evidence) conclude() {
 	}
 	e.sums.survey()
 	e.follow()
+	e.differing = e.receivers()
 	for _, s := range e.top {
 		s.class, s.reason = e.sums.classify(s.tally)
 		one := &sender{name: s.tally.name(), strict: s.reason == reasonRelated && e.sums.align.strict()}

@@ -258,6 +258,9 @@ func (c *collector) note(r *Record, o *observation) {
 		c.direct[o.selectors[0]] = true
 	}
 	c.contradictions.note(r, o)
+	if !passed && o.signs&sawForeignFrom == 0 {
+		c.handle(r)
+	}
 }
 
 func (k *contradictions) note(r *Record, o *observation) {

@@ -16,7 +16,9 @@ type rule = diag.Rule[*evidence]
 // one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fileRules.Reading(diag.FromRequest),
-		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames), when(isNamed, scopeRules.With(rule{Category: factorScope, When: enforced})).Reading(diag.FromRequest),
+		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames),
+		when(isNamed, handlingRules).Reading(diag.FromRequest),
+		when(isNamed, scopeRules.With(rule{Category: factorScope, When: enforced})).Reading(diag.FromRequest),
 		when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest))
 })
 
@@ -126,8 +128,8 @@ var (
 
 var texts = diag.Texts{
 	"excellent": {Headline: "Mail of the domain passes DMARC, and the policy is enforced",
-		Sub: "Nothing of the domain's own mail is lost by it. Check the reports of other receivers, and again when a " +
-			"new service sends for you."},
+		Sub: "In these reports nothing of the domain's own mail is lost by it. Check the reports of other receivers, and " +
+			"again when a new service sends for you."},
 	"valid": {Headline: "Mail of the domain passes DMARC",
 		Sub: "The findings say what can be improved. Check the reports of other receivers too."},
 	"dmarc.report.policy.none": {Headline: "The policy is p=none: failing mail is only reported",

@@ -1,0 +1,174 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// What a policy asks to be done with mail that fails (RFC 9989 section 4.7).
+type requested struct {
+	domain, policy, subdomain, nonexistent string
+	testing, sampled                       bool
+}
+
+func requestedBy(p *Policy) requested {
+	return requested{p.Domain, p.Policy, p.Subdomain, p.Nonexistent, p.Testing == "y", p.Percentage != nil && *p.Percentage < 100}
+}
+
+// of returns the mildest and the strictest that is asked for mail from a domain, as indexes of strengths; ok is false
+// where the report does not say. Whether a subdomain exists is not known, what t=y and pct below 100 do may or may not
+// be done.
+func (q *requested) of(from string) (mildest, strictest int, ok bool) {
+	p := slices.Index(strengths, q.policy)
+	mildest, strictest = p, p
+	if from != "" && from != q.domain {
+		sp := slices.Index(strengths, cmp.Or(q.subdomain, q.policy))
+		np := slices.Index(strengths, cmp.Or(q.nonexistent, q.subdomain, q.policy))
+		mildest, strictest = min(sp, np), max(sp, np)
+	}
+	switch {
+	case mildest < 0:
+		return 0, 0, false
+	case q.sampled:
+		mildest = 0
+	case q.testing:
+		mildest = max(0, mildest-1)
+	}
+	return mildest, strictest, true
+}
+
+// A handling counts messages that failed and were handled otherwise than the policy asks.
+type handling struct {
+	delivered, quarantined, stricter int64 // without a reason
+	reasons                          counts[OverrideType]
+}
+
+func (c *collector) handle(r *Record) {
+	did := slices.Index(strengths, string(r.Disposition))
+	mildest, strictest, ok := c.align.of(r.HeaderFrom)
+	if !ok || did < 0 || mildest <= did && did <= strictest {
+		return
+	}
+	h := c.handled[r.Report]
+	if h == nil {
+		h = &handling{}
+		c.handled[r.Report] = h
+	}
+	i := slices.IndexFunc(r.Overrides, func(o Override) bool { return o.Type != "" })
+	switch {
+	case i >= 0:
+		h.reasons.add(OverrideType(cut(string(r.Overrides[i].Type))), r.Count)
+	case did > strictest:
+		h.stricter += r.Count
+	case r.Disposition == dispositionQuarantine:
+		h.quarantined += r.Count
+	default:
+		h.delivered += r.Count
+	}
+}
+
+// A receiver is what one did otherwise than the policy asks.
+type receiver struct {
+	name, policy string
+	handling
+}
+
+func (r *receiver) messages() int64 {
+	return r.delivered + r.quarantined + r.stricter + r.reasons.total
+}
+
+// receivers lists those that did otherwise than the policy asks, those with the most messages first.
+func (e *evidence) receivers() (list []*receiver) {
+	for i, report := range e.numbered {
+		h := e.sums.handled[i]
+		if h == nil {
+			continue
+		}
+		name := cmp.Or(diag.Quote(report.Metadata.Organization), "The receiver")
+		at := slices.IndexFunc(list, func(r *receiver) bool { return strings.EqualFold(r.name, name) })
+		if at < 0 {
+			at = len(list)
+			list = append(list, &receiver{name: name, policy: report.Policy.Policy})
+		}
+		r := list[at]
+		r.delivered, r.quarantined, r.stricter = r.delivered+h.delivered, r.quarantined+h.quarantined, r.stricter+h.stricter
+		for _, reason := range h.reasons.list {
+			r.reasons.add(reason.what, reason.n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *receiver) int { return cmp.Compare(b.messages(), a.messages()) })
+	return list
+}
+
+// differs joins a sentence about each of the first receivers that one can be said about.
+func (e *evidence) differs(sentence func(*receiver) string) diag.Failures {
+	var list []string
+	for _, r := range e.differing {
+		if text := sentence(r); text != "" {
+			list = append(list, text)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	text := strings.Join(list[:min(len(list), maxInSentence)], " ")
+	if more := len(list) - maxInSentence; more > 0 {
+		text += fmt.Sprintf(" So did %s more.", diag.Count(int64(more), "receiver"))
+	}
+	return diag.Failures{{Detail: text}}
+}
+
+func (r *receiver) unexplained() string {
+	var parts []string
+	for _, did := range []struct {
+		n    int64
+		what string
+	}{{r.delivered, "delivered"}, {r.quarantined, "only quarantined"}, {r.stricter, "quarantined or rejected"}} {
+		if did.n > 0 {
+			parts = append(parts, did.what+" "+countMessages(did.n))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s did not apply the published policy (p=%s) to mail that failed DMARC: it %s, and gives no reason.",
+		r.name, r.policy, strings.Join(parts, " and "))
+}
+
+func (r *receiver) explained() string {
+	if r.reasons.total == 0 {
+		return ""
+	}
+	reasons := diag.Map(r.reasons.sorted(), func(c count[OverrideType]) string {
+		return fmt.Sprintf("%s (%s)", cmp.Or(overrideTexts[c.what], diag.Quote(string(c.what))), thousands(c.n))
+	})
+	return fmt.Sprintf("%s did not apply the published policy (p=%s) to %s that failed DMARC, and gives as reason: %s.",
+		r.name, r.policy, countMessages(r.reasons.total), strings.Join(reasons[:min(len(reasons), maxInSentence)], ", "))
+}
+
+var overrideTexts = map[OverrideType]string{
+	overrideForwarded: "forwarded", overrideSampledOut: "spared by pct (sampled_out)",
+	overrideForwarder: "trusted forwarder (trusted_forwarder)", overrideMailingList: "mailing list (mailing_list)",
+	overrideLocal: "its local policy (local_policy)", overrideTestMode: "test mode (policy_test_mode)",
+	overrideOther: "another reason (other)",
+}
+
+// handlingRules are about what receivers did: that is theirs to decide, and carries no weight.
+var handlingRules = diag.Rules[*evidence]{{
+	Code: "dmarc.report.policy.unapplied", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.8",
+	Title:       "Receiver did not apply the published policy",
+	Requirement: "Receivers applied the published policy, or gave a reason",
+	Advice: "Do not rely on these receivers to stop forged mail as the policy requests. Ask them why at the contact in " +
+		"their report, if it is much.",
+	Fails: func(e *evidence) diag.Failures { return e.differs((*receiver).unexplained) },
+}, {
+	Code: "dmarc.report.policy.overridden", Severity: diag.Info, Ref: "RFC 9990 section 3.1.6",
+	Title: "Receiver overrode the published policy for a reason", Requirement: "No receiver overrode the published policy",
+	Advice: "Check that the reason fits: mail of forwarders and mailing lists is your users' own, while a local policy " +
+		"may also let forged mail pass.",
+	Fails: func(e *evidence) diag.Failures { return e.differs((*receiver).explained) },
+}}
