@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -146,19 +145,16 @@ type dialled struct {
 func (r *race) start(ctx context.Context, step func() any) {
 	go func() {
 		var event any
-		defer func() {
-			if v := recover(); v != nil {
-				event = &GoPanic{v, debug.Stack()}
+		if p := Catch(func() { event = step() }); p != nil {
+			event = p
+		}
+		select {
+		case r.events <- event:
+		case <-ctx.Done():
+			if late, ok := event.(dialled); ok && late.conn != nil {
+				late.conn.Close()
 			}
-			select {
-			case r.events <- event:
-			case <-ctx.Done():
-				if late, ok := event.(dialled); ok && late.conn != nil {
-					late.conn.Close()
-				}
-			}
-		}()
-		event = step()
+		}
 	}()
 }
 

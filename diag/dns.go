@@ -171,9 +171,8 @@ func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 
 // Why an exchange without an error still is no answer.
 var (
-	errNoMessage = errors.New("the resolver returned no message")
-	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
-	errAliases   = fmt.Errorf("more than %d aliases in a row", MaxAliases)
+	errCutOff  = errors.New("the answer was cut off") // RFC 2181 section 9
+	errAliases = fmt.Errorf("more than %d aliases in a row", MaxAliases)
 )
 
 // Lookup asks for the records of one type, following CNAMEs:
@@ -237,8 +236,6 @@ func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
 		return nil, &resolverError{err}
 	case err != nil:
 		return nil, err
-	case m == nil:
-		return nil, errNoMessage
 	case m.Truncated:
 		return nil, errCutOff
 	default:

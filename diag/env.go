@@ -87,14 +87,26 @@ func (e *Env) Now() time.Time {
 	return e.Clock()
 }
 
-// DNS returns the resolver of the environment.
+// DNS returns the resolver of the environment. It is never without both a reply and an error, whoever wrote it.
 func (e *Env) DNS() Resolver {
 	e = e.orReal()
-	if e.Resolver != nil {
-		return e.Resolver
+	switch r := e.Resolver.(type) {
+	case nil:
+	case *resolver.Client, *resolver.Cache, *resolver.Iterator, answering:
+		return r
+	default:
+		return answering{r}
 	}
 	e.system.Do(func() { e.systemDNS = &resolver.Client{Dial: e.Dial, Roots: e.Roots, Clock: e.Now} })
 	return e.systemDNS
+}
+
+// answering is a resolver of a caller: where it returns nothing, that is an error.
+type answering struct{ Resolver }
+
+// Exchange implements [Resolver].
+func (a answering) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	return resolver.Ask(ctx, a.Resolver, q)
 }
 
 // The bounds of the cache of one operation: no operation lasts longer than the time for which replies are

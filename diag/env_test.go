@@ -44,7 +44,11 @@ func TestEnvTLSConfig(t *testing.T) {
 
 func TestEnvDNS(t *testing.T) {
 	own := new(fakeDNS)
-	require.Equal(t, Resolver(own), (&Env{Resolver: own}).DNS())
+	require.Equal(t, Resolver(answering{own}), (&Env{Resolver: own}).DNS())
+	inner := (&Env{Resolver: own}).DNS()
+	require.Equal(t, inner, (&Env{Resolver: inner}).DNS(), "wrapped once")
+	client := new(resolver.Client)
+	require.Same(t, client, (&Env{Resolver: client}).DNS(), "ours always answer")
 	var e Env
 	require.NotNil(t, e.DNS())
 	require.Equal(t, e.DNS(), e.DNS(), "made once")

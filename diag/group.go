@@ -24,19 +24,31 @@ type GoPanic struct {
 
 func (p *GoPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
+// Catch runs f and returns its panic, or nil. One that was carried here already is returned as it is. It is for
+// goroutines that nobody waits for, and for work of which one piece must not end the others.
+func Catch(f func()) (p *GoPanic) {
+	defer func() {
+		if v := recover(); v != nil {
+			var carried bool
+			if p, carried = v.(*GoPanic); !carried {
+				p = &GoPanic{v, debug.Stack()}
+			}
+		}
+	}()
+	f()
+	return nil
+}
+
 // Go runs f in a goroutine of its own.
 func (g *Group) Go(f func()) {
 	g.wg.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				if g.panic == nil {
-					g.panic = &GoPanic{v, debug.Stack()}
-				}
+		if p := Catch(f); p != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.panic == nil {
+				g.panic = p
 			}
-		}()
-		f()
+		}
 	})
 }
 

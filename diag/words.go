@@ -63,6 +63,8 @@ func reason(err error) string {
 		return "connection closed by the other side"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "no route to the host"
+	case errors.Is(err, resolver.ErrNoMessage):
+		return resolver.ErrNoMessage.Error()
 	}
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return blocked.Error()

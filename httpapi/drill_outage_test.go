@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -46,6 +48,7 @@ var resolverOutages = map[string]brokenResolver{
 	"silent": func(ctx context.Context, _ *dns.Msg) (*dns.Msg, error) {
 		return nil, socketError(wait(ctx))
 	},
+	"empty": func(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, nil },
 	"garbage": func(context.Context, *dns.Msg) (*dns.Msg, error) {
 		return nil, socketError(errors.New("dns: bad rdata"))
 	},
@@ -94,6 +97,7 @@ func (r *drillRun) outages() (asked int) {
 			r.t.Errorf("resolver and network %s: the reply holds %s", way, fault)
 		}
 	}
+	asked += r.panics()
 	time.Sleep(2 * time.Minute) // of the bubble: until who dials in the background has given up
 	for _, b := range []diagtest.Behaviour{diagtest.Refuses, diagtest.Hangs, diagtest.Closes, diagtest.Resets} {
 		for _, q := range r.questions() {
@@ -108,6 +112,25 @@ func (r *drillRun) outages() (asked int) {
 		}
 	}
 	return asked
+}
+
+// panics asks with resolvers that panic. The panic reaches who has asked, in whichever goroutine it happened, or leaves
+// a part unknown; the process goes on.
+func (r *drillRun) panics() int {
+	for _, every := range []int64{1, 3} { // of so many questions one
+		var questions atomic.Int64
+		env := r.world.NewEnv()
+		world := env.Resolver
+		env.Resolver = brokenResolver(func(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+			if questions.Add(1)%every == 0 {
+				panic("a fault of the resolver")
+			}
+			return world.Exchange(ctx, q)
+		})
+		r.world.SetTime(r.start)
+		diag.Catch(func() { r.askIn(env) })
+	}
+	return 2
 }
 
 // mayAnswerAlone are operations that have something to say about what was sent, whoever can be asked.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -79,16 +78,11 @@ func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 type ran struct {
 	result   *Result
 	err      error
-	panicked error
+	panicked *diag.GoPanic
 }
 
 func run(f func() (*Result, error)) (r ran) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.panicked = &diag.GoPanic{Value: p, Stack: debug.Stack()}
-		}
-	}()
-	r.result, r.err = f()
+	r.panicked = diag.Catch(func() { r.result, r.err = f() })
 	return r
 }
 

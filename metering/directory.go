@@ -255,7 +255,7 @@ func (d *directory) invalidate(c Change) {
 // follow keeps the directory in step with changes by other processes until the context ends.
 func (g *Gate) follow(ctx context.Context) {
 	for {
-		err := g.watch(ctx)
+		err := Contain(func() error { return g.watch(ctx) })
 		if ctx.Err() != nil {
 			return
 		}

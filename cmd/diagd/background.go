@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // background is what goes on beside serving, from begin until end.
@@ -14,11 +17,21 @@ type background struct {
 	running sync.WaitGroup
 }
 
-// begin starts work that ends with the context, or with end.
-func (b *background) begin(ctx context.Context, work ...func(context.Context)) {
+// panicRest is how long work rests that has panicked, before it begins again.
+const panicRest = 10 * time.Second
+
+// begin starts work that ends with the context, or with end. A panic is logged, and the work begins again.
+func (b *background) begin(ctx context.Context, log *slog.Logger, work ...func(context.Context)) {
 	ctx, b.stop = context.WithCancel(ctx)
 	for _, f := range work {
-		b.running.Go(func() { f(ctx) })
+		b.running.Go(func() {
+			for p := diag.Catch(func() { f(ctx) }); p != nil; p = diag.Catch(func() { f(ctx) }) {
+				log.Error("panic", "panic", p.Value, "stack", string(p.Stack))
+				if !rest(ctx, panicRest) {
+					return
+				}
+			}
+		})
 	}
 }
 

@@ -143,7 +143,7 @@ func startChores(
 		work = append(work, n.billing.Run)
 	}
 	counters.AskFlag(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
-	n.begin(ctx, work...)
+	n.begin(ctx, n.log, work...)
 	return n
 }
 

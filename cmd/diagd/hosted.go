@@ -212,7 +212,7 @@ func (a *app) startHosted(
 // schedule resolves profiles when they are due, until the context ends.
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
 	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Notify: h.notify, Log: h.log}
-	h.begin(ctx, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns what told it to end
+	h.begin(ctx, h.log, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns what told it to end
 }
 
 // failed is told if the name server fails. Without one it blocks for ever.

@@ -96,7 +96,11 @@ func guardedDial(env *diag.Env, ports diag.Ports) func(context.Context, string, 
 		if err != nil {
 			return nil, err
 		}
-		return env.DialHost(ctx, host, uint16(port), ports)
+		var conn net.Conn // a transport dials in a goroutine of its own, where a panic would end the process
+		if p := diag.Catch(func() { conn, err = env.DialHost(ctx, host, uint16(port), ports) }); p != nil {
+			return nil, p
+		}
+		return conn, err
 	}
 }
 
@@ -116,7 +120,7 @@ func (n *notifications) deliver(ctx context.Context, hosted *hosted, counters *m
 	n.deriver.SPF = profiles{hosted.store}
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
 	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
-	n.begin(ctx,
+	n.begin(ctx, n.log,
 		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return what told them to end
 		func(ctx context.Context) { _ = n.worker.Run(ctx) },
 		func(ctx context.Context) { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })

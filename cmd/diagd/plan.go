@@ -132,7 +132,7 @@ func (a *app) followPlans(
 		return nil, err
 	}
 	var reading background
-	reading.begin(ctx, func(ctx context.Context) {
+	reading.begin(ctx, log, func(ctx context.Context) {
 		for rest(ctx, plansEvery) {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
 				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)

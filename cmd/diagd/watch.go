@@ -31,7 +31,7 @@ func (a *app) newWatches(
 func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
 	counters.Ask(metrics.WatchesOverdue, func() float64 { return gauged(w.Overdue(ctx, mostCounted)) })
 	var running background
-	running.begin(ctx, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns what told it to end
+	running.begin(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns what told it to end
 	return running.close
 }
 

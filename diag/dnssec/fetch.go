@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -40,9 +41,8 @@ type question struct {
 }
 
 var (
-	errTooMany   = errors.New("too many questions would be needed")
-	errNoMessage = errors.New("the resolver returned no message")
-	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
+	errTooMany = errors.New("too many questions would be needed")
+	errCutOff  = errors.New("the answer was cut off") // RFC 2181 section 9
 )
 
 // newFetcher returns a fetcher that has so much time, and a function that ends all that is under way and waits for it.
@@ -121,12 +121,10 @@ func (f *fetcher) replies() int {
 func exchange(ctx context.Context, from diag.Resolver, n name, rrtype uint16) (*message, error) {
 	q := diag.Question(n.fqdn(), rrtype, true)
 	q.CheckingDisabled, q.AuthenticatedData = true, false
-	m, err := from.Exchange(ctx, q)
+	m, err := resolver.Ask(ctx, from, q)
 	switch {
 	case err != nil:
 		return nil, err
-	case m == nil:
-		return nil, errNoMessage
 	case m.Truncated:
 		return nil, errCutOff
 	default:

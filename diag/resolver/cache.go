@@ -150,7 +150,7 @@ func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	c.once.Do(c.setUp)
 	k, ok := keyOf(q)
 	if !ok {
-		return c.upstream.Exchange(ctx, q)
+		return Ask(ctx, c.upstream, q)
 	}
 	s := &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
 	now := c.now()
@@ -365,20 +365,29 @@ type flight struct {
 	waiters int // guarded by the lock of the shard
 	cancel  context.CancelFunc
 	trace   Trace
-	done    chan struct{} // closed when msg and err are set
+	done    chan struct{} // closed when the outcome is set
+	outcome outcome[exchanged]
+}
 
-	msg *dns.Msg // not changed any more; callers get copies
+// exchanged is what an exchange returned. The message is not changed any more; callers get copies.
+type exchanged struct {
+	msg *dns.Msg
 	err error
 }
 
+// run makes the exchange. A panic, as of the resolver of a caller, is that of all who wait.
 func (f *flight) run(ctx context.Context, c *Cache, s *shard, q *dns.Msg) {
 	defer f.cancel()
-	f.msg, f.err = c.upstream.Exchange(ctx, q)
+	f.outcome = caught(func() (e exchanged) {
+		if e.msg, e.err = Ask(ctx, c.upstream, q); e.err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			c.store(s, f.key, e.msg, f.origin())
+		}
+		return e
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.err == nil {
-		c.store(s, f.key, f.msg, f.origin())
-	}
 	s.forget(f)
 	close(f.done)
 }
@@ -403,10 +412,11 @@ func (f *flight) wait(ctx context.Context, s *shard, q *dns.Msg) (*dns.Msg, erro
 		return nil, ctx.Err()
 	}
 	traceOf(ctx).add(f.trace.Steps()...)
-	if f.err != nil {
-		return nil, f.err
+	e := f.outcome.get()
+	if e.err != nil {
+		return nil, e.err
 	}
-	return copyFor(q, f.msg), nil
+	return copyFor(q, e.msg), nil
 }
 
 // forget takes a flight off the list, unless another has taken its place. The shard is locked.

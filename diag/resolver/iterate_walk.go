@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -200,32 +199,4 @@ func (w *walk) addressesOf(ctx context.Context, host string, qtype uint16, via [
 		}
 	}
 	return addrs
-}
-
-// An outcome is what a goroutine has to report: a value, or that it panicked.
-type outcome[T any] struct {
-	value    T
-	panicked error
-}
-
-// get returns the value, and goes on with the panic if there was one.
-func (o outcome[T]) get() T {
-	if o.panicked != nil {
-		panic(o.panicked)
-	}
-	return o.value
-}
-
-// start runs f in a goroutine that sends what it returns.
-func start[T any](results chan<- outcome[T], f func() T) {
-	go func() {
-		var o outcome[T]
-		defer func() {
-			if v := recover(); v != nil {
-				o.panicked = fmt.Errorf("%v\n\n%s", v, debug.Stack())
-			}
-			results <- o
-		}()
-		o.value = f()
-	}()
 }

@@ -106,13 +106,13 @@ type dialResult struct {
 func dialFirst(ctx context.Context, addrs []netip.AddrPort,
 	dial func(context.Context, netip.AddrPort) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	results := make(chan dialResult)
+	results := make(chan outcome[dialResult])
 	running := 0
 	defer func() {
 		cancel()
 		for range running { // each ends at once, for its context has ended
-			if r := <-results; r.conn != nil {
-				r.conn.Close()
+			if r := <-results; r.value.conn != nil {
+				r.value.conn.Close()
 			}
 		}
 	}()
@@ -127,13 +127,14 @@ func dialFirst(ctx context.Context, addrs []netip.AddrPort,
 				next++
 				running++
 				delay.Reset(connectDelay)
-				go func() {
+				start(results, func() dialResult {
 					conn, err := dial(ctx, addr)
-					results <- dialResult{conn, err}
-				}()
+					return dialResult{conn, err}
+				})
 			}
-		case r := <-results:
+		case o := <-results:
 			running--
+			r := o.get()
 			if r.err == nil {
 				return r.conn, nil
 			}
@@ -161,13 +162,24 @@ func (u *upstream) newHTTPClient() *http.Client {
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(httpConns)
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return u.dialTCP(ctx) },
-			TLSClientConfig: config, ForceAttemptHTTP2: true, MaxConnsPerHost: httpConns,
+			DialContext: u.dialHTTP, TLSClientConfig: config, ForceAttemptHTTP2: true, MaxConnsPerHost: httpConns,
 			MaxIdleConnsPerHost: httpConns, IdleConnTimeout: httpIdle, DisableCompression: true,
 			DisableKeepAlives: u.single, MaxResponseHeaderBytes: httpHeaderBytes,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// dialHTTP dials for a transport, which does so in a goroutine of its own: a panic there is an error of the request.
+func (u *upstream) dialHTTP(ctx context.Context, _, _ string) (net.Conn, error) {
+	o := caught(func() dialResult {
+		conn, err := u.dialTCP(ctx)
+		return dialResult{conn, err}
+	})
+	if o.panicked != nil {
+		return nil, o.panicked
+	}
+	return o.value.conn, o.value.err
 }
 
 // overHTTPS asks a DoH server (RFC 8484 section 4.1).

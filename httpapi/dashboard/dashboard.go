@@ -170,7 +170,7 @@ func sceneOf(r *http.Request) *scene { return r.Context().Value(sceneKey{}).(*sc
 // together does independent things at once, and joins their errors.
 func together(do ...func() error) error {
 	faults := make([]error, len(do))
-	var all sync.WaitGroup
+	var all diag.Group
 	for i, f := range do {
 		all.Go(func() { faults[i] = f() })
 	}

@@ -119,9 +119,10 @@ func (d *dashboard) mailLink(r *http.Request) (string, error) {
 		return "", tooMany(r)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mailTime)
+	next := r.PostForm.Get("next")
 	go func() {
 		defer cancel()
-		err := d.sendLink(ctx, email, r.PostForm.Get("next"))
+		err := metering.Contain(func() error { return d.sendLink(ctx, email, next) })
 		if err != nil && !errors.Is(err, metering.ErrNotFound) {
 			d.Log.Error("mailing a link to a member", "error", err)
 		}

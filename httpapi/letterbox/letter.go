@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/mail"
 	"net/netip"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -212,7 +211,11 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		defer b.working.Done()
 		b.running <- struct{}{}
 		ctx, cancel := context.WithTimeout(b.ctx, analysisTime)
-		b.keep(local, b.report(ctx, local, d, text))
+		var report string // empty if the analysis failed
+		if p := diag.Catch(func() { report = b.report(ctx, local, d, text) }); p != nil {
+			b.Log.Error("panic while a message was analyzed", "panic", p.Value, "stack", string(p.Stack))
+		}
+		b.keep(local, report)
 		cancel()
 		<-b.running
 		<-b.queue
@@ -222,13 +225,7 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 }
 
 // report is the report on a message as HTML; empty if the analysis failed.
-func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte) (report string) {
-	defer func() {
-		if r := recover(); r != nil {
-			b.Log.Error("panic while a message was analyzed", "panic", r, "stack", string(debug.Stack()))
-			report = ""
-		}
-	}()
+func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte) string {
 	// A receiver removes results in its own name (RFC 8601 section 5). That would break signatures which cover them, so
 	// we have a name for each message instead that nobody can have known.
 	id, domain := strings.ToLower(rand.Text())+"."+b.Domain.String(), b.Domain.String()

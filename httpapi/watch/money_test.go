@@ -3,6 +3,8 @@ package watch_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,5 +174,30 @@ func TestFailingServer(t *testing.T) {
 	fail = false
 	w.advance(2 * day)
 	assert.Zero(t, w.get().Unknown)
+	assert.Empty(t, w.told())
+}
+
+// A panic ends one run, which is logged and made again later; the watches of others go on.
+func TestPanicInARun(t *testing.T) {
+	fail := false
+	var log strings.Builder
+	w := started(t, cheap, func(c *watch.Config) {
+		ask := c.Ask
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		c.Ask = func(ctx context.Context, key metering.KeyID, ep httpapi.Endpoint, body []byte) (*httpapi.Answer, error) {
+			if fail {
+				panic("a bug in one decoder")
+			}
+			return ask(ctx, key, ep, body)
+		}
+	})
+	fail = true
+	w.clock.Advance(2 * day)
+	require.ErrorContains(t, w.watches.Flush(t.Context()), "a bug in one decoder")
+	require.Contains(t, log.String(), "a bug in one decoder")
+	fail = false
+	before := w.get().LastRun
+	w.advance(time.Hour)
+	assert.True(t, w.get().LastRun.After(before))
 	assert.Empty(t, w.told())
 }

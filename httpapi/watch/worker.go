@@ -48,7 +48,8 @@ func (w *Watches) Run(ctx context.Context) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	for ctx.Err() == nil {
-		if _, err := w.step(ctx, running); err != nil && ctx.Err() == nil {
+		err := metering.Contain(func() error { _, err := w.step(ctx, running); return err })
+		if err != nil && ctx.Err() == nil {
 			w.Log.Error("looking for watches that are due", "error", err)
 		}
 		select {
@@ -108,7 +109,7 @@ func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 	// Nodes read the same list: in an order of its own each seldom meets another.
 	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	for _, r := range due {
-		w.under.Go(func() { w.done(r, w.run(running, r)) })
+		w.under.Go(func() { w.done(r, metering.Contain(func() error { return w.run(running, r) })) })
 	}
 	return len(due), nil
 }

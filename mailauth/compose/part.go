@@ -3,7 +3,6 @@ package compose
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -184,16 +183,10 @@ func Ask[Q, R any, P interface {
 }
 
 func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			if carried, ok := p.(*diag.GoPanic); ok {
-				err = carried
-				return
-			}
-			err = &diag.GoPanic{Value: p, Stack: debug.Stack()}
-		}
-	}()
-	return f(ctx, env)
+	if p := diag.Catch(func() { v, err = f(ctx, env) }); p != nil {
+		return v, p
+	}
+	return v, err
 }
 
 // Summarize is the summary of a report that was made elsewhere.

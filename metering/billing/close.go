@@ -171,7 +171,7 @@ func (c *closing) close(ctx context.Context, accounts []metering.Account) {
 		one := prepared{account: a}
 		err := ctx.Err()
 		if err == nil {
-			one, err = c.prepare(ctx, a)
+			err = metering.Contain(func() (err error) { one, err = c.prepare(ctx, a); return err })
 		}
 		if err != nil || len(one.records) == 0 {
 			c.count(one, err)

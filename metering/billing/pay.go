@@ -95,7 +95,7 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 		var v Invoice
 		err := ctx.Err()
 		if err == nil {
-			did, v, err = b.workOn(ctx, r)
+			err = metering.Contain(func() (err error) { did, v, err = b.workOn(ctx, r); return err })
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -31,7 +31,7 @@ type result struct {
 
 // deliver makes one attempt, or brings a delivery to its end. The error is the store's.
 func (w *Worker) deliver(ctx context.Context, j job) error {
-	err := w.tryOnce(ctx, j)
+	err := metering.Contain(func() error { return w.tryOnce(ctx, j) })
 	if err == nil || errors.Is(err, metering.ErrVersion) { // another worker has it
 		return nil
 	}

@@ -79,12 +79,12 @@ func (d *Deriver) Run(ctx context.Context) error {
 	for {
 		select {
 		case account := <-d.nudges:
-			d.report(ctx, d.LookAt(ctx, account))
+			d.report(ctx, metering.Contain(func() error { return d.LookAt(ctx, account) }))
 		case s := <-d.refusals:
-			d.report(ctx, d.record(ctx, s))
+			d.report(ctx, metering.Contain(func() error { return d.record(ctx, s) }))
 		case <-timer.C:
 			began := time.Now()
-			d.report(ctx, d.Look(ctx))
+			d.report(ctx, metering.Contain(func() error { return d.Look(ctx) }))
 			timer.Reset(max(cmp.Or(d.Every, defaultEvery), lookRests*time.Since(began)))
 		case <-ctx.Done():
 			return ctx.Err()
@@ -101,19 +101,23 @@ func (d *Deriver) report(ctx context.Context, err error) {
 // follow nudges about every change of a key or an account, until the context ends.
 func (d *Deriver) follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		for change, err := range d.Store.Watch(ctx, 0) {
-			if err != nil {
-				break
-			}
-			if change.Account != "" {
-				d.Nudge(change.Account)
-			} else {
-				d.NudgeKey(ctx, change.Key)
-			}
-		}
+		d.report(ctx, metering.Contain(func() error { d.nudgeChanged(ctx); return nil }))
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
+		}
+	}
+}
+
+func (d *Deriver) nudgeChanged(ctx context.Context) {
+	for change, err := range d.Store.Watch(ctx, 0) {
+		if err != nil {
+			return
+		}
+		if change.Account != "" {
+			d.Nudge(change.Account)
+		} else {
+			d.NudgeKey(ctx, change.Key)
 		}
 	}
 }

@@ -27,6 +27,9 @@ func (w *world) run() (stop func()) {
 type silent struct{ *internet }
 
 func (s silent) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(req.URL.Host, "bug") {
+		panic("a bug in one transport")
+	}
 	if strings.HasPrefix(req.URL.Host, "dead") {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -163,4 +166,20 @@ func TestProfileRemovedWhileDisabled(t *testing.T) {
 	assert.Empty(t, w.pump())
 	w.spf.profiles = nil
 	assert.Equal(t, []metering.EventType{metering.EventSPFRemoved}, types(t, w.pump()))
+}
+
+// A panic ends one attempt, which counts as one that failed; the others go on.
+func TestPanicInAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.worker.Client = &http.Client{Transport: silent{w.net}}
+		broken, _ := w.channel("bug")
+		alive, _ := w.channel("alive")
+		lost, d := w.test(broken), w.test(alive)
+		require.ErrorContains(t, w.worker.Flush(t.Context()), "a bug in one transport")
+		require.NoError(t, w.worker.Flush(t.Context()))
+		assert.Equal(t, Delivered, w.delivery(d.ID).State)
+		assert.NotEqual(t, Delivered, w.delivery(lost.ID).State)
+		w.gate.Close()
+	})
 }

@@ -91,7 +91,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		began := time.Now()
-		if _, err := w.step(ctx); err != nil && ctx.Err() == nil {
+		err := metering.Contain(func() error { _, err := w.step(ctx); return err })
+		if err != nil && ctx.Err() == nil {
 			w.log.Error("looking for notifications", "error", err)
 		}
 		select { // a long queue costs no more than a part of the time

@@ -205,13 +205,11 @@ func (e *Exporter) run(ctx context.Context, s *site) (r result, err error) {
 	began := e.Clock()
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("a check panicked: %v", v)
-			r = s.after(nil, err, began, e.Clock())
-		}
-	}()
-	whole := target.Run(ctx, s.target, e.Options, e.Ask(), nil)
+	var whole *target.Whole
+	if p := diag.Catch(func() { whole = target.Run(ctx, s.target, e.Options, e.Ask(), nil) }); p != nil {
+		err = fmt.Errorf("a check panicked: %w", p)
+		return s.after(nil, err, began, e.Clock()), err
+	}
 	err = whole.Err()
 	return s.after(whole, err, began, e.Clock()), err
 }

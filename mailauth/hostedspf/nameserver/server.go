@@ -192,6 +192,12 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 
 // ServeDNS implements [dns.Handler].
 func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	if p := diag.Catch(func() { s.serve(w, q) }); p != nil { // of one question, which then has no answer
+		s.config.Log.Error("panic while a question was answered", "panic", p.Value, "stack", string(p.Stack))
+	}
+}
+
+func (s *Server) serve(w dns.ResponseWriter, q *dns.Msg) {
 	datagram := w.RemoteAddr().Network() == "udp"
 	current, from, now := s.current.Load(), addrOf(w.RemoteAddr()), s.config.Clock()
 	cookie, known := s.cookies.check(q, from, now)

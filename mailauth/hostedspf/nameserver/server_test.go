@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strconv"
@@ -377,4 +378,11 @@ func TestFailure(t *testing.T) {
 	require.NoError(t, s.servers[0].PacketConn.Close())
 	require.ErrorContains(t, <-s.Err(), "serving DNS on "+s.Addr())
 	require.NoError(t, answers(dial(t, s, "tcp")), "what is left still works")
+}
+
+// A panic ends one answer, and not the server: questions come from strangers.
+func TestPanicInAnAnswer(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	s := &Server{config: Config{Clock: func() time.Time { panic("a bug in one clock") }, Log: log}}
+	s.ServeDNS(&sink{}, ask(t, "h1.spf.example.net.", dns.TypeTXT, nil))
 }

@@ -1,0 +1,54 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/miekg/dns"
+)
+
+// ErrNoMessage is the error of an exchange that returned neither a message nor an error.
+var ErrNoMessage = errors.New("the resolver returned no message")
+
+// Ask puts a question to an Exchanger that anybody may have written: its reply is never nil without an error, which
+// is [ErrNoMessage] if it gave none.
+func Ask(ctx context.Context, r Exchanger, q *dns.Msg) (*dns.Msg, error) {
+	m, err := r.Exchange(ctx, q)
+	if m == nil && err == nil {
+		return nil, ErrNoMessage
+	}
+	return m, err
+}
+
+// An outcome is what a goroutine has to report: a value, or that it panicked.
+type outcome[T any] struct {
+	value    T
+	panicked error
+}
+
+// get returns the value, and goes on with the panic if there was one.
+func (o outcome[T]) get() T {
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	return o.value
+}
+
+// caught runs f, and keeps a panic from the goroutine that it runs in: where nobody would recover it, that would
+// end the process.
+func caught[T any](f func() T) (o outcome[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked = fmt.Errorf("%v\n\n%s", v, debug.Stack())
+		}
+	}()
+	o.value = f()
+	return o
+}
+
+// start runs f in a goroutine that sends what it returns.
+func start[T any](results chan<- outcome[T], f func() T) {
+	go func() { results <- caught(f) }()
+}
