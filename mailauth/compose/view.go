@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/mtasts"
 )
 
 const maxShown = 80
@@ -36,6 +37,7 @@ func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.V
 	} {
 		v.PublishAt(begins, name+d.FQDN(), "TXT")
 	}
+	v.PublishAt("version:", mtasts.PolicyURL(d), "")
 	return v
 }
 

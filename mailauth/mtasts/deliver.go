@@ -21,20 +21,23 @@ const (
 	// seconds on purpose.
 	deliverTimeout = 13 * time.Second
 	portMail       = 25
+	// maxAddresses is how many addresses of a mail server are tried while they refuse connections.
+	maxAddresses = 4
 )
 
 // A delivery is what a sender that enforces the policy meets at a mail server: one address of it, for behind all there
 // is one certificate.
 type delivery struct {
 	addr    netip.Addr  // zero if it was not connected to
+	nobody  bool        // it refuses all connections, so that nobody delivers to it
 	tls     *pki.TLS    // nil without
 	refusal *smtp.Error // why there is no TLS, which is not the fault of anything in between
 	unknown string      // why nothing is known, as a clause; empty if something is
 }
 
-// deliver connects to the mail servers that the policy lists, if it is in force, all at once.
+// deliver connects to the mail servers that the policy lists, if it is enforced or may be, all at once.
 func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
-	if !e.enforced() {
+	if !e.enforced() && (e.policy == nil || !e.policy.mayEnforce()) {
 		return
 	}
 	var g diag.Group
@@ -49,18 +52,25 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 			h.met.unknown = "it is not one of the most preferred mail servers"
 		default:
 			count++
-			h.met.addr = addresses[len(addresses)-1] // IPv6 is first, and not every network has it
-			g.Go(func() { h.met.connect(ctx, env, h.Name) })
+			g.Go(func() {
+				// IPv6 is first, and not every network has it.
+				for _, a := range slices.Backward(addresses[max(0, len(addresses)-maxAddresses):]) {
+					if h.met = connect(ctx, env, a, h.Name); !h.met.nobody {
+						return
+					}
+				}
+			})
 		}
 	}
 	g.Wait()
 }
 
-func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
-	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(d.addr, portMail), ServerName: name})
+func connect(ctx context.Context, env *diag.Env, a netip.Addr, name string) (d delivery) {
+	d.addr = a
+	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(a, portMail), ServerName: name})
 	defer func() { session.Close() }() // there is one after an error too
 	if d.tls = session.TLS(); d.tls != nil {
-		return
+		return d
 	}
 	known, ok := errors.AsType[*smtp.Error](err)
 	switch {
@@ -70,8 +80,9 @@ func (d *delivery) connect(ctx context.Context, env *diag.Env, name string) {
 		known.Step == smtp.StepStartTLS && known.Kind == smtp.Rejected:
 		d.refusal = known
 	default:
-		d.unknown = known.Error()
+		d.unknown, d.nobody = known.Error(), known.Kind == smtp.Refused
 	}
+	return d
 }
 
 // each makes one failure of those at several mail servers.

@@ -142,8 +142,8 @@ func misplaced(d diag.Domain) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// policyURL is where the policy is (RFC 8461 section 3.3).
-func policyURL(d diag.Domain) string {
+// PolicyURL is where senders look for the policy of a domain (RFC 8461 section 3.3).
+func PolicyURL(d diag.Domain) string {
 	return "https://mta-sts." + d.String() + "/.well-known/mta-sts.txt"
 }
 
@@ -151,7 +151,7 @@ func policyURL(d diag.Domain) string {
 // be trusted, so that all faults are found in one go. Redirects are not followed (RFC 8461 section
 // 3.3), and no compression is asked for, as few senders know any.
 func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Duration) (*fetch.Result, error) {
-	u, err := diag.ParseURL(policyURL(d))
+	u, err := diag.ParseURL(PolicyURL(d))
 	if err != nil {
 		// The domain is valid, but too long with the label in front of it.
 		return nil, diag.Invalid("domain", "is too long to have a policy host")

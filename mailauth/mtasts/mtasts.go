@@ -32,7 +32,13 @@ type Report struct {
 	MXCoverage  Coverage   `json:"mx_coverage" doc:"how many mail servers the policy lists"`
 	TLSRPTFound bool       `json:"tls_rpt_found" doc:"whether a TLSRPT record asks for reports"`
 	Partial     bool       `json:"partial" doc:"whether something could not be learned"`
+
+	inForce Mode // empty if it is not known
 }
+
+// InForce returns the mode of the policy that senders follow when they look today: [None] also where they find no record,
+// or no policy that they can use. It is not known where a server did not say, and of a report that was read from JSON.
+func (r *Report) InForce() (mode Mode, known bool) { return r.inForce, r.inForce != "" }
 
 // A PolicyFile is the policy of a domain as its web server served it.
 type PolicyFile struct {
@@ -93,6 +99,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		Policy: e.policyFile(), TLS: diag.OrZero(e.page.TLS), MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
 		Partial: e.partial(),
 	}
+	r.inForce = e.inForce()
 	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7
 	if kit.One(e) {
 		r.Version = version
@@ -115,7 +122,7 @@ func (e *evidence) partial() bool {
 }
 
 func (e *evidence) policyFile() PolicyFile {
-	f := PolicyFile{URL: policyURL(e.domain), MX: []string{}, LineErrors: []LineError{}}
+	f := PolicyFile{URL: PolicyURL(e.domain), MX: []string{}, LineErrors: []LineError{}}
 	head := e.page.Final()
 	if head == nil {
 		return f

@@ -107,9 +107,11 @@ const (
 	noMX       kind = "no mx"
 	repeated   kind = "repeated" // harmless: the first counts
 	unknownKey kind = "unknown"  // harmless: senders ignore it
+	misspelt   kind = "misspelt" // the name of a field that is missing
+	likeKnown  kind = "like"     // harmless: probably the name of a field that is there, too
 )
 
-func (k kind) harmless() bool { return k == repeated || k == unknownKey }
+func (k kind) harmless() bool { return k == repeated || k == unknownKey || k == likeKnown }
 
 type document struct {
 	policy  Policy
@@ -117,6 +119,7 @@ type document struct {
 	alien   bool   // not a policy at all, such as a page
 	faults  []fault
 	seen    map[string]bool
+	meant   map[string][]misnamed // by the name of the field
 	line    int
 }
 
@@ -156,7 +159,7 @@ func (f fault) failure() diag.Failure {
 //	field  = name ":" *WSP value
 //	term   = LF / CRLF
 func scanPolicy(text string) *document {
-	d := &document{seen: map[string]bool{}, line: 1}
+	d := &document{seen: map[string]bool{}, meant: map[string][]misnamed{}, line: 1}
 	if s := strings.TrimSpace(text); strings.HasPrefix(s, "<") {
 		return foreign("a page in HTML or XML")
 	}
@@ -166,18 +169,23 @@ func scanPolicy(text string) *document {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-		d.scanLine(line)
+		if parts := runTogether(line); parts != nil {
+			d.readTogether(parts)
+		} else {
+			d.scanLine(line)
+		}
 		d.line++
 	}
 	if d.line = 0; len(d.seen) == 0 && strings.TrimSpace(text) == "" {
 		return foreign("an empty text")
-	} else if !slices.ContainsFunc(fields, func(name string) bool { return d.seen[name] }) {
+	} else if !slices.ContainsFunc(fields, func(name string) bool { return d.seen[name] || len(d.meant[name]) > 0 }) {
 		return foreign("a text without any field of a policy")
 	}
+	d.spelling()
 	d.require("version", noVersion)
 	d.require("mode", noMode)
 	d.require("max_age", noMaxAge)
-	if !d.seen["mx"] && d.policy.Mode != None {
+	if !d.seen["mx"] && len(d.meant["mx"])+len(d.meant["mode"]) == 0 && d.policy.Mode != None {
 		d.fault(noMX, "no line begins with mx:")
 	}
 	return d
@@ -190,7 +198,7 @@ func foreign(what string) *document {
 }
 
 func (d *document) require(key string, k kind) {
-	if !d.seen[key] {
+	if !d.seen[key] && len(d.meant[key]) == 0 {
 		d.fault(k, "no line begins with %s:", key)
 	}
 }
@@ -254,7 +262,11 @@ func (d *document) assign(name, value string) {
 			return
 		}
 		d.policy.Extensions = append(d.policy.Extensions, Extension{name, value})
-		d.fault(unknownKey, "MTA-STS has no field %s%s", name, hint(name))
+		if known := like(name); known != "" {
+			d.meant[known] = append(d.meant[known], misnamed{name, d.line})
+			return
+		}
+		d.fault(unknownKey, "MTA-STS has no field %s", name)
 	}
 }
 
@@ -319,16 +331,6 @@ func badHost(s string) string {
 func validText(s string) bool {
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
 	return s != "" && strings.Trim(s, " ") == s && !strings.ContainsFunc(s, control)
-}
-
-func hint(name string) string {
-	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
-	for _, known := range fields {
-		if squeezed == strings.ReplaceAll(known, "_", "") {
-			return fmt.Sprintf(", but one named %s", known)
-		}
-	}
-	return ""
 }
 
 func notAlphanumeric(r rune) bool {

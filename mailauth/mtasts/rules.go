@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -16,12 +17,13 @@ import (
 
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(
-		absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
-		recordRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord}}),
-		slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
-		slices.Concat(textRules.With(rule{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
-			With(rule{Category: factorPolicy, Reads: []diag.Source{fromRecord, fromPolicy}}),
-		mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules,
+		guarded(slices.Concat(
+			absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
+			recordRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord}}),
+			slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
+			slices.Concat(textRules.With(rule{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
+				With(rule{Category: factorPolicy, Reads: []diag.Source{fromRecord, fromPolicy}})), true),
+		guarded(mxRules.Reading(fromRecord, fromPolicy, fromMail), false), deliverRules,
 		reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
 	)
 })
@@ -54,7 +56,10 @@ func unannounced(e *evidence) bool {
 	return answered(e) && len(e.found.Records) == 0 && e.policy != nil && e.policy.seen["version"]
 }
 
-func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idLayout)}.String() }
+// newRecord announces a policy that changed at a time.
+func newRecord(changed time.Time) Record { return Record{ID: changed.UTC().Format(idLayout)} }
+
+func (e *evidence) newRecord() string { return newRecord(e.now).String() }
 
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
@@ -87,7 +92,7 @@ var absenceRules = diag.Rules[*evidence]{{
 	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 	When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
 }), {
-	Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
+	Code: missingRecord, Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
 	DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
 	Title: "No MTA-STS record", Requirement: "The domain has an MTA-STS record",
 	Advice: "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
@@ -201,16 +206,24 @@ func misplacedRecord(e *evidence) diag.Failures {
 	return failures
 }
 
+const missingRecord diag.Code = "mtasts.record.missing"
+
 // missing fails for want of a record. What is suggested comes first: the record if a policy is served, else a policy.
 func missing(e *evidence, detail string) diag.Failures {
 	failures := diag.Fail("%s", detail)
-	switch {
-	case unannounced(e) && receives(e):
-		failures[0].Detail += " A policy is served at " + policyURL(e.domain) + ", for which no sender looks."
-		if failures[0].Advice = "Publish the TXT record at _mta-sts that announces the policy."; e.validPolicy() {
+	if !receives(e) {
+		return failures
+	}
+	if unannounced(e) {
+		failures[0].Detail += " A policy is served at " + PolicyURL(e.domain) + ", for which no sender looks."
+		if e.validPolicy() {
 			failures[0].Suggested = e.newRecord()
 		}
-	case e.policy == nil && !unanswered(e):
+		return e.gated(failures, "Publish the TXT record at _mta-sts that announces the policy.", true)
+	}
+	failures[0].Advice = "Serve a policy in testing mode as text/plain at " + PolicyURL(e.domain) + ". Then publish the TXT record " +
+		e.newRecord() + " at " + e.name() + ", which announces it."
+	if !unanswered(e) {
 		failures[0].Suggested = e.newPolicy()
 	}
 	return failures
@@ -291,7 +304,22 @@ func (e *evidence) enforced() bool {
 	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
 }
 
+// inForce is the mode that senders apply; empty if it is not known.
+func (e *evidence) inForce() Mode {
+	switch {
+	case !answered(e), e.validRecord() && (e.page == nil || unanswered(e)):
+		return ""
+	case e.validRecord() && e.validPolicy():
+		return e.policy.policy.Mode
+	default:
+		return None
+	}
+}
+
 func (e *evidence) untested() diag.Failures {
+	if !e.enforced() {
+		return nil
+	}
 	return each(e.hosts, func(h host) diag.Failures {
 		return diag.FailIf(h.met.unknown != "",
 			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)

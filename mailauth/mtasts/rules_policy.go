@@ -39,7 +39,7 @@ var textRules = diag.Rules[*evidence]{
 		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
 		Ref:   "RFC 8461 section 3.2",
 		Title: "Policy host serves something other than a policy", Requirement: "The policy host serves a policy",
-		Advice: "Serve the text of the policy at this address: senders find none there.",
+		Advice: "Serve the text of the policy at this address, in testing mode first: senders find none there.",
 		When:   func(e *evidence) bool { return e.policy != nil },
 		Fails: func(e *evidence) diag.Failures {
 			if !e.policy.alien {
@@ -69,6 +69,19 @@ var textRules = diag.Rules[*evidence]{
 		Advice: "Remove the second line: senders use the first.",
 		Fails:  inPolicy(repeated),
 	},
+	{
+		Code: "mtasts.policy.field.misspelt", Severity: diag.Critical, Ref: "RFC 8461 section 3.2",
+		Title:       "Misspelt field in the MTA-STS policy",
+		Requirement: "The names of the fields are spelt version, mode, mx and max_age",
+		Advice:      "Write the name of the field as in the detail, in lower case: senders ignore the line, and so the whole policy.",
+		Fails:       inPolicy(misspelt),
+	},
+	{
+		Code: "mtasts.policy.field.unknown", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
+		Title: "MTA-STS policy has a field that senders ignore", Requirement: "No field of the policy is misspelt",
+		Advice: "Correct the name of the field, or remove the line.",
+		Fails:  inPolicy(likeKnown),
+	},
 	textRule("mtasts.policy.version.missing", "MTA-STS policy has no version", "The policy has a version",
 		"Begin the policy with the line version: STSv1.", noVersion),
 	textRule("mtasts.policy.version.invalid", "Version of the MTA-STS policy is not STSv1",
@@ -91,7 +104,7 @@ var textRules = diag.Rules[*evidence]{
 
 var policyRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
-	DependsOn: []diag.Code{"mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
+	DependsOn: []diag.Code{"mtasts.policy.field.misspelt", "mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
 	Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
 	Advice: "Set the mode to testing and later to enforce, or take down the record and the policy once max_age has passed.",
 	Fails: func(e *evidence) diag.Failures {
@@ -202,7 +215,7 @@ var answerRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 	DependsOn: []diag.Code{"mtasts.policy.redirect"}, Ref: "RFC 8461 section 3.3",
 	Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
-	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
+	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes effect at once.",
 	Fails: func(e *evidence) diag.Failures {
 		head := e.page.Final()
 		return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).

@@ -3,6 +3,7 @@ package mtasts
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -14,6 +15,7 @@ func (r *Report) View() *view.View {
 	v.PublishAt("v=STSv1", "_mta-sts."+r.Domain.String()+".", "TXT")
 	v.PublishAt("v=TLSRPTv1", "_smtp._tls."+r.Domain.String()+".", "TXT")
 	v.PublishAt("version:", r.Policy.URL, "")
+	r.announce(v)
 	p := &r.Policy
 	v.Fact("record", r.Record)
 	v.Fact("mode", modes[p.Mode], "mtasts.policy.mode")
@@ -54,4 +56,17 @@ func (p *PolicyFile) age() string {
 		return ""
 	}
 	return view.Seconds(*p.MaxAgeSeconds)
+}
+
+// announce adds the record that announces a policy behind the step that serves the policy, unless there is one.
+func (r *Report) announce(v *view.View) {
+	_, err := ParseRecord(r.Record)
+	first := slices.IndexFunc(v.Steps, func(s view.Step) bool { return s.Value != "" && s.Name == r.Policy.URL })
+	if err == nil || first < 0 {
+		return
+	}
+	step := view.Step{Code: v.Steps[first].Code, Severity: v.Steps[first].Severity,
+		Text: "Publish the record that announces the policy, once the policy is served.",
+		Name: "_mta-sts." + r.Domain.String() + ".", Type: "TXT", Value: newRecord(r.CheckedAt).String()}
+	v.Steps = slices.Insert(v.Steps, first+1, step)
 }

@@ -1,0 +1,141 @@
+package mtasts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A policy that enforces may lie dormant: nothing of it is in force, for a fault of the record, of its own text or of the
+// policy host. Whoever corrects that fault brings it into force, and then senders refuse to deliver to each mail server
+// that it does not list or whose certificate fails (RFC 8461 section 5). So each suggestion and each advice that may do
+// so passes through [evidence.gated].
+
+// dormant reports whether a policy may come into force that is not in force today: one that is known to enforce, or
+// whose mode is not known.
+func (e *evidence) dormant() bool {
+	return !e.enforced() && (e.policy == nil || e.policy.mayEnforce())
+}
+
+// mayEnforce reports whether a text enforces, or may once its faults are corrected.
+func (d *document) mayEnforce() bool { return d.policy.Mode != Testing && d.policy.Mode != None }
+
+// A hazard is why mail may be lost once what is dormant takes effect.
+type hazard struct {
+	why   string // a clause; empty if no mail is
+	known bool   // that it would be, and not only that it may be
+}
+
+// hazard looks at what is dormant as if it were in force today. There is none if the policy lists every mail server, and
+// each offers TLS with a certificate that senders trust. Those to which nobody can deliver today cannot lose any.
+func (e *evidence) hazard() hazard {
+	receives, known := e.mail.Receives()
+	switch {
+	case !e.dormant(), known && !receives:
+		return hazard{}
+	case !e.seen():
+		return hazard{"a policy in mode enforce takes effect at once", false}
+	}
+	is := "the one that is served enforces as soon as it takes effect, and "
+	if e.policy.policy.Mode != Enforce {
+		is = "the one that is served may enforce as soon as it takes effect, and "
+	}
+	possible := ""
+	if !known || e.mail.Surplus > 0 {
+		possible = "not all mail servers of the domain are known"
+	}
+	for i := range e.hosts {
+		switch why, sure := e.hosts[i].refused(); {
+		case sure:
+			return hazard{is + why, true}
+		case possible == "":
+			possible = why
+		}
+	}
+	if possible != "" {
+		possible = is + possible
+	}
+	return hazard{possible, false}
+}
+
+// seen reports whether the text of the policy is known.
+func (e *evidence) seen() bool { return e.policy != nil && !e.policy.alien }
+
+// refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today, or, if
+// it is not sure, may refuse: a clause. It is empty if none do.
+func (h *host) refused() (why string, sure bool) {
+	switch tls := h.met.tls; {
+	case isAddress(h.Name), len(h.Addresses.All()) == 0 && h.Err() == nil, h.met.nobody:
+		return "", false
+	case !h.covered:
+		return "it does not list the mail server " + h.Name, true
+	case h.met.refusal != nil:
+		return fmt.Sprintf("the mail server %s offers no TLS", h.Name), true
+	case tls == nil:
+		return "whether senders get TLS with a valid certificate at the mail server " + h.Name + " is not known", false
+	case tls.Err() != nil:
+		return fmt.Sprintf("the certificate of the mail server %s is not valid", h.Name), true
+	}
+	return "", false
+}
+
+// guarded returns rules whose failures pass through the gate: those that suggest something and, if they all keep the
+// policy from coming into force, those of errors and of what is missing.
+func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
+	list = slices.Clone(list)
+	for i := range list {
+		r := list[i]
+		if r.Code == missingRecord { // which puts the policy first itself
+			continue
+		}
+		mends := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
+		list[i].Fails = func(e *evidence) diag.Failures { return e.gated(r.Fails(e), r.Advice, mends) }
+	}
+	return list
+}
+
+// gated puts the policy before what would bring it into force: one in testing mode that lists the present mail servers.
+// No record is suggested before that. Failures are changed if they suggest something or, if mends is set, in any case.
+func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Failures {
+	h := hazard{}
+	if len(list) > 0 {
+		h = e.hazard()
+	}
+	if h.why == "" {
+		return list
+	}
+	policy := e.newPolicy()
+	for i := range list {
+		f := &list[i]
+		announces, replaces := f.Suggested == e.newRecord(), f.Suggested != "" && f.Suggested == policy
+		if !mends && f.Suggested == "" || replaces && !e.seen() {
+			continue
+		}
+		then := cmp.Or(f.Advice, advice)
+		then = " Then " + strings.ToLower(then[:1]) + then[1:]
+		if announces {
+			f.Suggested = ""
+			then += " The record is then " + e.newRecord()
+		}
+		switch {
+		case !e.seen():
+			f.Advice = "First make sure that the policy at " + PolicyURL(e.domain) + " is in testing mode and lists every mail server: " +
+				h.why + "." + then
+			if announces && !unanswered(e) {
+				f.Suggested = policy
+			}
+		case replaces:
+			f.Advice = "Replace the policy by the suggested one, which is in testing mode and lists every mail server: " + h.why + "."
+		case h.known && policy != "":
+			f.Suggested = policy
+			f.Advice = "First replace the policy by the suggested one, which is in testing mode and lists every mail server: " + h.why +
+				"." + then
+		default:
+			f.Advice = "First replace the policy by one in testing mode that lists every mail server: " + h.why + "." + then
+		}
+	}
+	return list
+}

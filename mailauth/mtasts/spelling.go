@@ -1,0 +1,77 @@
+package mtasts
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// misnamed is a field whose name is that of none, and like that of one.
+type misnamed struct {
+	name string
+	line int
+}
+
+// fieldInside finds where a field begins, also one that does not begin a line: what stands before it is its end.
+var fieldInside = diag.Regexp(`(?i)(?:^|[;,\s]|\\r|\\n)\s*((?:version|mode|mx|max_age)\s*:)`)
+
+// runTogether cuts a line on which more than one field stands into these; nil for any other line.
+func runTogether(line string) (parts []string) {
+	places := fieldInside().FindAllStringSubmatchIndex(line, -1)
+	for i, at := range places {
+		end := len(line)
+		if i+1 < len(places) {
+			end = places[i+1][2]
+		}
+		part := strings.TrimRight(line[at[2]:end], "\\; ,\t")
+		if name, value, _ := strings.Cut(part, ":"); strings.TrimSpace(value) != "" {
+			parts = append(parts, strings.TrimSpace(name)+": "+strings.TrimSpace(value))
+		}
+	}
+	if len(parts) < 2 || len(parts) < len(places) {
+		return nil
+	}
+	return parts
+}
+
+// readTogether reads fields that stand on one line, which is a single fault.
+func (d *document) readTogether(parts []string) {
+	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
+	inside := document{seen: d.seen, meant: d.meant, policy: d.policy, line: d.line}
+	for _, part := range parts {
+		inside.scanLine(part)
+	}
+	d.policy, d.version = inside.policy, cmp.Or(d.version, inside.version)
+}
+
+// spelling finds names that were probably meant as those of fields.
+func (d *document) spelling() {
+	for _, known := range fields {
+		for _, m := range d.meant[known] {
+			if d.line = m.line; d.seen[known] {
+				d.fault(likeKnown, "MTA-STS has no field %s%s; senders ignore it", m.name, hint(m.name))
+			} else {
+				d.fault(misspelt, "MTA-STS has no field %s%s", m.name, hint(m.name))
+			}
+		}
+	}
+	d.line = 0
+}
+
+// like returns the name of the field that was probably meant by a name that is none; empty if none was.
+func like(name string) string {
+	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	for _, known := range fields {
+		if squeezed == strings.ReplaceAll(known, "_", "") {
+			return known
+		}
+	}
+	if len(name) == 3 && strings.Contains(strings.ToLower(name), "mx") { // a letter was typed beside it
+		return "mx"
+	}
+	return taglist.Nearest(name, fields...)
+}
+
+func hint(name string) string { return ", but one named " + like(name) }
