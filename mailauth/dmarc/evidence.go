@@ -139,6 +139,9 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	g.Go(func() { e.discovery, failure = policy.Discover(ctx, env, e.domain) })
 	g.Go(func() { e.mail.Addresses = diag.LookupAddresses(bounded, env, e.domain.FQDN()) })
 	for i, name := range names {
+		if len(name) > maxName+len(".") { // nothing can be published there
+			continue
+		}
 		g.Go(func() { answers[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
 	}
 	g.Wait()
@@ -164,10 +167,10 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 }
 
 // misplaced lists the wildcard of the domain, and the names under which records are published by mistake: the domain
-// itself, and those that come about where a control panel adds a domain to the name that was typed.
+// itself, and those that come about where a control panel adds a domain to the name that was typed. Of a long domain
+// some are longer than a name may be.
 func misplaced(d diag.Domain) []string {
-	list := []string{d.Sub("*"), d.FQDN(), d.Sub("dmarc"), d.Sub("_dmarc." + d.String()), d.Sub("_dmarc._dmarc")}
-	return slices.DeleteFunc(list, func(name string) bool { return len(name) > 254 }) // RFC 1035 section 2.3.4
+	return []string{d.Sub("*"), d.FQDN(), d.Sub("dmarc"), d.Sub("_dmarc." + d.String()), d.Sub("_dmarc._dmarc")}
 }
 
 // sort keeps the texts beside the record that no wildcard puts there.

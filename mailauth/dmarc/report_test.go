@@ -161,6 +161,15 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// A domain may be so long that no label fits in front of it; then what stands at its apex is not taken for a wildcard.
+func TestLookupOfLongNames(t *testing.T) {
+	for _, label := range []int{47, 48, 49} {
+		long := strings.Repeat(strings.Repeat("a", label)+".", 5) + "com"
+		r := lookup(t, "com. TXT x\n"+long+". MX 10 mx.example.com.\n"+long+`. TXT "v=spf1 mx -all"`, long, nil)
+		require.Equal(t, diag.Missing, r.State, label)
+	}
+}
+
 func TestLookupFails(t *testing.T) {
 	_, err := Lookup(t.Context(), nil, LookupRequest{})
 	_, ok := errors.AsType[*diag.InputError](err)

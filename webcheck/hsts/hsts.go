@@ -3,6 +3,7 @@ package hsts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -186,8 +187,8 @@ type evidence struct {
 	domain diag.Domain
 	now    time.Time
 
-	https   *fetch.Result // of https://domain and up to three redirects
-	http    *fetch.Result // of http://domain likewise
+	https   *fetch.Result // of https://domain and up to three redirects; never nil
+	http    *fetch.Result // of http://domain likewise; never nil
 	www     *fetch.Result // of https://www.domain; nil if it does not matter
 	wwwHTTP *fetch.Result // of http://www.domain
 
@@ -199,29 +200,38 @@ type evidence struct {
 	kept   Issues   // what it would say by the policy under which the entry was added
 }
 
+// siteOf returns where a host has its site over HTTPS and over plain HTTP. The error says why a URL cannot have
+// such a host: the name stands for the machine itself, or is too long.
+func siteOf(host string) (secure, plain diag.URL, err error) {
+	if secure, err = diag.ParseURL("https://" + host + "/"); err == nil {
+		plain, err = diag.ParseURL("http://" + host + "/")
+	}
+	return secure, plain, err
+}
+
 // gather asks all there is to ask at once.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
+	secure, plain, err := siteOf(d.String())
+	if fault, ok := errors.AsType[*diag.InputError](err); ok {
+		return nil, diag.Invalid("domain", "%s", fault.Reason)
+	}
 	e := &evidence{domain: d, now: env.Now()}
 	env = env.Cached()
 	wait := diag.TimeLeft(ctx, timeout)
 	var failures [4]error
 	var g diag.Group
-	ask := func(i int, into **fetch.Result, from string, redirects int, untrusted bool) {
-		u, err := diag.ParseURL(from)
-		if err != nil {
-			return // the name is too long with www in front
-		}
+	ask := func(i int, into **fetch.Result, u diag.URL, redirects int, untrusted bool) {
 		g.Go(func() {
 			*into, failures[i] = fetch.Do(ctx, env, fetch.Request{
 				URL: u, MaxRedirects: redirects, MaxBytes: maxBody, Raw: true, Timeout: wait, AllowUntrusted: untrusted,
 			})
 		})
 	}
-	ask(0, &e.https, "https://"+d.String()+"/", maxRedirects, true)
-	ask(1, &e.http, "http://"+d.String()+"/", maxRedirects, true)
-	if hasWWW(d) {
-		ask(2, &e.www, "https://www."+d.String()+"/", 0, false)
-		ask(3, &e.wwwHTTP, "http://www."+d.String()+"/", 0, false)
+	ask(0, &e.https, secure, maxRedirects, true)
+	ask(1, &e.http, plain, maxRedirects, true)
+	if secure, plain, err := siteOf("www." + d.String()); err == nil && hasWWW(d) { // else too long with www in front
+		ask(2, &e.www, secure, 0, false)
+		ask(3, &e.wwwHTTP, plain, 0, false)
 	}
 	g.Wait()
 	if err := ctx.Err(); err != nil {

@@ -422,6 +422,22 @@ func TestCheckEnds(t *testing.T) {
 	require.True(t, ok)
 }
 
+// Names that stand for the machine itself have no site (RFC 6761 section 6.3); a name that is too long with www in
+// front of it has one.
+func TestCheckNames(t *testing.T) {
+	for _, name := range []string{"localhost", "LOCALHOST", "localhost.", "foo.localhost", "x.localhost.", "a.b.LocalHost"} {
+		_, err := Check(t.Context(), site{}.world(t).Env(), Request{diag.MustDomain(name)})
+		fault, ok := errors.AsType[*diag.InputError](err)
+		require.True(t, ok, name)
+		require.Equal(t, "domain", fault.Field, name)
+		require.Contains(t, fault.Reason, "stands for the machine itself", name)
+	}
+	long := strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com"
+	require.Equal(t, "valid", string(site{domain: long, https: sts(strong), http: to("https://" + long + "/")}.check(t).State))
+	short := strings.Repeat("a", 60) + ".com" // a label of 63 octets at most; www is one of its own
+	require.Equal(t, "valid", string(site{domain: short, https: sts(strong), http: to("https://" + short + "/")}.check(t).State))
+}
+
 func TestCheckRefusesList(t *testing.T) {
 	env := site{https: sts(strong)}.world(t).NewEnv()
 	env.Data = fstest.MapFS{File: {Data: []byte(`{"entries": 1}`)}}
