@@ -93,7 +93,7 @@ func NewTiming(began, ended time.Time) Timing {
 // its first letter unless its first word is a common one.
 func Sentence(s string) string {
 	first, _, _ := strings.Cut(s, " ")
-	if slices.Contains([]string{"a", "an", "the", "there", "that", "this", "no", "its", "more", "white"}, first) {
+	if slices.Contains([]string{"a", "an", "the", "there", "that", "this", "no", "its", "more", "port", "white"}, first) {
 		s = Upper(s)
 	}
 	return s + "."

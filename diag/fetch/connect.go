@@ -39,7 +39,7 @@ func dial(ctx context.Context, env *diag.Env, u diag.URL, ports diag.Ports) (*li
 	asked := w.answered()
 	l.timing.DNS = asked.Sub(begin)
 	if err != nil {
-		return l, DialError(ctx, host, err)
+		return l, DialError(ctx, host, u.Port(), err)
 	}
 	l.raw, l.conn = raw, raw
 	l.ip = remoteIP(raw)
@@ -104,11 +104,12 @@ func (w *witness) answered() time.Time {
 	return w.last
 }
 
-// DialError says in the words of an [Error] why there is no connection to a host, also for diagnostics that connect
-// themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network that it
+// DialError says in the words of an [Error] why there is no connection to a port of a host, also for diagnostics that
+// connect themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network that it
 // runs in.
-func DialError(ctx context.Context, host string, err error) *Error {
+func DialError(ctx context.Context, host string, port uint16, err error) *Error {
 	e := &Error{Code: Connect, Step: Connecting, Cause: err}
+	at := fmt.Sprintf("port %d of %s", port, host)
 	if _, blocked := err.(*diag.BlockedError); blocked {
 		e.Code, e.Message = Blocked, "the host leads to an address or port that must not be reached"
 		return e
@@ -119,11 +120,11 @@ func DialError(ctx context.Context, host string, err error) *Error {
 	}
 	switch {
 	case timedOut(ctx, err):
-		e.Code, e.Message, e.Unanswered = Timeout, "no connection to "+host+" was made in time", true
+		e.Code, e.Message, e.Unanswered = Timeout, "no connection to "+at+" was made in time", true
 	case every(err, refused):
-		e.Message = host + " refuses connections"
+		e.Message = at + " refuses connections"
 	default: // no route, or a reset: it may be the network in between
-		e.Message, e.Unanswered = "no connection to "+host+" was made", true
+		e.Message, e.Unanswered = "no connection to "+at+" was made", true
 		if every(err, local) {
 			e.failed = "the network"
 		}

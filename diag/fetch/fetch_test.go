@@ -111,7 +111,7 @@ func TestDoRedirects(t *testing.T) {
 		{"absolute", "https://www.example.com/end", "https://www.example.com/end", 2, "", ""},
 		{"absolute path", "/end", "http://example.com/end", 2, "", ""},
 		{"relative path", "../end?q", "http://example.com/end?q", 2, "", ""},
-		{"scheme-relative", "//www.example.com/end", "", 1, fetch.Connect, "www.example.com refuses connections"},
+		{"scheme-relative", "//www.example.com/end", "", 1, fetch.Connect, "port 80 of www.example.com refuses connections"},
 		{"query only", "?x=end", "http://example.com/a/b?x=end", 2, "", ""},
 		{"bytes beyond ASCII", "/caf\u00e9/end", "http://example.com/caf%C3%A9/end", 2, "", ""},
 		{"space and lone percent sign", "/100% end", "http://example.com/100%25%20end", 2, "", ""},

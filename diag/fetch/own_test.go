@@ -53,10 +53,10 @@ func TestOwnFailures(t *testing.T) {
 		{"one question unanswered", answers(dns.RcodeSuccess, dns.TypeA), 0, false,
 			"the address of example.com could not be looked up: the connection failed"},
 		{"one question unanswered, no such name", answers(dns.RcodeNameError, dns.TypeA), 0, false, "example.com does not exist"},
-		{"no network", nil, syscall.ENETUNREACH, true, "no connection to example.com was made"},
-		{"no descriptors", nil, syscall.EMFILE, true, "no connection to example.com was made"},
-		{"host unreachable", nil, syscall.EHOSTUNREACH, false, "no connection to example.com was made"},
-		{"host refuses", nil, syscall.ECONNREFUSED, false, "example.com refuses connections"},
+		{"no network", nil, syscall.ENETUNREACH, true, "no connection to port 443 of example.com was made"},
+		{"no descriptors", nil, syscall.EMFILE, true, "no connection to port 443 of example.com was made"},
+		{"host unreachable", nil, syscall.EHOSTUNREACH, false, "no connection to port 443 of example.com was made"},
+		{"host refuses", nil, syscall.ECONNREFUSED, false, "port 443 of example.com refuses connections"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestDoTimeoutsOfTheLowerLayers(t *testing.T) {
 		{"resolver", func(w *diagtest.World) { w.Silence("example.com") }, fetch.DNS,
 			"the address of example.com could not be looked up: no response"},
 		{"connection", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) }, fetch.Timeout,
-			"no connection to example.com was made in time"},
+			"no connection to port 443 of example.com was made in time"},
 		{"handshake", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) }, fetch.Timeout,
 			"the TLS handshake with example.com did not end in time"},
 	}

@@ -27,6 +27,8 @@ const (
 	NoAddress        diag.Fact = "host has no address"             // the name exists without A and AAAA
 	NotPublic        diag.Fact = "address is not public"           // an address of a special-purpose registry
 	Refused          diag.Fact = "connection refused"              // the host says no to a connection, or the network does
+	HTTPClosed       diag.Fact = "port 80 is closed beside HTTPS"  // see [Seen].Closed
+	NoRedirect       diag.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
 	Handshake        diag.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
 	Expired          diag.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
 	NotYetValid      diag.Fact = "certificate not yet valid"       // the leaf
@@ -56,6 +58,8 @@ var Specs = map[diag.Fact]Spec{
 	NoAddress:        {diag.Error, "address"},
 	NotPublic:        {diag.Critical, "blocked"},
 	Refused:          {diag.Critical, "connection"},
+	HTTPClosed:       {diag.Warning, "http.closed"},
+	NoRedirect:       {diag.Warning, "redirect.missing"},
 	Handshake:        {diag.Critical, "handshake"},
 	Expired:          {diag.Critical, "certificate.expired"},
 	NotYetValid:      {diag.Critical, "certificate.early"},
@@ -70,6 +74,11 @@ var Specs = map[diag.Fact]Spec{
 	SignatureEnds:    {diag.Warning, "signature.expiring"},
 	RegistrationEnds: {diag.Warning, "expiring"},
 }
+
+// Redirect is the advice wherever plain HTTP does not lead to HTTPS, or not straight to it: one redirect settles all
+// that checks find out about it.
+const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there to " +
+	"another host."
 
 const day = 24 * time.Hour
 
@@ -90,7 +99,8 @@ func Ends(notBefore, notAfter, now time.Time) diag.Severity {
 
 // A serverFact is what is said of a fact about a server, wherever it is met.
 type serverFact struct {
-	title, requirement, ref, advice string // {host} and {Host} stand for its name
+	// {host} and {Host} stand for its name. Where it failed, {port} in the advice is "port 443 of www.example.com".
+	title, requirement, ref, advice string
 
 	reads   diag.Source
 	after   []diag.Fact // facts of which nothing more is to be said
@@ -152,9 +162,28 @@ var served = map[diag.Fact]serverFact{
 	Refused: {
 		title: "{Host} refuses connections", requirement: "The {host} accepts connections",
 		ref:    "RFC 9293 section 3.5.2",
-		advice: "Start the server, have it listen on this port, and open the port in the firewall.",
+		advice: "Start the server, have it listen on {port}, and open the port in the firewall.",
 		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Connect)) },
+	},
+	HTTPClosed: {
+		title: "Port 80 refuses connections", requirement: "Port 80 accepts connections",
+		ref: "RFC 9110 section 4.2.1",
+		advice: "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS first, " +
+			"old links and other clients do not.",
+		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		applies: func(s *Seen) bool { return s.Plain },
+		fails: func(s *Seen) diag.Failures {
+			if !s.Closed {
+				return nil
+			}
+			if s.Err != nil {
+				return diag.Fail("Port 80 of %[1]s refuses connections; whether https://%[1]s/ answers is not known.", s.Host).
+					About(s.Host)
+			}
+			return diag.Fail("Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: who types http:// or "+
+				"follows such a link gets there only with a client that tries HTTPS by itself.", s.Host).About(s.Host)
+		},
 	},
 	Handshake: {
 		title: "TLS handshake with the {host} failed", requirement: "The {host} completes a TLS handshake",
@@ -239,7 +268,7 @@ var served = map[diag.Fact]serverFact{
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
 		ref:    "RFC 9112 section 2.1",
-		advice: "Check what listens on this port, and look for the reason in the log of the web server.",
+		advice: "Check what listens on {port}, and look for the reason in the log of the web server.",
 		reads:  SourceAnswer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
 		fails: func(s *Seen) diag.Failures { // or redirects to what is no URL of the web
 			return s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))

@@ -21,17 +21,21 @@ const (
 // Seen is how far a check came with a server, and with others on the way to it.
 type Seen struct {
 	Host string       // that was tried last
+	Port uint16       // likewise
 	Way  string       // how it came to be that host, as a sentence with a space after it; may be empty
 	Err  *fetch.Error // why it came no further; nil if it did
 	TLS  []*pki.TLS   // connections over TLS that were made, in order
 	Now  time.Time
+
+	// Plain says that the check began at port 80, Closed that this refuses connections beside an HTTPS site that does not.
+	Plain, Closed bool
 
 	moved bool // by redirects
 }
 
 // See returns how far a fetch came.
 func See(r *fetch.Result, now time.Time) *Seen {
-	s := &Seen{Host: r.URL.Host().String(), Err: r.Err, Now: now, moved: len(r.Hops) > 0}
+	s := &Seen{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Now: now, moved: len(r.Hops) > 0}
 	add := func(t *pki.TLS) {
 		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
 		if t != nil && !slices.ContainsFunc(s.TLS, same) {
@@ -44,6 +48,43 @@ func See(r *fetch.Result, now time.Time) *Seen {
 	add(r.TLS)
 	return s
 }
+
+// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, it returns how far the
+// fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer. Secure may be nil.
+func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
+	s := See(plain, now)
+	s.Plain = plain.URL.Scheme() == "http" && s.Port == httpPort
+	if s.moved {
+		first, err := diag.ParseURL(plain.Hops[0].URL)
+		s.Plain = err == nil && first.Scheme() == "http" && first.Port() == httpPort
+	}
+	if secure == nil || !Refuses(plain) {
+		return s
+	}
+	t := &Seen{Host: s.Host, Port: httpsPort, Now: now, Plain: true}
+	if len(secure.Hops) > 0 {
+		t.TLS = append(t.TLS, secure.Hops[0].TLS)
+	} else {
+		t.Err, t.Way = secure.Err, fmt.Sprintf("Port %d of %s refuses connections. ", httpPort, s.Host)
+		if secure.TLS != nil {
+			t.TLS = append(t.TLS, secure.TLS)
+		}
+	}
+	t.Closed = t.Err == nil || t.Err.Unanswered
+	return t
+}
+
+// Refuses reports whether a fetch ended at port 80 of the host it began with, which refuses connections.
+func Refuses(r *fetch.Result) bool {
+	return len(r.Hops) == 0 && r.URL.Scheme() == "http" && r.URL.Port() == httpPort && r.Err != nil &&
+		r.Err.Code == fetch.Connect && !r.Err.Unanswered
+}
+
+// The ports of the web (RFC 9110 sections 4.2.1 and 4.2.2).
+const (
+	httpPort  = 80
+	httpsPort = 443
+)
 
 // Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: both once a server was
 // silent, since it might have led to another, of whose address and certificate nothing is known.
@@ -99,9 +140,12 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 			r.Severity = Specs[r.Fact].Severity
 		}
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
-		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(f.advice))
 		r.Reads, r.Stands = append(r.Reads, f.reads), f.applies != nil
 		r.When, r.Fails = k.when(f, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
+		if strings.Contains(f.advice, port) && r.Advice == "" {
+			r.Fails = k.advising(f)
+		}
+		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(strings.ReplaceAll(f.advice, port, "this port")))
 		if r.Fact == NotLookedUp || r.Fact == Silent {
 			r.StateIfFailed = diag.Unknown
 		}
@@ -114,6 +158,21 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 		codes[r.Fact] = r.Code
 	}
 	return rows
+}
+
+// port stands for a port and its host in an advice.
+const port = "{port}"
+
+// advising is the test of a fact, with an advice that names the port.
+func (k Server[E]) advising(f serverFact) func(E) diag.Failures {
+	return func(e E) diag.Failures {
+		s := k.Seen(e)
+		failures := f.fails(s)
+		for i := range failures {
+			failures[i].Advice = k.named(strings.ReplaceAll(f.advice, port, fmt.Sprintf("port %d of %s", s.Port, s.Host)))
+		}
+		return failures
+	}
 }
 
 // NoDomain completes a rule that fails where the domain in question does not exist: then there is no score. It says

@@ -60,7 +60,7 @@ var facts = []struct {
 	{"all is well", flawed(diagtest.CertGood), "", "", 0},
 	{"name servers fail", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) }, "lookup.unknown",
 		"The address of example.com could not be looked up: the resolver answered SERVFAIL.", 6},
-	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to example.com was made in time.", 6},
+	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to port 443 of example.com was made in time.", 6},
 	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 6},
 	{"silent afterwards", served(-time.Hour, 0, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -70,7 +70,7 @@ var facts = []struct {
 	{"no address", zone("example.com. MX 10 mx.example.com."), "address", "example.com has neither an A nor an AAAA record.", 0},
 	{"private address", zone("example.com. A 10.0.0.1"), "blocked",
 		"example.com was not contacted: its address is not public, or the port is not allowed.", 0},
-	{"refused", zone("example.com. A 192.0.2.9"), "connection", "example.com refuses connections.", 0},
+	{"refused", zone("example.com. A 192.0.2.9"), "connection", "Port 443 of example.com refuses connections.", 0},
 	{"no handshake", spoiled(diagtest.Closes), "handshake", "example.com broke off the TLS handshake.", 0},
 	{"expired", served(-50*time.Hour, 0, ok), "certificate.expired", "The certificate of example.com expired on 2025-12-29, 2 days ago.", 0},
 	{"not yet valid", flawed(diagtest.CertNotYetValid), "certificate.early",
@@ -111,6 +111,70 @@ func TestServer(t *testing.T) {
 					require.Equal(t, strings.HasPrefix(tt.name, "redirect to"), strings.HasPrefix(v.Findings[0].Advice, "Redirect"))
 				}
 				verdicts = append(verdicts, v)
+			})
+		})
+	}
+	diagtest.CoverRules(t, rules, verdicts)
+}
+
+// Where port 80 refuses connections, it depends on HTTPS how grave that is.
+func TestSeePlain(t *testing.T) {
+	var plain, secure *fetch.Result
+	rules := ground.Server[*evidence]{Seen: func(e *evidence) *ground.Seen { return ground.SeePlain(plain, secure, e.now) }}.Rules(
+		diag.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
+		diag.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection"},
+		diag.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "a.http.closed"},
+		diag.Rule[*evidence]{Fact: ground.Handshake, Code: "a.handshake"},
+		diag.Rule[*evidence]{Fact: ground.Expired, Code: "a.certificate.expired"},
+	)
+	const says = "Port 80 of example.com refuses connections"
+	verdicts := []diag.Verdict{}
+	for _, tt := range []struct {
+		name, url string
+		world     func(*diagtest.World)
+		want      string // the gravest finding
+		says      string
+		advice    string
+	}{
+		{"both answer", "http://example.com/", func(w *diagtest.World) { w.HTTPS("example.com", ok); w.HTTP("example.com", ok) }, "", "", ""},
+		{"both refuse", "http://example.com/", zone("example.com. A 192.0.2.9"), "a.connection",
+			says + ". Port 443 of example.com refuses connections.",
+			"Start the server, have it listen on port 443 of example.com, and open the port in the firewall."},
+		{"HTTPS alone", "http://example.com/", flawed(diagtest.CertGood), "a.http.closed",
+			says + ", while https://example.com/ answers: who types http:// or follows such a link gets there only with a " +
+				"client that tries HTTPS by itself.",
+			"Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS first, old " +
+				"links and other clients do not."},
+		{"HTTPS alone, expired", "http://example.com/", flawed(diagtest.CertExpired), "a.certificate.expired",
+			"The certificate of example.com expired on 2025-12-31, 1 day ago.", "Renew the certificate and automate renewal."},
+		{"HTTPS alone, silent", "http://example.com/", spoiled(diagtest.Unreachable), "a.unknown",
+			says + ". No connection to port 443 of example.com was made in time.",
+			"Check the name servers, the server and the firewall in front of it, and try again."},
+		{"HTTPS alone, no handshake", "http://example.com/", spoiled(diagtest.Closes), "a.handshake",
+			says + ". example.com broke off the TLS handshake.",
+			"Configure TLS 1.2 or 1.3 and a certificate for the host; look for the reason in the server's log."},
+		{"another port", "http://example.com:8080/", flawed(diagtest.CertGood), "a.connection",
+			"Port 8080 of example.com refuses connections.",
+			"Start the server, have it listen on port 8080 of example.com, and open the port in the firewall."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				tt.world(w)
+				var err error
+				plain, err = fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL(tt.url)})
+				require.NoError(t, err)
+				secure, err = fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true})
+				require.NoError(t, err)
+				v := rules.Judge(&evidence{plain, w.Now()}, diag.Texts{})
+				verdicts = append(verdicts, v)
+				if tt.want == "" {
+					require.Empty(t, v.Findings)
+					return
+				}
+				require.Equal(t, tt.want, string(v.Findings[0].Code))
+				require.Equal(t, tt.says, v.Findings[0].Detail)
+				require.Equal(t, tt.advice, v.Findings[0].Advice)
 			})
 		})
 	}

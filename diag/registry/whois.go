@@ -45,7 +45,7 @@ func exchange(ctx context.Context, env *diag.Env, server, query string) (string,
 	host, port := endpoint(server)
 	conn, err := env.DialHost(ctx, host, port, diag.WhoisPorts)
 	if err != nil {
-		return "", fetch.DialError(ctx, host, err)
+		return "", fetch.DialError(ctx, host, port, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })() // reading knows no context

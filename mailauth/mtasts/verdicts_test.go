@@ -75,7 +75,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 		{"policy host SERVFAIL", func(w *diagtest.World) { w.Break("mta-sts.example.com", dns.RcodeServerFailure) },
 			"mtasts.policy.unknown", "none", "the resolver answered SERVFAIL"},
 		{"policy host unreachable", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) },
-			"mtasts.policy.unknown", "none", "No connection to mta-sts.example.com was made in time."},
+			"mtasts.policy.unknown", "none", "No connection to port 443 of mta-sts.example.com was made in time."},
 		{"policy host hangs", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) },
 			"mtasts.policy.unknown", "none", "The TLS handshake with mta-sts.example.com did not end in time."},
 		{"MX SERVFAIL", func(w *diagtest.World) {

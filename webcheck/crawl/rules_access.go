@@ -42,7 +42,7 @@ func (e *evidence) seen() *ground.Seen {
 		r = e.robotsTxt.result
 	}
 	s := ground.See(r, e.now)
-	s.Host, s.Err = e.url.Host().String(), e.connection()
+	s.Host, s.Port, s.Err = e.url.Host().String(), e.url.Port(), e.connection()
 	return s
 }
 

@@ -267,6 +267,15 @@ var worlds = []struct {
 	}, "site.unknown", "timeout", diag.Unknown},
 	{"private", "https://10.0.0.5/", func(*diagtest.World) {}, "site.blocked", "blocked", diag.Bad},
 	{"refused", "example.com", func(w *diagtest.World) { w.Host("example.com") }, "site.connection", "connect", diag.Bad},
+	{"refused at both ports", "http://example.com", func(w *diagtest.World) { w.Host("example.com") }, "site.connection", "connect", diag.Bad},
+	{"https alone", "http://example.com", func(w *diagtest.World) { w.HTTPS("example.com", serve("", goodBody)) },
+		"site.http.closed", "connect", diag.Warned},
+	{"https alone, a loop", "http://example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", http.RedirectHandler("https://example.com/", http.StatusFound))
+	}, "site.http.closed", "connect", diag.Warned},
+	{"https without a handshake alone", "http://example.com", func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "example.com", Port: 443, Plain: true})
+	}, "site.handshake", "connect", diag.Bad},
 	{"no TLS", "https://example.com:8443", func(w *diagtest.World) { w.Site(diagtest.Site{Host: "example.com", Port: 8443, Plain: true}) },
 		"site.handshake", "tls", diag.Bad},
 	{"loop", "example.com", func(w *diagtest.World) {

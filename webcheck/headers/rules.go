@@ -21,7 +21,9 @@ var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "head
 	"headers.site.blocked", "headers.site.connection", "headers.site.handshake", "headers.site.protocol",
 	"headers.redirect.endless"}
 
-var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen { return ground.See(e.page, e.now) }}
+var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen {
+	return ground.SeePlain(e.page, e.overHTTPS, e.now)
+}}
 
 type rule = diag.Rule[*evidence]
 
@@ -32,9 +34,10 @@ var fetchRules = slices.Concat(site.Rules(
 	rule{Fact: ground.NoAddress, Code: "headers.site.address", NoScore: true},
 	rule{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},
 	rule{Fact: ground.Refused, Code: "headers.site.connection", NoScore: true},
+	rule{Fact: ground.HTTPClosed, Code: "headers.site.http.closed", NoScore: true},
 	rule{Fact: ground.Handshake, Code: "headers.site.handshake", NoScore: true},
 	rule{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true,
-		When: func(e *evidence) bool { return !e.endless() }},
+		When: func(e *evidence) bool { return !e.endless() && !site.Seen(e).Closed }}, // else there is no answer
 	rule{Fact: ground.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
 	rule{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
 	rule{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
@@ -88,8 +91,8 @@ var transportRules = diag.Rules[*evidence]{{
 	Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport,
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
-	Advice: "Answer every HTTP request with 301 and the same URL with https in Location.",
-	When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
+	Fact: ground.NoRedirect, Advice: ground.Redirect,
+	When: func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 	Fails: func(e *evidence) diag.Failures {
 		end := e.overHTTP.Final()
 		if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
@@ -109,7 +112,7 @@ var transportRules = diag.Rules[*evidence]{{
 	Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, Stands: true,
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 9110 section 15.4",
 	Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
-	Advice: "Redirect from HTTP straight to HTTPS on the same host, and from there on to HTTPS only.",
+	Advice: ground.Redirect,
 	When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
 	Fails: func(e *evidence) diag.Failures {
 		hops := e.redirectHops()
@@ -124,7 +127,7 @@ var transportRules = diag.Rules[*evidence]{{
 	Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, Stands: true,
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
-	Advice: "Redirect to HTTPS on the same host first, so browsers see the Strict-Transport-Security of that host too.",
+	Advice: ground.Redirect,
 	When:   func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },
 	Fails: func(e *evidence) diag.Failures {
 		first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]

@@ -38,7 +38,7 @@ func answered(e *evidence) bool { return first(e.https) != nil }
 
 // seen is how far the check came with the site over HTTPS. What redirects lead to is left out.
 func (e *evidence) seen() *ground.Seen {
-	s := &ground.Seen{Host: e.domain.String(), Err: e.https.Err, Now: e.now}
+	s := &ground.Seen{Host: e.domain.String(), Port: 443, Err: e.https.Err, Now: e.now}
 	if head := first(e.https); head != nil {
 		s.Err, s.TLS = nil, []*pki.TLS{head.TLS}
 	} else if e.https.TLS != nil {
@@ -243,8 +243,6 @@ func toSite(e *evidence) bool {
 	return to.Scheme == "https" && hostOf(to) == e.domain.String()
 }
 
-const redirectAdvice = "Redirect every http:// URL with 301 or 308 to the same host at https:// first, and only from there to another host."
-
 var redirectRules = diag.Rules[*evidence]{{
 	Code: "hsts.http.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
 	Ref:         "RFC 6797 section 7.2",
@@ -259,7 +257,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	Code: "hsts.redirect.missing", Severity: diag.Warning, Weight: 25, DependsOn: []diag.Code{needsHTTPS},
 	Ref:   "RFC 6797 section 7.2",
 	Title: "Plain HTTP does not redirect to HTTPS", Requirement: "Plain HTTP redirects",
-	Advice: redirectAdvice, When: served,
+	Fact: ground.NoRedirect, Advice: ground.Redirect, When: served,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!redirected(e), "http://%[1]s/ answers with status %[2]d and does not "+
 			"redirect to https://%[1]s/, so a first visit stays unencrypted.",
@@ -269,7 +267,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	Code: "hsts.redirect.insecure", Severity: diag.Warning, Weight: 12,
 	DependsOn: []diag.Code{"hsts.redirect.missing"}, Ref: "RFC 6797 section 7.2",
 	Title: "First redirect stays on plain HTTP", Requirement: "The first redirect from plain HTTP leads to HTTPS",
-	Advice: redirectAdvice,
+	Advice: ground.Redirect,
 	Fails: func(e *evidence) diag.Failures {
 		to := leads(e.http)[0]
 		return diag.FailIf(to.Scheme != "https", "http://%[1]s/ redirects to %[2]s first, not to https://%[1]s/.",
@@ -280,7 +278,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	Ref:         "hstspreload.org, \"Submission Requirements\"",
 	Title:       "First redirect leads to another host",
 	Requirement: "The first redirect from plain HTTP stays on the host",
-	Advice:      redirectAdvice,
+	Advice:      ground.Redirect,
 	Fails: func(e *evidence) diag.Failures {
 		if toSite(e) {
 			return nil

@@ -24,6 +24,7 @@ type evidence struct {
 	now   time.Time
 
 	result *fetch.Result
+	secure *fetch.Result // of its end over HTTPS, see trySecure; nil if that was not asked for
 
 	steps    []step
 	domains  []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/webcheck/page"
 )
 
@@ -208,7 +209,26 @@ func gather(ctx context.Context, env *diag.Env, ask fetch.Request) (*evidence, e
 	if err := fetch.Unavailable(e.result); err != nil {
 		return nil, fmt.Errorf("following %s: %w", ask.URL, err)
 	}
-	return e, nil
+	return e, e.trySecure(ctx, env)
+}
+
+// trySecure asks for the end of the chain over HTTPS, if it ends at port 80: browsers that were given its URL try HTTPS
+// first, and there is something to redirect to only where HTTPS answers.
+func (e *evidence) trySecure(ctx context.Context, env *diag.Env) error {
+	end := e.result.URL
+	served := e.result.Err == nil && end.Scheme() == "http" && end.Port() == 80
+	u, err := diag.ParseURL("https" + strings.TrimPrefix(end.String(), "http"))
+	if err != nil || !served && !ground.Refuses(e.result) {
+		return nil // or longer by a letter than a URL may be
+	}
+	wait := timeout - env.Now().Sub(e.now)
+	if wait <= 0 {
+		return nil
+	}
+	e.secure, err = fetch.Do(ctx, env.Cached(), fetch.Request{
+		URL: u, MaxBytes: 1, Raw: true, Timeout: diag.TimeLeft(ctx, wait), AllowUntrusted: true,
+	})
+	return err
 }
 
 // next says where a document leads. Browsers follow the Refresh field first, and then the first meta element.

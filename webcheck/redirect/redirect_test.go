@@ -211,6 +211,16 @@ var chains = []struct {
 		"0 https://none.example.com/"},
 	{"no address", "https://mail.example.com/", "https://example.com/ 200", "host.address", "0 https://mail.example.com/"},
 	{"refused", "https://refuses.example.com/", "https://example.com/ 200", "connection", "0 https://refuses.example.com/"},
+	{"refused at both ports", "http://refuses.example.com/", "https://example.com/ 200", "connection", "0 http://refuses.example.com/"},
+	{"https alone", "http://example.com/a", "https://example.com/a 200" + home, "http.closed", "0 http://example.com/a"},
+	{"https alone, an error page", "http://example.com/a", "https://example.com/ 200" + home, "http.closed", "0 http://example.com/a"},
+	{"https alone at another port", "http://example.com:8080/", "https://example.com/ 200", "connection", "0 http://example.com:8080/"},
+	{"https alone, expired", "http://expired.example.com/", "https://example.com/ 200", "certificate.expired http.closed",
+		"0 http://expired.example.com/"},
+	{"https that is silent alone", "http://silent.example.com/", "https://example.com/ 200", "unknown http.closed",
+		"0 http://silent.example.com/"},
+	{"redirect to a closed port", "https://example.com/", "https://example.com/ 301 | Location: http://example.com/a", "connection redirect.downgrade",
+		"0 http://example.com/a"},
 	{"silent", "https://silent.example.com/", "https://example.com/ 200", "unknown", "0 https://silent.example.com/"},
 	{"zone broken", "https://broken.example.com/", "https://example.com/ 200", "host.unknown", "0 https://broken.example.com/"},
 	{"no TLS", "https://example.com:8080/", "http://example.com:8080/ 200", "tls.handshake", "0 https://example.com:8080/"},
@@ -322,7 +332,9 @@ func consistent(t *testing.T, r *Report) {
 	require.LessOrEqual(t, r.RedirectCount, 20)
 	require.Equal(t, r.LoopDetected, r.Error.Code == fetch.Loop)
 	require.False(t, r.PermanentOnly && r.RedirectCount == 0)
-	require.Equal(t, r.State == diag.Unknown, r.Score == nil && !strings.Contains(join(diagtest.Codes(r.Verdict)), "nxdomain"))
+	unscored := strings.Contains(join(diagtest.Codes(r.Verdict)), "nxdomain") ||
+		strings.Contains(join(diagtest.Codes(r.Verdict)), "http.closed")
+	require.Equal(t, r.State == diag.Unknown, r.Score == nil && !(unscored && r.State != diag.Unknown))
 	for i, h := range r.Hops {
 		require.Equal(t, i+1, h.Index)
 		require.NotNil(t, h.Cookies)

@@ -131,17 +131,35 @@ var transportRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 9110 section 4.2.2",
 	Title: "URL does not lead to https", Requirement: "The URL leads to https",
 	Advice: "Serve the site over https, redirect http to it with status 301, and link to the https URL.",
-	When:   arrived,
+	Fact:   ground.NoRedirect, Differs: "the code is older than the fact, and holds for sites without HTTPS too",
+	When: arrived,
 	Fails: func(e *evidence) diag.Failures {
 		end := e.end()
-		return diag.FailIf(end.url.Scheme() == "http", "%s is served without encryption.", end.at()).About(hop(end))
+		switch {
+		case end.url.Scheme() != "http":
+			return nil
+		case !e.alsoSecure():
+			return diag.Fail("%s is served without encryption.", end.at()).About(hop(end))
+		}
+		f := diag.Fail("%s is served without encryption, although %s answers.", end.at(), text(e.secure.URL)).About(hop(end))
+		f[0].Advice = ground.Redirect
+		return f
 	},
 }}
 
+// alsoSecure reports whether what the chain ended at is there over HTTPS too, with a certificate that browsers trust.
+func (e *evidence) alsoSecure() bool {
+	if e.secure == nil || len(e.secure.Hops) == 0 {
+		return false
+	}
+	h := &e.secure.Hops[0]
+	return h.TLS.Err() == nil && h.StatusCode < http.StatusBadRequest && h.Target.Scheme() != "http"
+}
+
 // seen is how far the chain came. What its own rules say is left out: a target that is not public, and a body.
 func (e *evidence) seen() *ground.Seen {
-	s := ground.See(e.result, e.now)
-	s.Way = e.led()
+	s := ground.SeePlain(e.result, e.secure, e.now)
+	s.Way += e.led()
 	if arrived(e) || e.location != nil || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
 		s.Err = nil
 	}
@@ -193,6 +211,7 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
 	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	rule{Fact: ground.HTTPClosed, Code: "url.http.closed", NoScore: true},
 	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
 	rule{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},

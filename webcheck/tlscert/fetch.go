@@ -71,7 +71,7 @@ func (e *evidence) connect(ctx context.Context, env *diag.Env) bool {
 	host := e.req.Host.Name()
 	conn, err := env.DialHost(bounded, host, uint16(e.req.Port), ports)
 	if err != nil {
-		e.failure = fetch.DialError(bounded, host, err)
+		e.failure = fetch.DialError(bounded, host, uint16(e.req.Port), err)
 		return false
 	}
 	defer conn.Close()

@@ -33,7 +33,7 @@ var server = ground.Server[*evidence]{Seen: (*evidence).seen}
 
 // seen is how far the check came with the server. What only the scan could speak with counts as reached.
 func (e *evidence) seen() *ground.Seen {
-	s := &ground.Seen{Host: e.req.Host.Name(), Now: e.now}
+	s := &ground.Seen{Host: e.req.Host.Name(), Port: uint16(e.req.Port), Now: e.now}
 	if e.tls != nil {
 		s.TLS = []*pki.TLS{e.tls}
 	}
