@@ -174,14 +174,7 @@ var served = map[diag.Fact]serverFact{
 		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		applies: func(s *Seen) bool { return s.Plain },
 		fails: func(s *Seen) diag.Failures {
-			if !s.Closed {
-				return nil
-			}
-			if s.Err != nil {
-				return diag.Fail("Port 80 of %[1]s refuses connections; whether https://%[1]s/ answers is not known.", s.Host).
-					About(s.Host)
-			}
-			return diag.Fail("Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: who types http:// or "+
+			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: who types http:// or "+
 				"follows such a link gets there only with a client that tries HTTPS by itself.", s.Host).About(s.Host)
 		},
 	},

@@ -70,7 +70,7 @@ func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 			t.TLS = append(t.TLS, secure.TLS)
 		}
 	}
-	t.Closed = t.Err == nil || t.Err.Unanswered
+	t.Closed = t.Err == nil
 	return t
 }
 

@@ -217,7 +217,7 @@ var chains = []struct {
 	{"https alone at another port", "http://example.com:8080/", "https://example.com/ 200", "connection", "0 http://example.com:8080/"},
 	{"https alone, expired", "http://expired.example.com/", "https://example.com/ 200", "certificate.expired http.closed",
 		"0 http://expired.example.com/"},
-	{"https that is silent alone", "http://silent.example.com/", "https://example.com/ 200", "unknown http.closed",
+	{"https that is silent alone", "http://silent.example.com/", "https://example.com/ 200", "unknown",
 		"0 http://silent.example.com/"},
 	{"redirect to a closed port", "https://example.com/", "https://example.com/ 301 | Location: http://example.com/a", "connection redirect.downgrade",
 		"0 http://example.com/a"},
