@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -12,7 +11,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +18,6 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,23 +29,15 @@ type scenarioWorld struct {
 	Silent   []string                 `json:"silent"`
 	Signed   []string                 `json:"signed"`
 	Bogus    []string                 `json:"bogus"`
+	SignedBy map[string]scenarioKeys  `json:"signed_by"`
+	Answers  []scenarioAnswer         `json:"answers"`
+	Servers  map[string]scenarioNS    `json:"servers"`
 	HTTPS    map[string]scenarioSite  `json:"https"`
 	HTTP     map[string]scenarioSite  `json:"http"`
 	SMTP     map[string]*scenarioMail `json:"smtp"`
-}
 
-type scenarioSite struct {
-	Certificate string                   `json:"certificate"`
-	NotAfter    time.Time                `json:"not_after"`
-	Routes      map[string]scenarioRoute `json:"routes"`
-}
-
-type scenarioRoute struct {
-	Status  int                     `json:"status"`
-	Headers map[string]headerValues `json:"headers"`
-	Body    string                  `json:"body"`
-	Base64  []byte                  `json:"body_base64"`
-	DelayMS int                     `json:"delay_ms"`
+	RDAP  map[string]json.RawMessage `json:"rdap"`
+	WHOIS map[string]string          `json:"whois"`
 }
 
 type scenarioMail struct {
@@ -63,25 +52,6 @@ type scenarioMail struct {
 	Refused        bool     `json:"refused"`
 	Silent         bool     `json:"silent"`
 	tlsCertificate tls.Certificate
-}
-
-// headerValues is one value, or a list of them that are sent one by one.
-type headerValues []string
-
-func (h *headerValues) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*h = headerValues{one}
-		return nil
-	}
-	return json.Unmarshal(text, (*[]string)(h))
-}
-
-var scenarioCertificates = map[string]diagtest.Cert{
-	"": diagtest.CertGood, "valid": diagtest.CertGood, "expired": diagtest.CertExpired,
-	"self_signed": diagtest.CertSelfSigned, "wrong_name": diagtest.CertWrongName,
-	"untrusted": diagtest.CertUnknownAuthority, "not_yet_valid": diagtest.CertNotYetValid,
-	"incomplete": diagtest.CertMissingIntermediate,
 }
 
 var scenarioStart = time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
@@ -104,43 +74,26 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 		s.SMTP[host].tlsCertificate = w.Certificate(diagtest.CertSpec{
 			Names: []string{host}, Cert: certificateKind(t, s.SMTP[host].Certificate)})
 	}
-	w.Zone(s.fingerprints(t, w))
+	zone := s.fingerprints(t, w)
+	w.Zone(zone)
+	names := scenarioNames{t: t, world: w, scenario: s, servers: map[string]*diagtest.Server{}, zone: zone}
+	names.open()
 	w.ServeZones()
-	w.Sign(".", diagtest.Signing{})
-	for _, zone := range s.Signed {
-		w.Sign(zone, diagtest.Signing{})
-	}
-	for _, zone := range s.Bogus {
-		w.Sign(zone, diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
-	}
-	s.trouble(w)
+	names.sign()
+	names.trouble()
 	for _, host := range sortedKeys(s.HTTPS) {
 		site := s.HTTPS[host]
-		cert := w.Certificate(diagtest.CertSpec{
-			Names: []string{host}, Cert: certificateKind(t, site.Certificate), NotAfter: site.NotAfter})
-		w.Site(diagtest.Site{Host: host, Handler: site, TLS: tlsOf(w, cert)})
+		site.open(t, w, host)
 	}
 	for _, host := range sortedKeys(s.HTTP) {
-		w.Site(diagtest.Site{Host: host, Handler: s.HTTP[host], Plain: true})
+		site := s.HTTP[host]
+		site.openPlain(t, w, host)
 	}
+	s.register(t, w)
 	for _, host := range sortedKeys(s.SMTP) {
 		s.SMTP[host].open(w, host)
 	}
 	return w
-}
-
-// trouble breaks and silences names, at resolvers and at the name servers of the zones alike.
-func (s *scenarioWorld) trouble(w *diagtest.World) {
-	faults := map[string]diagtest.Fault{}
-	for _, name := range s.ServFail {
-		faults[name] = diagtest.Fault{Rcode: dns.RcodeServerFailure}
-	}
-	for _, name := range s.Silent {
-		faults[name] = diagtest.Fault{Silent: true}
-	}
-	for name, fault := range faults {
-		w.FaultEverywhere(name, 0, fault)
-	}
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -150,16 +103,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func tlsOf(w *diagtest.World, cert tls.Certificate) *tls.Config {
-	return &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
-}
-
-func certificateKind(t testing.TB, name string) diagtest.Cert {
-	kind, known := scenarioCertificates[name]
-	require.True(t, known, "there is no kind of certificate %q", name)
-	return kind
 }
 
 var placeholder = regexp.MustCompile(`\{\{([a-z0-9-]+):([^}]*)\}\}`)
@@ -221,31 +164,6 @@ func privateKey(t testing.TB, form string) []byte {
 	}
 	require.NoError(t, err)
 	return pem.EncodeToMemory(block)
-}
-
-// ServeHTTP answers by the routes. It sends no type of content that the file does not name.
-func (s scenarioSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	route, known := s.Routes[r.URL.RequestURI()]
-	if !known {
-		route, known = s.Routes[r.URL.Path]
-	}
-	if !known {
-		http.NotFound(w, r)
-		return
-	}
-	if route.DelayMS > 0 {
-		select {
-		case <-time.After(time.Duration(route.DelayMS) * time.Millisecond):
-		case <-r.Context().Done():
-			panic(http.ErrAbortHandler) // no reply: a client that has gone might still read it
-		}
-	}
-	w.Header()["Content-Type"] = nil
-	for _, name := range sortedKeys(route.Headers) {
-		w.Header()[http.CanonicalHeaderKey(name)] = route.Headers[name]
-	}
-	w.WriteHeader(cmp.Or(route.Status, http.StatusOK))
-	w.Write(append([]byte(route.Body), route.Base64...)) // a status may allow no body, and a client may have gone
 }
 
 // open starts a mail server, unless it refuses connections.

@@ -61,7 +61,9 @@ func (s *Server) authoritative(q *dns.Msg, zones map[string]*zone, config Server
 func (s *Server) refer(m *dns.Msg, r result, zones map[string]*zone, do bool) {
 	m.Ns = append(m.Ns, copied(r.answer)...)
 	if do && r.zone.signer != nil {
-		r.zone.signer.proveCut(m, r)
+		if !s.faults.replaces(r.cut, dns.TypeDS) { // of which there is no proof either
+			r.zone.signer.proveCut(m, r)
+		}
 	}
 	m.Extra = append(m.Extra, s.glue(r.answer, zones)...)
 }

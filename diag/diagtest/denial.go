@@ -63,7 +63,18 @@ func (c *chain) types(name string) (list []uint16, ok bool) {
 		list = append(list, dns.TypeRRSIG)
 	}
 	slices.Sort(list)
+	list = slices.DeleteFunc(list, func(t uint16) bool { return slices.Contains(c.omitted(name), t) })
 	return slices.Compact(list), true
+}
+
+// omitted returns the types that the link of a name leaves out, see [Signing].
+func (c *chain) omitted(name string) []uint16 {
+	for owner, types := range c.signer.how.Omit {
+		if dns.CanonicalName(owner) == name {
+			return types
+		}
+	}
+	return nil
 }
 
 // needed reports whether an empty non-terminal has a name with a link below it.

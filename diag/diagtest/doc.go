@@ -21,13 +21,15 @@
 // Diagnostics that query authoritative servers need [World.ServeZones], which opens all of them from the root down,
 // or [World.Server], which opens one whose contents may differ from those of the others; [Server.Configure] makes it
 // misbehave. [World.Sign] signs a zone and its parent zones, correctly or [Broken]; the resolvers then validate.
+// [Server.Sign] gives one server [Keys] of its own, as where several providers sign a zone.
 //
 // # Other servers
 //
 // [World.HTTPS], [World.HTTP] and [World.Site] open web sites; [World.SMTP], [World.Whois] and [World.RDAP] scripted
 // servers; [World.Serve] and [World.ServePackets] any other server. Hosts without an address get one of TEST-NET-1
 // to 3 (RFC 5737). [World.Behave] makes a port refuse, reset, hang or be unreachable, and [World.Drip] makes it send
-// slowly. The guard of [World.Env] allows the documentation addresses and no other special-purpose address, so
+// slowly. [World.Certificate] issues certificates, [World.RevocationList] revokes them, and [World.CrossCertificate]
+// links the root to an older one. The guard of [World.Env] allows the documentation addresses and no other special-purpose address, so
 // refusals can be tested as well.
 //
 // # Time

@@ -196,7 +196,10 @@ func (r result) write(m *dns.Msg, qtype uint16, do, last bool) {
 // negative returns the SOA record of a negative answer (RFC 2308 section 3).
 func (z *zone) negative(name string, do bool) []dns.RR {
 	soas := z.apex()[dns.TypeSOA]
-	if len(soas) == 0 {
+	switch {
+	case len(soas) == 0 && z.around != nil:
+		return z.around.negative(name, do)
+	case len(soas) == 0:
 		return []dns.RR{madeUpSOA(name)}
 	}
 	soa := dns.Copy(soas[0]).(*dns.SOA)

@@ -116,6 +116,7 @@ type CertSpec struct {
 	// NotBefore and NotAfter replace the usual: a month ago, and two months ahead.
 	NotBefore, NotAfter time.Time
 
+	Issuer *pkix.Name              // the authority of CertUnknownAuthority; nil means diagtest Unknown CA
 	Key    crypto.Signer           // nil makes a new one on the curve P-256
 	Change func(*x509.Certificate) // if set, changes the template as the last step
 }
@@ -147,7 +148,14 @@ func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 	case CertSelfSigned:
 		issuer = nil
 	case CertUnknownAuthority:
-		issuer = a.stranger
+		if issuer = a.stranger; spec.Issuer != nil {
+			above := authority("")
+			above.Subject = *spec.Issuer
+			var err error
+			if issuer, err = a.issue(above, nil, nil); err != nil {
+				return nil, err
+			}
+		}
 	}
 	template.NotBefore = cmp.Or(spec.NotBefore, template.NotBefore)
 	template.NotAfter = cmp.Or(spec.NotAfter, template.NotAfter)
@@ -177,6 +185,34 @@ func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 // Authorities returns the certificates of the trusted root and of the intermediate below it.
 func (w *World) Authorities() (root, intermediate *x509.Certificate) {
 	return w.pki.root.Leaf, w.pki.intermediate.Leaf
+}
+
+// CrossCertificate returns a certificate over name and key of the trusted root, by an authority that nobody trusts: the
+// link to an older root, which servers send along until it expires, or longer.
+func (w *World) CrossCertificate(notAfter time.Time) *x509.Certificate {
+	template := authority("")
+	template.Subject, template.NotAfter = w.pki.root.Leaf.Subject, notAfter
+	cert, err := w.pki.issue(template, w.pki.root.PrivateKey.(crypto.Signer), w.pki.stranger)
+	if err != nil {
+		w.check(err)
+		return &x509.Certificate{}
+	}
+	return cert.Leaf
+}
+
+// RevocationList returns a list of revoked certificates (RFC 5280 section 5) in DER, signed by the intermediate and
+// valid for a week.
+func (w *World) RevocationList(revoked ...*x509.Certificate) []byte {
+	now := w.Now()
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: now.AddDate(0, 0, -1), NextUpdate: now.AddDate(0, 0, 6)}
+	for _, cert := range revoked {
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries,
+			x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: list.ThisUpdate})
+	}
+	authority := w.pki.intermediate
+	der, err := x509.CreateRevocationList(rand.Reader, list, authority.Leaf, authority.PrivateKey.(crypto.Signer))
+	w.check(err)
+	return der
 }
 
 // Roots returns a pool with the trusted root of the world.

@@ -77,7 +77,7 @@ func (s *Server) answers(q *dns.Msg, transport string, config ServerConfig) ([]*
 		instead = other
 	}
 	if instead != nil {
-		zones = map[string]*zone{instead.origin: instead}
+		zones = map[string]*zone{instead.origin: instead.within(authorityFor(zones, question))}
 	}
 	m := s.authoritative(q, zones, config)
 	if fault.Rcode != 0 {

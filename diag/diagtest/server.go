@@ -65,8 +65,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	config  ServerConfig
-	zones   map[string]*zone // what it says; nil means what the world says
-	records []dns.RR         // of zones
+	zones   map[string]*zone    // what it says; nil means what the world says
+	records []dns.RR            // of zones
+	signing map[string]*Signing // of zones that it signs in its own way
+	signed  map[*zone]*zone     // those zones by what they are in the world
 }
 
 // Server puts an authoritative name server at an address, and gives its name that address in the DNS
@@ -200,6 +202,9 @@ func (s *Server) content() map[string]*zone {
 	for origin, z := range own {
 		zones[origin] = s.world.dns.signedLike(z)
 	}
+	for origin, z := range zones {
+		zones[origin] = s.resign(z)
+	}
 	if unsigned {
 		for origin, z := range zones {
 			bare := *z
@@ -226,7 +231,7 @@ type Fault struct {
 	Explain  uint16        // code of an extended error (RFC 8914), if Rcode is set or Text is not empty
 	Text     string        // text of the extended error
 	// Answers are other contents for the name, each in master file format, given in turn. An empty
-	// one is a name that does not exist.
+	// one is a name that does not exist. Nothing of them is signed.
 	Answers []string
 	// Times ends the fault after so many questions; 0 means never.
 	Times int
@@ -271,12 +276,33 @@ func (t *faultTable) set(name string, qtype uint16, f Fault) error {
 }
 
 // hit returns the fault for a question, counting it, and the content that replaces that of the name.
-// A fault for a name with "*" as its first label holds for all names below.
 func (t *faultTable) hit(name string, qtype uint16) (f Fault, instead *zone) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.faults) == 0 {
+	a := t.active(name, qtype)
+	if a == nil {
 		return Fault{}, nil
+	}
+	if len(a.zones) > 0 {
+		instead = a.zones[a.asked%len(a.zones)]
+	}
+	a.asked++
+	return a.Fault, instead
+}
+
+// replaces reports whether a fault replaces the content of a name.
+func (t *faultTable) replaces(name string, qtype uint16) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.active(name, qtype)
+	return a != nil && len(a.zones) > 0
+}
+
+// active returns the fault for a question, or nil. One for a name with "*" as its first label holds for all names below.
+// The caller holds the lock.
+func (t *faultTable) active(name string, qtype uint16) *activeFault {
+	if len(t.faults) == 0 {
+		return nil
 	}
 	name = dns.CanonicalName(name)
 	a := t.find(name, qtype)
@@ -288,13 +314,9 @@ func (t *faultTable) hit(name string, qtype uint16) (f Fault, instead *zone) {
 		a = t.find("*."+up, qtype)
 	}
 	if a == nil || a.Times > 0 && a.asked >= a.Times {
-		return Fault{}, nil
+		return nil
 	}
-	if len(a.zones) > 0 {
-		instead = a.zones[a.asked%len(a.zones)]
-	}
-	a.asked++
-	return a.Fault, instead
+	return a
 }
 
 func (t *faultTable) find(name string, qtype uint16) *activeFault {
@@ -352,7 +374,7 @@ func (r *recursion) step(name string, qtype uint16) result {
 		r.fault.add(fault)
 		if instead != nil {
 			r.secure = false
-			return instead.lookup(name, qtype, false)
+			return instead.within(enclosing(r.zones, name, qtype)).lookup(name, qtype, false)
 		}
 	}
 	if z := r.overlaid(name); z != nil {

@@ -23,10 +23,22 @@ type Signing struct {
 	Island    bool     // the parent zone has no DS record: the delegation is insecure
 	Digest    uint8    // digest type of the DS record: 1, 2 or 4; 0 means 2 (SHA-256)
 	Broken    []Broken // what is wrong
+	Keys      *Keys    // which keys there are, instead of one or two
+	// Omit are types that the NSEC or NSEC3 record of a name leaves out although the name has them, by name.
+	Omit map[string][]uint16
 	// Inception and Expiration of the signatures replace the usual: a day before Sign was called, and 30 days after.
 	Inception, Expiration time.Time
 
 	rolls int // how often the key that signs the rest was replaced
+}
+
+// Keys are the keys of a zone by name, as where several providers sign it, each with keys of its own (RFC 8901, see
+// [Server.Sign]). Those whose names begin with "ksk" sign the DNSKEY record set, all others the rest of the zone. A
+// name stands for the same key at all servers of a zone.
+type Keys struct {
+	Published []string // are in the DNSKEY record set
+	Signing   []string // sign
+	DS        []string // have a DS record in the parent zone
 }
 
 // NSEC3 are the parameters of hashed names (RFC 5155 section 3.1).
@@ -85,6 +97,16 @@ var explanations = map[SigningFault]uint16{
 // answer SERVFAIL with an extended error where validation fails, unless checking is disabled (CD). The
 // keys of the root become trust anchors of the world's Env.
 func (w *World) Sign(origin string, s Signing) {
+	if !w.completeSigning(origin, &s) {
+		return
+	}
+	above := Signing{Inception: s.Inception, Expiration: s.Expiration}
+	w.dns.sign(dns.CanonicalName(origin), &s, &above)
+	w.env.TrustAnchors = w.anchors()
+}
+
+// completeSigning fills in the usual, and reports whether a zone can be signed like that.
+func (w *World) completeSigning(origin string, s *Signing) bool {
 	now := w.Now()
 	if s.Inception.IsZero() {
 		s.Inception = now.AddDate(0, 0, -1)
@@ -94,11 +116,42 @@ func (w *World) Sign(origin string, s Signing) {
 	}
 	if !strings.Contains(" 0 8 13 15 16 ", fmt.Sprintf(" %d ", s.Algorithm)) {
 		w.check(fmt.Errorf("signing %s: unknown algorithm %d", origin, s.Algorithm))
-		return
+		return false
 	}
-	above := Signing{Inception: s.Inception, Expiration: s.Expiration}
-	w.dns.sign(dns.CanonicalName(origin), &s, &above)
-	w.env.TrustAnchors = w.anchors()
+	return true
+}
+
+// Sign lets the server sign a zone that is signed in the world in a way of its own, as one of several providers does,
+// and returns it. What the parent zone has, and what resolvers see, remains as [World.Sign] says.
+func (s *Server) Sign(origin string, how Signing) *Server {
+	if !s.world.completeSigning(origin, &how) {
+		return s
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signing == nil {
+		s.signing, s.signed = map[string]*Signing{}, map[*zone]*zone{}
+	}
+	s.signing[dns.CanonicalName(origin)] = &how
+	clear(s.signed)
+	return s
+}
+
+// resign signs a zone of the server in its own way, if it has one.
+func (s *Server) resign(z *zone) *zone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	how := s.signing[z.origin]
+	if how == nil || z.signer == nil {
+		return z
+	}
+	if s.signed[z] == nil {
+		bare := z.clone()
+		delete(bare.apex(), dns.TypeDNSKEY)
+		delete(bare.apex(), dns.TypeNSEC3PARAM)
+		s.signed[z] = bare.sign(how)
+	}
+	return s.signed[z]
 }
 
 func (n *names) sign(name string, s, above *Signing) {
@@ -162,7 +215,7 @@ func (w *World) DS(zone string) []*dns.DS {
 	if z == nil || z.signer == nil {
 		return []*dns.DS{}
 	}
-	return []*dns.DS{z.signer.keySigner.ds(z.signer.how.Digest)}
+	return diag.Map(z.signer.anchors, func(k *signingKey) *dns.DS { return k.ds(z.signer.how.Digest) })
 }
 
 // DNSKEY returns the keys of a signed zone.
@@ -248,11 +301,18 @@ func (n *names) seal(z *zone) *zone {
 	for child, s := range n.signing {
 		if child != z.origin && !s.Island && dns.IsSubDomain(z.origin, child) &&
 			len(z.nodes[child][dns.TypeNS]) > 0 && len(z.nodes[child][dns.TypeDS]) == 0 {
-			z.add(newSigner(newZone(child), s).published())
+			for _, ds := range newSigner(newZone(child), s).published() {
+				z.add(ds)
+			}
 		}
 	}
+	return z.sign(how)
+}
+
+// sign gives a zone its keys and its signer, and returns it.
+func (z *zone) sign(how *Signing) *zone {
 	z.signer = newSigner(z, how)
-	for _, key := range z.signer.keys() {
+	for _, key := range z.signer.keys {
 		z.add(key.dnskey)
 	}
 	if p := how.NSEC3; p != nil {

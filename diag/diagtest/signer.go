@@ -16,10 +16,12 @@ import (
 
 // A signer makes the signatures and the proofs of absence of a zone when they are asked for.
 type signer struct {
-	zone       *zone
-	how        *Signing
-	keySigner  *signingKey // signs the keys (KSK)
-	zoneSigner *signingKey // signs the rest (ZSK); the same if there is one key
+	zone        *zone
+	how         *Signing
+	keys        []*signingKey // of the DNSKEY record set
+	anchors     []*signingKey // of which the parent zone has DS records
+	keySigners  []*signingKey // sign the keys (KSK)
+	zoneSigners []*signingKey // sign the rest (ZSK); the same if there is one key
 
 	mu     sync.Mutex
 	sigs   map[faultKey][]dns.RR
@@ -28,23 +30,41 @@ type signer struct {
 
 func newSigner(z *zone, how *Signing) *signer {
 	s := &signer{zone: z, how: how, sigs: map[faultKey][]dns.RR{}}
-	s.keySigner = newKey(z.origin, "keys", flagKSK, how)
-	s.zoneSigner = s.keySigner
+	if k := how.Keys; k != nil {
+		s.keys, s.anchors = s.named(k.Published), s.named(k.DS)
+		for _, key := range s.named(k.Signing) {
+			if key.dnskey.Flags == flagKSK {
+				s.keySigners = append(s.keySigners, key)
+			} else {
+				s.zoneSigners = append(s.zoneSigners, key)
+			}
+		}
+		return s
+	}
+	s.keys = []*signingKey{newKey(z.origin, "keys", flagKSK, how)}
+	s.anchors, s.keySigners, s.zoneSigners = s.keys, s.keys, s.keys
 	if !how.OneKey {
-		s.zoneSigner = newKey(z.origin, "zone"+strings.Repeat("+", how.rolls), flagZone, how)
+		s.zoneSigners = []*signingKey{newKey(z.origin, "zone"+strings.Repeat("+", how.rolls), flagZone, how)}
+		s.keys = slices.Concat(s.keySigners, s.zoneSigners)
 	}
 	return s
 }
 
-func (s *signer) keys() []*signingKey {
-	if s.how.OneKey {
-		return []*signingKey{s.keySigner}
-	}
-	return []*signingKey{s.keySigner, s.zoneSigner}
+// named makes keys by their names, see [Keys].
+func (s *signer) named(names []string) []*signingKey {
+	return diag.Map(names, func(name string) *signingKey {
+		if strings.HasPrefix(name, "ksk") {
+			return newKey(s.zone.origin, name, flagKSK, s.how)
+		}
+		return newKey(s.zone.origin, name, flagZone, s.how)
+	})
 }
 
-func (s *signer) published() *dns.DS {
-	ds := s.keySigner.ds(s.how.Digest)
+// published returns the DS records that the parent zone has.
+func (s *signer) published() []*dns.DS { return diag.Map(s.anchors, s.publishedOf) }
+
+func (s *signer) publishedOf(key *signingKey) *dns.DS {
+	ds := key.ds(s.how.Digest)
 	for _, b := range s.how.Broken {
 		switch b.Fault {
 		case DSMismatch:
@@ -60,8 +80,10 @@ func (s *signer) published() *dns.DS {
 
 func (s *signer) vouched(rr dns.RR) bool {
 	ds := rr.(*dns.DS)
-	own := s.keySigner.ds(ds.DigestType)
-	return own != nil && own.Algorithm == ds.Algorithm && strings.EqualFold(own.Digest, ds.Digest)
+	return slices.ContainsFunc(s.keySigners, func(key *signingKey) bool {
+		own := key.ds(ds.DigestType)
+		return own != nil && own.Algorithm == ds.Algorithm && strings.EqualFold(own.Digest, ds.Digest)
+	})
 }
 
 // broken returns why a record set does not validate, or nothing.
@@ -136,9 +158,9 @@ func (s *signer) sign(name string, rrtype uint16, rrset []dns.RR) []dns.RR {
 	if sigs, ok := s.sigs[slot]; ok {
 		return sigs
 	}
-	keys := []*signingKey{s.zoneSigner}
+	keys := s.zoneSigners
 	if rrtype == dns.TypeDNSKEY {
-		keys = []*signingKey{s.keySigner}
+		keys = s.keySigners
 	}
 	flaw := s.flaw(name, rrtype)
 	var sigs []dns.RR
@@ -146,8 +168,8 @@ func (s *signer) sign(name string, rrtype uint16, rrset []dns.RR) []dns.RR {
 		if fault == SigUnknownKey {
 			k = newKey(s.zone.origin, "unknown", flagZone, s.how)
 		}
-		if fault == SigZoneKey {
-			k = s.zoneSigner
+		if fault == SigZoneKey && len(s.zoneSigners) > 0 {
+			k = s.zoneSigners[0]
 		}
 		if sig := s.signature(rrset, k, fault); sig != nil {
 			sigs = append(sigs, sig)

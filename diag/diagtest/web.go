@@ -21,6 +21,7 @@ import (
 // A Site is a web site of the world.
 type Site struct {
 	Host    string       // a name or an IP address
+	Addrs   []string     // where it is; nil means at all addresses of Host
 	Handler http.Handler // nil answers everything with 404
 	Port    uint16       // 0 means 443, or 80 without TLS
 	Plain   bool         // without TLS
@@ -49,7 +50,8 @@ func (w *World) siteAt(host string, s Site) {
 	w.Site(s)
 }
 
-// Site opens a web site, on all addresses of its host. Several sites may share an address.
+// Site opens a web site, on all addresses of its host or on some. Several sites may share an address; of those with one
+// host, the last answers.
 func (w *World) Site(s Site) {
 	if w.t != nil {
 		w.t.Helper()
@@ -64,7 +66,11 @@ func (w *World) Site(s Site) {
 		cert := w.Certificate(CertSpec{Names: []string{s.Host}, Cert: s.Cert})
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
 	}
-	for _, ip := range w.addresses(s.Host, s.IPv6) {
+	at := diag.Map(s.Addrs, w.parseAddr)
+	if len(at) == 0 {
+		at = w.addresses(s.Host, s.IPv6)
+	}
+	for _, ip := range at {
 		w.webServer(netip.AddrPortFrom(ip, s.Port), s.Plain).add(s)
 	}
 }

@@ -18,6 +18,7 @@ type zone struct {
 	nodes  map[string]node // by canonical owner
 	exists map[string]bool // the owners and, up to the origin, their ancestors
 	signer *signer         // nil if the zone is not signed
+	around *zone           // has the SOA record, of contents that stand in for those of a name; may be nil
 }
 
 func newZone(origin string, records ...dns.RR) *zone {
@@ -38,6 +39,13 @@ func (z *zone) add(rr dns.RR) {
 	for name := owner; name != z.origin && name != "."; name = resolver.ParentName(name) {
 		z.exists[name] = true
 	}
+}
+
+// within returns contents that stand in for those of a name of another zone.
+func (z *zone) within(around *zone) *zone {
+	inside := *z
+	inside.around = around
+	return &inside
 }
 
 func (z *zone) apex() node { return z.nodes[z.origin] }
