@@ -26,7 +26,12 @@ var gates = map[diag.Code][]Kind{
 	"mtasts.policy.mode.testing":  {MX, SMTP},
 	"mtasts.policy.mode.none":     {MX, SMTP},
 	"mtasts.policy.max_age.short": {MX, SMTP},
+	"dnssec.ds.missing":           {DANE},
+	"dnssec.ds.island":            {DANE},
 }
+
+// dormant has no effect today, and loses mail once the gate of which it stands is opened.
+const dormant = "dane.tlsa.dormant"
 
 const nothing = "Leave it"
 
@@ -68,7 +73,7 @@ var unparked = map[diag.Code]string{
 func (w *Whole) first(t *told) string {
 	for _, kind := range gates[t.Code] {
 		for _, p := range w.Parts {
-			unsigned := func(f diag.Finding) bool { return f.Code == "check.dkim.none" }
+			unsigned := func(f diag.Finding) bool { return f.Code == "check.dkim.none" || f.Code == dormant }
 			if p.kind == kind && (p.Fails() || p.weakTLS() || slices.ContainsFunc(p.Findings, unsigned)) {
 				return kind.Label
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,18 @@ func TestConsequence(t *testing.T) {
 	).Sum()
 	require.Equal(t, []diag.Code{"bimi.dmarc.none", "dmarc.policy.none"}, diagtest.Codes(v))
 	require.Equal(t, []diag.Severity{diag.Error, diag.Warning}, []diag.Severity{v.Findings[0].Severity, v.Findings[1].Severity})
+}
+
+// A DS record brings TLSA records into force: those that would stop mail come first.
+func TestDormantTLSA(t *testing.T) {
+	unsigned := part(DNSSEC, 100, fault{code: "dnssec.ds.missing", severity: diag.Info})
+	for code, first := range map[diag.Code]bool{"dane.tlsa.dormant": true, "dane.tlsa.insecure": false} {
+		w := whole(unsigned, part(DANE, 50, fault{code: code, severity: diag.Warning}))
+		recommendations := w.Sum().Recommendations
+		last := recommendations[len(recommendations)-1]
+		require.Equal(t, diag.Code("dnssec.ds.missing"), last.Code)
+		require.Equal(t, first, strings.HasPrefix(last.Detail, "Fix DANE first. Then: "), last.Detail)
+	}
 }
 
 // Whether mail works is told only if all that it depends on was examined.

@@ -209,7 +209,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	}
 	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
 	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], newRecord)
-	if e.verify && len(h.records) > 0 {
+	if e.verify && (len(h.records) > 0 || e.displaced(h)) {
 		e.connect(ctx, env, h)
 	}
 }

@@ -23,7 +23,8 @@ func TestSuggestions(t *testing.T) {
 					continue
 				}
 				suggested++
-				require.Equal(t, diag.Code("dane.certificate.mismatch"), rec.Code)
+				require.Contains(t, []diag.Code{"dane.certificate.mismatch", "dane.tlsa.unusable", "dane.tlsa.usage.pkix",
+					"dane.tlsa.location", "dane.tlsa.dormant"}, rec.Code)
 				after := tt.setting
 				spoil := after.spoil
 				// Each world makes new keys, so that the suggestion is that of the world itself.
@@ -34,7 +35,9 @@ func TestSuggestions(t *testing.T) {
 					w.Zone(tt.fresh(t, w))
 				}
 				fixed := after.lookup(t)
-				require.NotContains(t, diagtest.Codes(fixed.Verdict), diag.Code("dane.certificate.mismatch"))
+				for _, code := range []diag.Code{"dane.certificate.mismatch", "dane.tlsa.unusable", "dane.tlsa.location", "dane.tlsa.dormant"} {
+					require.NotContains(t, diagtest.Codes(fixed.Verdict), code)
+				}
 				for _, h := range fixed.Hosts {
 					if strings.Contains(rec.SuggestedValue, h.RecordName+".") {
 						require.NotEqual(t, Failed, h.Status, "%+v", h)
@@ -100,6 +103,56 @@ func TestRoundTrips(t *testing.T) {
 				require.NoError(t, err)
 			})
 			require.Equal(t, tt.trips, trips)
+		})
+	}
+}
+
+// What would come into force by the advice is judged as it would be then: a record is only said to match, or to be moved,
+// if the server presents its key.
+func TestDormant(t *testing.T) {
+	const away = "_25._tcp.example.com. TLSA "
+	stale := strings.Fields(other)[3]
+	tests := []struct {
+		name            string
+		s               setting
+		advice, suggest string // what they hold, of the first finding
+	}{
+		{"old key at the domain", setting{zone: oneMX + away + other}, "Do not move these", "_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+		{"present key at the domain", setting{zone: oneMX + away + "3 1 1 {key}\n"}, "match the present key",
+			"_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+		{"old key at the domain, not compared", setting{zone: oneMX + away + other, req: Request{Verify: new(false)}},
+			"unless they match", ""},
+		{"old key at the domain, no TLS", setting{zone: oneMX + away + other, smtp: diagtest.SMTP{NoStartTLS: true}},
+			"unless they match", ""},
+		{"old key at the domain, untested address", setting{zone: oneMX + "mx.example.com. A 192.0.2.26\n" + away + other},
+			"Do not move these", ""},
+		{"old key at the domain, unsigned", setting{zone: oneMX + away + other, signed: "none"}, "Do not move these", ""},
+		{"old key, unsigned", setting{zone: oneMX + at + other, signed: "none"}, "before the zone is signed",
+			"_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+		{"present key, unsigned", setting{zone: oneMX + key, signed: "none"}, "Sign the zone", ""},
+		{"present key, unsigned, not compared", setting{zone: oneMX + key, signed: "none", req: Request{Verify: new(false)}},
+			"Check first that the TLSA records match", ""},
+		{"present key with an unknown usage", setting{zone: oneMX + key + at + other + at + "4 1 1 {key}\n"},
+			"Publish the record as 3 1 1", ""},
+		{"old key with an unknown usage", setting{zone: oneMX + key + at + other + at + "4 1 1" + other[5:]}, "Remove the record", ""},
+		{"old key with a cut digest", setting{zone: oneMX + key + at + other + at + "3 1 2 abab\n"}, "Remove the record", ""},
+		{"certificate with the unknown selector", setting{zone: oneMX + key + at + other + at + "3 2 1 {cert}\n"},
+			"Publish the record as 3 0 1", ""},
+		{"only the usage of PKIX, present key", setting{zone: oneMX + at + "1 1 1 {key}\n"}, "Publish a TLSA record 3 1 1",
+			"_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+		{"only the usage of PKIX, old key", setting{zone: oneMX + at + "1 1 1" + other[5:]}, "Publish a TLSA record 3 1 1",
+			"_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+		{"root that is not sent", setting{zone: oneMX + at + "2 1 1 {rootkey}\n"}, "Let the server send the certificate of",
+			"_25._tcp.mx.example.com. IN TLSA 3 1 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := tt.s.lookup(t)
+			require.Contains(t, r.Findings[0].Advice, tt.advice)
+			value := r.Recommendations[0].SuggestedValue
+			require.Contains(t, value, tt.suggest)
+			require.Equal(t, tt.suggest == "", value == "", value)
+			require.NotContains(t, value, stale)
 		})
 	}
 }

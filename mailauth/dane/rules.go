@@ -156,17 +156,64 @@ var (
 	factorCoverage    = diag.Category{Code: "coverage", Label: "Mail servers covered"}
 )
 
-// eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it.
+// eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it. The
+// advice of the rule is how to correct the record: it is given if senders could use it then.
 func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.hosts, func(h host) diag.Failures {
 			return diag.FailEach(h.records, func(r Record) diag.Failures {
 				clause := test(r)
-				return diag.FailIf(clause != "", "The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base),
-					clause)
+				if clause == "" {
+					return nil
+				}
+				f := diag.Fail("The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base), clause)
+				f[0].Advice = h.correction(r)
+				return f
 			}).About(h.Name)
 		})
 	}
+}
+
+// correction is what to do about a record that senders cannot use: it comes into force when it is corrected, and then the
+// server must match it. It is empty where no certificate was seen, or nothing can be made of the record.
+func (h *host) correction(r Record) string {
+	s := h.server()
+	if s == nil || len(s.chain) == 0 {
+		return ""
+	}
+	for _, meant := range r.meant() {
+		place := s.chain[1:]
+		if meant.Usage == daneee {
+			place = s.chain[:1]
+		}
+		if slices.ContainsFunc(place, meant.Matches) {
+			return "Publish the record as " + meant.numbers() + ", with the same data: they match the certificate that the " +
+				"server presents now. Then remove this one."
+		}
+	}
+	return "Remove the record, or replace it with 3 1 1 and the SHA-256 of the present key of the server. Do not only correct its " +
+		"form: its data do not match the certificate that the server presents now, and once senders can use the record it counts."
+}
+
+// meant are the records that senders can use, and that a record with a wrong number may have been meant as.
+func (r Record) meant() (list []Record) {
+	usages, selectors, matchings := []Usage{daneee, daneta}, []Selector{spki, cert}, []Matching{SHA256, SHA512, full}
+	if r.Usage == daneee || r.Usage == daneta {
+		usages = []Usage{r.Usage}
+	}
+	if r.Selector <= spki {
+		selectors = []Selector{r.Selector}
+	}
+	for _, u := range usages {
+		for _, sel := range selectors {
+			for _, m := range matchings {
+				if one := (Record{u, sel, m, r.Data}); one.Fault() == "" {
+					list = append(list, one)
+				}
+			}
+		}
+	}
+	return list
 }
 
 func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
@@ -178,48 +225,76 @@ func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 	})
 }
 
+// replacing suggests a record of the present key for each host with failures, if that is known of all of them.
+func (e *evidence) replacing(f diag.Failures) diag.Failures {
+	var lines []string
+	for i := range e.hosts {
+		h := &e.hosts[i]
+		if !slices.ContainsFunc(f, func(one diag.Failure) bool { return one.Target == h.Name }) {
+			continue
+		}
+		if slices.ContainsFunc(h.records, func(r Record) bool { return r.UsableForSMTP() }) {
+			return f // what is in force is not added to
+		}
+		line := e.waking(h)
+		if line == "" {
+			return f
+		}
+		lines = append(lines, line)
+	}
+	return f.Suggesting(strings.Join(lines, "\n"))
+}
+
 var recordRules = diag.Rules[*evidence]{{
 	Code: "dane.tlsa.unusable", Severity: diag.Error, Weight: 10, Ref: "RFC 7672 section 2.2",
 	Title:       "No TLSA record that senders can use",
 	Requirement: "Senders can use a TLSA record of each mail server that has some",
 	Advice:      "Publish a TLSA record 3 1 1 with the SHA-256 of the public key of the server, then remove the others.",
 	When:        (*evidence).grounded,
-	Fails: each(func(e *evidence, h *host) diag.Failures {
-		return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
-			"server it is.", e.recordName(h.base))
-	}, unusable),
+	Fails: func(e *evidence) diag.Failures {
+		return e.replacing(each(func(e *evidence, h *host) diag.Failures {
+			return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
+				"server it is.", e.recordName(h.base))
+		}, unusable)(e))
+	},
 }, {
 	Code: "dane.tlsa.usage.pkix", Severity: diag.Warning, Weight: 2, Ref: "RFC 7672 section 3.1.3",
 	Title:       "TLSA usage 0 or 1, which has no effect for SMTP",
 	Requirement: "No TLSA record has the usage PKIX-TA(0) or PKIX-EE(1)",
 	Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the " +
-		"certificate of that authority. Mail servers treat the usages 0 and 1 as unusable.",
-	Fails: eachRecord(func(r Record) string {
-		if r.Usage > pkixee {
-			return ""
-		}
-		return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
-	}),
+		"certificate of that authority, with data that match what the server presents now. Mail servers treat the usages 0 " +
+		"and 1 as unusable.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.replacing(eachRecord(func(r Record) string {
+			if r.Usage > pkixee {
+				return ""
+			}
+			return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
+		})(e))
+	},
 }, {
 	Code: "dane.tlsa.usage.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.1",
 	Title: "TLSA record with an unknown usage", Requirement: "All TLSA records have a defined usage",
-	Advice: "Correct the first number of the record, such as to 3 for the certificate of the server itself.",
-	Fails:  faulty(func(r Record) bool { return r.Usage > daneee }),
+	Advice: "Correct the first number of the record, such as to 3 for the certificate of the server itself, once its data " +
+		"match what the server presents now.",
+	Fails: faulty(func(r Record) bool { return r.Usage > daneee }),
 }, {
 	Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.2",
 	Title: "TLSA record with an unknown selector", Requirement: "All TLSA records have a defined selector",
-	Advice: "Correct the second number of the record: 1 for the public key, 0 for the whole certificate.",
-	Fails:  faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector > spki }),
+	Advice: "Correct the second number of the record, 1 for the public key, 0 for the whole certificate, once its data match " +
+		"what the server presents now.",
+	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector > spki }),
 }, {
 	Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.3",
 	Title: "TLSA record with an unknown matching type", Requirement: "All TLSA records have a defined matching type",
-	Advice: "Correct the third number of the record: 1 for SHA-256.",
-	Fails:  faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector <= spki && r.Matching > SHA512 }),
+	Advice: "Correct the third number of the record, such as to 1 for SHA-256, once its data match what the server presents " +
+		"now.",
+	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector <= spki && r.Matching > SHA512 }),
 }, {
 	Code: "dane.tlsa.data", Severity: diag.Warning, Weight: 2, Ref: "RFC 6698 section 2.1.4",
 	Title:       "TLSA record with data of the wrong length or form",
 	Requirement: "The data of all TLSA records have the form that the matching type demands",
-	Advice: "Publish the data anew: 64 hexadecimal digits for the matching type 1, 128 for 2, the whole certificate or " +
+	Advice: "Publish the data anew, of the present key or certificate of the server: 64 hexadecimal digits for the matching type 1, 128 for 2, the whole certificate or " +
 		"key in DER for 0. Often the end was cut off or quotation marks were added.",
 	Fails: faulty(func(r Record) bool {
 		return r.Usage <= daneee && r.Selector <= spki && r.Matching <= SHA512 && r.Fault() != ""

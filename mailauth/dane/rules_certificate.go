@@ -1,6 +1,7 @@
 package dane
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
@@ -185,7 +186,36 @@ func mismatches(e *evidence) diag.Failures {
 		}
 		return f
 	}, mismatch)(e)
+	for i, h := range e.having(mismatch) {
+		if issuer := e.unsent(h); issuer != "" {
+			f[i].Advice = "Let the server send the certificate of " + issuer + " at the end of its chain, or publish a TLSA record " +
+				"3 1 1 for its own key: usage 2 (DANE-TA) counts only if the server sends the certificate that it names."
+		}
+	}
 	return f.Suggesting(strings.Join(lines, "\n"))
+}
+
+// unsent names the public authority that a record of usage 2 stands for, if it issued the certificate of the host and the
+// server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
+func (e *evidence) unsent(h *host) string {
+	s := h.server()
+	if s == nil || len(s.chain) == 0 {
+		return ""
+	}
+	sent := x509.NewCertPool()
+	for _, c := range s.chain[1:] {
+		sent.AddCert(c)
+	}
+	paths, _ := s.chain[0].Verify(x509.VerifyOptions{Roots: e.roots, Intermediates: sent, CurrentTime: e.now})
+	for _, path := range paths {
+		for _, issuer := range path[1:] {
+			names := func(r Record) bool { return r.Usage == daneta && r.Matches(issuer) }
+			if !slices.ContainsFunc(s.chain, issuer.Equal) && slices.ContainsFunc(h.usable(), names) {
+				return diag.Quote(cmp.Or(issuer.Subject.CommonName, issuer.Subject.String()))
+			}
+		}
+	}
+	return ""
 }
 
 func unmatched(n int) string {
@@ -217,6 +247,9 @@ func (e *evidence) cause(h *host, s *server) string {
 			return ": the record " + r.numbers() + " has the wrong selector for its data"
 		}
 	}
+	if issuer := e.unsent(h); issuer != "" {
+		return ": the record is for the authority " + issuer + ", whose certificate the server does not send"
+	}
 	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == daneta }) &&
 		!pki.SelfSigned(s.chain[0]) {
 		return ": it sends no issuer certificates, and usage 2 (DANE-TA) needs them"
@@ -245,6 +278,19 @@ func (e *evidence) suggest(h *host) string {
 		line = own
 	}
 	return line
+}
+
+// waking is [evidence.suggest] for records that would come into force by it: every address of the host must have been seen.
+func (e *evidence) waking(h *host) string {
+	for _, s := range h.servers {
+		if len(s.chain) == 0 || s.err != nil {
+			return ""
+		}
+	}
+	if len(h.servers) < len(h.Addresses.All()) {
+		return ""
+	}
+	return e.suggest(h)
 }
 
 // keyRecord is the record of the public key of a certificate: with SHA-512 only where records with it would make clients

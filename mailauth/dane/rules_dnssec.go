@@ -1,6 +1,7 @@
 package dane
 
 import (
+	"crypto/x509"
 	"slices"
 	"strings"
 
@@ -57,12 +58,49 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 7672 section 2.2",
 	Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
 	Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
-	When:   func(e *evidence) bool { return e.published() },
+	When:   func(e *evidence) bool { return e.published() && !e.allDormant(unsigned) },
 	Fails: func(e *evidence) diag.Failures {
 		if e.grounded() {
 			return nil
 		}
-		return because(" Senders deliver as if there were no DANE.", unsigned)(e)
+		return each(func(e *evidence, h *host) diag.Failures {
+			if h.dormant() {
+				return nil
+			}
+			f := diag.Fail("%s. Senders deliver as if there were no DANE.", capital(e.reason(h)))
+			if !h.verified() {
+				f[0].Advice = "Check first that the TLSA records match the certificate that the server presents: they come into " +
+					"force when the zone is signed. Then sign the zone that the host is in with DNSSEC, or remove the records."
+			}
+			return f
+		}, unsigned)(e)
+	},
+}, {
+	Code: "dane.tlsa.dormant", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, Stands: true,
+	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Ref: "RFC 7672 section 2.2",
+	Title:       "Unsigned TLSA records that would stop mail once signed",
+	Requirement: "TLSA records without effect would not stop mail once they are signed",
+	Advice: "Remove the TLSA records, or replace them with 3 1 1 and the SHA-256 of the present key of the server, before the " +
+		"zone is signed with DNSSEC or its DS record is published: that brings them into force.",
+	When: func(e *evidence) bool {
+		hosts := e.having(unsigned)
+		known := !slices.ContainsFunc(hosts, func(h *host) bool { return !h.verified() })
+		return slices.ContainsFunc(hosts, (*host).dormant) || len(hosts) > 0 && known
+	},
+	Fails: func(e *evidence) diag.Failures {
+		var lines []string
+		f := each(func(e *evidence, h *host) diag.Failures {
+			if !h.dormant() {
+				return nil
+			}
+			lines = append(lines, e.waking(h))
+			return diag.Fail("%s. As they are, %s: once they are signed, senders that use DANE would not deliver to %s.",
+				capital(e.reason(h)), h.refusal(), h.Name)
+		}, unsigned)(e)
+		if slices.Contains(lines, "") {
+			return f
+		}
+		return f.Suggesting(strings.Join(lines, "\n"))
 	},
 }, {
 	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
@@ -71,9 +109,56 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Requirement: "No mail server is in an unsigned zone beside others in signed ones",
 	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
 		"to the host that is not protected.",
-	When:  func(e *evidence) bool { return e.grounded() },
-	Fails: because(" Senders deliver to this host as if there were no DANE.", unsigned, unasked),
+	When: func(e *evidence) bool { return e.grounded() },
+	Fails: each(func(e *evidence, h *host) diag.Failures {
+		if h.dormant() {
+			return nil // dane.tlsa.dormant tells
+		}
+		return diag.Fail("%s. Senders deliver to this host as if there were no DANE.", capital(e.reason(h)))
+	}, unsigned, unasked),
 }}
+
+// dormant reports whether a host has TLSA records that have no effect, and that would keep senders from delivering if they
+// had.
+func (h *host) dormant() bool {
+	s := h.server()
+	if h.fault != unsigned || s == nil {
+		return false
+	}
+	switch s.fault() {
+	case noStartTLS:
+		return true // also if senders can use none of the records (RFC 7672 section 2.2)
+	case badStartTLS, mismatch, wrongName, outOfDate, badChain:
+		return len(h.usable()) > 0
+	default:
+		return false
+	}
+}
+
+// allDormant reports whether there are hosts with one of the faults, and all of them are dormant.
+func (e *evidence) allDormant(faults ...fault) bool {
+	list := e.having(faults...)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(h *host) bool { return !h.dormant() })
+}
+
+// refusal says why a dormant host would be refused, in a clause.
+func (h *host) refusal() string {
+	switch s := h.server(); s.fault() {
+	case noStartTLS:
+		return "the server does not offer STARTTLS"
+	case badStartTLS:
+		return "TLS with the server fails"
+	case mismatch:
+		return "they do not match the certificate that the server presents"
+	default:
+		return s.result.Err().Error()
+	}
+}
+
+// verified reports whether it was seen at every address that a record authenticates the host.
+func (h *host) verified() bool {
+	return len(h.servers) > 0 && !slices.ContainsFunc(h.servers, func(s server) bool { return s.fault() != none })
+}
 
 func (e *evidence) without() []*host { return e.having(absent) }
 
@@ -117,24 +202,59 @@ func (e *evidence) unpublished() diag.Failures {
 	return f
 }
 
+// displaced reports whether a host without TLSA records may be meant by those at the domain itself.
+func (e *evidence) displaced(h *host) bool {
+	return !h.tlsa.Exists() && h.tlsa.Err() == nil && len(e.misplaced()) > 0 && !e.foreign([]*host{h})
+}
+
+// elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force, so that
+// the present keys of the mail servers decide what is to be published, and not they.
+func (e *evidence) elsewhere() diag.Failures {
+	hosts := e.without()
+	f := diag.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()), e.names(hosts))
+	if e.foreign(hosts) {
+		f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
+			"supports DANE: only the provider can publish TLSA records at their names."
+		return f
+	}
+	var lines []string
+	stale := false
+	for _, h := range hosts {
+		if h.ground == diag.Secure && e.naming == diag.Secure {
+			lines = append(lines, e.waking(h))
+		} else {
+			lines = append(lines, "")
+		}
+		for _, s := range h.servers {
+			moved := Verify(diag.Map(e.misplaced(), newRecord), Peer{Chain: s.chain, Names: e.references(h), Now: e.now,
+				Roots: new(x509.CertPool)})
+			stale = stale || len(s.chain) > 0 && !moved.OK()
+		}
+	}
+	if stale {
+		f[0].Detail += " They do not match the certificate that the mail server presents now."
+		f[0].Advice = "Publish a new TLSA record 3 1 1 with the SHA-256 of the present key of each mail server at its name, and remove " +
+			"those at the domain. Do not move these: they do not match, so that senders that use DANE would stop delivering."
+	}
+	if slices.Contains(lines, "") {
+		return f
+	}
+	return f.Suggesting(strings.Join(lines, "\n"))
+}
+
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5,
 	Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
 	Title:       "TLSA records at the domain instead of its mail servers",
 	Requirement: "TLSA records are not published at the domain instead of its mail servers",
-	Advice:      "Publish the TLSA records at the names of the mail servers: senders look nowhere else.",
-	When:        func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
+	Advice: "Publish TLSA records that match the present key of each mail server (3 1 1) at the names of the mail servers, and " +
+		"remove those at the domain. Do not move these unless they match: at their new place they come into force.",
+	When: func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
 	Fails: func(e *evidence) diag.Failures {
-		if e.published() || len(e.without()) == 0 {
+		if e.published() || len(e.without()) == 0 || len(e.misplaced()) == 0 {
 			return nil
 		}
-		f := diag.FailIf(len(e.misplaced()) > 0, "There are TLSA records at %s, and senders look at %s.",
-			e.recordName(e.domain.String()), e.names(e.without()))
-		if len(f) > 0 && e.foreign(e.without()) {
-			f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
-				"supports DANE: only the provider can publish TLSA records at their names."
-		}
-		return f
+		return e.elsewhere()
 	},
 }, {
 	Code: "dane.tlsa.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,

@@ -33,7 +33,7 @@ const (
 
 // A setting is a world with a mail server, and what is wrong with it.
 type setting struct {
-	zone   string            // in which {key}, {cert}, {issuer} and {key512} stand for digests of what the server presents
+	zone   string            // in which {key}, {cert}, {issuer}, {rootkey} and {key512} stand for digests of what the server presents
 	signed string            // zones that are signed, separated by blanks; empty means example.com.
 	cert   diagtest.CertSpec // of the mail server
 	tls    func(tls.Certificate) *tls.Config
@@ -65,9 +65,10 @@ func (s *setting) build(w *diagtest.World) {
 	}
 	cert := w.Certificate(s.cert)
 	issuer := cert.Certificate[len(cert.Certificate)-1]
+	root, _ := w.Authorities()
 	w.Zone(zones + strings.NewReplacer(
 		"{key}", digest(cert.Leaf.RawSubjectPublicKeyInfo), "{cert}", digest(cert.Leaf.Raw), "{issuer}", digest(issuer),
-		"{key512}", digest512(cert.Leaf.RawSubjectPublicKeyInfo),
+		"{rootkey}", digest(root.RawSubjectPublicKeyInfo), "{key512}", digest512(cert.Leaf.RawSubjectPublicKeyInfo),
 		"{keydata}", hex.EncodeToString(cert.Leaf.RawSubjectPublicKeyInfo),
 	).Replace(s.zone))
 	w.ServeZones()
