@@ -202,7 +202,11 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 	defer cancel()
 	l := eval.NewLookups(bounded, env)
 	var g diag.Group
-	g.Go(func() { e.tree = walk(l, name, "") })
+	g.Go(func() {
+		w := newWalker(l, name)
+		w.macros = true
+		e.tree = w.walk("")
+	})
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, e.domain.FQDN()) })
 	g.Go(func() { e.mail.MX = *eval.Ask[*dns.MX](l, name) }) // which the record may ask for, too
 	g.Go(func() { e.mail.Addresses.V4 = *eval.Ask[*dns.A](l, name) })
@@ -248,7 +252,7 @@ func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	} else {
 		e.strays = []string{text}
 	}
-	e.tree = walk(nil, domain.String(), text) // nothing is looked up
+	e.tree = newWalker(nil, domain.String()).walk(text) // nothing is looked up
 	root := e.tree.Root
 	if len(e.strays) > 0 && !resembles(text) { // of which no words are terms
 		root.Terms, root.Children, root.Parsed, root.Faults = nil, nil, &eval.Record{}, root.Faults[:1]

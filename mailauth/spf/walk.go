@@ -31,24 +31,28 @@ const (
 func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string) (*Tree, error) {
 	bounded, cancel := diag.Within(ctx, eval.Timeout)
 	defer cancel()
-	tree := walk(eval.NewLookups(bounded, env), domain.String(), record)
+	tree := newWalker(eval.NewLookups(bounded, env), domain.String()).walk(record)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("walking over the SPF records of %s: %w", domain, err)
 	}
 	return tree, nil
 }
 
-// walk fetches a tree; without lookups, when they are nil, it is what the text of the record alone tells.
-func walk(l *eval.Lookups, domain, record string) *Tree {
-	w := &walker{
+// newWalker fetches with lookups; when they are nil, a tree is what the text of the record alone tells.
+func newWalker(l *eval.Lookups, domain string) *walker {
+	return &walker{
 		dns: l, domain: domain, terms: eval.MaxTerms, room: maxTreeLength, left: MaxQuestions, reserved: map[string]bool{},
 	}
-	root := &Node{Domain: domain, Via: ViaRoot, State: NodeCut}
+}
+
+// walk fetches the tree of a record, or of the one that the domain publishes.
+func (w *walker) walk(record string) *Tree {
+	root := &Node{Domain: w.domain, Via: ViaRoot, State: NodeCut}
 	switch {
 	case record != "":
 		root.Parsed, root.Faults = eval.Parse(record)
 		w.read(root, record)
-	case w.reserve(domain, dns.TypeTXT):
+	case w.reserve(w.domain, dns.TypeTXT):
 		w.fetch(root)
 	}
 	w.group.Wait()
@@ -61,6 +65,7 @@ type walker struct {
 	dns    *eval.Lookups
 	group  diag.Group
 	domain string // of the root, which exists
+	macros bool   // whether the names above those with macros are asked for
 
 	mu       sync.Mutex
 	terms    int // that may still be followed
@@ -162,7 +167,16 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 		w.descend(n, t)
 		return
 	}
-	if t.Dynamic || t.Cut || eval.NameFault(t.Target) != "" {
+	switch {
+	case t.Cut || !t.Dynamic && eval.NameFault(t.Target) != "":
+		return
+	case t.Dynamic:
+		w.above(n, t, func(_ string, absent, known bool) {
+			if t.unsure = !known; absent {
+				t.Dynamic = false
+				w.found(t, false, false)
+			}
+		})
 		return
 	}
 	qtypes, ask := []uint16{dns.TypeA, dns.TypeAAAA}, w.resolveA
@@ -184,18 +198,40 @@ func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 	switch {
 	case !t.Name.Counted() && t.Name != eval.Exp:
 		return true
-	case t.Uses("slipvhcrt"):
+	case t.Uses(varying):
 		t.Target = t.Value
 		return false
 	}
-	t.Target = t.Expand(n.Domain, func(letter byte) string {
+	t.Target = t.Expand(n.Domain, w.value(n))
+	return true
+}
+
+// varying are the macros whose values depend on the mail.
+const varying = "slipvhcrt"
+
+// value returns what the other macros of a record stand for.
+func (w *walker) value(n *Node) func(letter byte) string {
+	return func(letter byte) string {
 		domain := n.Domain
 		if letter == 'o' {
 			domain = w.domain
 		}
 		return cmp.Or(domain, unknownDomain)
+	}
+}
+
+// above asks for the name above all those that a term with macros may be about. If it does not exist, none of them does
+// (RFC 8020 section 2), unless it is an alias, for then the reply speaks of another name.
+func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent, known bool)) {
+	name := t.FixedEnd(varying, w.value(n))
+	exists := eval.Below(n.Domain, name) || eval.Below(w.domain, name) // their records were found
+	if !w.macros || name == "" || exists || targetFault(name) != "" || t.Name == eval.PTR || !w.reserve(name, dns.TypeTXT) {
+		return
+	}
+	w.group.Go(func() {
+		answer := eval.Ask[*dns.TXT](w.dns, name)
+		found(name, answer.NXDomain() && len(answer.Aliases) == 0, answer.Err() == nil)
 	})
-	return true
 }
 
 // explanation asks for the text of exp. That of a record that is included is never used (RFC 7208 section
@@ -225,6 +261,13 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 	switch {
 	case t.Dynamic:
 		c.State = NodeDynamic
+		w.above(n, t, func(name string, absent, known bool) {
+			if c.unsure = !known; absent {
+				c.State, c.Error, c.absent, t.Dynamic = NodeNone, "no name below "+name+" exists", true, false
+				c.dangling, c.unsure = w.unregistered(name)
+				t.Dangling, t.Void, t.Void4, t.Void6 = c.dangling, true, true, true
+			}
+		})
 	case eval.DomainFault(t.Target) != "":
 		c.State, c.Error = NodeMalformed, "that is no domain: "+eval.DomainFault(t.Target)
 	case c.leadsBack():

@@ -232,6 +232,19 @@ func (t *Term) Expand(domain string, value func(letter byte) string) string {
 	}
 }
 
+// FixedEnd returns the whole labels behind the last macro of a term whose letter is one of those that vary, with what the
+// other macros stand for: every name that the term may be about ends in them. It is empty if there are none.
+func (t *Term) FixedEnd(varying string, value func(letter byte) string) string {
+	begin := 0
+	for i := range t.spec {
+		if c := t.spec[i].letter; c != 0 && strings.IndexByte(varying, c) >= 0 {
+			begin = i + 1
+		}
+	}
+	_, end, _ := strings.Cut(t.spec[begin:].expand(value), ".")
+	return strings.TrimSuffix(end, ".")
+}
+
 // Bind returns what a term of the record of a domain is to be in the record of another, to mean the same:
 // the domain takes the place of the macro d, and is written out where it is meant by default (RFC 7208
 // section 4.8). The macro p cannot be bound, for which of the names of a host it stands for depends on the
