@@ -122,7 +122,9 @@ type Dispositions struct {
 
 // Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their sources are.
 type Enforcement struct {
-	Ready *bool `json:"ready,omitempty" doc:"whether, as far as the reports show, hardly any mail but forged mail would be lost; absent where they show too little"`
+	Ready *bool `json:"ready,omitempty" doc:"whether, as far as the reports show, hardly any mail but forged mail would be lost; absent where they show too little, as of too few days or receivers"`
+
+	Readiness Readiness `json:"readiness,omitzero" doc:"what the reports show of the domain's senders, and what keeps the domain from being ready"`
 
 	BlockingSources    []string `json:"blocking_sources" maxitems:"50" doc:"sources of the messages at risk, the largest first"`
 	MessageCountAtRisk int64    `json:"message_count_at_risk" min:"0" doc:"messages that failed and are not proven to be forged: what enforcement might lose"`

@@ -218,26 +218,7 @@ func (e *evidence) enforce() {
 	})
 	f.BlockingSources = diag.Map(e.atRisk[:min(len(e.atRisk), maxBlocking)], (*tally).name)
 	e.enforcement = f
-	f.Ready = e.isReady(f)
-}
-
-// isReady says whether a domain is ready to enforce its policy; nil where the reports show too little.
-func (e *evidence) isReady(f *Enforcement) *bool {
-	others := int64(0)
-	for class, s := range e.classes {
-		if class != spoofing {
-			others += s.messages
-		}
-	}
-	small := f.MessageCountAtRisk*100 <= others*lostPercent && len(e.atRisk) <= maxBlocking &&
-		(f.UnlistedCount+f.UnknownCount)*1000 <= others*strangePerMille
-	switch {
-	case !small || len(e.failing) > 0 || e.ownFailed > 0:
-		return new(false)
-	case e.classes[legitimate].pass < readyMessages, e.unsure, e.incomplete(), e.lone() != "":
-		return nil
-	}
-	return new(true)
+	f.Ready, f.Readiness = e.examine(f)
 }
 
 // lone is the only source that looks forged, where one report alone tells of it: a server that the owner forgot, and

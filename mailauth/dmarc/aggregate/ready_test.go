@@ -1,7 +1,9 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +97,7 @@ func TestPercent(t *testing.T) {
 // A stricter policy is advised in steps, and with the mail that it loses.
 func TestReadinessAdvice(t *testing.T) {
 	advice := func(records ...string) string {
-		for _, f := range analyze(t, feedbackXML(pNone, records...)).Findings {
+		for _, f := range analyze(t, monthXML(records...)).Findings {
 			if f.Code == "dmarc.report.policy.none" {
 				return f.Advice
 			}
@@ -106,6 +108,89 @@ func TestReadinessAdvice(t *testing.T) {
 	list := rowXML("198.51.100.1 5 none fail fail example.com", "reason mailing_list", "spf list.example pass")
 	require.Contains(t, advice(own, list), "do not go beyond p=quarantine")
 	require.NotContains(t, advice(own), "mailing lists")
+}
+
+// monthXML is a month of reports of two receivers: the newest has the records, the others mail of the server.
+func monthXML(records ...string) string {
+	file := dayXML("a.example", 0, published, records...)
+	for i := 1; i < readyDays; i++ {
+		file += dayXML("b.example", -i, published, own)
+	}
+	return file
+}
+
+// A domain is called ready once the reports cover a month, the interval of every sender, and two receivers.
+func TestReadiness(t *testing.T) {
+	billing := rowXML("198.51.100.40 30 none pass pass example.com", "dkim example.com b1 pass", "spf example.com pass")
+	// days writes one report each, with billing on some of them; the second receiver reports on those that are asked for.
+	days := func(from, to int, second func(int) bool, bills ...int) string {
+		file := ""
+		for i := from; i <= to; i++ {
+			rows := []string{own}
+			if slices.Contains(bills, i) {
+				rows = append(rows, billing)
+			}
+			file += dayXML("a.example", i, published, rows...)
+			if second(i) {
+				file += dayXML("b.example", i, published, own)
+			}
+		}
+		return file
+	}
+	never, always := func(int) bool { return false }, func(int) bool { return true }
+	for _, tt := range []struct {
+		name, file, because, notBefore string
+		ready                          *bool
+		days, needed                   int
+	}{
+		{"one day, one receiver", days(0, 0, never), "days receivers", "2026-01-31", nil, 1, 30},
+		{"one day, two receivers", days(0, 0, always), "days", "2026-01-31", nil, 1, 30},
+		{"13 days", days(-12, 0, always, -5), "days", "2026-01-19", nil, 13, 30},
+		{"29 days", days(-28, 0, always), "days", "2026-01-03", nil, 29, 30},
+		{"a month", days(-29, 0, always), "", "", new(true), 30, 30},
+		{"a month of one receiver", days(-29, 0, never), "receivers", "", nil, 30, 30},
+		{"a month of one receiver, by two names", days(-29, 0, never) + strings.ReplaceAll(days(0, 0, never), "a.example", "A.example"),
+			"receivers", "", nil, 30, 30},
+		{"a second receiver once", days(-29, 0, func(i int) bool { return i == -3 }), "", "", new(true), 30, 30},
+		{"without weekends", func() string {
+			file := ""
+			for week := -35; week < 0; week += 7 {
+				file += days(week, week+4, always)
+			}
+			return file
+		}(), "", "", new(true), 33, 30},
+		{"two days a month apart", days(-30, -30, always) + days(0, 0, always), "days", "2026-01-31", nil, 1, 30},
+		{"once a week", days(-28, -28, always) + days(-21, -21, always) + days(-14, -14, always) + days(-7, -7, always) + days(0, 0, always),
+			"days", "2026-01-31", nil, 1, 30},
+		{"a monthly sender", days(-34, 0, always, -33, -2), "", "", new(true), 35, 31},
+		{"a sender that wrote once", days(-34, 0, always, -10), "", "", new(true), 35, 30},
+		{"a rare sender before a gap", days(-60, -60, always, -60) + days(-34, 0, always, -2), "days", "2026-01-25", nil, 35, 58},
+		{"long ago", days(-100, -65, always), "outdated", "", nil, 36, 30},
+		{"in the future", days(2, 40, always), "days receivers", "", nil, 0, 30},
+		{"without time", strings.NewReplacer("<begin>", "<x>", "</begin>", "</x>").Replace(days(-29, 0, always)), "days receivers", "", nil, 0, 30},
+		{"a report of years", strings.Replace(days(0, 0, always), "<begin>1767225600", "<begin>1567225600", 1), "days receivers", "2026-01-31", nil, 1, 30},
+		{"mail at risk", days(-29, 0, always) + dayXML("c.example", 0, published, mailchimp), "mail_at_risk senders_failing", "", new(false), 30, 30},
+		{"mail at risk on one day", dayXML("c.example", 0, published, own, mailchimp), "mail_at_risk senders_failing days receivers", "2026-01-31", new(false), 1, 30},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, tt.file)
+			r := a.Enforcement.Readiness
+			require.Equal(t, tt.ready, a.Enforcement.Ready)
+			require.Equal(t, tt.because, strings.Join(diag.Map(r.Because, func(b Blocker) string { return string(b.Code) }), " "))
+			require.Equal(t, tt.days, r.Days)
+			require.Equal(t, tt.needed, r.DaysNeeded)
+			require.Equal(t, tt.notBefore == "", r.NotBefore.IsZero(), r.NotBefore)
+			if tt.notBefore != "" {
+				require.Equal(t, tt.notBefore, date(r.NotBefore))
+			}
+			for _, f := range a.Findings {
+				if f.Code == "dmarc.report.policy.none" && tt.ready == nil {
+					require.Contains(t, f.Detail, r.Because[0].Text)
+					require.Contains(t, f.Detail+f.Advice, cmp.Or(tt.notBefore, "Collect"))
+				}
+			}
+		})
+	}
 }
 
 func codesOf(a *Analysis) []diag.Code {

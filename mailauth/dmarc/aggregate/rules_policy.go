@@ -144,15 +144,28 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 	switch {
 	case f.ready():
 		return diag.Failures{{
-			Detail: "By " + e.reportsText() + " the domain is ready to enforce." + concerned,
-			Advice: "Compare the reports of all receivers over some weeks. If they look the same, publish " + next +
-				e.listCaution(),
+			Detail: fmt.Sprintf("By %s of %d days and %d receivers the domain is ready to enforce.%s", e.reportsText(),
+				f.Readiness.Days, len(f.Readiness.Receivers), concerned),
+			Advice: "Ask those who run your services whether one writes less often than the reports show. If none does, publish " +
+				next + e.listCaution(),
 		}}
 	case f.Ready == nil:
-		return diag.Fail("%s too little to tell whether the domain is ready to enforce a stricter policy.%s",
-			diag.Upper(e.reportsText())+" shows", concerned)
+		return diag.Failures{{
+			Detail: fmt.Sprintf("%s too little to tell whether the domain is ready to enforce a stricter policy. %s%s%s",
+				diag.Upper(e.reportsText())+" shows", f.Readiness.text(), f.Readiness.notBefore(), concerned),
+			Advice: e.collect(),
+		}}
 	}
 	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
+}
+
+func (e *evidence) collect() string {
+	until := fmt.Sprintf("until they cover %d days", e.enforcement.Readiness.DaysNeeded)
+	if at := e.enforcement.Readiness.NotBefore; !at.IsZero() {
+		until = "until " + date(at)
+	}
+	return fmt.Sprintf("Collect the reports of all receivers %s, and analyze them together: up to %d in one file. Enforce no "+
+		"stricter policy before.", until, maxReports)
 }
 
 func (e *evidence) reportsText() string {

@@ -105,22 +105,27 @@ func TestReady(t *testing.T) {
 		want    *bool
 		atRisk  int64
 		sources string
+		alone   bool
 	}{
-		{"all passes", []string{own}, yes, 0, ""},
-		{"forged mail with evidence", []string{own, spoofer, strings.ReplaceAll(spoofer, "203.0.113.200", "198.51.100.200")}, yes, 0, ""},
-		{"a single source that SPF denies", []string{own, spoofer}, nil, 0, ""},
-		{"a printer in the network of the server", []string{own, printer}, no, 400, "192.0.2.77"},
-		{"nobody knows whose", []string{own, elsewhere}, no, 400, "198.51.100.77"},
-		{"one message of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1<")}, yes, 1, "198.51.100.77"},
-		{"a thousand of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1100<")}, no, 1100, "198.51.100.77"},
+		{"all passes", []string{own}, yes, 0, "", false},
+		{"forged mail with evidence", []string{own, spoofer, strings.ReplaceAll(spoofer, "203.0.113.200", "198.51.100.200")}, yes, 0, "", false},
+		{"a single source that SPF denies", []string{own, spoofer}, nil, 0, "", true},
+		{"a printer in the network of the server", []string{own, printer}, no, 400, "192.0.2.77", false},
+		{"nobody knows whose", []string{own, elsewhere}, no, 400, "198.51.100.77", false},
+		{"one message of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1<")}, yes, 1, "198.51.100.77", false},
+		{"a thousand of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1100<")}, no, 1100, "198.51.100.77", false},
 		{"one good message beside a million of forged ones", []string{strings.ReplaceAll(good, ">1000000<", ">1<"),
-			strings.ReplaceAll(spoofer, ">400<", ">1000000<")}, nil, 0, ""},
-		{"a service that is not set up", []string{good, mailchimp}, no, 100, "198.51.100.7"},
-		{"lists that break a few", []string{own, rowXML("198.51.100.30 5 none fail fail example.com", "reason mailing_list", "spf list.example pass")}, yes, 5, "198.51.100.30"},
-		{"a record without a count", []string{own, rowXML("192.0.2.26 many none pass pass example.com", "spf example.com pass")}, nil, 0, ""},
+			strings.ReplaceAll(spoofer, ">400<", ">1000000<")}, nil, 0, "", true},
+		{"a service that is not set up", []string{good, mailchimp}, no, 100, "198.51.100.7", false},
+		{"lists that break a few", []string{own, rowXML("198.51.100.30 5 none fail fail example.com", "reason mailing_list", "spf list.example pass")}, yes, 5, "198.51.100.30", false},
+		{"a record without a count", []string{own, rowXML("192.0.2.26 many none pass pass example.com", "spf example.com pass")}, nil, 0, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := analyze(t, feedbackXML(pNone, tt.records...))
+			file := monthXML(tt.records...)
+			if tt.alone {
+				file = feedbackXML(pNone, tt.records...)
+			}
+			a := analyze(t, file)
 			require.Equal(t, tt.want, a.Enforcement.Ready)
 			require.Equal(t, tt.atRisk, a.Enforcement.MessageCountAtRisk)
 			require.Equal(t, tt.sources, strings.Join(a.Enforcement.BlockingSources, " "))

@@ -31,7 +31,8 @@ func (r *Analysis) View() *view.View {
 		part(d.Reject, "rejected")),
 		"dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
 	enforcement := view.If(e.BlockingSources != nil, view.Known(e.Ready, "no legitimate mail would be lost",
-		diag.Count(e.MessageCountAtRisk, "message")+" might be lost", "not known whether mail would be lost"))
+		diag.Count(e.MessageCountAtRisk, "message")+" might be lost", "not known whether mail would be lost"+view.If(!e.Readiness.NotBefore.IsZero(),
+			", and not before "+date(e.Readiness.NotBefore))))
 	v.Fact("enforcement", enforcement)
 	v.Brief = view.Join(passed+" pass", enforcement)
 	r.draw(v)

@@ -1,0 +1,241 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// What reports must show before they say that a domain is ready: of too few days or receivers, senders are missing.
+const (
+	// readyDays is the month for which RFC 9989 section 7.4 asks a domain to monitor before it enforces a policy. A
+	// sender that writes once a month is in it.
+	readyDays = 30
+	// readyReceivers is how many must report: no receiver gets mail of all senders of a domain.
+	readyReceivers = 2
+	// quietDays is how long there may be no report, as over a holiday: receivers send none about days without mail. A
+	// longer gap may hide a sender.
+	quietDays = 4
+	// longestReport is the longest time that a report is believed to be about.
+	longestReport = 366 * day
+
+	day = 24 * time.Hour
+)
+
+// Readiness is what the reports show of the domain's senders, and what keeps them from saying that the domain is ready:
+// it is once they cover 30 days in a row, and as many as the longest interval of a sender, are of two receivers, and
+// show enough mail and hardly any that would be lost.
+type Readiness struct {
+	BeginAt    time.Time `json:"begin_at,omitzero" doc:"start of the newest time that the reports cover without a gap of more than 4 days"`
+	EndAt      time.Time `json:"end_at,omitzero" doc:"end of that time"`
+	Days       int       `json:"days" min:"0" doc:"its days"`
+	DaysNeeded int       `json:"days_needed" min:"30" doc:"how many it should have: 30, or the longest interval of a sender"`
+	Receivers  []string  `json:"receivers" maxitems:"20" doc:"the receivers that report about it; there should be two"`
+	Senders    []Rhythm  `json:"senders" maxitems:"20" doc:"how often the legitimate senders write, the least frequent first"`
+	NotBefore  time.Time `json:"not_before,omitzero" doc:"when reports can cover enough days at the earliest; absent where they do, or where newer reports are needed"`
+	Because    []Blocker `json:"because" maxitems:"10" doc:"what keeps the reports from saying that the domain is ready"`
+}
+
+// A Rhythm is how often a sender writes.
+type Rhythm struct {
+	Sender       string `json:"sender" doc:"sending service, address or network"`
+	Days         int    `json:"days" min:"1" doc:"days on which it wrote"`
+	IntervalDays int    `json:"interval_days,omitempty" min:"1" doc:"its longest interval, in days; absent if it wrote on one day only"`
+}
+
+// A Blocker is a reason for which reports do not say that a domain is ready.
+type Blocker struct {
+	Code BlockerCode `json:"code" doc:"permanent name of the reason"`
+	Text string      `json:"text" doc:"the reason in a sentence"`
+}
+
+// A BlockerCode is what kind of reason a Blocker is.
+type BlockerCode string
+
+// The reasons. The first two are about mail that would be lost, so that the domain is not ready; with the others that
+// is not known.
+const (
+	blockedByRisk      BlockerCode = "mail_at_risk"
+	blockedBySenders   BlockerCode = "senders_failing"
+	blockedByDays      BlockerCode = "days"
+	blockedByReceivers BlockerCode = "receivers"
+	blockedByAge       BlockerCode = "outdated"
+	blockedByMessages  BlockerCode = "messages"
+	blockedByNames     BlockerCode = "reverse_names"
+	blockedByParts     BlockerCode = "incomplete"
+	blockedByLone      BlockerCode = "lone_source"
+)
+
+// Values lists the reasons.
+func (BlockerCode) Values() []string {
+	return diag.Values(blockedByRisk, blockedBySenders, blockedByDays, blockedByReceivers, blockedByAge,
+		blockedByMessages, blockedByNames, blockedByParts, blockedByLone)
+}
+
+// examine says whether a domain is ready to enforce its policy, and why not; nil where the reports show too little.
+func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
+	r = Readiness{Receivers: []string{}, Senders: e.rhythms(), Because: []Blocker{}, DaysNeeded: readyDays}
+	e.cover(&r)
+	others := int64(0)
+	for class, s := range e.classes {
+		if class != spoofing {
+			others += s.messages
+		}
+	}
+	small := f.MessageCountAtRisk*100 <= others*lostPercent && len(e.atRisk) <= maxBlocking &&
+		(f.UnlistedCount+f.UnknownCount)*1000 <= others*strangePerMille
+	block := func(is bool, code BlockerCode, format string, args ...any) {
+		if is {
+			r.Because = append(r.Because, Blocker{code, fmt.Sprintf(format, args...)})
+		}
+	}
+	block(!small, blockedByRisk, "%s not proven to be forged would be lost.", diag.Upper(countMessages(f.MessageCountAtRisk)))
+	block(len(e.failing) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
+	lost := len(r.Because) > 0
+	block(r.Days < r.DaysNeeded, blockedByDays, "%s", e.daysText(&r))
+	block(len(r.Receivers) < readyReceivers, blockedByReceivers, "%s: each receiver gets mail of some of your senders only.",
+		cmp.Or(strings.Join(diag.Map(r.Receivers, func(name string) string { return "The only receiver that reports is " + name }), ""),
+			"No report names its receiver"))
+	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > oldAge, blockedByAge, "The newest report ends on %s: senders may "+
+		"have been added since.", date(r.EndAt))
+	passed := e.classes[legitimate].pass
+	block(passed < readyMessages, blockedByMessages, "Only %s of legitimate senders passed, of %d that are needed to see "+
+		"those that rarely write.", countMessages(passed), readyMessages)
+	block(e.unsure, blockedByNames, "Names of sources in reverse DNS could not be looked up.")
+	block(e.incomplete(), blockedByParts, "Parts of the reports could not be read.")
+	block(e.lone() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.", e.lone())
+	if again := r.BeginAt.Add(time.Duration(r.DaysNeeded) * day); r.Days < r.DaysNeeded && r.Days > 0 && again.After(e.began) {
+		r.NotBefore = again
+	}
+	switch {
+	case lost:
+		ready = new(false)
+	case len(r.Because) == 0:
+		ready = new(true)
+	}
+	return ready, r
+}
+
+// cover finds the newest time that the reports cover without a gap, and who reports about it.
+func (e *evidence) cover(r *Readiness) {
+	var about []*Report
+	for _, report := range e.reports { // the oldest first
+		begin, end := report.Metadata.BeginAt, report.Metadata.EndAt
+		switch {
+		case !e.dated(report):
+			continue
+		case begin.Sub(r.EndAt) > (quietDays+1)*day:
+			r.BeginAt, r.EndAt, about = begin, end, nil
+		case end.After(r.EndAt):
+			r.EndAt = end
+		}
+		about = append(about, report)
+	}
+	r.Days = int((r.EndAt.Sub(r.BeginAt) + day/2) / day)
+	if len(about) > 0 {
+		r.Days = max(1, r.Days)
+	}
+	for _, report := range about {
+		name := diag.Quote(report.Metadata.Organization)
+		same := func(other string) bool { return strings.EqualFold(name, other) }
+		if name != "" && report.Messages > 0 && len(r.Receivers) < maxListed && !slices.ContainsFunc(r.Receivers, same) {
+			r.Receivers = append(r.Receivers, name)
+		}
+	}
+	for _, s := range r.Senders {
+		r.DaysNeeded = max(r.DaysNeeded, s.IntervalDays)
+	}
+	r.Senders = r.Senders[:min(len(r.Senders), maxListed)]
+}
+
+// dated reports whether a report says credibly which time it is about.
+func (e *evidence) dated(r *Report) bool {
+	begin, end := r.Metadata.BeginAt, r.Metadata.EndAt
+	return !begin.IsZero() && begin.Before(end) && end.Sub(begin) <= longestReport && !end.After(e.began.Add(clockSkew))
+}
+
+// rhythms says how often the legitimate senders write, the least frequent first.
+func (e *evidence) rhythms() []Rhythm {
+	on := map[string]map[time.Time]bool{}
+	for _, s := range e.top {
+		if s.class != legitimate || s.pass == 0 {
+			continue
+		}
+		name := s.sender()
+		if on[name] == nil {
+			on[name] = map[time.Time]bool{}
+		}
+		for i, n := range s.byReport {
+			if r := e.numbered[i]; n > 0 && e.dated(r) { // most receivers count from midnight, wherever they are
+				on[name][r.Metadata.BeginAt.Add(day/2).Truncate(day)] = true
+			}
+		}
+	}
+	list := []Rhythm{}
+	for name, days := range on {
+		r := Rhythm{Sender: name, Days: len(days)}
+		sorted := slices.SortedFunc(maps.Keys(days), time.Time.Compare)
+		for i := 1; i < len(sorted); i++ {
+			r.IntervalDays = max(r.IntervalDays, int(sorted[i].Sub(sorted[i-1])/day))
+		}
+		if r.Days > 0 {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Rhythm) int {
+		return cmp.Or(cmp.Compare(a.Days, b.Days), cmp.Compare(b.IntervalDays, a.IntervalDays), strings.Compare(a.Sender, b.Sender))
+	})
+	return list
+}
+
+// sender names the service that a source belongs to, or its network: a sender has several addresses.
+func (s *source) sender() string {
+	switch {
+	case s.service != nil:
+		return s.service.Name
+	case s.ip.IsValid():
+		bits := 64
+		if s.ip.Is4() {
+			bits = 24
+		}
+		return netip.PrefixFrom(s.ip, bits).Masked().String()
+	}
+	return s.tally.name()
+}
+
+func (e *evidence) daysText(r *Readiness) string {
+	if r.Days == 0 {
+		return "No report says which days it is about."
+	}
+	text := fmt.Sprintf("The reports cover %s without a gap", diag.Count(int64(r.Days), "day"))
+	if r.DaysNeeded > readyDays {
+		return text + fmt.Sprintf(", and there are senders that write every %d days only.", r.DaysNeeded)
+	}
+	text += fmt.Sprintf(" of %d that are needed: a sender that writes once a month may be missing.", r.DaysNeeded)
+	once := slices.DeleteFunc(slices.Clone(r.Senders), func(s Rhythm) bool { return s.Days > 1 })
+	if len(once) > 0 && len(once) < len(r.Senders) {
+		names := diag.Series(diag.Map(once, func(s Rhythm) string { return s.Sender }), 3)
+		text += fmt.Sprintf(" On one day only wrote: %s.", names)
+	}
+	return text
+}
+
+func (r *Readiness) text() string {
+	return strings.Join(diag.Map(r.Because, func(b Blocker) string { return b.Text }), " ")
+}
+
+// notBefore says from when reports can show enough; empty if that is not a matter of time.
+func (r *Readiness) notBefore() string {
+	if r.NotBefore.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" Not before %s.", date(r.NotBefore))
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
