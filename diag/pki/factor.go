@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/sha256"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -11,10 +12,24 @@ import (
 
 // Factorable says why anybody can compute the private key of an RSA modulus, whatever its size; empty if that
 // is not known. It looks for what the Baseline Requirements name in section 6.1.1.3 and can be told at once.
+//
+// The outcome is remembered by modulus: the same keys are read again and again, and the search takes longer than the
+// verification of a signature.
 func Factorable(n *big.Int) string {
-	switch {
-	case n.Sign() <= 0 || n.BitLen() > maxFactorBits:
+	if n.Sign() <= 0 || n.BitLen() > maxFactorBits {
 		return ""
+	}
+	sum := sha256.Sum256(n.Bytes())
+	if why, ok := searched.get(sum); ok {
+		return why
+	}
+	why := factorable(n)
+	searched.put(sum, why)
+	return why
+}
+
+func factorable(n *big.Int) string {
+	switch {
 	case smallFactor(n) != nil:
 		return "the modulus has a small prime factor"
 	case closeFactors(n):
@@ -24,6 +39,44 @@ func Factorable(n *big.Int) string {
 	default:
 		return ""
 	}
+}
+
+// maxSearched bounds the outcomes of [Factorable] that are remembered, in each of two halves: some 100 bytes each.
+const maxSearched = 1024
+
+// searched remembers outcomes of [Factorable], for all callers: they depend on the modulus alone.
+var searched memory
+
+// memory holds outcomes by the SHA-256 of the modulus. When the newer half is full, the older one is forgotten: what
+// is still asked for has moved to the newer half by then.
+type memory struct {
+	mu           sync.Mutex
+	newer, older map[[sha256.Size]byte]string
+}
+
+func (m *memory) get(sum [sha256.Size]byte) (why string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if why, ok = m.newer[sum]; ok {
+		return why, true
+	}
+	if why, ok = m.older[sum]; ok {
+		m.keep(sum, why)
+	}
+	return why, ok
+}
+
+func (m *memory) put(sum [sha256.Size]byte, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keep(sum, why)
+}
+
+func (m *memory) keep(sum [sha256.Size]byte, why string) {
+	if m.newer == nil || len(m.newer) >= maxSearched {
+		m.newer, m.older = map[[sha256.Size]byte]string{}, m.newer
+	}
+	m.newer[sum] = why
 }
 
 // maxFactorBits bounds the moduli that are examined: the work grows with the size, and larger keys are refused for it.
@@ -90,64 +143,110 @@ func closeFactors(n *big.Int) bool {
 	if n.Bit(0) == 0 || n.BitLen() < 8 {
 		return false
 	}
-	if fermat(n, n, fermatRounds) {
+	if fermat(n, 1, new(big.Int).Sqrt(n), fermatRounds) {
 		return true
 	}
-	return slices.ContainsFunc(ratios, func(r [2]int64) bool { // 4rs·n = (2r·p)(2s·q), whose factors are close if p:q is s:r
-		return fermat(n, new(big.Int).Mul(n, big.NewInt(4*r[0]*r[1])), ratioRounds)
-	})
+	precise := new(big.Int).Lsh(n, 2*rootExtra)
+	precise.Sqrt(precise)
+	size := uint(precise.BitLen()) + rootExtra
+	scaled := new(big.Int)
+	for i, r := range ratios { // 4rs·n = (2r·p)(2s·q), whose factors are close if p:q is s:r
+		scaled.Rsh(ratioRoots()[i], ratioRootBits-size)
+		scaled.Mul(scaled, precise).Rsh(scaled, size+rootExtra)
+		if fermat(n, 4*r[0]*r[1], scaled, ratioRounds) {
+			return true
+		}
+	}
+	return false
 }
 
-// sieves are moduli modulo which few numbers are squares. None is above 64: see sieve.
-var sieves = []int64{64, 63, 55, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47}
+// The root of 4rs·n is the product of that of n with rootExtra bits after the point, and of that of 4rs with
+// ratioRootBits, enough for the largest modulus: that is quicker than ten roots.
+const (
+	rootExtra     = 32
+	ratioRootBits = maxFactorBits/2 + 4*rootExtra
+)
+
+var ratioRoots = sync.OnceValue(func() []*big.Int {
+	return diag.Map(ratios, func(r [2]int64) *big.Int {
+		root := new(big.Int).Lsh(big.NewInt(4*r[0]*r[1]), 2*ratioRootBits)
+		return root.Sqrt(root)
+	})
+})
+
+// sieves are moduli modulo which few numbers are squares, in two groups whose products fit into 64 bits. None is above
+// 64: see sieve.
+var sieves = [2][]uint64{{64, 63, 55, 13, 17, 19, 23, 29, 31, 37, 41}, {43, 47, 53, 59, 61}}
+
+// differences tells by modulus and by rest, in a bit for each x, whether x² less the rest is a square.
+var differences = sync.OnceValue(func() (table [65][]uint64) {
+	for _, modulus := range slices.Concat(sieves[:]...) {
+		var squares uint64
+		for x := range modulus {
+			squares |= 1 << (x * x % modulus)
+		}
+		table[modulus] = make([]uint64, modulus)
+		for rest := range modulus {
+			for x := range modulus {
+				table[modulus][rest] |= squares >> ((x*x + modulus - rest) % modulus) & 1 << x
+			}
+		}
+	}
+	return table
+})
 
 // A sieve tells by step, modulo a number of at most 64, whether a square is possible: a bit each of two periods or more.
 type sieve struct {
-	modulus   int64
-	low, high uint64
+	modulus, inverse uint32 // inverse is 2^32 divided by the modulus, rounded up
+	low, high        uint64
 }
 
-// from returns the bits of the 64 steps that begin with a step.
-func (s sieve) from(step int64) uint64 {
-	step %= s.modulus
+// from returns the bits of the 64 steps that begin with a step below fermatRounds.
+func (s *sieve) from(step uint32) uint64 {
+	step = uint32(uint64(s.inverse*step) * uint64(s.modulus) >> 32) // the remainder (Lemire, "Faster remainders")
 	return s.low>>step | s.high<<(64-step)
 }
 
-// newSieve tells for which k (a+k)² - m can be a square.
-func newSieve(modulus int64, a, m *big.Int) sieve {
-	word, of := new(big.Int), big.NewInt(modulus)
-	start, rest := word.Mod(a, of).Int64(), new(big.Int).Mod(m, of).Int64()
-	var squares uint64
-	for x := range modulus {
-		squares |= 1 << (x * x % modulus)
-	}
-	var period uint64
-	for k := range modulus {
-		period |= squares >> (((start+k)*(start+k) + modulus - rest) % modulus) & 1 << k
-	}
-	s := sieve{modulus: modulus}
-	for at := uint64(0); at < 128; at += uint64(modulus) {
+// newSieve tells for which k (a+k)² - m can be a square; start and rest are a and m modulo the modulus.
+func newSieve(modulus, start, rest uint64) sieve {
+	s := sieve{modulus: uint32(modulus), inverse: uint32((1<<32 + modulus - 1) / modulus)}
+	period := differences()[modulus][rest]
+	period = (period>>start | period<<(modulus-start)) & (1<<modulus - 1)
+	for at := uint64(0); at < 128; at += modulus {
 		s.low |= period << at
 		s.high |= period>>(64-at) | period<<(at-64)
 	}
 	return s
 }
 
-// fermat reports whether m = a² - b² for one of the first numbers a from the root of m on, and that this splits n.
-func fermat(n, m *big.Int, rounds int64) bool {
-	a := new(big.Int).Sqrt(m)
-	if new(big.Int).Mul(a, a).Cmp(m) < 0 {
-		a.Add(a, big.NewInt(1))
-	}
-	possible := diag.Map(sieves, func(modulus int64) sieve { return newSieve(modulus, a, m) })
+// fermat reports whether times·n = a² - b² for one of the first numbers a from the root of times·n on, and that this
+// splits n. Near is that root, or a little less.
+func fermat(n *big.Int, times int64, near *big.Int, rounds uint32) bool {
+	m := new(big.Int).Mul(n, big.NewInt(times))
+	a := new(big.Int).Set(near)
 	rest, root, step, word := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
-	for first := int64(0); first < rounds; first += 64 {
+	for word.Mul(a, a).Cmp(m) < 0 {
+		a.Add(a, one)
+	}
+	possible := make([]sieve, 0, 16)
+	for _, group := range sieves {
+		all := uint64(1)
+		for _, modulus := range group {
+			all *= modulus
+		}
+		word.SetUint64(all)
+		start, residue := rest.Mod(a, word).Uint64(), root.Mod(m, word).Uint64()
+		for _, modulus := range group {
+			possible = append(possible, newSieve(modulus, start%modulus, residue%modulus))
+		}
+	}
+	for first := uint32(0); first < rounds; first += 64 {
 		left := ^uint64(0)
 		for i := 0; i < len(possible) && left != 0; i++ {
 			left &= possible[i].from(first)
 		}
 		for ; left != 0; left &= left - 1 {
-			step.Add(a, word.SetInt64(first+int64(bits.TrailingZeros64(left))))
+			step.Add(a, word.SetInt64(int64(first)+int64(bits.TrailingZeros64(left))))
 			rest.Sub(rest.Mul(step, step), m)
 			if root.Sqrt(rest); word.Mul(root, root).Cmp(rest) != 0 {
 				continue
@@ -160,6 +259,8 @@ func fermat(n, m *big.Int, rounds int64) bool {
 	}
 	return false
 }
+
+var one = big.NewInt(1)
 
 // rocaGenerator is of what the primes of the flawed chips are powers, modulo a product of small primes (Nemec et
 // al., "The Return of Coppersmith's Attack", section 2).

@@ -138,7 +138,7 @@ func BenchmarkFactorable(b *testing.B) {
 		n.Sub(n, big.NewInt(2))
 	}
 	for b.Loop() {
-		Factorable(n)
+		factorable(n)
 	}
 }
 
@@ -149,7 +149,7 @@ func BenchmarkDescribeKey(b *testing.B) {
 		}
 		b.Run(strconv.Itoa(bits), func(b *testing.B) {
 			for b.Loop() {
-				Factorable(n)
+				factorable(n)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,12 +127,17 @@ func TestFermat(t *testing.T) {
 // A sieve passes exactly the steps that are squares modulo it.
 func TestSieve(t *testing.T) {
 	a, m, square := modulus(t, 200), modulus(t, 300), new(big.Int)
-	for _, modulus := range sieves {
-		s := newSieve(modulus, a, m)
-		for first := int64(0); first < 64*modulus; first += 64 {
-			for bit := range int64(64) {
-				square.Add(a, big.NewInt(first+bit))
-				residue := square.Sub(square.Mul(square, square), m).Mod(square, big.NewInt(modulus)).Int64()
+	for _, modulus := range slices.Concat(sieves[:]...) {
+		of := new(big.Int).SetUint64(modulus)
+		s := newSieve(modulus, new(big.Int).Mod(a, of).Uint64(), new(big.Int).Mod(m, of).Uint64())
+		steps := []uint32{fermatRounds - 128, fermatRounds - 64}
+		for first := uint32(0); first < uint32(64*modulus); first += 64 {
+			steps = append(steps, first)
+		}
+		for _, first := range steps {
+			for bit := range uint32(64) {
+				square.Add(a, big.NewInt(int64(first+bit)))
+				residue := square.Sub(square.Mul(square, square), m).Mod(square, of).Uint64()
 				possible := false
 				for x := range modulus {
 					possible = possible || x*x%modulus == residue
@@ -140,6 +146,43 @@ func TestSieve(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The search begins at the root for each ratio and for each size of a modulus.
+func TestRatios(t *testing.T) {
+	for _, size := range []int{16, 64, 512, 2048, 4096} {
+		for _, r := range ratios {
+			for range 10 {
+				p, err := rand.Int(rand.Reader, new(big.Int).Lsh(one, uint(size-1)))
+				require.NoError(t, err)
+				p.SetBit(p.SetBit(p, size-1, 1), 0, 1)
+				q := new(big.Int).Mul(p, big.NewInt(r[1]))
+				q.Div(q, big.NewInt(r[0]))
+				for q.SetBit(q, 0, 1); new(big.Int).GCD(nil, nil, p, q).Cmp(one) != 0; q.Add(q, big.NewInt(2)) {
+				}
+				require.True(t, closeFactors(new(big.Int).Mul(p, q)), "%d bits, %d to %d", size, r[0], r[1])
+			}
+		}
+	}
+}
+
+// What is remembered is what was found, and never more than its bound.
+func TestFactorableRemembers(t *testing.T) {
+	var m memory
+	for i := range 3*maxSearched + 10 {
+		sum := sha256.Sum256(strconv.AppendInt(nil, int64(i), 10))
+		m.put(sum, strconv.Itoa(i))
+		why, ok := m.get(sum)
+		require.True(t, ok)
+		require.Equal(t, strconv.Itoa(i), why)
+		first, ok := m.get(sha256.Sum256([]byte("0")))
+		require.True(t, ok, "what is asked for again is kept")
+		require.Equal(t, "0", first)
+		require.LessOrEqual(t, max(len(m.newer), len(m.older)), maxSearched)
+	}
+	n := new(big.Int).Lsh(modulus(t, 1024), 1)
+	require.Contains(t, Factorable(n), "small prime factor")
+	require.Contains(t, Factorable(new(big.Int).Set(n)), "small prime factor")
 }
 
 // Patterns that chance does not make.

@@ -211,6 +211,9 @@ var digestInfo = map[crypto.Hash][]byte{
 func matches(key crypto.PublicKey, hash crypto.Hash, digest, signature []byte) bool {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
+		if rsa.VerifyPKCS1v15(key, hash, digest, signature) == nil { // takes half the time
+			return true
+		}
 		got, with, ok := signedDigest(key, signature)
 		return ok && with == hash && bytes.Equal(got, digest)
 	case ed25519.PublicKey:
