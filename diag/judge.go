@@ -156,7 +156,7 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 func (r *RuleInfo) finding(one *Failure) Finding {
 	f := Finding{
 		Code: r.Code, Severity: r.Severity, Title: r.Title, Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
-		Reference: r.Reference, Target: one.Target, Location: one.Location,
+		Reference: r.Reference, Target: one.Target, Location: one.Location, Due: one.Due,
 	}
 	switch n := len(one.Places); n {
 	case 0:
@@ -229,6 +229,9 @@ func (j *judgement) close(texts Texts) Verdict {
 		return cmp.Or(cmp.Compare(stateRank[b.info.State], stateRank[a.info.State]), byGravity(a, b))
 	})
 	text := texts.pick(j.failed, v.State, v.Band, len(v.open) > 0)
+	if v.State == Valid {
+		text = v.Scope.Claims(text)
+	}
 	v.Headline, v.Sub = text.Headline, text.Sub
 	return *v
 }

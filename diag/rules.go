@@ -333,6 +333,12 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 	if asked, ok := any(evidence).(asked); ok {
 		open = asked.Unanswered()
 	}
+	if scoped, ok := any(evidence).(scoped); ok {
+		j.v.Scope = ScopeOf(scoped.Scope())
+		if j.v.Incomplete() {
+			j.cap = caps[Warning]
+		}
+	}
 	if graded, ok := any(evidence).(graded); ok {
 		j.grade(graded.Graded())
 	}

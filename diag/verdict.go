@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Severity says how much a finding matters.
@@ -122,6 +123,8 @@ type Finding struct {
 	Target    string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
 	Location  *Location `json:"location,omitempty" doc:"where in the text of the record"`
 
+	Due time.Time `json:"due,omitzero" doc:"when it breaks by itself if nobody acts; absent if it does not"`
+
 	Places     []Place `json:"locations,omitempty" maxitems:"20" doc:"all places, if there are several; at most 20"`
 	PlaceCount int     `json:"location_count,omitempty" min:"2" doc:"how many places there are, if there are several"`
 }
@@ -207,6 +210,7 @@ type Verdict struct {
 	Recommendations []Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
 	Passed          []Check          `json:"passed_checks" doc:"requirements that were fulfilled"`
 	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
+	Scope
 
 	fulfilled []Code // passed, and what could have been ignorance
 	open      []Code // what a source that went unanswered decides

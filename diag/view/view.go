@@ -82,8 +82,11 @@ func MarkOf(s diag.Severity) Mark { return Mark(s.String()) }
 // Of begins the view of a report with a verdict. It is partial if something could not be learned.
 func Of(subject string, j diag.Verdict, partial bool) *View {
 	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline,
-		Passed: j.Passed, Partial: partial}
+		Passed: j.Passed, Partial: partial || j.Incomplete()}
 	v.Judged(j.Findings)
+	if short := j.OfAll(); short != "" {
+		v.Fact("examined", short+" parts; not "+j.Unexamined())
+	}
 	for _, r := range j.Recommendations {
 		s := v.severity(r.Code)
 		if s < diag.Info {
