@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -17,6 +18,9 @@ const (
 	Everybody Audience = "everybody" // every host, or every host of one address family but for those that are excluded
 	Unknown   Audience = "unknown"   // an error hides it: see [LookupReport.Passes]
 )
+
+// Values lists the audiences.
+func (Audience) Values() []string { return diag.Values(Nobody, Some, Everybody, Unknown) }
 
 // Passes says which hosts get the result pass (RFC 7208 section 2.6.3) from a receiver that evaluates what the domain
 // publishes. It tells nothing of the other hosts: whether they are refused depends on all, and without a record, for which

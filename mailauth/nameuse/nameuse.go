@@ -1,0 +1,317 @@
+// Package nameuse decides what a name of the DNS is and what it is used for: call [Of] with all that is known of it.
+//
+//	name := nameuse.Of(nameuse.Evidence{Name: "www.example.com", Organization: "example.com", …})
+//	fmt.Println(name.Kind, name.Receives.Answer, name.Forgeable.Because)
+//
+// # Why
+//
+// Records are judged one by one, and what they mean together depends on what the name is. An address without an MX record
+// is the implicit mail server of an organization (RFC 5321 section 5.1), and of a web host it is no mail server at all. A
+// missing DMARC record leaves an organization unprotected, while a host below one inherits its policy (RFC 9989 section
+// 4.10). At an alias nothing can be published (RFC 1034 section 3.6.2). So whatever joins diagnostics decides this once, and
+// its headline, its consequences and its first steps follow from the answer.
+//
+// # Answers
+//
+// Each answer is yes, no or unknown, with its reason. Unknown is not no: a port that our own network may block proves
+// nothing, and a record that no server told is not missing. [Of] is a pure function: the same evidence gives the same name.
+package nameuse
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// An Answer is yes, no or unknown.
+type Answer string
+
+// The answers.
+const (
+	Yes     Answer = "yes"
+	No      Answer = "no"
+	Unknown Answer = "unknown"
+)
+
+// Values lists the answers.
+func (Answer) Values() []string { return diag.Values(Yes, No, Unknown) }
+
+// Know is yes or no.
+func Know(is bool) Answer {
+	if is {
+		return Yes
+	}
+	return No
+}
+
+// A Kind is what a name is in the DNS.
+type Kind string
+
+// The kinds, in the order in which they are tried.
+const (
+	Reserved     Kind = "reserved"      // for special use (RFC 6761): nothing can be registered there
+	PublicSuffix Kind = "public_suffix" // others register names below it
+	Alias        Kind = "alias"         // a CNAME: its records are those of another name
+	Delegated    Kind = "delegated"     // a zone of its own below an organization
+	Organization Kind = "organization"  // what somebody registered
+	Host         Kind = "host"          // a name below an organization
+)
+
+// Values lists the kinds.
+func (Kind) Values() []string {
+	return diag.Values(Reserved, PublicSuffix, Alias, Delegated, Organization, Host)
+}
+
+// A Policy is what receivers do with mail that fails DMARC.
+type Policy string
+
+// The policies.
+const (
+	PolicyUnknown    Policy = "unknown" // the name servers did not say
+	PolicyNone       Policy = "none"    // nothing, also where no usable record applies
+	PolicyQuarantine Policy = "quarantine"
+	PolicyReject     Policy = "reject"
+)
+
+// Values lists the policies.
+func (Policy) Values() []string {
+	return diag.Values(PolicyNone, PolicyQuarantine, PolicyReject, PolicyUnknown)
+}
+
+// Enforced reports whether failing mail is kept from the inbox.
+func (p Policy) Enforced() bool { return p == PolicyQuarantine || p == PolicyReject }
+
+// A Mode is how far senders follow an MTA-STS policy.
+type Mode string
+
+// The modes.
+const (
+	ModeUnknown Mode = "unknown"
+	ModeNone    Mode = "none" // there is no policy in force
+	ModeTesting Mode = "testing"
+	ModeEnforce Mode = "enforce"
+)
+
+// Values lists the modes.
+func (Mode) Values() []string { return diag.Values(ModeNone, ModeTesting, ModeEnforce, ModeUnknown) }
+
+// Evidence is all that is known of a name. The zero value of each field means that it is not known.
+type Evidence struct {
+	Name         string
+	Organization string // the organizational domain (RFC 9989 section 4.10); empty if that is not known
+	AliasOf      string // where a CNAME record leads
+	Suffix       bool   // the name is a public suffix
+	Special      bool   // the name is reserved for special use
+	Cut          bool   // the name is the apex of a zone
+
+	Route   reception.Route   // where the DNS says that mail for the name goes
+	Service smtpcheck.Service // whether mail is taken there
+
+	SPF       spf.Audience
+	SPFRecord Answer // whether there is an SPF record
+	SPFBroken bool   // every evaluation ends in permerror, so that no host passes
+
+	Key     Answer // whether a usable DKIM key was found; No: there is none at the selectors that were tried
+	NoKeys  bool   // there can be no key at another selector either
+	KeyOpen bool   // strangers can sign with a published key
+
+	DMARC       Policy // what receivers apply to mail of the name
+	DMARCFrom   string // whose record that is; empty if there is none
+	DMARCSample int    // percent of failing mail to which they apply it, where that is below 100
+
+	MTASTS Mode
+	DANE   Answer // whether senders that validate DNSSEC must use the TLSA records of a mail server
+
+	Web        Answer // whether there is a web site
+	WebBecause string
+}
+
+// A Claim is an answer with its reason.
+type Claim struct {
+	Answer  Answer `json:"answer" doc:"yes, no or unknown"`
+	Because string `json:"because" doc:"the reason, in a sentence"`
+}
+
+// InForce are the policies that others follow today.
+type InForce struct {
+	DMARC     Policy       `json:"dmarc" doc:"what receivers do with mail of the name that fails DMARC"`
+	DMARCFrom string       `json:"dmarc_from,omitempty" doc:"domain whose record that is; absent if none applies"`
+	SPF       spf.Audience `json:"spf" doc:"whom SPF lets pass"`
+	MTASTS    Mode         `json:"mta_sts" doc:"how far senders follow an MTA-STS policy"`
+	DANE      Answer       `json:"dane" doc:"whether DANE makes senders verify the mail servers"`
+}
+
+// A Name is what a name is and what it is used for.
+type Name struct {
+	Kind         Kind    `json:"kind" doc:"what the name is in the DNS"`
+	Organization string  `json:"organization,omitempty" doc:"the organizational domain; absent if it is not known"`
+	AliasOf      string  `json:"alias_of,omitempty" doc:"the name that a CNAME record leads to"`
+	Receives     Claim   `json:"receives" doc:"whether mail is received"`
+	Sends        Claim   `json:"sends" doc:"whether mail is sent"`
+	Web          Claim   `json:"web" doc:"whether there is a web site"`
+	InForce      InForce `json:"in_force" doc:"policies that others follow today"`
+	Forgeable    Claim   `json:"forgeable" doc:"whether a stranger's message with the name in From is delivered by receivers that follow DMARC and SPF"`
+
+	own Claim // whether mail of the name itself is refused by its own policy
+}
+
+// Of decides what a name is.
+func Of(e Evidence) Name {
+	n := Name{Kind: e.kind(), Organization: e.Organization, AliasOf: e.AliasOf,
+		Receives: e.receives(), Sends: e.sends(), Web: e.web(), Forgeable: e.forgeable(), own: e.ownRefused(),
+		InForce: InForce{e.DMARC, e.DMARCFrom, e.SPF, e.MTASTS, e.DANE},
+	}
+	f := &n.InForce
+	if f.DMARC == "" {
+		f.DMARC = PolicyUnknown
+	}
+	if f.SPF == "" {
+		f.SPF = spf.Unknown
+	}
+	if f.MTASTS == "" {
+		f.MTASTS = ModeUnknown
+	}
+	if f.DANE == "" {
+		f.DANE = Unknown
+	}
+	return n
+}
+
+func (e *Evidence) kind() Kind {
+	switch {
+	case e.Special:
+		return Reserved
+	case e.Suffix:
+		return PublicSuffix
+	case e.AliasOf != "":
+		return Alias
+	case e.Organization == "" || strings.EqualFold(e.Organization, e.Name):
+		return Organization
+	case e.Cut:
+		return Delegated
+	}
+	return Host
+}
+
+func yes(because string) Claim   { return Claim{Yes, because} }
+func no(because string) Claim    { return Claim{No, because} }
+func maybe(because string) Claim { return Claim{Unknown, because} }
+
+func (e *Evidence) receives() Claim {
+	switch e.Route {
+	case reception.RouteHosts:
+		return yes("It has MX records.")
+	case reception.RouteNull:
+		return no("It has a null MX.")
+	case reception.RouteNone:
+		return no("It has neither an MX record nor an address.")
+	case reception.RouteImplicit:
+		switch {
+		case e.Service == smtpcheck.ServiceOffered:
+			return yes("It has no MX record, and a mail server answers at its address.")
+		case e.Service == smtpcheck.ServiceRefused && e.silent():
+			return no("It has no MX record, its addresses refuse port 25, and its SPF record says that it sends nothing.")
+		case e.Service == smtpcheck.ServiceRefused:
+			return maybe("It has no MX record, and its addresses refuse port 25 to this service.")
+		}
+		return maybe("It has no MX record, and whether a mail server answers at its address is not known.")
+	}
+	return maybe("The MX records are not known.")
+}
+
+// silent reports whether SPF says that no host sends.
+func (e *Evidence) silent() bool { return e.SPFRecord == Yes && e.SPF == spf.Nobody && !e.SPFBroken }
+
+// spfOpen reports whether it is not known whom SPF lets pass. By a permerror nobody passes.
+func (e *Evidence) spfOpen() bool { return (e.SPF == spf.Unknown || e.SPF == "") && !e.SPFBroken }
+
+func (e *Evidence) sends() Claim {
+	switch {
+	case e.SPFRecord == Yes && (e.SPF == spf.Some || e.SPF == spf.Everybody):
+		return yes("Its SPF record lets hosts send.")
+	case e.Key == Yes:
+		return yes("It has a DKIM key to sign mail with.")
+	case e.silent() && e.Key == No:
+		return no("Its SPF record lets no host send, and no DKIM key was found.")
+	case e.silent():
+		return maybe("Its SPF record lets no host send; whether it has a DKIM key is not known.")
+	case e.SPFRecord == No && e.Key == No:
+		return maybe("It has no SPF record, and no DKIM key was found.")
+	}
+	return maybe("Neither SPF nor DKIM tells.")
+}
+
+func (e *Evidence) web() Claim {
+	if e.Web == "" {
+		return maybe("No web server was asked.")
+	}
+	return Claim{e.Web, e.WebBecause}
+}
+
+// forgeable plays a message from an address that the name does not use, with the name in From. It passes DMARC if SPF
+// passes for the name in the envelope too, or if it is signed with a key of the name (RFC 9989 section 4.4).
+func (e *Evidence) forgeable() Claim {
+	whose := ""
+	if e.DMARCFrom != "" && !strings.EqualFold(e.DMARCFrom, e.Name) {
+		whose = " of " + e.DMARCFrom
+	}
+	stranger := "Its SPF record lets every host pass"
+	if e.KeyOpen {
+		stranger = "Strangers can sign with its DKIM key"
+	}
+	passes := e.SPF == spf.Everybody || e.KeyOpen
+	switch {
+	case (e.DMARC == PolicyUnknown || e.DMARC == "") && !passes:
+		return maybe("Which DMARC policy applies is not known.")
+	case passes:
+		return yes(stranger + ", so that forged mail passes DMARC.")
+	case e.DMARC == PolicyNone && e.DMARCFrom == "":
+		return yes("No DMARC policy asks receivers to refuse forged mail.")
+	case e.DMARC == PolicyNone:
+		return yes("The DMARC policy" + whose + " is none, by which forged mail is delivered.")
+	case e.DMARC == PolicyQuarantine && e.DMARCSample > 0 && e.DMARCSample < 100:
+		return yes("The DMARC policy" + whose + " is applied to a part of forged mail only.")
+	case e.spfOpen():
+		return maybe("The DMARC policy p=" + string(e.DMARC) + whose + " applies, but whom SPF lets pass is not known.")
+	}
+	return no("The DMARC policy p=" + string(e.DMARC) + whose + " applies to forged mail.")
+}
+
+// ownRefused says whether mail of the name itself fails the policy that is in force: neither SPF nor DKIM lets any pass.
+func (e *Evidence) ownRefused() Claim {
+	switch {
+	case !e.DMARC.Enforced(), e.SPF == spf.Some, e.SPF == spf.Everybody, e.Key == Yes:
+		return no("")
+	case e.spfOpen(), e.Key != No, e.silent():
+		return maybe("")
+	case e.NoKeys:
+		return yes("The policy p=" + string(e.DMARC) + " is in force, and neither SPF nor DKIM authenticates mail of the name.")
+	}
+	return yes("The policy p=" + string(e.DMARC) + " is in force, SPF lets no host pass, and no DKIM key was found: its own mail is refused " +
+		"unless it is signed with a selector that was not tried.")
+}
+
+// OwnMailRefused says whether receivers refuse the name's own mail by the policy in force. It is unknown of a name that
+// was read from JSON.
+func (n *Name) OwnMailRefused() Claim {
+	if n.own.Answer == "" {
+		return maybe("")
+	}
+	return n.own
+}
+
+// Unused reports whether the name neither receives nor sends mail.
+func (n *Name) Unused() bool { return n.Receives.Answer == No && n.Sends.Answer == No }
+
+// Publishable reports whether its owner can publish records at the name.
+func (n *Name) Publishable() bool {
+	return n.Kind != Alias && n.Kind != Reserved && n.Kind != PublicSuffix
+}
+
+// Protected reports whether an organization above the name protects it by its own policy.
+func (n *Name) Protected() bool {
+	return n.Kind != Organization && n.InForce.DMARC.Enforced() && n.Forgeable.Answer == No
+}
