@@ -97,6 +97,12 @@ var examined = map[diag.Code]string{
 	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",
 }
 
+// within are findings that stand in the detail of another, which is about all servers: of one that is not known, what is
+// wrong with the others is told of each.
+var within = map[diag.Code]diag.Code{
+	"smtp.connection.refused": "smtp.servers.unreachable",
+}
+
 // notKnown reports whether a code tells of ignorance.
 func notKnown(code diag.Code) bool {
 	r, known := rulesByCode()[code]
@@ -128,7 +134,7 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 		case !isNew || notKnown(f.Code):
 		case examined[f.Code] != "":
 			told = true
-		case !r.symptom(f, full, less):
+		case had[within[f.Code]] < f.Severity && !r.symptom(f, full, less):
 			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
 	}
