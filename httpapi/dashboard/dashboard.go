@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -147,11 +148,23 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if clean := path.Clean(r.URL.Path); reads && clean != r.URL.Path {
-		http.Redirect(w, r, clean, http.StatusMovedPermanently)
+	if to := cleaned(r.URL); reads && to != "" {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
 	d.mux.ServeHTTP(w, r)
+}
+
+// cleaned is where a path of ours leads that has a slash too many, or "" if it is not one. A path whose encoding matters
+// is none: decoded, it might lead to another site.
+func cleaned(u *url.URL) string {
+	clean := path.Clean(u.Path)
+	ours := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")
+	if clean == u.Path || !ours || u.RawPath != "" {
+		return ""
+	}
+	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String() // in which no character leads elsewhere
 }
 
 func (d *dashboard) now() time.Time { return metering.Now(d.Clock) }
