@@ -136,6 +136,9 @@ func (op *operation) memory(req any, body int) int64 {
 	return bytes
 }
 
+// MaxBody bounds the JSON body of a request, in bytes.
+func (ep Endpoint) MaxBody() int64 { return ep.op.body }
+
 // within sets the deadline.
 func (op operation) within(d time.Duration) operation { op.time = d; return op }
 

@@ -1,6 +1,25 @@
 package httpapi
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// Hold waits for room in memory for a request beside the endpoints that is no key's, such as a form: for so many bytes,
+// of what requests behind [API.Guard] may hold. An account has a share of it like a key. Release gives the room back;
+// it must be called. The error is a *[Problem] if the server is busy, or that of the context.
+func (a *API) Hold(ctx context.Context, account metering.AccountID, bytes int64) (release func(), err error) {
+	l, err := a.server.guarded.take(ctx, metering.KeyID("account "+account), bytes)
+	if err != nil && ctx.Err() == nil {
+		return nil, &problemFor(err).problem
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
 
 // Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
 // good key, and a body of at most so many bytes. Others are refused as an endpoint refuses them. A request takes a

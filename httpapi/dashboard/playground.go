@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,9 +24,56 @@ import (
 // actor is the part of the server by whose key the dashboard runs what members ask for.
 const actor = "dashboard"
 
-// maxUpload bounds the form of an operation: the largest request, a report in Base64, and as much again for how forms
-// write it.
-const maxUpload = 32 << 20
+// formCopies is how many times its size a form takes in memory: it is read, its texts are parsed, a file is written in
+// Base64, and all of it as JSON.
+const formCopies = 8
+
+// formLimit bounds the form of an operation, in bytes: what its request may have, which browsers write with up to three
+// characters for each byte where the form carries no file, and the names of the fields.
+func (op operation) formLimit(r *http.Request) int64 {
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "multipart/form-data" {
+		return op.MaxBody() + maxForm
+	}
+	return 3*op.MaxBody() + maxForm
+}
+
+// readForm reads the form of an operation once there is room for it, and returns the request. Release gives the room
+// back.
+func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, release func(), err error) {
+	limit := op.formLimit(r)
+	if r.ContentLength > limit {
+		return nil, nil, &problem{http.StatusRequestEntityTooLarge, "Form too large", fmt.Sprintf(
+			"A request of this operation may have %d KiB. Go back and send a shorter one.", op.MaxBody()>>10), false}
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = limit
+	}
+	release, err = d.API.Hold(r.Context(), visitorOf(r).Account.ID, formCopies*size)
+	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
+		sceneOf(r).header.Set("Retry-After", "1")
+		return nil, nil, &problem{http.StatusServiceUnavailable, "Server busy",
+			"The server has too much to do at the moment. Go back and send the form again.", false}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	const inMemory = 1 << 20
+	r.Body = http.MaxBytesReader(nil, r.Body, limit)
+	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return nil, nil, &refusal{"The form could not be read, or is too large."}
+	}
+	if r.MultipartForm != nil {
+		defer r.MultipartForm.RemoveAll()
+	}
+	fields, err = op.fields(r)
+	return fields, release, err
+}
 
 // A run is what was answered to a member who asked, as it is kept: of an operation, or of all checks of a domain.
 type run struct {
@@ -273,17 +322,11 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 	if !ok {
 		return "", metering.ErrNotFound
 	}
-	const inMemory = 1 << 20
-	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return "", &refusal{"The form could not be read, or is too large."}
-	}
-	if r.MultipartForm != nil {
-		defer r.MultipartForm.RemoveAll()
-	}
-	fields, err := op.fields(r)
+	fields, release, err := d.readForm(r, op)
 	if err != nil {
 		return "", err
 	}
+	defer release()
 	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
 		asked := &run{Operation: op.Name(), Fields: fields, At: d.now()}
 		key, err := d.admin().ActingKey(ctx, account, actor)

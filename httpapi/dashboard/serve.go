@@ -32,7 +32,7 @@ type page struct {
 	says   string                                       // when it is done
 	fields []string                                     // of the form, which the log may hold
 	quiet  []string                                     // of the form, which it must not
-	body   int64                                        // bounds the body, which do reads; 0: a form, read before
+	reads  bool                                         // whether do reads the body, and bounds it
 }
 
 // with is a page and what its forms do.
@@ -70,7 +70,7 @@ func (d *dashboard) table() []*page {
 	const domain, operation, settings = "/dashboard/domains/{domain}", "/dashboard/playground/{operation...}",
 		"domain checks every budget channels"
 	run := does(changes, operation, "", "", "", "", d.runOperation)
-	run.body = maxUpload
+	run.reads = true
 	return slices.Concat(
 		shows(reads, "/dashboard", "Domains", "Domains", "domains", d.showDomains).with(
 			does(changes, "/dashboard/domains", "watch add",
@@ -253,8 +253,8 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	if p.do == nil {
 		return d.display(w, r)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, max(p.body, maxForm))
-	if p.body == 0 {
+	if !p.reads {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if r.ParseForm() != nil {
 			return &problem{http.StatusBadRequest, "Form not understood",
 				"The form could not be read. Go back and send it again.", false}
