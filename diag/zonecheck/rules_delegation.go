@@ -112,19 +112,31 @@ var delegationRules = diag.Rules[*evidence]{{
 
 func glued(e *evidence) bool { return len(e.cut.inBailiwick()) > 0 }
 
+// allInBailiwick reports whether only glue leads to the servers.
+func allInBailiwick(e *evidence) bool {
+	return glued(e) && len(e.cut.inBailiwick()) == len(e.cut.hosts)
+}
+
+// glueless reports whether the parent zone names only servers in the domain, and has no glue for any: it is not
+// ignorance that their addresses are not known then.
+func (e *evidence) glueless() bool {
+	glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }
+	return allInBailiwick(e) && !slices.ContainsFunc(e.cut.hosts, glued)
+}
+
 var glueRules = diag.Rules[*evidence]{{
-	Code: "zone.glue.none", Severity: diag.Critical, Weight: 10,
+	Code: "zone.glue.none", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{parents},
 	Ref:   "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
 	Title: "Delegation without any usable glue", Requirement: "Glue leads resolvers to at least one name server",
 	Advice: "Register the addresses of the name servers (host objects) at the registrar.",
-	When:   func(e *evidence) bool { return glued(e) && len(e.cut.inBailiwick()) == len(e.cut.hosts) },
+	When:   allInBailiwick,
 	Fails: func(e *evidence) diag.Failures {
-		glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }
-		return diag.FailIf(!slices.ContainsFunc(e.cut.hosts, glued),
+		return diag.FailIf(e.glueless(),
 			"All name servers have names in %s, and %s has glue for none of them.", e.Domain, e.parentName())
 	},
 }, {
-	Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION07, RFC 9471 section 2.1",
+	Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Reads: []diag.Source{parents},
+	Ref:   "Zonemaster DELEGATION07, RFC 9471 section 2.1",
 	Title: "Glue missing for a name server", Requirement: "Every in-bailiwick name server has glue",
 	Advice: "Register the addresses of the name server (a host object) at the registrar.", When: glued,
 	Fails: func(e *evidence) diag.Failures {

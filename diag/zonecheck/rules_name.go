@@ -60,7 +60,7 @@ var nameRules = diag.Rules[*evidence]{{
 	Title:       "Address of a name server could not be looked up",
 	Requirement: "The addresses of all name servers can be looked up",
 	Advice:      "Fix the domain of the name server: resolvers skip a name server whose address they cannot look up.",
-	When:        named,
+	When:        func(e *evidence) bool { return named(e) && !e.glueless() },
 	Fails: atHosts(func(e *evidence, s *survey.Server) string {
 		return view.If(e.addressUnknown(s), "has no known address: the lookup "+lookupFault(e.Hosts[s.Name]))
 	}),

@@ -167,6 +167,7 @@ func delegationScenes() []scene {
 				return []*dns.Msg{m}
 			})
 		}, "glue.none glue.missing"},
+		{"no glue, and no resolver finds the servers", glueless, "glue.none glue.missing"},
 		{"glue for one", func(s *stage) {
 			s.serve(goodZone)
 			s.meddle(func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
@@ -290,6 +291,27 @@ func serverScenes() []scene {
 			}
 		}, "diversity.asn"},
 	}
+}
+
+// glueless is a zone whose servers lie in it, without glue in the parent zone: nobody finds them.
+func glueless(s *stage) {
+	s.serve(goodZone)
+	s.meddle(func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
+		if !m.Authoritative && len(m.Ns) > 0 {
+			m.Extra = nil
+		}
+		return []*dns.Msg{m}
+	})
+	s.Break("example.com", dns.RcodeServerFailure)
+	s.Break("*.example.com", dns.RcodeServerFailure)
+}
+
+// That the referral has no glue was seen, whatever is not known of the servers then.
+func TestGlueless(t *testing.T) {
+	r := play(t, glueless)
+	require.Equal(t, diag.Critical, r.Findings[0].Severity)
+	require.Equal(t, diag.Bad, r.State)
+	require.Equal(t, texts["zone.glue.none"].Headline, r.Headline)
 }
 
 func TestCheck(t *testing.T) {
