@@ -159,6 +159,9 @@ func (v watchView) rows(t *table) {
 	t.row("credits", fmt.Sprintf("%d of %d this month; a run costs at most %d", v.Spent, v.Budget, v.RunCost))
 	t.row("state", v.state())
 	t.row("mark", v.mark())
+	if v.All > 0 {
+		t.row("answered", v.answered())
+	}
 	t.row("last change", v.change())
 	t.row("expires", v.expiry())
 	t.row("last run", when(&v.LastRun))
@@ -180,7 +183,14 @@ func (v watchView) state() string {
 	return string(v.State) + view.If(v.Reason != "", " ("+string(v.Reason)+")")
 }
 
-func (v watchView) mark() string   { return cmp.Or(string(v.Mark), "-") }
+func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
+
+// answered says how many checks stand behind the mark.
+func (v watchView) answered() string {
+	return fmt.Sprintf("%d of %s", v.Answered, diag.Count(v.All, "check")) +
+		view.If(v.Nothing, ", which had nothing to examine")
+}
+
 func (v watchView) change() string { return strings.TrimSpace(when(&v.Changed) + " " + v.Change) }
 
 func (v watchView) expiry() string {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -67,8 +68,17 @@ func wrong(r *watch.Watch) string {
 		return watch.Title(r.Worst)
 	case r.Unknown > 0:
 		return diag.Count(r.Unknown, "check") + " without an answer"
+	case r.Nothing && r.Siteless:
+		return "no web site: nothing was examined"
+	case r.Nothing:
+		return "nothing was examined"
 	}
 	return "nothing wrong was found"
+}
+
+// covered says how many checks stand behind that.
+func covered(r *watch.Watch) string {
+	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, diag.Count(r.All, "check")))
 }
 
 // tallied says how much is wrong with it.

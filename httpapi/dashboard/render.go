@@ -138,6 +138,7 @@ func (d *dashboard) functions() template.FuncMap {
 		"name":      domainName,
 		"sign":      func(m view.Mark) string { return signs[m] },
 		"wrong":     wrong,
+		"covered":   covered,
 		"counted":   tallied,
 		"standing":  standing,
 		"words":     func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },

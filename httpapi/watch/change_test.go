@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ const (
 	spfB   = `example.com. TXT "v=spf1 ip4:192.0.2.26 -all"`
 	spfC   = `example.com. TXT "v=spf1 ip4:192.0.2.27 -all"`
 	spfBad = `example.com. TXT "v=spf1 +all"`
+
+	dmarc    = `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"`
+	dmarcBad = `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com; pct=150"`
 )
 
 // started is a world whose watch has run once.
@@ -322,4 +326,87 @@ func TestExpiry(t *testing.T) {
 	serve(6 * day) // renewed by a machine every few days
 	assert.Len(t, days(1, 2), 5)
 	assert.Equal(t, []int{3, 1}, days(1, 1)[5:])
+}
+
+// What stands behind the state is said: how many checks answered, of how many, and whether they examined anything.
+func TestCoverage(t *testing.T) {
+	w := started(t, cheap)
+	assert.Equal(t, watch.Coverage{Answered: 2, All: 18}, w.get().Coverage)
+	assert.Equal(t, view.Good, w.get().Mark)
+	w.net.Break("_dmarc.example.com", dns.RcodeServerFailure)
+	w.advance(2 * day)
+	assert.Equal(t, watch.Coverage{Answered: 1, All: 18}, w.get().Coverage)
+
+	everything := started(t, watch.Settings{})
+	v := everything.get()
+	assert.Equal(t, 18, v.All)
+	assert.LessOrEqual(t, v.Answered+v.Unknown, 18)
+
+	extra := started(t, watch.Settings{Checks: []string{"spf/lookup", "dmarcbis/check"}})
+	assert.Equal(t, watch.Coverage{Answered: 2, All: 19}, extra.get().Coverage)
+}
+
+// A check that had nothing to examine is no praise.
+func TestNothingExamined(t *testing.T) {
+	w := newWorld(t)
+	w.replace("example.com.", dns.TypeA, "")
+	w.create(watch.Settings{Checks: []string{"http/hsts-check"}})
+	w.advance(0)
+	v := w.get()
+	assert.Equal(t, watch.Coverage{Answered: 1, All: 18, Nothing: true, Siteless: true}, v.Coverage)
+	assert.Equal(t, view.Optional, v.Mark)
+	assert.Empty(t, w.told())
+
+	group := newWorld(t)
+	group.replace("example.com.", dns.TypeA, "")
+	group.create(watch.Settings{Checks: []string{"web"}})
+	group.advance(0)
+	assert.True(t, group.get().Nothing)
+	assert.Equal(t, view.Optional, group.get().Mark)
+}
+
+// judgedByOthers has the state of the watch be that of a build with other rules.
+func (w *world) judgedByOthers() {
+	for r, err := range w.store.Records(w.Context(), metering.RecordFilter{Kind: "watch_state"}) {
+		require.NoError(w, err)
+		state := map[string]any{}
+		require.NoError(w, json.Unmarshal(r.Body, &state))
+		require.NotEmpty(w, state["rules"])
+		state["rules"] = "others"
+		r.Body, err = json.Marshal(state)
+		require.NoError(w, err)
+		require.NoError(w, w.store.PutRecords(w.Context(), r))
+	}
+}
+
+// The first run under other rules is what later ones are compared with: its findings are shown and nobody is notified of
+// them, nor of those that are gone.
+func TestOtherRules(t *testing.T) {
+	w := started(t, watch.Settings{Checks: []string{"dmarc/lookup", "mta-sts/lookup"}})
+	w.replace("_dmarc.example.com.", dns.TypeTXT, dmarcBad)
+	before := len(w.known().Findings)
+	w.judgedByOthers()
+	w.advance(2 * day)
+	w.confirm()
+	assert.Empty(t, w.of(metering.EventDomainWorsened))
+	assert.Greater(t, len(w.known().Findings), before)
+	assert.NotEmpty(t, w.of(metering.EventDomainRecordChanged), "which no rule has changed")
+
+	w.replace("_dmarc.example.com.", dns.TypeTXT, dmarc)
+	w.judgedByOthers()
+	w.advance(2 * day)
+	w.confirm()
+	assert.Empty(t, w.of(metering.EventDomainRecovered))
+	assert.Len(t, w.known().Findings, before)
+
+	w.replace("_dmarc.example.com.", dns.TypeTXT, dmarcBad)
+	w.advance(2 * day)
+	w.confirm()
+	assert.NotEmpty(t, w.of(metering.EventDomainWorsened), "under the same rules")
+}
+
+func (w *world) known() *watch.Snapshot {
+	s, err := w.watches.Now(w.Context(), w.account.ID, watch.ID(diag.MustDomain("example.com")))
+	require.NoError(w, err)
+	return s
 }

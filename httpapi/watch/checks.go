@@ -1,7 +1,11 @@
 package watch
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -82,6 +86,50 @@ func priceOf(names []string) (sum int64) {
 
 // mailParts are the parts of the check of mail that are known each for itself.
 var mailParts = []string{"mx", "spf", "dkim", "dmarc", "smtp", "mta-sts", "tls-rpt", "dane", "bimi", "dnssec"}
+
+// rows are what watches count as checks: the check of mail and its parts, and those beside it. Operations that a watch
+// has by name are the check that a group has of them, if one has.
+var rows = sync.OnceValue(func() (list []string) {
+	for _, c := range (target.Target{Kind: target.Domain, Text: "example.com"}).Checks(target.Options{}) {
+		list = append(list, c.Name)
+	}
+	return append(list, mailParts...)
+})
+
+var rowOfOperation = map[string]string{
+	"mail/domain-check": "mail", "domain/dns-check": "servers", "rdap/lookup": "registration", "http/hsts-check": "hsts",
+	"spf/lookup": "spf", "dmarc/lookup": "dmarc", "smtp/check": "smtp", "mta-sts/lookup": "mta-sts",
+	"tls-rpt/lookup": "tls-rpt", "dane/lookup": "dane", "bimi/lookup": "bimi", "dnssec/check": "dnssec",
+}
+
+// covered counts the checks that parts are, and all that there are, those of operations that no group has included.
+func covered(parts []string) (examined, all int) {
+	seen := map[string]bool{}
+	all = len(rows())
+	for _, part := range parts {
+		row := cmp.Or(rowOfOperation[part], part)
+		if seen[row] {
+			continue
+		}
+		seen[row] = true
+		examined++
+		if !slices.Contains(rows(), row) {
+			all++
+		}
+	}
+	return examined, all
+}
+
+// rulesNow tells the rules of this build from those of others: by their codes and severities.
+var rulesNow = sync.OnceValue(func() string {
+	hash := sha256.New()
+	for _, ep := range httpapi.Endpoints() {
+		for _, r := range ep.Rules() {
+			fmt.Fprintln(hash, r.Code, r.Severity)
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+})
 
 // checkOf is the check of which something is a part.
 func checkOf(part string) string {

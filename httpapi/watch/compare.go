@@ -28,6 +28,9 @@ func (c *comparison) weigh(regular bool) {
 	c.weighEnd(known)
 	if regular {
 		c.Unknown = o.unknown()
+		parts, idle := o.answered()
+		c.Answered, c.All = covered(parts)
+		c.Nothing, c.Siteless = len(parts) > 0 && idle == len(parts), o.siteless
 		if !known && o.end == "" && c.End == "" {
 			c.suspect(theDomain, string(Unreachable), "", c.at) // without counting it: the DNS is asked
 		}
@@ -110,7 +113,7 @@ func (c *comparison) weighFindings(p *part) {
 		case old != nil && f.Severity <= old.Severity:
 			old.Severity, old.Target = f.Severity, f.Target
 			c.settle(f.key())
-		case f.told() && slices.Contains(c.Seen, p.name):
+		case f.told() && (slices.Contains(c.Seen, p.name) || c.suspected(f.key())):
 			c.suspect(f.key(), there, p.check, c.at).says(c.at, false)
 		default:
 			c.settle(f.key())
@@ -120,12 +123,19 @@ func (c *comparison) weighFindings(p *part) {
 	for _, f := range slices.Clone(c.Findings) {
 		switch {
 		case !p.whole || f.Part != p.name || c.seen.fault(f.key()) != nil:
-		case f.told():
+		case f.told() && slices.Contains(c.Seen, p.name):
 			c.suspect(f.key(), gone, p.check, c.at).says(c.at, false)
 		default:
+			c.settle(f.key())
 			c.Findings = without(c.Findings, f.key())
 		}
 	}
+}
+
+// suspected reports whether a fault was seen before, and is not believed yet.
+func (c *comparison) suspected(key string) bool {
+	p := c.Suspicions[key]
+	return p != nil && p.Value == there
 }
 
 // told reports whether people are told that the finding is there. Of what expires there are events of their own.
@@ -258,6 +268,8 @@ func (c *comparison) conclude() {
 		c.Mark = view.MarkOf(c.Findings[0].Severity)
 	case len(c.Seen) == 0:
 		c.Mark = view.Unknown
+	case c.Nothing:
+		c.Mark = view.Optional
 	default:
 		c.Mark = view.Good
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
+	"github.com/diagkit/diagkit/webcheck/hsts"
 	"github.com/diagkit/diagkit/webcheck/tlscert"
 )
 
@@ -36,6 +38,8 @@ type part struct {
 	check    string // by which it is asked again
 	known    bool   // it answered
 	whole    bool   // all of it: what it does not tell of is not there
+	idle     bool   // the domain does not have what it examines
+	asks     bool   // it asks for records, and judges nothing
 	findings []Finding
 	records  []Record
 }
@@ -49,8 +53,9 @@ type observation struct {
 	ended      string // the check whose finding says so
 	expiries   []expiry
 	registrar  string
-	registered bool // a registry has answered
-	siteless   bool // there is no web site, as one of the parts says
+	registered bool     // a registry has answered
+	siteless   bool     // there is no web site, as one of the parts says
+	idle       []string // the parts that had nothing to examine, and are not among parts
 }
 
 func observe(domain string, replies []target.Part, at time.Time) *observation {
@@ -58,17 +63,21 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 	for _, p := range replies {
 		if p.Name == "site" { // stands for those of a web site that the domain does not have
 			o.siteless = true
+			o.idle = append(o.idle, "hsts")
 			continue
 		}
 		if p.View == nil {
 			nothing := errors.Is(p.Err, target.ErrNothing)
-			o.parts = append(o.parts, part{name: p.Name, check: p.Name, known: nothing, whole: nothing})
+			o.parts = append(o.parts, part{name: p.Name, check: p.Name, known: nothing, whole: nothing, idle: nothing})
 			continue
 		}
 		if r, ok := p.Report.(*domaincheck.Report); ok {
 			o.parts = append(o.parts, partsOf(p, r)...)
 		} else {
-			o.parts = append(o.parts, partOf(p))
+			n := partOf(p)
+			_, site := p.Report.(*hsts.Report)
+			o.siteless = o.siteless || n.idle && site
+			o.parts = append(o.parts, n)
 		}
 		if s := p.View.Score; s != nil && (o.score == nil || *s < *o.score) {
 			o.score = s
@@ -86,8 +95,12 @@ func partOf(p target.Part) part {
 	records, answered := recordsOf(p.Report)
 	known := answered && p.View.State != diag.Unknown
 	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial, records: records}
-	if _, ok := p.Report.(*resolve.Report); !ok { // which is asked for its records alone
+	if _, n.asks = p.Report.(*resolve.Report); !n.asks { // which is asked for its records alone
 		n.findings = findingsOf(p.View)
+	}
+	switch p.Report.(type) {
+	case *hsts.Report, *smtpcheck.Report: // of a domain without web site, or that receives no mail
+		n.idle = p.View.Optional
 	}
 	return n
 }
@@ -265,6 +278,20 @@ func (o *observation) all(check string, holds func(part) bool) (all bool) {
 		}
 	}
 	return all
+}
+
+// answered lists the parts that answered, and says how many of them had nothing to examine.
+func (o *observation) answered() (parts []string, idle int) {
+	parts, idle = slices.Clone(o.idle), len(o.idle)
+	for _, p := range o.parts {
+		if !p.known || p.asks {
+			continue
+		}
+		if parts = append(parts, p.name); p.idle {
+			idle++
+		}
+	}
+	return parts, idle
 }
 
 func (o *observation) unknown() (names []string) {

@@ -54,6 +54,7 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	}
 	s.before = s.state.Snapshot.clone()
 	s.state.keep(doc.Domain, doc.Checks)
+	s.state.judgedBy(rulesNow())
 	s.regular = !s.at.Before(doc.Next) || !s.state.pending()
 	checks, need := s.plan()
 	reason, err := s.may(ctx, need)
@@ -180,6 +181,7 @@ func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (ou
 	now := s.now()
 	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, priceOf(doc.Checks)
 	doc.Mark, doc.Score, doc.Counts, doc.Unknown = c.Mark, c.Score, countsOf(c.Findings), len(c.Unknown)
+	doc.Coverage = c.Coverage
 	if doc.Worst = ""; len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info { // the gravest comes first
 		doc.Worst = c.Findings[0].Code
 	}

@@ -92,6 +92,7 @@ type Summary struct {
 	Counts  Counts    `json:"findings"`
 	Worst   diag.Code `json:"worst,omitempty"` // of the gravest finding, if it is a warning or worse
 	Unknown int       `json:"unknown_parts"`   // parts that did not answer in the last run
+	Coverage
 
 	Changed time.Time `json:"changed_at,omitzero"` // when something changed last; zero: nothing has
 	Change  string    `json:"change,omitempty"`    // what that was

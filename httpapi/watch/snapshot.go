@@ -18,6 +18,15 @@ type Snapshot struct {
 	Findings []Finding `json:"findings,omitempty"` // the worst first
 	Records  []Record  `json:"records,omitempty"`  // by name and type
 	Unknown  []string  `json:"unknown,omitempty"`  // parts that did not answer
+	Coverage
+}
+
+// A Coverage says how many checks stand behind what is known, and of how many.
+type Coverage struct {
+	Answered int  `json:"checks_answered,omitempty"`  // in the last regular run
+	All      int  `json:"checks_all,omitempty"`       // whether the watch makes them or not
+	Nothing  bool `json:"nothing_examined,omitempty"` // the checks that answered had nothing to examine
+	Siteless bool `json:"without_website,omitempty"`  // because there is no web site
 }
 
 // A Fact is a key fact of a part of the checks.

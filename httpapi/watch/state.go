@@ -21,6 +21,15 @@ type state struct {
 	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or theDomain
 	Expiries   []expiry              `json:"expiries,omitempty"`
 	Registrar  string                `json:"registrar,omitempty"`
+	Rules      string                `json:"rules,omitempty"` // by which the findings were made, see judgedBy
+}
+
+// judgedBy says by which rules the next run judges. Under other rules than before, what each part says first is first
+// knowledge again: nobody is notified of what only the rules have changed.
+func (s *state) judgedBy(rules string) {
+	if s.Rules != rules {
+		s.Rules, s.Seen = rules, nil
+	}
 }
 
 // The rule by which something counts as gone or as there to stay (CONTRACT 9).
