@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math/bits"
 	"net/netip"
 	"time"
@@ -70,6 +68,8 @@ type Analysis struct {
 	RecordsCount     int           `json:"records_count" min:"0" doc:"records in the report, with those that could not be used"`
 	RecordsTruncated bool          `json:"records_truncated" doc:"whether records are missing: the file is cut off, or has more than 200,000"`
 	Reports          []ReportTotal `json:"reports" maxitems:"500" doc:"the reports that are judged together, the oldest first; each once, and those about one domain"`
+
+	Domains []DomainTotal `json:"domains,omitempty" maxitems:"50" doc:"the domains that the reports are about, if there are several, that with the most messages first; each is judged, and the worst decides. policy_published, metadata and namespace are then those of the first, all else is summed"`
 
 	Partial bool `json:"partial" doc:"whether a name that was to be looked up could not be learned"`
 }
@@ -158,17 +158,21 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 	if req.XML != "" {
 		file = []byte(req.XML)
 	}
-	e := &evidence{began: env.Now()}
-	if err := e.read(ctx, file); err != nil {
+	u, err := collect(ctx, file, env.Now())
+	if err != nil {
 		return nil, err
 	}
 	if req.ResolvePTR {
-		if err := e.resolve(ctx, env); err != nil {
-			return nil, err
+		for _, e := range u.domains {
+			if err := e.resolve(ctx, env, max(1, maxResolved/len(u.domains))); err != nil {
+				return nil, err
+			}
 		}
 	}
-	e.conclude()
-	return e.analysis(env.Now()), nil
+	for _, e := range u.domains {
+		e.conclude()
+	}
+	return u.analysis(env.Now()), nil
 }
 
 // Rules describes what is examined.
@@ -181,12 +185,11 @@ type evidence struct {
 	other  *notReportError // what it is then
 	sums   *collector
 
-	numbered     []*Report // all of the file
-	given        map[int]alignment
-	newest       int            // its number
-	reports      []*Report      // that are judged, the oldest first
-	otherDomains counts[string] // left out, with the number of reports
-	unread       []string
+	numbered []*Report // all of the file
+	given    map[int]alignment
+	newest   int       // its number
+	reports  []*Report // that are judged, the oldest first
+	unread   []string  // files that could not be opened
 
 	top     []*source // of the largest sources, with details
 	unnamed int       // sources whose reverse name could not be learned
@@ -195,58 +198,21 @@ type evidence struct {
 	digest
 }
 
-// read collects the records. They are read a second time where a report is left out, or where what the alignment
-// depends on stood behind them or was guessed wrongly, and another time for the details of the largest sources where
-// there are more than can be kept of all: so memory does not grow with what is in the records.
-func (e *evidence) read(ctx context.Context, file []byte) error {
-	c := newCollector(nil)
-	found, err := Read(file, until(ctx, c.add))
-	if other, ok := errors.AsType[*notReportError](err); ok {
-		e.other, e.sums = other, c
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	e.numbered, e.unread = found.Reports, found.Unread
-	e.given = e.choose(found.Reports, c.used)
-	guessed := maps.Clone(e.given) // of reports without records there was nothing to guess
-	maps.DeleteFunc(guessed, func(i int, _ alignment) bool { return found.Reports[i].Read == 0 })
-	if !maps.Equal(guessed, c.used) {
-		c = newCollector(e.given)
-		if _, err := Read(file, until(ctx, c.add)); err != nil {
-			return err
-		}
-	}
-	c.given, e.sums = e.given, c
-	e.top = c.largest()
-	if c.details == nil {
-		c.detail(e.top)
-		_, err = Read(file, until(ctx, c.addDetails))
-	}
-	c.align = e.given[e.newest]
-	return err
-}
-
-func (e *evidence) analysis(ended time.Time) *Analysis {
-	a := &Analysis{
-		Verdict: rules().Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
-		Metadata: ReportMetadata{Errors: []string{}}, Services: e.services, Sources: []Source{}, Reports: e.listed(),
-	}
-	if e.report == nil {
-		a.Services = []ServiceTotal{}
-		return a
-	}
+func (e *evidence) analysis(a *Analysis) {
 	a.Metadata, a.Policy, a.Namespace = e.report.Metadata, policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
 	a.Metadata.Errors = append([]string{}, a.Metadata.Errors...)
-	a.Totals, a.Enforcement = e.sums.totals, diag.OrZero(e.enforcement)
-	if n := a.Totals.MessageCount; n > 0 {
-		a.CompliancePercent = new(percent(a.Totals.PassCount, n))
-	}
+	a.Totals, a.Enforcement, a.Services = e.sums.totals, diag.OrZero(e.enforcement), e.services
 	a.Sources = diag.Map(e.top, (*source).written)
 	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
-	return a
+	a.Reports = e.listed()
+}
+
+func (t *Totals) compliance() *float64 {
+	if t.MessageCount == 0 {
+		return nil
+	}
+	return new(percent(t.PassCount, t.MessageCount))
 }
 
 func policyOf(p *Policy) PublishedPolicy {

@@ -75,7 +75,8 @@ type collector struct {
 	byIP     map[netip.Addr]int32
 	byText   map[string]int32
 
-	details map[int32]*source // by index in tallies; nil once there are more than maxSources
+	details map[int32]*source // by index in tallies; nil once there are more than most
+	most    int
 
 	selectors map[string]int32 // "selector domain" of the owner's signatures, numbered from 1
 	direct    map[int32]bool   // those that passed from an address that SPF authorizes
@@ -107,9 +108,9 @@ type oddities struct {
 	passedLost int64          // messages that passed and were not delivered all the same
 }
 
-func newCollector(given map[int]alignment) *collector {
+func newCollector(given map[int]alignment, most int) *collector {
 	return &collector{
-		given: given, used: map[int]alignment{}, passed: map[int]int64{}, handled: map[int]*handling{},
+		given: given, most: most, used: map[int]alignment{}, passed: map[int]int64{}, handled: map[int]*handling{},
 		byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
 		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
 	}
@@ -196,7 +197,7 @@ func (c *collector) tally(r *Record) int32 {
 		at = c.tallies.add(t)
 		c.byText[*t.text] = at
 	}
-	if c.tallies.count > maxSources {
+	if c.tallies.count > c.most {
 		c.details = nil
 	}
 	if c.details != nil {
@@ -321,8 +322,8 @@ func (c *collector) largest() []*source {
 		}
 		return by
 	})
-	list := make([]*source, 0, min(len(order), maxSources))
-	for _, at := range order[:min(len(order), maxSources)] {
+	list := make([]*source, 0, min(len(order), c.most))
+	for _, at := range order[:min(len(order), c.most)] {
 		s := c.details[at]
 		if s == nil {
 			s = &source{}

@@ -14,12 +14,19 @@ type rule = diag.Rule[*evidence]
 
 // rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
 // one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() diag.Rules[*upload] {
+	all := across(table())
+	i := slices.IndexFunc(all, func(r diag.Rule[*upload]) bool { return r.Code == reporterRules[0].Code })
+	return slices.Insert(all, i, uploadRules.Reading(diag.FromRequest)...)
+})
+
+// table is what is examined of one domain.
+var table = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fileRules.Reading(diag.FromRequest),
 		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames),
 		when(isNamed, handlingRules).Reading(diag.FromRequest),
 		when(isNamed, scopeRules.With(rule{Category: factorScope, When: enforced})).Reading(diag.FromRequest),
-		when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest))
+		when(isReport, reporterRules, formatRules).Reading(diag.FromRequest))
 })
 
 // reverseNames are those of sources that nothing in the reports tells of, where they were asked for.

@@ -153,13 +153,13 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 		return diag.Failures{{
 			Detail: fmt.Sprintf("%s too little to tell whether the domain is ready to enforce a stricter policy. %s%s%s",
 				diag.Upper(e.reportsText())+" shows", f.Readiness.text(), f.Readiness.notBefore(), concerned),
-			Advice: e.collect(),
+			Advice: e.collecting(),
 		}}
 	}
 	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
 }
 
-func (e *evidence) collect() string {
+func (e *evidence) collecting() string {
 	until := fmt.Sprintf("until they cover %d days", e.enforcement.Readiness.DaysNeeded)
 	if at := e.enforcement.Readiness.NotBefore; !at.IsZero() {
 		until = "until " + date(at)

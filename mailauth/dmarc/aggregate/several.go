@@ -14,16 +14,17 @@ import (
 // A ReportTotal is one of the reports that were judged together.
 type ReportTotal struct {
 	Organization string    `json:"organization,omitempty" doc:"the receiver that reports"`
+	Domain       string    `json:"domain,omitempty" doc:"the domain that it is about"`
 	ReportID     string    `json:"report_id,omitempty" doc:"its name for the report"`
 	BeginAt      time.Time `json:"begin_at,omitzero" doc:"start of the time that the report is about"`
 	EndAt        time.Time `json:"end_at,omitzero" doc:"end of that time"`
 	MessageCount int64     `json:"message_count" min:"0" doc:"messages that it counts"`
 }
 
-// choose picks the reports that are judged together: those about the domain with the most messages, each of them once:
-// receivers send a report again, and some give one ID to several, which then differ in time or numbers.
-// It returns what the alignment of their records depends on, by number.
-func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignment {
+// choose picks the reports that are judged together: those about each domain, each of them once: receivers send a report
+// again, and some give one ID to several, which then differ in time or numbers.
+func choose(found *File, used map[int]alignment, began time.Time) *upload {
+	all := found.Reports
 	given := map[int]alignment{}
 	var messages counts[string]
 	type identity struct {
@@ -51,15 +52,29 @@ func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignme
 			messages.addUpTo(maxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
 		}
 	}
-	domain := messages.sorted()[0].what
-	for i, a := range given {
-		if a.organization != "" && a.organization != domain {
-			e.otherDomains.add(a.organization, 1)
-			delete(given, i)
+	u := &upload{began: began}
+	domains := map[string]*evidence{}
+	for _, domain := range messages.names() {
+		e := &evidence{began: began, numbered: all, unread: found.Unread, given: map[int]alignment{}}
+		if domains[domain] = e; len(u.domains) < maxDomains {
+			u.domains = append(u.domains, e)
 		}
 	}
-	e.merge(all, slices.Sorted(maps.Keys(given)))
-	return given
+	for _, i := range slices.Sorted(maps.Keys(given)) {
+		domain := given[i].organization
+		e := domains[cmp.Or(domain, otherDomains)]
+		if domain == "" { // it goes with the others
+			e = u.domains[0]
+		}
+		if e.given[i] = given[i]; !slices.Contains(u.domains, e) {
+			u.left.add(domain, 1)
+		}
+	}
+	u.domains = slices.DeleteFunc(u.domains, func(e *evidence) bool { return len(e.given) == 0 })
+	for _, e := range u.domains {
+		e.merge(all, slices.Sorted(maps.Keys(e.given)))
+	}
+	return u
 }
 
 // merge makes one report of those that are judged, so that they are judged as one: who reports and the policy are
@@ -101,7 +116,7 @@ func (e *evidence) merge(all []*Report, judged []int) {
 
 func (e *evidence) listed() []ReportTotal {
 	return diag.Map(e.reports, func(r *Report) ReportTotal {
-		return ReportTotal{r.Metadata.Organization, r.Metadata.ReportID, r.Metadata.BeginAt, r.Metadata.EndAt, r.Messages}
+		return ReportTotal{r.Metadata.Organization, r.Policy.Domain, r.Metadata.ReportID, r.Metadata.BeginAt, r.Metadata.EndAt, r.Messages}
 	})
 }
 
@@ -145,22 +160,3 @@ func correlation(pairs [][2]float64) float64 {
 	}
 	return (n*xy - x*y) / math.Sqrt(spread)
 }
-
-var severalRules = diag.Rules[*evidence]{{
-	Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
-	Title: "Reports about several domains: only one domain is judged", Requirement: "All reports are about one domain",
-	Advice: "Analyze the reports of each domain in a file of their own.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.otherDomains.total > 0, "%s about %s. Left out, with the number of reports: %s.",
-			diag.Count(int64(len(e.reports)), "report"), e.domain(), listed(&e.otherDomains))
-	},
-}, {
-	Code: "dmarc.report.files.unread", Severity: diag.Warning, Ref: "RFC 9990 section 3.5.2",
-	Title: "Files that cannot be opened: there may be reports in them", Requirement: "All files can be opened",
-	Advice: "Save these files again, unpack them if they have a password, and analyze them together with the others.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.unread) > 0, "Besides %s the file holds %s, which could not be opened.",
-			diag.Count(int64(len(e.reports)), "report"),
-			diag.Quote(strings.Join(e.unread[:min(len(e.unread), maxInSentence)], ", ")))
-	},
-}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -51,22 +52,59 @@ func TestSeveralReports(t *testing.T) {
 	require.Len(t, analyze(t, first+next+next).Reports, 2)
 }
 
-// Of reports about several domains those about one are judged, and it is said which.
-func TestMixedDomains(t *testing.T) {
-	other := strings.ReplaceAll(dayXML("a.example", 1, published, spoofer), "example.com", "example.net")
-	a := analyze(t, archive(t, "1.xml", other, "2.xml", dayXML("a.example", 0, published, own), "3.xml",
-		strings.ReplaceAll(dayXML("c.example", 0, published, own), "<domain>example.com</domain><p>", "<domain>news.example.com</domain><p>")))
-	require.Len(t, a.Reports, 2, "a subdomain is of the same organization")
-	require.EqualValues(t, 1200, a.Totals.MessageCount)
-	require.Equal(t, diag.Code("dmarc.report.domains.mixed"), a.Findings[0].Code)
-	require.Contains(t, a.Findings[0].Detail, "example.net (1)")
+// Reports about several domains are judged for each of them; the worst decides, and findings name the domain.
+func TestSeveralDomains(t *testing.T) {
+	net := func(file string) string { return strings.ReplaceAll(file, "example.com", "example.net") }
+	failing := strings.ReplaceAll(mailchimp, ">none<", ">reject<")
+	file := dayXML("a.example", 0, published, own) + net(dayXML("a.example", -1, `<domain>example.com</domain><p>reject</p>`,
+		strings.Replace(own, ">600<", ">60<", 1), failing)) +
+		strings.ReplaceAll(dayXML("c.example", -1, published, own), "<domain>example.com</domain><p>", "<domain>news.example.com</domain><p>")
+	a := analyze(t, file)
+	require.Len(t, a.Reports, 3)
+	require.Len(t, a.Domains, 2, "a subdomain is of the same organization")
+	require.EqualValues(t, 1360, a.Totals.MessageCount)
+	require.EqualValues(t, 1260, a.Totals.PassCount)
+	require.Equal(t, 2, a.Totals.SourceCount, "one address sends for both")
+	require.Equal(t, 4, a.RecordsCount)
+	require.Equal(t, "none", a.Policy.Policy)
+	require.Equal(t, diag.Warned, a.State)
+	require.Equal(t, diag.Code("dmarc.report.service.unaligned"), a.Findings[0].Code)
+	require.Contains(t, a.Findings[0].Detail, "example.net")
+	require.NotContains(t, codesOf(a), diag.Code("dmarc.report.domains.mixed"))
+	first, second := a.Domains[0], a.Domains[1]
+	require.Equal(t, "example.com valid", first.Domain+" "+string(first.State))
+	require.Equal(t, "2025-12-31 2026-01-01", date(first.BeginAt)+" "+date(first.EndAt))
+	require.Equal(t, "example.net warning reject", second.Domain+" "+string(second.State)+" "+second.Policy)
+	require.EqualValues(t, 160, second.Totals.MessageCount)
+	require.EqualValues(t, 100, second.Enforcement.MessageCountAtRisk)
+	require.Equal(t, new(false), a.Enforcement.Ready, "one of them is not")
+	require.EqualValues(t, 100, a.Enforcement.MessageCountAtRisk)
+	domains := map[string]int{}
+	for _, s := range a.Sources {
+		domains[s.Domain]++
+	}
+	require.Equal(t, map[string]int{"example.com": 1, "example.net": 2}, domains)
+	require.Equal(t, a.Domains[0].Score, analyze(t, file[:strings.Index(file, "</feedback>")+11]).Score)
+
+	v := a.View()
+	require.Equal(t, "example.com and example.net", v.Subject)
+	require.Contains(t, v.Facts, view.Fact{Label: "example.net", Value: "warning · p=reject · 60 of 160 (37%) pass · 100 messages might be lost"})
+	require.Contains(t, v.Facts, view.Fact{Label: "about", Value: view.Period(first.BeginAt, first.EndAt)})
 
 	strict := strings.Replace(published, "<p>", "<aspf>s</aspf><p>", 1)
-	a = analyze(t, archive(t, "1.xml", strings.ReplaceAll(dayXML("a.example", 0, published, spoofer), "example.com", "example.net"),
-		"2.xml", dayXML("a.example", 0, strict, own)))
-	require.Contains(t, a.Headline, "several domains")
+	a = analyze(t, archive(t, "1.xml", net(dayXML("a.example", 1, published, spoofer)), "2.xml", dayXML("a.example", 0, strict, own)))
 	require.Equal(t, "strict", a.Policy.SPFAlignment)
 	require.Contains(t, a.Passed, diag.Check{Code: "dmarc.report.alignment.strict", Label: "Strict alignment fails no authenticated mail"})
+}
+
+// Of more domains than are judged it is said which are left out.
+func TestManyDomains(t *testing.T) {
+	a := manyDomains(t)
+	require.Len(t, a.Domains, maxDomains)
+	require.Len(t, a.Reports, maxDomains)
+	require.Equal(t, diag.Code("dmarc.report.domains.mixed"), a.Findings[0].Code)
+	require.Contains(t, a.Findings[0].Detail, "d50.example (1), d51.example (1)")
+	checkSums(t, a)
 }
 
 // A source that rests when the domain's own servers do is probably one of them.

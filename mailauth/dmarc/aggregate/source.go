@@ -23,6 +23,7 @@ const (
 type Source struct {
 	SourceIP   netip.Addr `json:"source_ip,omitzero" doc:"the address; absent where the report holds none"`
 	SourceText string     `json:"source_text,omitempty" doc:"what stands in place of an address"`
+	Domain     string     `json:"domain,omitempty" doc:"the domain that it sends for, where the reports are about several"`
 
 	PTR          string            `json:"ptr,omitempty" doc:"its name in reverse DNS, if that was looked up"`
 	PTRConfirmed *bool             `json:"ptr_confirmed,omitempty" doc:"whether that name leads back to the address; only then it says whose it is"`
@@ -155,10 +156,10 @@ const (
 	resolveTimeout = 8 * time.Second
 )
 
-func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
+func (e *evidence) resolve(ctx context.Context, env *diag.Env, most int) error {
 	limited, cancel := diag.Within(ctx, resolveTimeout)
 	defer cancel()
-	list := e.top[:min(len(e.top), maxResolved)]
+	list := e.top[:min(len(e.top), most)]
 	unknown := make([]bool, len(list))
 	var g diag.Group
 	for i, s := range list {

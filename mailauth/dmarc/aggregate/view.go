@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -11,18 +12,23 @@ import (
 
 // View is what a person sees of the report.
 func (r *Analysis) View() *view.View {
-	v := view.Of(cmp.Or(r.Policy.Domain, "DMARC report"), r.Verdict, r.Partial)
+	v := view.Of(cmp.Or(r.domains(), r.Policy.Domain, "DMARC report"), r.Verdict, r.Partial)
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
 	v.Fact("reported by", r.reporters(), "dmarc.report.errors")
-	v.Fact("about", view.Period(r.Metadata.BeginAt, r.Metadata.EndAt), "dmarc.report.time")
-	v.Fact("policy", view.If(r.Policy.Policy != "", "p="+r.Policy.Policy), "dmarc.report.policy")
+	v.Fact("about", view.Period(r.span()), "dmarc.report.time")
+	if len(r.Domains) == 0 {
+		v.Fact("policy", policyText(r.Policy.Policy), "dmarc.report.policy")
+	}
 	t := &r.Totals
 	if t.MessageCount == 0 {
 		return v
 	}
 	v.Fact("messages", fmt.Sprintf("%d from %s", t.MessageCount, diag.Count(t.SourceCount, "source")))
-	passed := fmt.Sprintf("%d of %d (%s)", t.PassCount, t.MessageCount, share(t.PassCount, t.MessageCount))
+	passed := passText(t)
 	v.Fact("passed", passed, "dmarc.report.sender", "dmarc.report.service", "dmarc.report.unlisted")
+	for _, d := range r.Domains[:min(len(r.Domains), shownDomains)] {
+		v.Fact(d.Domain, view.Join(string(d.State), policyText(d.Policy), passText(&d.Totals)+" pass", d.Enforcement.short()))
+	}
 	v.Fact("by", "DKIM "+share(t.DKIMAlignedCount, t.MessageCount)+" · SPF "+share(t.SPFAlignedCount, t.MessageCount),
 		"dmarc.report.dkim", "dmarc.report.spf")
 	part := func(n int64, what string) string { return view.If(n != 0, fmt.Sprintf("%d %s", n, what)) }
@@ -30,13 +36,51 @@ func (r *Analysis) View() *view.View {
 	v.Fact("handled", view.Join(part(d.Pass+d.None, "delivered"), part(d.Quarantine, "to spam"),
 		part(d.Reject, "rejected")),
 		"dmarc.report.legitimate", "dmarc.report.passed", "dmarc.report.forwarding")
-	enforcement := view.If(e.BlockingSources != nil, view.Known(e.Ready, "no legitimate mail would be lost",
-		diag.Count(e.MessageCountAtRisk, "message")+" might be lost", "not known whether mail would be lost"+view.If(!e.Readiness.NotBefore.IsZero(),
-			", and not before "+date(e.Readiness.NotBefore))))
+	enforcement := e.short()
 	v.Fact("enforcement", enforcement)
 	v.Brief = view.Join(passed+" pass", enforcement)
 	r.draw(v)
 	return v
+}
+
+// domains names those that the reports are about, if there are several.
+func (r *Analysis) domains() string {
+	return diag.Series(diag.Map(r.Domains, func(d DomainTotal) string { return d.Domain }), 3)
+}
+
+// span is the time that all reports are about.
+func (r *Analysis) span() (begin, end time.Time) {
+	begin, end = r.Metadata.BeginAt, r.Metadata.EndAt
+	for _, s := range r.Reports {
+		if !s.BeginAt.IsZero() && (begin.IsZero() || s.BeginAt.Before(begin)) {
+			begin = s.BeginAt
+		}
+		if s.EndAt.After(end) {
+			end = s.EndAt
+		}
+	}
+	return begin, end
+}
+
+// shownDomains is how many of several domains the screen tells of.
+const shownDomains = 4
+
+func passText(t *Totals) string {
+	return fmt.Sprintf("%d of %d (%s)", t.PassCount, t.MessageCount, share(t.PassCount, t.MessageCount))
+}
+
+func policyText(policy string) string { return view.If(policy != "", "p="+policy) }
+
+func (f *Enforcement) short() string {
+	if f.BlockingSources == nil {
+		return ""
+	}
+	unknown := "not known whether mail would be lost"
+	if at := f.Readiness.NotBefore; !at.IsZero() {
+		unknown = "not known before " + date(at) + " whether mail would be lost"
+	}
+	return view.Known(f.Ready, "no legitimate mail would be lost", diag.Count(f.MessageCountAtRisk, "message")+
+		" might be lost", unknown)
 }
 
 // draw draws the sources: those of one service that are alike are one.
