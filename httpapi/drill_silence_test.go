@@ -149,8 +149,8 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 		}
 	}
 	before := full.suggested()
-	for _, v := range less.suggested() { // (c)
-		if !slices.Contains(before, v) {
+	for _, v := range less.suggested() { // (c), but for the first stage of DMARC, which harms no domain
+		if !slices.Contains(before, v) && !strings.HasPrefix(v, "v=DMARC1; p=none; rua=mailto:dmarc-reports@") {
 			fail("(c) suggests %q", v)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // today, so that nobody loses mail by a correction. It is empty if it is not known, or nothing needs correction.
 func (e *evidence) correct() string {
 	texts := e.sources()
-	if len(texts) == 0 {
+	if len(texts) == 0 || e.aliased() {
 		return ""
 	}
 	d, ok := mend(texts[0])
@@ -35,14 +35,35 @@ func (e *evidence) correct() string {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
 	limit(&d, e.today())
+	if p, _ := d.Get("p"); p == string(policy.None) && e.location != "" {
+		if _, asked := d.Get("rua"); !asked && !e.reachable() {
+			return "" // a record that neither protects nor reports
+		} else if !asked {
+			d.Set("rua", e.mailbox())
+		}
+	}
 	if psd, _ := d.Get("psd"); !e.offline && suffix(e) && len(e.found.Records) == 0 && psd != string(policy.IsPSD) {
 		return "" // it would begin to hold for all who registered names below it (RFC 9989 section 4.10.2)
 	}
-	s := d.String()
-	if unchanged := len(e.found.Records) == 1 && s == e.found.Records[0]; unchanged || !sound(s) {
+	if len(e.found.Records) == 1 && d.String() == e.found.Records[0] {
 		return ""
 	}
-	return s
+	return complete(d)
+}
+
+// complete prints a draft without the tags that no receiver knows; empty if that is not valid.
+func complete(d policy.Draft) string {
+	d = slices.DeleteFunc(d, func(s policy.Setting) bool { return !known(strings.ToLower(s.Tag)) })
+	if s := d.String(); sound(s) {
+		return s
+	}
+	return ""
+}
+
+// reachable reports whether a mailbox for reports may be at the domain of the record, as far as is known.
+func (e *evidence) reachable() bool {
+	receives, known := e.mail.Receives()
+	return e.offline || !e.inherited() && (receives || !known)
 }
 
 // sources are the texts that make up what the owner meant.
@@ -100,13 +121,15 @@ func sound(text string) bool {
 var (
 	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
 	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
+	// A semicolon behind the scheme would end the tag.
+	mailtoSemicolon = diag.Regexp(`(?i)([=,\s])m[a-z]{1,3}to?\s*;\s*([^\s;,@=:]+@)`)
+	tagInside       = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
 func mend(text string) (d policy.Draft, ok bool) {
 	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
 	last := ""
-	for _, piece := range pieces(text) {
+	for _, piece := range pieces(mailtoSemicolon().ReplaceAllString(text, "${1}mailto:${2}")) {
 		piece = strings.TrimRight(piece, " ,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = plain(name), strings.TrimSpace(value)
@@ -219,14 +242,11 @@ func merged(d, more policy.Draft) policy.Draft {
 // valid.
 func (e *evidence) with(tags ...string) string {
 	d, ok := mend(e.found.List.Text)
-	if !ok {
+	if !ok || e.aliased() {
 		return ""
 	}
 	for pair := range slices.Chunk(tags, 2) {
 		d.Set(pair[0], pair[1])
 	}
-	if s := d.String(); sound(s) {
-		return s
-	}
-	return ""
+	return complete(d)
 }

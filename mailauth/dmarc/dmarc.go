@@ -78,6 +78,18 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	return r, nil
 }
 
+// InForce returns the policy that receivers of RFC 9989 apply to mail of the domain that fails, and the domain whose record
+// says so: the domain itself, one that it inherits from, or none, for which from is empty. The record of from may be void,
+// see [View.Usable]: then the policy is none. It is not known where name servers did not say.
+func (r *LookupReport) InForce() (applied policy.Policy, from string, known bool) {
+	for _, v := range r.Views {
+		if v.Standard == policy.RFC9989 {
+			return v.AppliedPolicy, v.PolicyDomain, true
+		}
+	}
+	return policy.None, "", false
+}
+
 // Rules describes what is examined.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
@@ -306,6 +318,9 @@ func (e *evidence) details() Details {
 		Verdict: rules().Judge(e, words), Valid: e.valid(),
 		FailureOptions: []string{}, ReportFormats: []string{}, AggregateURIs: []URI{}, FailureURIs: []URI{},
 		Errors: []string{}, Warnings: []string{}, ParsedTags: []taglist.ParsedTag{},
+	}
+	if d.State == diag.Unknown && e.missing() {
+		d.State = diag.Missing // of what weight that is, may be unknown
 	}
 	for _, f := range d.Findings {
 		switch {

@@ -78,6 +78,11 @@ func (e *evidence) nonexistent() bool {
 	return known && !exists
 }
 
+// missing reports whether it is known that no record applies to the domain.
+func (e *evidence) missing() bool {
+	return !e.offline && fresh(e) && e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil && e.elsewhere.Unknown == ""
+}
+
 const (
 	fromRecord    diag.Source = "record"    // which record applies
 	fromList      diag.Source = "list"      // which applies for receivers of RFC 7489
@@ -175,6 +180,9 @@ func misplaced(d diag.Domain) []string {
 
 // sort keeps the texts beside the record that no wildcard puts there.
 func (e *evidence) sort(wildcard []*dns.TXT) {
+	if len(e.own.Answer.Aliases) > 0 {
+		return // they stand at another name, where they may well belong
+	}
 	strays := e.own.Found.Strays
 	for _, r := range e.own.Answer.Records {
 		text := diag.TXT(r)

@@ -29,7 +29,7 @@ func ExampleLookup() {
 	fmt.Println(report.Recommendations[0].Detail)
 	// Output:
 	// DMARC policy is none: forged mail is delivered
-	// Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, subdomains included. When all of them pass, publish p=quarantine. Until then p=quarantine with pct=0 and t=y prepares it: receivers still deliver as with p=none.
+	// Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, subdomains included. When all of them pass, publish p=quarantine.
 }
 
 func ExampleValidate() {

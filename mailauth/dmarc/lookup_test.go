@@ -57,7 +57,7 @@ var worlds = []struct {
 	{"no record at a public suffix, MX SERVFAIL", "x.co.uk. A 192.0.2.1\n", "co.uk", func(w *diagtest.World) {
 		w.Fault("co.uk", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	},
-		"unknown none record.missing.mail.unknown", ""},
+		"missing none record.missing.mail.unknown", ""},
 	{"public suffix with mail, with a record", "co.uk. MX 10 mx.example.com.\n" +
 		dmarcAt("co.uk", "v=DMARC1; p=reject; psd=y; rua=mailto:d@co.uk"), "co.uk", nil,
 		"valid 100", ""},
@@ -79,11 +79,11 @@ var worlds = []struct {
 	{"no record, MX SERVFAIL", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	},
-		"unknown none record.missing.mail.unknown", ""},
+		"missing none record.missing.mail.unknown", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
 	{"no record, MX silent", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
 	},
-		"unknown none record.missing.mail.unknown", ""},
+		"missing none record.missing.mail.unknown", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
 	{"none, MX silent", dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "",
 		func(w *diagtest.World) { w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true}) },
 		"warning 50 policy.none destination.mail.unknown", ""},
@@ -116,6 +116,24 @@ var worlds = []struct {
 		"missing 0 record.alias", ""},
 	{"alias to another text", mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. A 192.0.2.1\n", "", nil,
 		"missing 0 record.alias", ""},
+	{"alias of the domain itself", mx + "example.com. TXT \"v=spf1 mx -all\"\n_dmarc.example.com. CNAME example.com.\n", "", nil,
+		"missing 0 record.alias", ""},
+	{"alias of a text that looks like a part of a record", mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT \"p=reject\"\n", "", nil,
+		"missing 0 record.alias", ""},
+	{"alias of a broken record", mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT \"v=DMARC1; p=rejct\"\n", "", nil,
+		"invalid 39 record.void policy.value", ""},
+	{"wildcard alias", mx + "example.com. TXT \"v=spf1 mx -all\"\n*.example.com. CNAME example.com.\n", "", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"wildcard alias of nothing", mx + "*.example.com. CNAME gone.example.net.\nexample.net. TXT x\n", "", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"alias of its own beside a wildcard alias", mx + "*.example.com. CNAME example.com.\n_dmarc.example.com. CNAME gone.example.net.\n", "", nil,
+		"missing 0 record.alias", ""},
+	{"policy spelt out, no reports", mx + dmarcAt("example.com", "v=DMARC1; policy=reject"), "", nil,
+		"invalid 39 record.void", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"no semicolon", mx + dmarcAt("example.com", "v=DMARC1 p=reject"), "", nil,
+		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"no semicolon, no mail", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1 p=reject"), "", nil,
+		"invalid 0 record.version", ""},
 	{"wildcard with SPF", mx + `*.example.com. TXT "v=spf1 -all"` + "\n", "", nil,
 		"missing 0 record.missing record.wildcard", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
 	{"wildcard with DMARC", mx + `*.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"` + "\n", "", nil,
@@ -131,17 +149,17 @@ var worlds = []struct {
 	{"two records", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:a@example.com") + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:b@example.com"), "", nil,
 		"invalid 39 record.multiple", "v=DMARC1; p=none; rua=mailto:a@example.com,mailto:b@example.com"},
 	{"two records below a record", full + "a.example.com. A 192.0.2.1\n" + dmarcAt("a.example.com", "v=DMARC1; p=none") + dmarcAt("a.example.com", "v=DMARC1; p=reject"), "a.example.com", nil,
-		"invalid 39 record.multiple", "v=DMARC1; p=none"},
+		"invalid 39 record.multiple", ""},
 	{"rest in another record", mx + dmarcAt("example.com", "v=DMARC1; p=none") + dmarcAt("example.com", "rua=mailto:dmarc@example.com"), "", nil,
 		"invalid 50 record.split policy.none", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"rest without a version", mx + dmarcAt("example.com", "p=reject; rua=mailto:dmarc@example.com"), "", nil,
 		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"none", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "", nil,
-		"warning 60 policy.none", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com; pct=0; t=y"},
+		"warning 60 policy.none", ""},
 	{"none, and a destination is silent", strings.Replace(ext, "p=reject", "p=none", 1), "",
 		broken("example.com._report._dmarc.reports.example.net"), "unknown none policy.none destination.consent.unknown", ""},
 	{"none with pct", mx + dmarcAt("example.com", "v=DMARC1; p=none; pct=50; rua=mailto:dmarc@example.com"), "", nil,
-		"warning 57 policy.none policy.sampled", "v=DMARC1; p=quarantine; pct=0; rua=mailto:dmarc@example.com; t=y"},
+		"warning 57 policy.none policy.sampled", ""},
 	{"none without reports", mx + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,
 		"warning 44 policy.none rua.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
 	{"reject without reports", mx + dmarcAt("example.com", "v=DMARC1; p=reject; sp=quarantine"), "", nil,
@@ -233,10 +251,34 @@ func TestMissingWithoutMX(t *testing.T) {
 	r := lookup(t, "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
 	})
-	require.Equal(t, diag.Unknown, r.State)
+	require.Equal(t, diag.Missing, r.State)
 	require.Nil(t, r.Score)
 	require.Contains(t, r.Findings[0].Detail, "Whether the domain receives mail is not known: the MX lookup of example.com failed")
 	require.True(t, r.Partial)
+}
+
+// What is read through an alias stands at another name: there it is corrected.
+func TestAliasNamesTheRecord(t *testing.T) {
+	r := lookup(t, mx+"_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT \"v=DMARC1; p=rejct\"\n", "", nil)
+	require.Contains(t, r.Recommendations[0].Detail, "corrected at d.example.net, of which _dmarc.example.com is an alias")
+}
+
+func TestInForce(t *testing.T) {
+	for _, tt := range []struct {
+		zone, domain, want string
+	}{
+		{mx + dmarcAt("example.com", "v=DMARC1; p=reject; sp=quarantine"), "example.com", "reject example.com"},
+		{mx + dmarcAt("example.com", "v=DMARC1; p=reject; sp=quarantine") + "a.example.com. A 192.0.2.1\n", "a.example.com", "quarantine example.com"},
+		{mx + dmarcAt("example.com", "v=DMARC1; p=reject; t=y"), "example.com", "quarantine example.com"},
+		{mx + dmarcAt("example.com", "v=DMARC1; p=rejct"), "example.com", "none example.com"},
+		{mx, "example.com", "none "},
+	} {
+		applied, from, known := lookup(t, tt.zone, tt.domain, nil).InForce()
+		require.True(t, known)
+		require.Equal(t, tt.want, string(applied)+" "+from)
+	}
+	_, _, known := lookup(t, mx, "", func(w *diagtest.World) { w.Silence("_dmarc.example.com") }).InForce()
+	require.False(t, known)
 }
 
 func TestRules(t *testing.T) {

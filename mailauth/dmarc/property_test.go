@@ -24,6 +24,9 @@ func checkSuggestions(t require.TestingT, v diag.Verdict, before []string, inFor
 		require.NoError(t, err)
 		require.True(t, a.Valid, "%s suggests %q: %+v", r.Code, r.SuggestedValue, a.Findings)
 		require.Empty(t, a.Errors, "%s suggests %q", r.Code, r.SuggestedValue)
+		for _, f := range a.Findings {
+			require.True(t, f.Severity < diag.Warning || chosen[f.Code], "%s suggests %q: %+v", r.Code, r.SuggestedValue, f)
+		}
 		after := policy.Parse(r.SuggestedValue)
 		for _, text := range before {
 			old := policy.Parse(text)
@@ -38,6 +41,12 @@ func checkSuggestions(t require.TestingT, v diag.Verdict, before []string, inFor
 		require.LessOrEqual(t, asked.Subdomain.Level(), inForce.Subdomain.Level(), "%s suggests %q", r.Code, r.SuggestedValue)
 		require.LessOrEqual(t, asked.Nonexistent.Level(), inForce.Nonexistent.Level(), "%s suggests %q", r.Code, r.SuggestedValue)
 	}
+}
+
+// chosen are findings about what a first stage or the owner asks for, which a correction does not decide.
+var chosen = map[diag.Code]bool{
+	"dmarc.policy.none": true, "dmarc.rua.missing": true, "dmarc.policy.testing": true, "dmarc.policy.sampled": true,
+	"dmarc.subdomain.weaker": true, "dmarc.subdomain.nonexistent.weaker": true, "dmarc.psd.suffix": true, "dmarc.uri.scheme": true,
 }
 
 func keeps(t require.TestingT, before, after []policy.URI, r diag.Recommendation) {
@@ -65,7 +74,9 @@ var draws = rapid.Custom(func(t *rapid.T) string {
 	tags := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
 		policies := []string{"none", "quarantine", "reject", "rejct", "", "Reject"}
 		uris := []string{"mailto:a@example.com", "mailto:b@example.net!10m", "c@example.com",
-			"mailto:d@example.com mailto:e@example.com", "mailto://f@example.com", "https://example.com/", "mailto:g!h@example.com", "bogus", "mailto:i@example.com,", ""}
+			"mailto:d@example.com mailto:e@example.com", "mailto://f@example.com", "https://example.com/", "mailto:g!h@example.com", "bogus", "mailto:i@example.com,", "",
+			"mailto:mailto:j@example.com", "malto:k@example.com", "mailto;l@example.com", "mailto:@example.com", "mailto:m.@example.com",
+			"mailto:n@example.com.", "mailto:o..p@example.com", "none", "mailto", "mailto:"}
 		values := map[string][]string{
 			"p": policies, "sp": policies, "np": policies, "P": policies, "rua": uris, "ruf": uris, "RUA": uris,
 			"adkim": {"r", "s", "strict"}, "aspf": {"r", "s", ""}, "fo": {"0", "1", "0:1:d", "x"}, "t": {"y", "n", "yes"},
@@ -99,6 +110,10 @@ func TestSuggestionsHarmNobody(t *testing.T) {
 		a, err := Validate(ValidateRequest{Record: text, Domain: diag.MustDomain("example.com")})
 		require.NoError(t, err)
 		checkSuggestions(t, a.Verdict, []string{text}, inForce(text))
+		for _, r := range a.Recommendations { // where there is a domain, what does not protect yet brings reports
+			after := policy.Parse(r.SuggestedValue)
+			require.True(t, r.SuggestedValue == "" || after.Policy != policy.None || after.Reported(), "%s suggests %q", r.Code, r.SuggestedValue)
+		}
 	})
 	for _, tt := range records {
 		a, err := Validate(ValidateRequest{Record: tt.record})

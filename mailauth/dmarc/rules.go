@@ -1,8 +1,10 @@
 package dmarc
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
@@ -20,7 +22,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		absenceRules.With(rule{
 			Reads: []diag.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
 			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
-		slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
+		slices.Concat(atTarget(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)), subdomainRules).
+			Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
 		slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
 		discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
@@ -32,6 +35,27 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		when := list[i].When
 		list[i].When = func(e *evidence) bool { return !e.nonexistent() && (when == nil || when(e)) }
+	}
+	return list
+}
+
+// atTarget has the advice of rules say where the record stands if it is read through an alias: nothing can be published at
+// the name itself (RFC 1034 section 3.6.2).
+func atTarget(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+	for i := range list {
+		r := list[i]
+		list[i].Fails = func(e *evidence) diag.Failures {
+			f := r.Fails(e)
+			if len(f) == 0 || e.inherited() || !e.aliased() {
+				return f
+			}
+			aliases := kit.Aliases(e)
+			for i := range f {
+				f[i].Advice = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") + ", of which " + e.own.Name +
+					" is an alias. " + cmp.Or(f[i].Advice, r.Advice)
+			}
+			return f
+		}
 	}
 	return list
 }
@@ -122,8 +146,11 @@ var mailRules = diag.Rules[*evidence]{{
 
 func fresh(e *evidence) bool {
 	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.elsewhere.Places) == 0 &&
-		len(e.own.Answer.Aliases) == 0
+		!e.aliased()
 }
+
+// aliased reports whether the name of the record is an alias: what is read through it stands at another name.
+func (e *evidence) aliased() bool { return !e.offline && len(kit.Aliases(e)) > 0 }
 
 // parked reports whether the domain is known to receive no mail.
 func parked(e *evidence) bool {
@@ -177,14 +204,18 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	DependsOn: []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10.1",
 	Title:       "No DMARC record, and whether the domain has mail is unknown",
 	Requirement: "A DMARC record applies to the domain, whether or not it has mail",
-	Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
-		"p=reject only if nobody sends mail from it.",
+	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which does no " +
+		"harm in either case; move to p=reject if nobody sends mail from the domain.",
 	When: func(e *evidence) bool { return online(e) && fresh(e) },
 	Fails: func(e *evidence) diag.Failures {
 		if e.mail.Unknown() == "" {
 			return nil
 		}
-		return absent(e).Suggesting("")
+		f := absent(e)
+		if len(e.fragments) == 0 && !suffix(e) {
+			f.Suggesting(e.monitoring())
+		}
+		return f
 	},
 }, {
 	Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
@@ -213,7 +244,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 }, kit.Wildcard(rule{
 	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
 	Ref: "RFC 9989 section 4.10", Requirement: "No wildcard TXT record answers at _dmarc", When: func(*evidence) bool { return true },
-	Advice: "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
+	Advice: "Publish a DMARC record at _dmarc: it takes precedence over the wildcard, which can stay.",
 }), {
 	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
 	Ref:   "RFC 7208 section 3",
@@ -241,6 +272,9 @@ func absent(e *evidence) diag.Failures {
 	case n > 1:
 		f = diag.Fail("None of the %d TXT records at %s is a DMARC record.", n, e.own.Name)
 	}
+	if only := kit.Nothing(e); only != "" {
+		f = diag.Fail("%s", only)
+	}
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
 		f[0].Detail += " No parent domain has a record that applies, either."
 	}
@@ -256,9 +290,7 @@ func absent(e *evidence) diag.Failures {
 	case suffix(e): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it
 		return f
 	case receives:
-		d := policy.NewDraft(policy.None)
-		d.Set("rua", e.mailbox())
-		return f.Suggesting(d.String())
+		return f.Suggesting(e.monitoring())
 	case known && e.senders:
 		f[0].Advice = "Publish v=DMARC1; p=none with a mailbox for reports (rua) at a domain that receives mail: this one does not, but " +
 			"its SPF record names senders. Raise the policy once the reports show that all of them pass."
@@ -269,6 +301,13 @@ func absent(e *evidence) diag.Failures {
 }
 
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
+
+// monitoring is the record that a domain begins with: no policy yet, and reports.
+func (e *evidence) monitoring() string {
+	d := policy.NewDraft(policy.None)
+	d.Set("rua", e.mailbox())
+	return d.String()
+}
 
 var (
 	factorPolicy      = diag.Category{Code: "policy", Label: "Policy"}

@@ -13,8 +13,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy, Ref: "RFC 9989 section 5.1.7",
 	Title: "DMARC policy is none: forged mail is delivered", Requirement: "The policy is enforced (quarantine or reject)",
 	Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, " +
-		"subdomains included. When all of them pass, publish p=quarantine. Until then p=quarantine with pct=0 and t=y " +
-		"prepares it: receivers still deliver as with p=none.",
+		"subdomains included. When all of them pass, publish p=quarantine.",
 	When: usable, Fails: func(e *evidence) diag.Failures {
 		if e.requested().Level() > 0 {
 			return nil
@@ -33,10 +32,6 @@ var policyRules = diag.Rules[*evidence]{{
 		}
 		if parked(e) && !e.inherited() {
 			f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
-			return f
-		}
-		if open := e.Unanswered(); !slices.Contains(open, fromMail) && !slices.Contains(open, fromConsent) {
-			f.Suggesting(e.rehearsal())
 		}
 		return f
 	},
@@ -95,18 +90,6 @@ var applicationRules = diag.Rules[*evidence]{{
 	},
 	Partly: func(e *evidence) float64 { return float64(e.record.Percentage) / policy.DefaultPercentage },
 }}
-
-// rehearsal is the record with the next policy, which no receiver applies yet: those of RFC 9989 for t=y (section 4.7),
-// those of RFC 7489 for pct=0 (section 6.6.4). Mailing lists that rewrite the From field for a policy begin to. Empty
-// where nobody would get reports of it, or where it would loosen the policy for subdomains.
-func (e *evidence) rehearsal() string {
-	r := e.record
-	if !e.valid() || e.reading.Assumed || !r.Reported() || r.Policy != policy.None || r.SubdomainPolicy.Level() > 0 ||
-		r.NonexistentSubdomainPolicy.Level() > 0 {
-		return ""
-	}
-	return e.with("p", string(policy.Quarantine), "pct", "0", "t", "y")
-}
 
 func (e *evidence) unreported() bool {
 	refused := func(d destination) bool { yes, known := d.consent.Given(); return d.external && known && !yes }

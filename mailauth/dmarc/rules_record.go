@@ -176,6 +176,21 @@ var valueRules = diag.Rules[*evidence]{{
 	Title: "Invalid value of pct, rf or ri in the DMARC record", Requirement: "pct, rf and ri have valid values",
 	Advice: "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
 	When:   kit.One, Fails: kit.Faults(policy.BadRemoved),
+}, {
+	Code: "dmarc.tag.removed", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.tag.removed.value"},
+	Ref:   "RFC 9989 appendix C.5.2",
+	Title: "Tag that RFC 9989 removed", Requirement: "The record has no tag that RFC 9989 removed",
+	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly honored.",
+	When:   kit.One,
+	Fails: suggesting(func(e *evidence) diag.Failures {
+		return diag.FailEach([]string{"pct", "rf", "ri"}, func(name string) diag.Failures {
+			t, ok := e.record.List.Tag(name)
+			if !ok || name == "pct" && e.record.Percentage < policy.DefaultPercentage { // of which others speak
+				return nil
+			}
+			return at(diag.Fail("The tag %s=%s is not part of RFC 9989.", name, diag.Quote(t.Value)).About(name), t)
+		}).Joined()
+	}),
 }}
 
 // level names a policy with its tag, such as "sp=none".

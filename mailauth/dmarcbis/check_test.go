@@ -96,10 +96,10 @@ func TestCheck(t *testing.T) {
 			state: diag.Bad, score: "69", missing: "np"},
 
 		{name: "unusable, for a tag that is none", zone: mx + at("example.com", "v=DMARC1; policy=reject"),
-			codes: "record.unusable", state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none"},
+			codes: "record.unusable", state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
 		{name: "unusable", zone: mx + at("example.com", "v=DMARC1; p=rejct"), codes: "record.unusable", state: diag.Bad,
 			score:   "69",
-			missing: "np", compatible: true, suggested: "p=none"},
+			missing: "np", compatible: true, suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
 		{name: "policy not valid", zone: mx + at("example.com", "v=DMARC1; p=rejct"+rua), codes: "policy.invalid",
 			state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none" + rua},
 		{name: "p absent", zone: mx + at("example.com", "v=DMARC1"+rua), codes: "policy.absent", state: diag.Warned,

@@ -190,6 +190,8 @@ func absent(e *evidence) diag.Failures {
 	switch {
 	case len(e.found.Records) > 0:
 		return nil
+	case kit.Nothing(e) != "":
+		return missing(e, kit.Nothing(e))
 	case e.txt.Exists():
 		return missing(e, "None of the TXT records at "+name+" begins with v=STSv1.")
 	default:

@@ -192,6 +192,7 @@ func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
 // another one, put another record there, or have a wildcard that answers in its place.
 type Elsewhere struct {
 	Wildcard string  // a text at the name that comes from a wildcard; empty if none does
+	Alias    string  // the target of a wildcard CNAME that answers at the name, which has none of its own; empty if none does
 	Places   []Place // records at names where no reader looks
 	Unknown  string  // why not all names are known, for a sentence; empty if the servers answered for all of them
 }
@@ -214,6 +215,9 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 			e.Unknown = fmt.Sprintf("the TXT lookup of %s failed: %s", strings.TrimSuffix(a.Name, "."), diag.Reason(err))
 		}
 	}
+	if len(at.Aliases) > 0 && len(wildcard.Aliases) > 0 && strings.EqualFold(at.Aliases[0], wildcard.Aliases[0]) {
+		e.Alias = strings.TrimSuffix(at.Aliases[0], ".")
+	}
 	everywhere := map[string]bool{}
 	for _, r := range wildcard.Records {
 		everywhere[diag.TXT(r)] = true
@@ -221,7 +225,7 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	for _, r := range at.Records {
 		text := diag.TXT(r)
 		stray := slices.ContainsFunc(found.Strays, func(s Stray) bool { return s.Text == text })
-		if !f.Is(text) && !stray && everywhere[text] {
+		if !f.Is(text) && !stray && everywhere[text] && e.Alias == "" {
 			e.Wildcard = text
 		}
 	}
@@ -264,7 +268,27 @@ type Finder[E any] struct {
 func (k Finder[E]) Placed(e E) bool { return len(k.Found(e).Records)+len(k.Elsewhere(e).Places) > 0 }
 
 // Aliased reports whether there is a record, or an alias that leads to none.
-func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.At(e).Aliases) > 0 }
+func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.Aliases(e)) > 0 }
+
+// Aliases are the targets of the alias at the name itself. A wildcard that answers there puts none at it (RFC 4592 section
+// 2.2.1).
+func (k Finder[E]) Aliases(e E) []string {
+	if k.Elsewhere(e).Alias != "" {
+		return nil
+	}
+	return k.At(e).Aliases
+}
+
+// Nothing says that the name has no record, only a wildcard alias that answers there; empty if none does.
+func (k Finder[E]) Nothing(e E) string {
+	target := k.Elsewhere(e).Alias
+	if target == "" {
+		return ""
+	}
+	domain := strings.TrimPrefix(k.Name(e), k.Label+".")
+	return fmt.Sprintf("There is no record at %s: only the wildcard *.%s answers there, with a CNAME to %s. A record at the name itself "+
+		"takes precedence, and the wildcard can stay.", k.Name(e), domain, target)
+}
 
 // Location finds records at wrong names where there is none at the right one.
 func (k Finder[E]) Location(r diag.Rule[E]) diag.Rule[E] {
@@ -296,15 +320,15 @@ func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
 			"cannot have both.",
 		Fails: func(e E) diag.Failures {
-			at := k.At(e)
-			if len(k.Found(e).Records) > 0 || len(at.Aliases) == 0 {
+			at, aliases := k.At(e), k.Aliases(e)
+			if len(k.Found(e).Records) > 0 || len(aliases) == 0 {
 				return nil
 			}
 			what := "has no " + protocol + " record"
 			if at.NXDomain() {
 				what = "does not exist"
 			}
-			target := strings.TrimSuffix(at.Aliases[len(at.Aliases)-1], ".")
+			target := strings.TrimSuffix(aliases[len(aliases)-1], ".")
 			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", k.Name(e), target, what)
 		},
 	})
@@ -316,8 +340,7 @@ func (k Finder[E]) Wildcard(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Wildcard TXT record answers at " + k.Label,
 		Requirement: "No wildcard TXT record of another kind answers at " + k.Label, Ref: "RFC 4592 section 2.2.1",
-		Advice: "Publish the record at " + k.Label + ", which takes the place of the wildcard there, or remove the " +
-			"wildcard.",
+		Advice: "Publish the record at " + k.Label + ": it takes precedence over the wildcard, which can stay.",
 		Fails: func(e E) diag.Failures {
 			text := k.Elsewhere(e).Wildcard
 			domain := strings.TrimPrefix(k.Name(e), k.Label+".")

@@ -110,6 +110,9 @@ func absent(e *evidence) diag.Failures {
 	if e.txt.Exists() {
 		f = diag.Fail("None of the TXT records at %s begins with v=TLSRPTv1.", e.name())
 	}
+	if only := kit.Nothing(e); only != "" {
+		f[0].Detail = only
+	}
 	if e.protectedBySTS() {
 		f[0].Detail += " The domain has MTA-STS, and nobody learns when a sender cannot follow it."
 	}

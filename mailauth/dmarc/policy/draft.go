@@ -67,17 +67,29 @@ func (d Draft) String() string {
 	return strings.Join(diag.Map(d, func(s Setting) string { return s.Tag + "=" + s.Value }), "; ")
 }
 
-// mailtoLike is how the scheme of a mail address is written by mistake.
-var mailtoLike = diag.Regexp(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?<?`)
+// The ways in which the scheme of a mail address is written by mistake: misspelt, which [isMailto] knows, with another
+// sign than a colon behind it, and more than once.
+var (
+	schemeLike = diag.Regexp(`(?i)(^|[\s,<])([a-z_-]{3,9})\s*:`)
+	mailtoLike = diag.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]\s*(?://)?<?)+`)
+)
 
 // RestoreURIs reads the destinations that were meant by a text, whatever stands between them, without a
-// size limit: bare addresses become URIs of mailto. It reports false if one cannot be read.
+// size limit: bare addresses become URIs of mailto, and words for no destination are left out. It reports false if one
+// cannot be read.
 func RestoreURIs(value string) (list []string, ok bool) {
 	ok = true
+	value = schemeLike().ReplaceAllStringFunc(value, func(found string) string {
+		m := schemeLike().FindStringSubmatch(found)
+		if isMailto(m[2]) {
+			return m[1] + "mailto:"
+		}
+		return found
+	})
 	value = mailtoLike().ReplaceAllString(value, " mailto:")
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ',' }) {
 		part = strings.Trim(part, "<>()[]{}.")
-		if part == "" {
+		if part == "" || nowhere(strings.TrimPrefix(part, "mailto:")) {
 			continue
 		}
 		u := ParseURI(part)
@@ -92,6 +104,17 @@ func RestoreURIs(value string) (list []string, ok bool) {
 		}
 	}
 	return list, ok
+}
+
+// isMailto reports whether a word is the scheme of mail addresses, or probably meant as that.
+func isMailto(word string) bool {
+	word = strings.ToLower(word)
+	return slices.Contains([]string{"mailto", "email", "e-mail", "mail", "mail-to"}, word) || taglist.Nearest(word, "mailto") != ""
+}
+
+// nowhere reports whether a word says that there is no destination.
+func nowhere(word string) bool {
+	return slices.Contains([]string{"none", "no", "null", "nil", "n/a", "na", "off", "false", "-", "0"}, strings.ToLower(word))
 }
 
 // escapedMark writes exclamation marks before the at sign as URIs must (RFC 9989 section 4.8).

@@ -118,6 +118,12 @@ func (u *URI) read() (problem string) {
 		return "has a character that a URI cannot have"
 	case u.Scheme == "" && strings.Contains(u.URI, "@"):
 		return "has no mailto: in front of the address"
+	case u.Scheme == "" && nowhere(u.URI):
+		return "is no address; without reports the tag is left out"
+	case u.Scheme == "" && isMailto(u.URI):
+		return "is no address; mailto: with a colon precedes one"
+	case u.Scheme != "mailto" && isMailto(u.Scheme) && strings.Contains(rest, "@"):
+		return "has the scheme " + u.Scheme + " where mailto is meant"
 	case u.Scheme == "":
 		return "is not a URI: it has no scheme such as mailto:"
 	case u.Scheme == "mailto":
@@ -136,19 +142,47 @@ func (u *URI) mailto(rest string) (problem string) {
 	}
 	u.Address = strings.ToValidUTF8(address, "\uFFFD")
 	at := strings.LastIndexByte(address, '@')
+	first, _, more := strings.Cut(address[:max(0, at)], ":")
 	switch d, err := diag.ParseDomain(address[at+1:]); {
 	case strings.HasPrefix(to, "//"):
 		return "has slashes after mailto:"
 	case at <= 0:
 		return "has no address of the form local-part@domain"
-	case strings.ContainsAny(address[:at], "@ ") && !strings.HasPrefix(address, `"`):
-		return "has a local part that no address can have"
+	case more && isMailto(first):
+		return "has mailto: twice"
+	case badLocal(address[:at]) != "":
+		return badLocal(address[:at])
 	case err != nil:
 		return "has an address without a valid domain"
+	case strings.HasSuffix(address, "."): // RFC 5321 section 4.1.2
+		return "has a domain that ends with a dot, which mail addresses do not"
 	default:
 		u.Domain = d.String()
 		return ""
 	}
+}
+
+// maxLocal is how long a local part can be, in octets (RFC 5321 section 4.5.3.1.1).
+const maxLocal = 64
+
+// badLocal says what is wrong with a local part: a clause; empty if nothing is. It is a quoted string, or atoms with dots
+// between them (RFC 5321 section 4.1.2, RFC 6531 section 3.3).
+func badLocal(s string) string {
+	quoted := len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"'
+	special := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`()<>[]:;@\"`, r) }
+	switch {
+	case len(s) > maxLocal:
+		return fmt.Sprintf("has a local part of more than %d characters", maxLocal)
+	case quoted:
+		return ""
+	case strings.HasPrefix(s, "."), strings.HasSuffix(s, "."):
+		return "has a local part that begins or ends with a dot"
+	case strings.Contains(s, ".."):
+		return "has a local part with two dots in a row"
+	case strings.ContainsFunc(s, special):
+		return "has a local part that no address can have"
+	}
+	return ""
 }
 
 // web reads a URI that is not of mail. Receivers need not support any of them (RFC 9989 section 4.7).
