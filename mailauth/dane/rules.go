@@ -174,8 +174,8 @@ func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 	}
 }
 
-// correction is what to do about a record that senders cannot use: it comes into force when it is corrected, and then the
-// server must match it. It is empty where no certificate was seen, or nothing can be made of the record.
+// correction is what to do about a record that senders cannot use: it comes into force when it is corrected, and then
+// the server must match it. It is empty where no certificate was seen, or nothing can be made of the record.
 func (h *host) correction(r Record) string {
 	s := h.server()
 	if s == nil || len(s.chain) == 0 {
@@ -191,8 +191,9 @@ func (h *host) correction(r Record) string {
 				"server presents now. Then remove this one."
 		}
 	}
-	return "Remove the record, or replace it with 3 1 1 and the SHA-256 of the present key of the server. Do not only correct its " +
-		"form: its data do not match the certificate that the server presents now, and once senders can use the record it counts."
+	return "Remove the record, or replace it with 3 1 1 and the SHA-256 of the present key of the server. Do not only " +
+		"correct its form: its data do not match the certificate that the server presents now, and once senders can use " +
+		"the record it counts."
 }
 
 // meant are the records that senders can use, and that a record with a wrong number may have been meant as.
@@ -275,27 +276,28 @@ var recordRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dane.tlsa.usage.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.1",
 	Title: "TLSA record with an unknown usage", Requirement: "All TLSA records have a defined usage",
-	Advice: "Correct the first number of the record, such as to 3 for the certificate of the server itself, once its data " +
-		"match what the server presents now.",
+	Advice: "Correct the first number of the record, such as to 3 for the certificate of the server itself, once its " +
+		"data match what the server presents now.",
 	Fails: faulty(func(r Record) bool { return r.Usage > daneee }),
 }, {
 	Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.2",
 	Title: "TLSA record with an unknown selector", Requirement: "All TLSA records have a defined selector",
-	Advice: "Correct the second number of the record, 1 for the public key, 0 for the whole certificate, once its data match " +
-		"what the server presents now.",
+	Advice: "Correct the second number of the record, 1 for the public key, 0 for the whole certificate, once its " +
+		"data match what the server presents now.",
 	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector > spki }),
 }, {
 	Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.3",
 	Title: "TLSA record with an unknown matching type", Requirement: "All TLSA records have a defined matching type",
-	Advice: "Correct the third number of the record, such as to 1 for SHA-256, once its data match what the server presents " +
-		"now.",
+	Advice: "Correct the third number of the record, such as to 1 for SHA-256, once its data match what the server " +
+		"presents now.",
 	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector <= spki && r.Matching > SHA512 }),
 }, {
 	Code: "dane.tlsa.data", Severity: diag.Warning, Weight: 2, Ref: "RFC 6698 section 2.1.4",
 	Title:       "TLSA record with data of the wrong length or form",
 	Requirement: "The data of all TLSA records have the form that the matching type demands",
-	Advice: "Publish the data anew, of the present key or certificate of the server: 64 hexadecimal digits for the matching type 1, 128 for 2, the whole certificate or " +
-		"key in DER for 0. Often the end was cut off or quotation marks were added.",
+	Advice: "Publish the data anew, of the present key or certificate of the server: 64 hexadecimal digits for the " +
+		"matching type 1, 128 for 2, the whole certificate or key in DER for 0. Often the end was cut off or quotation " +
+		"marks were added.",
 	Fails: faulty(func(r Record) bool {
 		return r.Usage <= daneee && r.Selector <= spki && r.Matching <= SHA512 && r.Fault() != ""
 	}),

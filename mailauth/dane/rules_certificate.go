@@ -188,15 +188,15 @@ func mismatches(e *evidence) diag.Failures {
 	}, mismatch)(e)
 	for i, h := range e.having(mismatch) {
 		if issuer := e.unsent(h); issuer != "" {
-			f[i].Advice = "Let the server send the certificate of " + issuer + " at the end of its chain, or publish a TLSA record " +
-				"3 1 1 for its own key: usage 2 (DANE-TA) counts only if the server sends the certificate that it names."
+			f[i].Advice = "Let the server send the certificate of " + issuer + " at the end of its chain, or publish a TLSA " +
+				"record 3 1 1 for its own key: usage 2 (DANE-TA) counts only if the server sends the certificate that it names."
 		}
 	}
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 
-// unsent names the public authority that a record of usage 2 stands for, if it issued the certificate of the host and the
-// server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
+// unsent names the public authority that a record of usage 2 stands for, if it issued the certificate of the host and
+// the server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
 func (e *evidence) unsent(h *host) string {
 	s := h.server()
 	if s == nil || len(s.chain) == 0 {
@@ -280,7 +280,8 @@ func (e *evidence) suggest(h *host) string {
 	return line
 }
 
-// waking is [evidence.suggest] for records that would come into force by it: every address of the host must have been seen.
+// waking is [evidence.suggest] for records that would come into force by it: every address of the host must have been
+// seen.
 func (e *evidence) waking(h *host) string {
 	for _, s := range h.servers {
 		if len(s.chain) == 0 || s.err != nil {

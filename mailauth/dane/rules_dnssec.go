@@ -80,8 +80,8 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Ref: "RFC 7672 section 2.2",
 	Title:       "Unsigned TLSA records that would stop mail once signed",
 	Requirement: "TLSA records without effect would not stop mail once they are signed",
-	Advice: "Remove the TLSA records, or replace them with 3 1 1 and the SHA-256 of the present key of the server, before the " +
-		"zone is signed with DNSSEC or its DS record is published: that brings them into force.",
+	Advice: "Remove the TLSA records, or replace them with 3 1 1 and the SHA-256 of the present key of the server, " +
+		"before the zone is signed with DNSSEC or its DS record is published: that brings them into force.",
 	When: func(e *evidence) bool {
 		hosts := e.having(unsigned)
 		known := !slices.ContainsFunc(hosts, func(h *host) bool { return !h.verified() })
@@ -118,8 +118,8 @@ var dnssecRules = diag.Rules[*evidence]{{
 	}, unsigned, unasked),
 }}
 
-// dormant reports whether a host has TLSA records that have no effect, and that would keep senders from delivering if they
-// had.
+// dormant reports whether a host has TLSA records that have no effect, and that would keep senders from delivering if
+// they had.
 func (h *host) dormant() bool {
 	s := h.server()
 	if h.fault != unsigned || s == nil {
@@ -207,11 +207,12 @@ func (e *evidence) displaced(h *host) bool {
 	return !h.tlsa.Exists() && h.tlsa.Err() == nil && len(e.misplaced()) > 0 && !e.foreign([]*host{h})
 }
 
-// elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force, so that
-// the present keys of the mail servers decide what is to be published, and not they.
+// elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force,
+// so that the present keys of the mail servers decide what is to be published, and not they.
 func (e *evidence) elsewhere() diag.Failures {
 	hosts := e.without()
-	f := diag.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()), e.names(hosts))
+	f := diag.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),
+		e.names(hosts))
 	if e.foreign(hosts) {
 		f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
 			"supports DANE: only the provider can publish TLSA records at their names."
@@ -233,8 +234,9 @@ func (e *evidence) elsewhere() diag.Failures {
 	}
 	if stale {
 		f[0].Detail += " They do not match the certificate that the mail server presents now."
-		f[0].Advice = "Publish a new TLSA record 3 1 1 with the SHA-256 of the present key of each mail server at its name, and remove " +
-			"those at the domain. Do not move these: they do not match, so that senders that use DANE would stop delivering."
+		f[0].Advice = "Publish a new TLSA record 3 1 1 with the SHA-256 of the present key of each mail server at its " +
+			"name, and remove those at the domain. Do not move these: they do not match, so that senders that use DANE " +
+			"would stop delivering."
 	}
 	if slices.Contains(lines, "") {
 		return f
@@ -247,8 +249,9 @@ var absenceRules = diag.Rules[*evidence]{{
 	Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
 	Title:       "TLSA records at the domain instead of its mail servers",
 	Requirement: "TLSA records are not published at the domain instead of its mail servers",
-	Advice: "Publish TLSA records that match the present key of each mail server (3 1 1) at the names of the mail servers, and " +
-		"remove those at the domain. Do not move these unless they match: at their new place they come into force.",
+	Advice: "Publish TLSA records that match the present key of each mail server (3 1 1) at the names of the mail " +
+		"servers, and remove those at the domain. Do not move these unless they match: at their new place they come into " +
+		"force.",
 	When: func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
 	Fails: func(e *evidence) diag.Failures {
 		if e.published() || len(e.without()) == 0 || len(e.misplaced()) == 0 {

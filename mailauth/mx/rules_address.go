@@ -133,14 +133,14 @@ func (h host) defect() string {
 
 // undeliverable is what to do where all MX hosts have the same fault.
 var undeliverable = map[fault]string{
-	literal: "Give the mail server a host name with an address record, and use that name in the MX record: until then all " +
-		"mail to the domain is returned to its senders.",
-	nonexistent: "Correct the name in the MX record, or add an address record for the host: until then all mail to the domain " +
-		"is returned to its senders.",
-	addressless: "Add an address record for the MX host, or name another host in the MX record: until then all mail to the " +
-		"domain is returned to its senders.",
-	unroutable: "Publish the public address of the mail server in place of the private one, or name another host in the MX " +
-		"record: until then no sender on the Internet reaches it.",
+	literal: "Give the mail server a host name with an address record, and use that name in the MX record: until then " +
+		"all mail to the domain is returned to its senders.",
+	nonexistent: "Correct the name in the MX record, or add an address record for the host: until then all mail to " +
+		"the domain is returned to its senders.",
+	addressless: "Add an address record for the MX host, or name another host in the MX record: until then all mail " +
+		"to the domain is returned to its senders.",
+	unroutable: "Publish the public address of the mail server in place of the private one, or name another host in " +
+		"the MX record: until then no sender on the Internet reaches it.",
 }
 
 func (e *evidence) addresses() (v4, v6 []netip.Addr) {

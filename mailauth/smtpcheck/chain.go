@@ -7,8 +7,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Mail goes from the name over its MX records, hosts and addresses to a port and a greeting. The first link that is broken
-// for all servers is told once, and nothing behind it.
+// Mail goes from the name over its MX records, hosts and addresses to a port and a greeting. The first link that is
+// broken for all servers is told once, and nothing behind it.
 
 // A Service is what is known of SMTP service for a domain or host: whether one of its addresses greets on port 25.
 type Service string
@@ -20,8 +20,8 @@ const (
 	ServiceRefused Service = "refused" // every address refuses: the connection, the client by 5xx in its banner, or SMTP
 )
 
-// Service tells whether an address of the name speaks SMTP on port 25. Silence is [ServiceUnknown], since the network of
-// the client may be what keeps the connection from coming about. So is a report that was read from JSON.
+// Service tells whether an address of the name speaks SMTP on port 25. Silence is [ServiceUnknown], since the network
+// of the client may be what keeps the connection from coming about. So is a report that was read from JSON.
 func (r *Report) Service() Service {
 	return cmp.Or(r.service, ServiceUnknown)
 }
@@ -62,10 +62,11 @@ func (s *server) refuses() bool {
 	}
 }
 
-// isMute reports whether a domain without MX records has an address that does not speak SMTP: for all that is known it has
-// no mail, and whatever its port does is no fault of a mail server.
+// isMute reports whether a domain without MX records has an address that does not speak SMTP: for all that is known
+// it has no mail, and whatever its port does is no fault of a mail server.
 func (e *evidence) isMute() bool {
-	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.main()) > 0 && !slices.ContainsFunc(e.servers, (*server).speaks)
+	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.main()) > 0 &&
+		!slices.ContainsFunc(e.servers, (*server).speaks)
 }
 
 // unused reports whether it is known besides that none of the addresses takes mail.
@@ -101,7 +102,8 @@ func (e *evidence) broken(h host) link {
 	}
 }
 
-// isStranded reports whether the DNS leads to no mail server: the way to each ends there, as far as MX records name them.
+// isStranded reports whether the DNS leads to no mail server: the way to each ends there, as far as MX records name
+// them.
 func (e *evidence) isStranded() bool {
 	return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
 		!slices.ContainsFunc(e.mail.List, func(h host) bool { return e.broken(h) == whole })
@@ -139,16 +141,16 @@ func strandedRule(at link, r rule, say func(h host) string) rule {
 
 // deadAdvice is what to do where no mail server takes mail, if all of them fail alike.
 var deadAdvice = map[fate]string{
-	refused: "Start the mail server, let it listen on the addresses of the MX hosts, and open its port in the firewall for the " +
-		"whole Internet: until then no mail arrives.",
-	turnedOff: "Let the mail server accept connections from the Internet, or name another host in the MX record if that one is " +
-		"not meant to receive mail: until then all mail is returned to its senders.",
-	garbled: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes connections " +
-		"before the mail server sees them: until an SMTP banner comes no mail arrives.",
-	rude: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot introduce " +
-		"itself cannot deliver.",
-	spoiled: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client gets " +
-		"beyond the TLS handshake.",
+	refused: "Start the mail server, let it listen on the addresses of the MX hosts, and open its port in the " +
+		"firewall for the whole Internet: until then no mail arrives.",
+	turnedOff: "Let the mail server accept connections from the Internet, or name another host in the MX record if " +
+		"that one is not meant to receive mail: until then all mail is returned to its senders.",
+	garbled: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes " +
+		"connections before the mail server sees them: until an SMTP banner comes no mail arrives.",
+	rude: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
+		"introduce itself cannot deliver.",
+	spoiled: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client " +
+		"gets beyond the TLS handshake.",
 }
 
 // undeliverable fails because no mail server takes mail, with the advice for what keeps them all from it.

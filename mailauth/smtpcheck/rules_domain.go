@@ -72,10 +72,11 @@ var domainRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "smtp.mx.unused", Severity: diag.Warning, NoScore: true, DependsOn: []diag.Code{"smtp.mx.null"},
-	Ref:   "RFC 7505 section 1",
-	Title: "No MX record, and no mail server at the domain's address", Requirement: "A domain without MX records takes mail",
-	Advice: unusedAdvice,
-	When:   func(e *evidence) bool { return e.mail.Implicit && (!e.mute || e.unused()) },
+	Ref:         "RFC 7505 section 1",
+	Title:       "No MX record, and no mail server at the domain's address",
+	Requirement: "A domain without MX records takes mail",
+	Advice:      unusedAdvice,
+	When:        func(e *evidence) bool { return e.mail.Implicit && (!e.mute || e.unused()) },
 	Fails: func(e *evidence) diag.Failures {
 		if !e.mute {
 			return nil
@@ -115,22 +116,22 @@ var domainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-const unusedAdvice = "If this name is to receive no mail, publish the null MX \"0 .\" (RFC 7505); otherwise publish an MX " +
-	"record that names its mail server. Until then senders try the address for days before they return mail."
+const unusedAdvice = "If this name is to receive no mail, publish the null MX \"0 .\" (RFC 7505); otherwise " +
+	"publish an MX record that names its mail server. Until then senders try the address for days before they return mail."
 
 var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	Code: "smtp.hosts.literal", Fact: ground.MXLiteral, Differs: "no other mail server is left",
 	Title:       "MX record with an IP address instead of a host name: no mail arrives",
 	Requirement: "An MX record names a host and not an IP address",
-	Advice: "Give the mail server a host name with an address record, and use that name in the MX record: until then all " +
-		"mail is returned to its senders.",
+	Advice: "Give the mail server a host name with an address record, and use that name in the MX record: until then " +
+		"all mail is returned to its senders.",
 }, func(h host) string {
 	return fmt.Sprintf("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
 }), strandedRule(noName, rule{
 	Code: "smtp.hosts.nxdomain", Fact: ground.NoName, Differs: "no other mail server is left",
 	Title: "MX host does not exist: no mail arrives", Requirement: "An MX record names a host that exists",
-	Advice: "Correct the name in the MX record, or add an address record for the host: until then all mail is returned to " +
-		"its senders.",
+	Advice: "Correct the name in the MX record, or add an address record for the host: until then all mail is " +
+		"returned to its senders.",
 }, func(h host) string {
 	if chain := h.Aliases(); len(chain) > 0 {
 		return fmt.Sprintf("The mail server %s is an alias (CNAME) of %s, which does not exist (NXDOMAIN).", h.Name,
