@@ -341,7 +341,11 @@ func partRow[R any](name string, p *compose.Part[R]) row {
 	s := &p.Summary
 	v := &view.View{State: s.State, Headline: s.Headline, Brief: s.Headline}
 	v.Judged(s.Findings)
-	return rowOf(Mail, name, v)
+	r := rowOf(Mail, name, v)
+	if s.Unneeded() {
+		r.mark, r.absent = s.Mark(), true
+	}
+	return r
 }
 
 func rowOf(group, name string, v *view.View) row {

@@ -97,7 +97,7 @@ func TestHeadlines(t *testing.T) {
 			"hopeless.example": "Nobody can send mail to this domain, and anybody can send mail as it.",
 			"harbour.example":  "Receivers may refuse mail from this domain, and browsers will warn visitors away from it within days.",
 			"free.example":     "This domain does not exist.",
-			"museum.example":   "Nobody can send mail to this domain, and anybody can send mail as it.",
+			"museum.example":   "Anybody can send mail as this domain, and receivers may refuse mail from it.",
 			"silent.example":   "The name servers of this domain do not answer.",
 			"bogus.example":    "Everyone whose provider checks DNSSEC is kept from this domain.",
 			"8.8.8.8":          "Many mail servers refuse mail from this address.",
@@ -151,7 +151,7 @@ func TestGenitive(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		world.Behave("museum.example:443", diagtest.Refuses)
 		v := run(t, world, "museum.example", target.Options{}).View()
-		assert.Equal(t, "Nobody can send mail to this domain, and visitors cannot reach its web site.", v.Headline)
+		assert.Equal(t, "Visitors cannot reach the web site of this domain, and anybody can send mail as it.", v.Headline)
 	})
 }
 

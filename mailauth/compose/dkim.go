@@ -128,6 +128,9 @@ func (e *keyEvidence) summary() Summary {
 	v := &r.Verdict
 	text := keyTexts[string(v.Findings[0].Code)]
 	v.Headline, v.Sub = text.Headline, text.Sub
+	if v.Findings[0].Code == codeUnneeded && e.search.WildcardRevoked {
+		v.Headline, v.Sub = "A wildcard revokes all DKIM selectors", v.Findings[0].Detail
+	}
 	if v.State == diag.Missing {
 		v.Score, v.Band = new(0), diag.Poor
 	} else {
@@ -137,6 +140,13 @@ func (e *keyEvidence) summary() Summary {
 	s.answered = len(e.search.Failed) == 0 && !e.search.Open
 	return s
 }
+
+// Unneeded reports whether nothing was found and nothing is needed, as a key of a domain that sends no mail.
+func (s *Summary) Unneeded() bool {
+	return !s.Known() && slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return f.Code == codeUnneeded })
+}
+
+const codeUnneeded = "check.dkim.unneeded"
 
 // KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
 // gravest fault.
@@ -209,7 +219,11 @@ func (e *keyEvidence) none() diag.Failures {
 	if e.search.None {
 		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is no key at any other.", e.domain)
 	}
-	if e.search.Wildcard {
+	switch {
+	case e.search.WildcardRevoked:
+		detail += fmt.Sprintf(" The wildcard *._domainkey.%s has an empty key (p=), which revokes every other selector.",
+			e.domain)
+	case e.search.Wildcard:
 		detail += fmt.Sprintf(" A wildcard below _domainkey.%s answers for all of them.", e.domain)
 	}
 	if failed := len(e.search.Failed); failed > 0 {
@@ -233,10 +247,14 @@ var keyRules = diag.Rules[*keyEvidence]{{
 			e.domain, diag.Reason(e.search.Err))
 	},
 }, {
-	Code: "check.dkim.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Code: codeUnneeded, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
 	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
 	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
 	Fails: func(e *keyEvidence) diag.Failures {
+		if e.silent && e.search.WildcardRevoked {
+			return diag.Fail("%s sends no mail, as far as its records tell, and the wildcard *._domainkey.%s with an empty "+
+				"key (p=) revokes every selector, as is recommended for such a domain.", e.domain, e.domain)
+		}
 		return diag.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
 	},
 }, {

@@ -2,10 +2,12 @@ package compose
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/miekg/dns"
@@ -45,6 +47,8 @@ func TestNoKey(t *testing.T) {
 		{name: "one of them does not", zone: `x2026._domainkey.example.com. TXT ` + keyText, servfail: "google._domainkey.example.com",
 			want: "check.dkim.selector", advice: "Check again"},
 		{name: "no mail is sent", zone: `example.com. TXT "v=spf1 -all"`, silent: true, want: "check.dkim.unneeded"},
+		{name: "no mail is sent, and a wildcard revokes all selectors", zone: `*._domainkey.example.com. TXT "v=DKIM1; p="`,
+			silent: true, want: "check.dkim.unneeded"},
 		{name: "and the servers do not say", zone: `example.com. TXT "x"`, servfail: "*.example.com", silent: true,
 			want: "check.dkim.unneeded"},
 	} {
@@ -63,6 +67,10 @@ func TestNoKey(t *testing.T) {
 		}
 		require.Contains(t, list[0].Findings[0].Advice, tt.advice, tt.name)
 		require.Empty(t, list[0].Selector)
+		require.Equal(t, tt.want == "check.dkim.unneeded", list[0].Unneeded())
+		require.Equal(t, tt.want == "check.dkim.unneeded", list[0].Mark() == view.Optional)
+		require.Equal(t, strings.Contains(tt.zone, "*._domainkey"), strings.Contains(list[0].Findings[0].Detail, "revokes every"), tt.name)
+		require.Equal(t, tt.silent && strings.Contains(tt.zone, "*._domainkey"), list[0].Headline == "A wildcard revokes all DKIM selectors")
 	}
 	diagtest.CoverRules(t, keyRules, append(seen, keyRules.Judge(&keyEvidence{}, keyTexts)))
 	diagtest.CheckTexts(t, keyTexts, keyRules.Describe(), seen)

@@ -299,7 +299,8 @@ func failed(kind Kind, err error) Summary {
 
 // Rules describes what a whole may say beside what its parts say.
 func Rules() []diag.RuleInfo {
-	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe())
+	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe(),
+		mailboxRules.Describe())
 }
 
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }

@@ -210,6 +210,94 @@ var senderRules = diag.Rules[bool]{{
 
 var senderTexts = diag.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
+// CheckMailboxes tells with the SPF part if the service that has the mailboxes of the domain, by its MX hosts, may
+// not send for it: neither its SPF record nor a DKIM key is for that service. It says so only where all of this is
+// known: selectors were tried and not named by the caller, and the record names services and single networks, among
+// which those of the service cannot be.
+func (d *Domain) CheckMailboxes(hosts []string) {
+	e := &mailboxEvidence{domain: d.keys.domain.String()}
+	for i, host := range hosts {
+		s := provider.ByMX(host)
+		if s == nil || i > 0 && s != e.service {
+			return
+		}
+		e.service = s
+	}
+	if e.service == nil || !d.keys.examined(e.service.Selectors) || !listsServices(d.SPF) {
+		return
+	}
+	e.signs = slices.ContainsFunc(d.keys.search.Found, func(s diag.Selector) bool {
+		return slices.Contains(e.service.Selectors, s.String())
+	})
+	e.listed = slices.ContainsFunc(d.SPF.Result.Providers, func(p spf.Provider) bool {
+		return provider.BySPF(p.Domain) == e.service
+	})
+	d.SPF.Add(Judge(mailboxRules, e, senderTexts))
+}
+
+// examined reports whether it is known of all these selectors whether there is something.
+func (k *Keys) examined(selectors []string) bool {
+	if k.err != nil || k.search == nil || k.search.Open || k.search.Wildcard && !k.search.WildcardRevoked {
+		return false
+	}
+	return !slices.ContainsFunc(selectors, func(name string) bool {
+		s := diag.MustSelector(name)
+		return !slices.Contains(k.tried, s) || slices.Contains(k.search.Failed, s)
+	})
+}
+
+// Networks of at least this many bits are those of a sender's own machines. Records that list the networks of a service
+// instead of including its record have larger ones.
+const (
+	ownBits4 = 24
+	ownBits6 = 48
+)
+
+// listsServices reports whether a record is valid and lets known services and own networks pass, and nothing else.
+func listsServices(p *Part[spf.LookupReport]) bool {
+	r := p.Result
+	if r == nil || !r.Found || !r.Valid || r.Partial || r.Passes() != spf.Some || r.Redirect != "" {
+		return false
+	}
+	return !slices.ContainsFunc(r.Terms, func(t spf.TermReport) bool {
+		switch t.Mechanism {
+		case eval.Include:
+			return provider.BySPF(t.Value) == nil
+		case eval.IP4:
+			return t.PrefixV4 != nil && *t.PrefixV4 < ownBits4
+		case eval.IP6:
+			return t.PrefixV6 != nil && *t.PrefixV6 < ownBits6
+		case eval.A, eval.All, "":
+			return t.PrefixV4 != nil || t.PrefixV6 != nil
+		default:
+			return true
+		}
+	})
+}
+
+type mailboxEvidence struct {
+	domain        string
+	service       *provider.Service
+	listed, signs bool
+}
+
+var mailboxRules = diag.Rules[*mailboxEvidence]{{
+	Code: "check.spf.mailboxes", Severity: diag.Warning, Ref: "RFC 9989 section 4.4",
+	Title:       "Neither SPF nor DKIM covers the service that the MX names",
+	Requirement: "SPF or DKIM covers the service that has the mailboxes",
+	Fails: func(e *mailboxEvidence) diag.Failures {
+		if e.listed || e.signs {
+			return nil
+		}
+		f := diag.Fail("The MX records of %s name %s. Its SPF record does not list that service, and there is no key at "+
+			"the DKIM selectors of it (%s): mail that is sent from mailboxes there fails DMARC.", e.domain, e.service.Name,
+			strings.Join(e.service.Selectors, ", "))
+		f[0].Advice = fmt.Sprintf("If mail is sent through %s, add include:%s to the SPF record and set up DKIM: %s If all "+
+			"mail leaves through other services, leave it.", e.service.Name, e.service.SPF[0], lowerFirst(e.service.Sign))
+		return f
+	},
+}}
+
 // senders are the services that an SPF record lets send and that can sign with the domain of a customer.
 func senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
 	if p.Result == nil {

@@ -12,7 +12,10 @@ const maxShown = 80
 
 // Mark is how the part stands in a view of the whole.
 func (s *Summary) Mark() view.Mark {
-	if s.State == diag.Unknown {
+	switch {
+	case s.Unneeded():
+		return view.Optional
+	case s.State == diag.Unknown:
 		return view.Unknown
 	}
 	return view.Of("", diag.Verdict{State: s.State, Findings: s.Findings}, false).Mark()

@@ -132,6 +132,8 @@ type Search struct {
 	None bool
 	// Wildcard says that a wildcard answers for every selector. It is not among those found.
 	Wildcard bool
+	// WildcardRevoked says besides that its key is empty: verifiers treat every other selector as revoked.
+	WildcardRevoked bool
 	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
 	Open bool
 
@@ -166,6 +168,8 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	}
 	inUse := func(text string) bool { return format.Is(text) && !ParseKey(text).Revoked }
 	everywhere := textsOf(wildcard)
+	empty := func(text string) bool { return format.Is(text) && ParseKey(text).Revoked }
+	r.WildcardRevoked = len(everywhere) == 1 && empty(everywhere[0])
 	for i, a := range answers {
 		texts := textsOf(a)
 		switch {

@@ -136,6 +136,9 @@ type common = *compose.Domain
 func (c *check) conclude() {
 	c.gone = c.mx.Gone() || !c.mx.Known() && c.SPF.Gone()
 	c.Conclude()
+	if c.mx.Result != nil && !c.mx.Result.ImplicitMX {
+		c.CheckMailboxes(diag.Map(c.mx.Result.Hosts, func(h mx.Host) string { return h.Host }))
+	}
 	c.mx.Partially(func(r *mx.Report) bool { return r.Partial })
 	c.mtasts.Partially(func(r *mtasts.Report) bool { return r.Partial })
 	c.dane.Partially(func(r *dane.Report) bool { return r.Partial })

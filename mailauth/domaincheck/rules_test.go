@@ -34,7 +34,7 @@ func ExampleCheck() {
 	}
 	// Output:
 	// Fix first: no MX host has a public address
-	// Point an MX record to a mail server that has a public address: until then all mail to the domain is returned to its senders.
+	// Correct the name in the MX record, or add an address record for the host: until then all mail to the domain is returned to its senders.
 	// google_bulk false
 	// yahoo_bulk false
 	// microsoft_bulk true

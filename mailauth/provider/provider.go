@@ -44,8 +44,11 @@ func (c Category) Hosts() bool { return c == mailbox || c == Hosting }
 type Service struct {
 	Name     string
 	Category Category
-	// PTR, DKIM, Envelope and SPF are the domains that it is known by. Each stands for all names below it.
-	PTR, DKIM, Envelope, SPF []string
+	// PTR, DKIM, Envelope, SPF and MX are the domains that it is known by. Each stands for all names below it. MX is empty
+	// for services that only filter mail on its way in, and for those with selectors of the customer's choice.
+	PTR, DKIM, Envelope, SPF, MX []string
+	// Selectors are those of the keys that a service with MX signs with.
+	Selectors []string
 	// Sign says how a customer has it sign with a domain of the customer. Empty for services that relay.
 	Sign string
 	// ReturnPath says how a customer has it use a return path in a domain of the customer; may be empty.
@@ -68,6 +71,9 @@ func ByEnvelope(domain string) *Service { return table().find(useEnvelope, domai
 
 // BySPF returns the service that asks its customers to include this domain, or nil.
 func BySPF(domain string) *Service { return table().find(useSPF, domain) }
+
+// ByMX returns the service that has the mailboxes of a domain with this MX host and sends their mail, or nil.
+func ByMX(host string) *Service { return table().find(useMX, host) }
 
 // A Basis is what a service was identified by.
 type Basis string
@@ -142,6 +148,7 @@ const (
 	useDKIM
 	useEnvelope
 	useSPF
+	useMX
 	useCount
 )
 
@@ -200,10 +207,15 @@ func (t *index) set(s *Service, owners map[string]*Service, key, value string) e
 		*field = value
 		return nil
 	}
+	if key == "selectors" && len(s.Selectors) == 0 {
+		s.Selectors = strings.Fields(value)
+		return nil
+	}
 	lists := map[string]struct {
 		use  use
 		list *[]string
-	}{"ptr": {usePTR, &s.PTR}, "dkim": {useDKIM, &s.DKIM}, "envelope": {useEnvelope, &s.Envelope}, "spf": {useSPF, &s.SPF}}
+	}{"ptr": {usePTR, &s.PTR}, "dkim": {useDKIM, &s.DKIM}, "envelope": {useEnvelope, &s.Envelope}, "spf": {useSPF, &s.SPF},
+		"mx": {useMX, &s.MX}}
 	entry, ok := lists[key]
 	if !ok || len(*entry.list) > 0 {
 		return fmt.Errorf("%s of %s is unknown or stands twice", key, s.Name)

@@ -24,11 +24,13 @@ func TestTable(t *testing.T) {
 				require.True(t, text == "" || strings.HasSuffix(text, ".") && !strings.Contains(text, "  "), "%q", text)
 			}
 			require.True(t, s.Docs == "" || strings.HasPrefix(s.Docs, "https://"))
-			domains := slices.Concat(s.PTR, s.DKIM, s.Envelope, s.SPF)
+			domains := slices.Concat(s.PTR, s.DKIM, s.Envelope, s.SPF, s.MX)
 			require.NotEmpty(t, domains)
 			for _, domain := range domains {
 				checkDomain(t, domain)
 			}
+			require.Equal(t, len(s.MX) > 0, len(s.Selectors) > 0)
+			require.True(t, len(s.MX) == 0 || s.Category == mailbox && len(s.SPF) > 0 && s.Sign != "", "it sends mail of its customers")
 		})
 	}
 }
@@ -85,6 +87,8 @@ func TestFind(t *testing.T) {
 		{ByDKIM, strings.Repeat("a.", 100) + "amazonses.com", "Amazon SES"},
 		{BySPF, "u1234.wl.sendgrid.net", "Twilio SendGrid"},
 		{BySPF, "google.com", ""}, // a domain of the service, and no record that customers include
+		{ByMX, "example-com.mail.protection.outlook.com.", "Microsoft 365"}, {ByMX, "aspmx.l.google.com", "Google Workspace"},
+		{ByMX, "mxa-00000000.gslb.pphosted.com", ""}, // a gateway, which need not send
 		{ByEnvelope, "", ""}, {ByEnvelope, ".", ""}, {ByEnvelope, "..", ""}, {ByEnvelope, "com", ""},
 	} {
 		require.Equal(t, tt.want, name(tt.by(tt.of)), tt.of)
@@ -132,6 +136,9 @@ func TestEveryDomainIsFound(t *testing.T) {
 		for _, domain := range s.SPF {
 			require.Same(t, s, BySPF(domain))
 		}
+		for _, domain := range s.MX {
+			require.Same(t, s, ByMX("mx."+domain))
+		}
 	}
 }
 
@@ -139,9 +146,9 @@ func FuzzFind(f *testing.F) {
 	f.Add("mail.google.com")
 	f.Add("..")
 	f.Fuzz(func(t *testing.T, name string) {
-		for _, by := range []func(string) *Service{ByPTR, ByDKIM, ByEnvelope, BySPF} {
+		for _, by := range []func(string) *Service{ByPTR, ByDKIM, ByEnvelope, BySPF, ByMX} {
 			if s := by(name); s != nil {
-				owned := slices.ContainsFunc(slices.Concat(s.PTR, s.DKIM, s.Envelope, s.SPF), func(domain string) bool {
+				owned := slices.ContainsFunc(slices.Concat(s.PTR, s.DKIM, s.Envelope, s.SPF, s.MX), func(domain string) bool {
 					return strings.HasSuffix("."+strings.TrimSuffix(strings.ToLower(name), "."), "."+domain)
 				})
 				require.True(t, owned, "%q: %s", name, s.Name)
