@@ -97,10 +97,10 @@ var examined = map[diag.Code]string{
 	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",
 }
 
-// within are findings that stand in the detail of another, which is about all servers: of one that is not known, what is
-// wrong with the others is told of each.
+// within are findings that another one told of, which needs more knowledge: that no server accepts mail tells of what is
+// wrong with each, and that there are TLSA records at the domain alone tells that those of its mail servers are missing.
 var within = map[diag.Code]diag.Code{
-	"smtp.connection.refused": "smtp.servers.unreachable",
+	"smtp.connection.refused": "smtp.servers.unreachable", "dane.tlsa.missing": "dane.tlsa.location",
 }
 
 // notKnown reports whether a code tells of ignorance.

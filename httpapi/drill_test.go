@@ -294,16 +294,18 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 	for _, path := range sortedKeys(files) {
 		file := files[path]
 		ep, ok := built[file.Operation]
-		if !ok {
+		if !ok && file.target() == "" {
 			continue
 		}
 		name := strings.TrimSuffix(path, ".json")
 		c := drillCase{name: name, world: file.World, ep: ep, request: privateKeys(t, file.Request)}
-		if ep.Name() == "mail/header-analyze" {
+		if ok && ep.Name() == "mail/header-analyze" {
 			c.message = c.request
 		}
-		own = append(own, c)
-		subject := cmp.Or(subjectOf(c.request), authorOf(c.request))
+		if ok { // what diag does about a target are operations about its domain
+			own = append(own, c)
+		}
+		subject := cmp.Or(subjectOf(c.request), authorOf(c.request), hostOf(file.target()))
 		world, err := json.Marshal(file.World)
 		if err != nil || file.World.Zone == "" || subject == "" || asked[subject+string(world)] {
 			continue
@@ -347,7 +349,7 @@ func subjectOf(request []byte) string {
 	}
 	subject := body.Domain + body.Host
 	if body.URL != "" {
-		subject = regexp.MustCompile(`^([a-z]+://)?([^/:?#]+).*`).ReplaceAllString(body.URL, "$2")
+		subject = hostOf(body.URL)
 	}
 	if _, domain, ok := strings.Cut(body.Email, "@"); ok {
 		subject = domain
@@ -356,6 +358,11 @@ func subjectOf(request []byte) string {
 		return ""
 	}
 	return subject
+}
+
+// hostOf is the host of a URL, whose scheme may be left out.
+func hostOf(url string) string {
+	return regexp.MustCompile(`^([a-z]+://)?([^/:?#]+).*`).ReplaceAllString(url, "$2")
 }
 
 // authorOf is the domain of the From field of a message that a request holds; empty if it holds none.
