@@ -181,6 +181,9 @@ func (p *Share) Points() (points, most int, measured bool) {
 	if score == nil {
 		return 0, 0, false
 	}
+	if p.Rating == nil && p.void() {
+		return 0, p.Weight, true
+	}
 	return (*score*p.Weight + 50) / 100, p.Weight, true
 }
 

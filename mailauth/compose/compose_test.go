@@ -89,7 +89,7 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, "Fix first: title of spf.all.pass", v.Headline)
 	require.Equal(t, "Mend spf.all.pass. After that, 3 errors and 2 warnings remain.", v.Sub)
 	require.Equal(t, diag.Bad, v.State)
-	require.Equal(t, "37", diagtest.Score(v))
+	require.Equal(t, "32", diagtest.Score(v))
 	require.Equal(t, "spf", v.Findings[0].Target)
 }
 

@@ -149,7 +149,7 @@ func (s *Summary) Unneeded() bool {
 const codeUnneeded = "check.dkim.unneeded"
 
 // KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
-// gravest fault.
+// gravest fault. Where no key can verify anything they earn nothing.
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
 	sum, known, worst, limit := 0, 0, 0, 100
 	list := diag.Map(keys, func(k *DKIMPart) Share {
@@ -169,6 +169,9 @@ func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
 		}
 	}
 	list[worst].Weight = weight
+	if !slices.ContainsFunc(keys, func(k *DKIMPart) bool { return !k.void() }) {
+		limit = 0 // no signature verifies
+	}
 	if known > 0 {
 		list[worst].Rating = new(min(sum/known, limit))
 	}

@@ -129,6 +129,29 @@ func TestKeyShares(t *testing.T) {
 	require.Equal(t, []any{15, (*int)(nil)}, []any{shares[1].Weight, shares[1].Rating}, "nobody knows what the mean would be")
 }
 
+// What has no effect earns nothing, however its own report grades it; a revoked key beside one that works is usual.
+func TestVoid(t *testing.T) {
+	revoked := func() *DKIMPart {
+		return &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, 69, fault{code: "dkim.key.revoked", severity: diag.Error})}}
+	}
+	good := &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, 100)}}
+	require.Equal(t, 0, *KeyShares([]*DKIMPart{revoked()}, 25, false)[0].Rating)
+	require.Equal(t, 69, *KeyShares([]*DKIMPart{revoked(), good}, 25, false)[0].Rating)
+	for _, tt := range []struct {
+		summary *Summary
+		points  int
+	}{
+		{part(SPF, 100), 25},
+		{part(SPF, 39, fault{code: "spf.all.pass", severity: diag.Critical}), 0},
+		{part(SPF, 69, fault{code: "spf.voids.exceeded", severity: diag.Error}), 0},
+		{part(SPF, 69, fault{code: "spf.record.string", severity: diag.Error}), 17},
+		{part(DMARC, 89, fault{code: "dmarc.policy.none", severity: diag.Warning}), 22},
+	} {
+		points, most, measured := (&Share{Summary: tt.summary, Weight: 25}).Points()
+		require.Equal(t, []any{tt.points, 25, true}, []any{points, most, measured}, "%v", tt.summary.Findings)
+	}
+}
+
 func TestReverseRules(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(`

@@ -283,6 +283,20 @@ func (s *Summary) worst() diag.Severity {
 	return worst
 }
 
+// void reports whether what was examined has no effect, or one that is the contrary of its purpose: then it earns
+// nothing, like a record that is missing.
+func (s *Summary) void() bool {
+	return s.worst() == diag.Critical ||
+		slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return slices.Contains(voids, f.Code) })
+}
+
+// voids are codes of findings that are no more than an error, and with which the part still has no effect.
+var voids = []diag.Code{
+	"dkim.key.revoked",   // no signature verifies (RFC 6376 section 3.6.1)
+	"spf.voids.exceeded", // permerror (RFC 7208 section 4.6.4)
+	"spf.senders.none",   // nobody passes
+}
+
 func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
 
 // Absent leaves of the part only that the domain does not exist.

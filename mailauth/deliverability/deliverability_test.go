@@ -59,7 +59,7 @@ func TestWorlds(t *testing.T) {
 		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step: DMARC policy is none", score: "89",
 			state: diag.Warned, advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "listed: before any record", edits: edits{"more": listed("25.113.0.203", "zen.spamhaus.org"), "spf": "", "dmarc": ""},
-			headline: "Fix reputation first: listed on the most widely used blocklist", score: "39", state: diag.Bad, advice: "reputation",
+			headline: "Fix reputation first: listed on the most widely used blocklist", score: "31", state: diag.Bad, advice: "reputation",
 			grave: []diag.Code{"dnsbl.listed.decisive", "spf.record.missing", "dmarc.record.missing"}},
 		{name: "listed on an obscure list: after the records", edits: edits{
 			"more": listed("25.113.0.203", "rbl.schulte.org"), "dmarc": none,
