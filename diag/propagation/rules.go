@@ -85,7 +85,7 @@ var authorityRules = diag.Rules[*evidence]{{
 		return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
 	},
 }, {
-	Code: "propagation.name.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+	Code: "propagation.name.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
 	Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",

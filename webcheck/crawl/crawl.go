@@ -358,7 +358,7 @@ func (e *evidence) metadata() Metadata {
 // meta1 returns the content of a meta element, empty if there is none.
 func (e *evidence) meta1(name string) string {
 	s, _ := e.page.Meta(name)
-	return clip(strings.Join(strings.Fields(s), " "), maxValue)
+	return clip(page.Collapse(s), maxValue)
 }
 
 func (e *evidence) fallback(names ...string) Fallback {

@@ -50,7 +50,7 @@ func (s *Structured) fault(text string, err error) {
 	before := text[:at]
 	line := strings.LastIndexByte(before, '\n') + 1
 	s.Line, s.Column = strings.Count(before, "\n")+1, utf8.RuneCountInString(before[line:])+1
-	s.Snippet = strings.ToValidUTF8(clip(collapse(clip(text[at:], 4*maxSnippet)), maxSnippet), "\uFFFD")
+	s.Snippet = strings.ToValidUTF8(clip(Collapse(clip(text[at:], 4*maxSnippet)), maxSnippet), "\uFFFD")
 	last := strings.TrimRight(before, " \t\r\n")
 	start := strings.TrimLeft(text, " \t\r\n")
 	switch {

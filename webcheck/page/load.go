@@ -215,7 +215,7 @@ func (r *reader) startNoscript(e *element) {
 			case html.ErrorToken:
 				return
 			case html.TextToken:
-				r.Noscript.Text = clip(strings.TrimSpace(r.Noscript.Text+" "+collapse(clip(string(z.Text()), 2*maxNoscriptText))),
+				r.Noscript.Text = clip(strings.TrimSpace(r.Noscript.Text+" "+Collapse(clip(string(z.Text()), 2*maxNoscriptText))),
 					maxNoscriptText)
 			case html.StartTagToken, html.SelfClosingTagToken:
 				t := z.Token()

@@ -148,6 +148,24 @@ func TestReadForms(t *testing.T) {
 	require.True(t, p.Forms[1].HasPassword)
 }
 
+// White space that is not ASCII is text.
+func TestCollapse(t *testing.T) {
+	for in, want := range map[string]string{
+		"a b": "a b", " \t\r\n\f a\n\t b ": "a b", "a\u00a0b": "a\u00a0b", "\u00a0a ": "\u00a0a", "a\u2003 b": "a\u2003 b",
+		"a\vb": "a\vb", "": "", " \u00a0\u2003 ": "",
+	} {
+		require.Equal(t, want, page.Collapse(in), "%q", in)
+	}
+	p := read(t, "<title> a&nbsp;b\n c</title><meta name=description content='  A  page '><h1>One&nbsp; <b>two</b></h1><a href=x>&nbsp;</a>")
+	title, _ := p.Title()
+	require.Equal(t, "a\u00a0b c", title)
+	require.Equal(t, "One\u00a0 two", p.Headings[0].Text)
+	require.Empty(t, p.Anchors[0].Text)
+	p = read(t, "<title>&nbsp;</title>")
+	_, ok := p.Title()
+	require.False(t, ok, "there is nothing to read")
+}
+
 func TestReadText(t *testing.T) {
 	p := read(t, `<title>T</title><h1>One  <b>two</b></h1><p>three<br>four<script>no</script><style>no</style><div>fi<i>ve</i></div>
 		<ul><li>six<li>seven</ul><svg><title>no</title></svg><template>no</template><noscript>no</noscript>&amp; eight`)

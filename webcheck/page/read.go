@@ -180,8 +180,14 @@ func (r *reader) word(s string) {
 // whitespace is that of HTML (infra.spec.whatwg.org, "ASCII whitespace").
 const whitespace = " \t\n\f\r"
 
-// collapse makes one space of each run of white space, and none at the ends.
-func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+// Collapse strips and collapses ASCII white space as HTML does (infra.spec.whatwg.org): a no-break space is a
+// character like any other, but for a text of nothing else, in which there is nothing to read.
+func Collapse(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(whitespace, r) }), " ")
+}
 
 func hasPrefix(s, prefix string) bool { return strings.HasPrefix(s, prefix) && len(s) > len(prefix) }
 

@@ -6,7 +6,7 @@ import (
 
 func (r *reader) startTitle(e *element) {
 	r.capture(e, maxTitle, func(c *capture) {
-		title := collapse(c.String())
+		title := Collapse(c.String())
 		keep(r, &r.Titles, maxTitles, len(title), title)
 	})
 }
@@ -53,7 +53,7 @@ func (r *reader) startHeading(e *element) {
 		return
 	}
 	r.capture(e, maxTitle, func(c *capture) {
-		r.Headings[at].Text = collapse(c.String())
+		r.Headings[at].Text = Collapse(c.String())
 		r.kept += len(r.Headings[at].Text)
 	})
 }
@@ -67,7 +67,7 @@ func (r *reader) startAnchor(e *element) {
 	a.Kind = r.kind(a.URL)
 	r.count(&a)
 	if e.atom == atom.Area {
-		a.Text = clip(collapse(e.value("alt")), maxAnchorText)
+		a.Text = clip(Collapse(e.value("alt")), maxAnchorText)
 	}
 	at := len(r.Anchors)
 	if !keep(r, &r.Anchors, maxAnchors, a.Ref.size()+200, a) || e.atom == atom.Area {
@@ -75,7 +75,7 @@ func (r *reader) startAnchor(e *element) {
 	}
 	r.anchor = at + 1
 	r.capture(e, 4*maxAnchorText, func(c *capture) {
-		if text := clip(collapse(c.String()), maxAnchorText); text != "" {
+		if text := clip(Collapse(c.String()), maxAnchorText); text != "" {
 			r.Anchors[at].Text = text
 			r.kept += len(text)
 		}
@@ -127,7 +127,7 @@ func (r *reader) image(e *element) {
 		r.Counts.MissingAlt++
 	}
 	if r.anchor > 0 && r.Anchors[r.anchor-1].Text == "" {
-		r.Anchors[r.anchor-1].Text = collapse(clip(alt, maxAnchorText))
+		r.Anchors[r.anchor-1].Text = Collapse(clip(alt, maxAnchorText))
 	}
 	if src, ok := e.attr("src"); ok {
 		i.Ref = r.ref(src)

@@ -2,9 +2,12 @@ package redirect
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -81,6 +84,30 @@ func classify(location, base string) *locationFault {
 	}
 	return f
 }
+
+// rawIn names the first character of a location that no URL may have as itself (RFC 3986 section 2), or nothing. White
+// space at its ends is not part of it (RFC 9110 section 5.5).
+func rawIn(location string) string {
+	const allowed = ":/?#[]@!$&'()*+,;=-._~%"
+	text := strings.Trim(location, " \t")
+	for i, c := range text {
+		switch {
+		case c == ' ':
+			return "a space"
+		case c == '%' && escapes().FindString(text[i:]) == "":
+			return "a percent sign without two hexadecimal digits"
+		case c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(allowed, c)):
+		case c == utf8.RuneError:
+			return "bytes that are not UTF-8"
+		default:
+			return fmt.Sprintf("the character %q", c)
+		}
+	}
+	return ""
+}
+
+// escapes matches an escape at the beginning of a text.
+var escapes = diag.Regexp(`^%[0-9A-Fa-f]{2}`)
 
 // withoutSecret shows a location whose user name and password are left out.
 func withoutSecret(location string) string {

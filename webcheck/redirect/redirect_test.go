@@ -196,7 +196,7 @@ var chains = []struct {
 		https://example.com/a 200` + home, "", "200 https://example.com/a"},
 	{"Location with a space", "https://example.com/", `
 		https://example.com/ 302 | Location: /a b
-		https://example.com/a%20b 200` + home, "", "200 https://example.com/a%20b"},
+		https://example.com/a%20b 200` + home, "location.raw", "200 https://example.com/a%20b"},
 	{"fragment", "https://example.com/#x", `
 		https://example.com/ 302 | Location: /a
 		https://example.com/a 200` + home, "", "200 https://example.com/a#x"},

@@ -120,6 +120,17 @@ type closed struct{}
 
 func (closed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, syscall.ECONNREFUSED }
 
+func TestRawIn(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://example.com/a?b=c&d=[e]#f": "", "/a%20b": "", " /a\t": "", "//user@example.com/~a/!$'()*+,;=": "",
+		"/a b": "a space", "/100%": "a percent sign without two hexadecimal digits", "/%zz": "a percent sign without two hexadecimal digits",
+		"/é": "the character 'é'", "/\xe9": "bytes that are not UTF-8", "/a\"b": "the character '\"'", "/a\tb": "the character '\\t'",
+		"/{id}": "the character '{'", `\\example.com`: "the character '\\\\'",
+	} {
+		require.Equal(t, want, rawIn(location), location)
+	}
+}
+
 // A resolver that is dead is our failure, not the site's, and one question that goes unanswered is no fault.
 func TestCheckSilence(t *testing.T) {
 	w := diagtest.NewWorld(t)
@@ -128,7 +139,7 @@ func TestCheckSilence(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 	w.Break("xn--bcher-kva.example", dns.RcodeServerFailure)
 	r := check(t, w, Request{URL: "http://example.com/?utm_source=a"})
-	require.Equal(t, "host.unknown", join(diagtest.Codes(r.Verdict)))
+	require.Equal(t, "host.unknown location.raw", join(diagtest.Codes(r.Verdict)))
 	require.Equal(t, diag.Unknown, r.State)
 	require.True(t, r.Partial)
 	for _, c := range r.Passed {

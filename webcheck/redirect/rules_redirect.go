@@ -211,6 +211,23 @@ var locationRules = diag.Rules[*evidence]{{
 		return f
 	},
 }, {
+	Code: "url.location.raw", Severity: diag.Info, Ref: "RFC 3986 section 2.1",
+	Title:       "Location has characters that must be percent-encoded",
+	Requirement: "The targets of redirects are percent-encoded",
+	Advice: "Percent-encode what is no part of a URL's syntax (a space is %20), and write a host in ASCII (xn--): browsers " +
+		"do it themselves, while other clients refuse such a Location or cut it off.",
+	Fails: each(func(e *evidence, s *step) string {
+		if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() {
+			return ""
+		}
+		raw := rawIn(s.hop.Location)
+		if raw == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s has %s in its Location, %q. Browsers encode it and open %s.", s.at(), raw,
+			diag.Quote(withoutSecret(s.hop.Location)), s.target())
+	}),
+}, {
 	Code: "url.location.credentials", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.4",
 	Title:       "Redirect has a user name or password in its target",
 	Requirement: "No redirect has a user name or password in its target",

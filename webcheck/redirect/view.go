@@ -43,9 +43,13 @@ func (r *Report) redirects() string {
 	if len(r.Hops) == 0 {
 		return ""
 	}
+	if r.LoopDetected { // which leads nowhere, whatever its redirects are
+		return view.List("without end: " + cmp.Or(view.If(len(r.Hops) == 1, "the URL leads to itself"),
+			diag.Count(len(r.Hops), "URL")+" were opened, and the last leads back to one of them"))
+	}
 	return view.List(cmp.Or(view.If(r.RedirectCount > 0, fmt.Sprint(r.RedirectCount)),
 		view.If(r.Hops[0].RedirectType != "", "none followed"), "none"),
-		view.If(r.LoopDetected, "a loop"), view.If(r.Truncated, "and more that were not followed"),
+		view.If(r.Truncated, "and more that were not followed"),
 		view.If(r.PermanentOnly, "permanent"), view.If(r.HTTPSUpgrade, "to HTTPS"),
 		view.If(r.Downgrade, "to plain HTTP"), view.If(r.CrossDomain, "to another domain"))
 }
