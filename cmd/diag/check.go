@@ -22,13 +22,15 @@ import (
 func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Command {
 	params := ep.Params()
 	values := map[string]*[]string{}
-	cmd := &cobra.Command{Short: ep.Summary(), GroupID: family(ep)}
+	about := strings.Join(ep.About(), "\n")
+	cmd := &cobra.Command{Short: ep.Summary(), Long: about, GroupID: family(ep)}
 	for _, p := range params {
 		values[p.Name] = new([]string)
 		name := flagName(p.Name)
 		if global.Lookup(name) != nil {
 			if len(p.Enum) > 0 { // both are one flag, see shared
-				cmd.Long = diag.Upper(ep.Summary()) + ".\n\n--" + name + " also takes: " + strings.Join(p.Enum, ", ") + "."
+				cmd.Long = cmp.Or(about, diag.Upper(ep.Summary())+".") + "\n\n--" + name + " also takes: " +
+					strings.Join(p.Enum, ", ") + "."
 			}
 			continue
 		}

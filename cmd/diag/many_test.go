@@ -50,10 +50,16 @@ func TestMany(t *testing.T) {
 
 // JUnit's report and the exit code agree on what is at or above the threshold.
 func TestJUnitOfRemarks(t *testing.T) {
-	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info}}}
+	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info, Title: "Long record",
+		Detail: "It has 500 bytes.", Advice: "Shorten it."}}}
 	for threshold, failures := range map[diag.Severity]int{diag.Info: 1, diag.Error: 0} {
 		s := junitSuiteOf("example.com", v, nil, threshold)
 		assert.Equal(t, []int{1, failures, 0}, []int{s.Tests, s.Failures, s.Errors})
+		text, err := junit(s)
+		require.NoError(t, err)
+		output := "<system-out>info: Long record&#xA;It has 500 bytes.&#xA;Shorten it.</system-out>"
+		assert.Equal(t, failures == 0, strings.Contains(string(text), output), "%s", text)
+		assert.Contains(t, string(text), "It has 500 bytes.")
 	}
 }
 

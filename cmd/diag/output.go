@@ -204,6 +204,7 @@ type (
 		Class   string        `xml:"classname,attr"`
 		Failure *junitMessage `xml:"failure,omitempty"`
 		Error   *junitMessage `xml:"error,omitempty"`
+		Output  string        `xml:"system-out,omitempty"` // what CI servers show of a case that passed
 	}
 	junitMessage struct {
 		Message string `xml:"message,attr"`
@@ -229,6 +230,8 @@ func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severi
 		if f.Severity >= threshold {
 			c.Failure = &junitMessage{f.Title, f.Severity.String(), f.Detail + "\n" + f.Advice}
 			s.Failures++
+		} else {
+			c.Output = f.Severity.String() + ": " + f.Title + "\n" + f.Detail + "\n" + f.Advice
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// Screen is the view for the command line: its foot names the command that shows everything, unless all of it is shown.
+// Screen is the view for the command line: its foot names the command that shows everything, in a line of its own,
+// unless all of it is shown.
 func (w *Whole) Screen(all bool) *view.View {
 	v := w.View()
 	if !all {
-		v.Foot += fmt.Sprintf(" · everything: diag %s --all", w.Target.Text)
+		v.Foot += fmt.Sprintf("\neverything: diag %s --all", w.Target.Text)
 	}
 	return v
 }

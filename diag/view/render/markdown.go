@@ -30,7 +30,7 @@ func Markdown(w io.Writer, v *view.View, title string) error {
 	if n := len(v.Passed); n > 0 {
 		m.block("✔ " + diag.Count(n, "check") + " passed")
 	}
-	m.block(prose(v.Foot))
+	m.block(prose(strings.ReplaceAll(v.Foot, "\n", " · ")))
 	_, err := io.WriteString(w, strings.TrimLeft(m.String(), "\n"))
 	return err
 }

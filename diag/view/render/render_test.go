@@ -227,13 +227,24 @@ func FuzzRender(f *testing.F) {
 // The last lines are wrapped as all others are, and counts stay apart where blanks fall together.
 func TestLastLines(t *testing.T) {
 	v := &view.View{Subject: "example.com", Headline: "A headline.", Counts: "1 critical  2 errors",
-		Foot: "14 of 14 checks answered in 0.4 s · everything: diag example.com --all"}
+		Foot: "14 of 14 checks answered in 0.4 s, most of them at once\neverything: diag a-longer-name.example.com --all"}
+	for range 10 {
+		v.Steps = append(v.Steps, view.Step{Text: "Publish the record.", Type: "TXT", Name: "example.com.", Value: "v"})
+	}
 	v.Passed = []diag.Check{{Code: "spf.record.single", Label: "There is one SPF record"}}
 	var text, md strings.Builder
+	require.NoError(t, render.Markdown(&md, v, ""))
 	require.NoError(t, render.Text(&text, v, render.Options{Width: 40}))
 	for line := range strings.Lines(text.String()) {
-		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 40, line)
+		if !strings.HasPrefix(line, "everything:") {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 40, line)
+		}
 	}
-	require.NoError(t, render.Markdown(&md, v, ""))
+	assert.Contains(t, text.String(), "at once\neverything: diag a-longer-name.example.com --all\n", "a command is not broken")
+	assert.Contains(t, md.String(), "at once · everything: diag")
+	text.Reset()
+	require.NoError(t, render.Text(&text, v, render.Options{Verbose: true}))
+	assert.Contains(t, text.String(), "\n  9. Publish the record.\n     example.com. IN TXT")
+	assert.Contains(t, text.String(), "\n  10. Publish the record.\n      example.com. IN TXT", "in line with its text")
 	assert.Contains(t, md.String(), "\n1 critical, 2 errors\n")
 }

@@ -46,7 +46,7 @@ func Text(w io.Writer, v *view.View, o Options) error {
 		p.passed(v)
 		if v.Foot != "" {
 			p.line("")
-			p.put("", v.Foot, dim)
+			p.foot(v.Foot)
 		}
 		if o.Verbose && o.Facts != "" {
 			p.heading("Facts")
@@ -83,6 +83,15 @@ func (p *page) verdict(v *view.View) {
 	p.put("  ", v.Headline, bold)
 	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows at once
 		p.put("  ", v.Sub, plain)
+	}
+}
+
+// foot writes the first line of a text as all others are, and the rest in one line each: it can be copied.
+func (p *page) foot(text string) {
+	first, rest, _ := strings.Cut(text, "\n")
+	p.put("", first, dim)
+	for line := range strings.Lines(rest) {
+		p.line(p.paint(dim, Printable(strings.TrimRight(line, "\r\n"))))
 	}
 }
 
@@ -129,9 +138,10 @@ func (p *page) steps(steps []view.Step) {
 		shown = steps[:min(len(steps), maxSteps)]
 	}
 	for i, s := range shown {
-		p.put(fmt.Sprintf("  %d. ", i+1), s.Text, plain)
+		number := fmt.Sprintf("  %d. ", i+1)
+		p.put(number, s.Text, plain)
 		for line := range strings.Lines(Published(s)) {
-			p.line("     " + p.paint(green, strings.TrimRight(line, "\r\n")))
+			p.line(strings.Repeat(" ", len(number)) + p.paint(green, strings.TrimRight(line, "\r\n")))
 		}
 	}
 	p.more(len(steps)-len(shown), "step")
