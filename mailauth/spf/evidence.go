@@ -32,9 +32,11 @@ type evidence struct {
 	elsewhere []place
 	unheard   bool     // a name at which records are published by mistake was not answered for
 	strings   []string // character-strings of the record, if there is exactly one
+	seams     []seam   // where a space is missing in it
 	mail      reception.Reception
 
 	tree   *Tree
+	apart  *Tree // of the record with the spaces that are missing; nil if none are
 	ip     netip.Addr
 	result *eval.Result // for ip; nil without one
 	// What is computed of the rest, once.
@@ -55,7 +57,9 @@ type place struct {
 // helper reports whether the name is one that only other records lead to, such as _spf.example.com.
 func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_") }
 
-func (e *evidence) sort() {
+// divide sorts what is published at the domain.
+func (e *evidence) divide(p *publication) {
+	e.published = p
 	for i, text := range e.published.texts {
 		switch {
 		case eval.IsRecord(text):
@@ -71,8 +75,11 @@ func (e *evidence) sort() {
 			e.opaque++
 		}
 	}
-	if len(e.records) == 0 {
+	switch len(e.records) {
+	case 0:
 		e.strays, e.fragments = append(e.strays, e.fragments...), nil
+	case 1:
+		e.seams = seams(e.records[0], e.strings)
 	}
 }
 
@@ -174,9 +181,13 @@ func (e *evidence) allPass() bool {
 }
 
 func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
-	return e.tree.Root.find(func(r *ResolvedTerm) bool {
+	is := func(r *ResolvedTerm) bool {
 		return r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t)
-	})
+	}
+	if r := e.tree.Root.find(is); r != nil || e.apart == nil {
+		return r
+	}
+	return e.apart.Root.find(is)
 }
 
 func (e *evidence) mayPass(t *ResolvedTerm) bool {
@@ -207,6 +218,13 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		w.macros = true
 		e.tree = w.walk("")
 	})
+	g.Go(func() {
+		if e.divide(published(l, name)); len(e.seams) > 0 {
+			w := newWalker(l, name)
+			w.macros = true
+			e.apart = w.walk(separated(e.records[0], e.seams))
+		}
+	})
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, e.domain.FQDN()) })
 	g.Go(func() { e.mail.MX = *eval.Ask[*dns.MX](l, name) }) // which the record may ask for, too
 	g.Go(func() { e.mail.Addresses.V4 = *eval.Ask[*dns.A](l, name) })
@@ -221,7 +239,6 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		})
 	}
 	g.Wait()
-	e.published = published(l, name)
 	err := ctx.Err() // before what is no longer needed is given up
 	cancel()
 	l.Wait()
@@ -231,7 +248,6 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 	if e.silent(elsewhere) {
 		return fmt.Errorf("examining SPF of %s: %w", e.domain, diag.Unavailable(diag.DefaultResolver, e.published.answer.Err()))
 	}
-	e.sort()
 	e.locate(elsewhere)
 	e.compute()
 	return nil
@@ -248,7 +264,7 @@ func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	e.strings, _ = diag.PastedTXT(record)
 	text := strings.Join(e.strings, "")
 	if eval.IsRecord(text) {
-		e.records = []string{text}
+		e.records, e.seams = []string{text}, seams(text, e.strings)
 	} else {
 		e.strays = []string{text}
 	}

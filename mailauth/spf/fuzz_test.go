@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"github.com/stretchr/testify/require"
 )
 
 // What a text is mended to has no errors.
@@ -28,11 +29,17 @@ func FuzzValidate(f *testing.F) {
 	f.Add(tenTerms)
 	f.Add(`"v=spf1 ip4:192.0.2.0/24" "-all"`)
 	f.Add("v=spf1 all mx/24 ip4:0.0.0.0/0 ip6:::ffff:1.2.3.4 redirect=%{d} exp=%{p}.x a a a")
+	f.Add(`""`)
+	f.Add("v=spf1 mxinclude:a.exampleip4:192.0.2.1 -allv=spf1 mx:%{i}.exampleexp=%{d}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if text == "" || len(text) > eval.MaxRecordLength {
 			return
 		}
 		r, err := Validate(ValidateRequest{Record: text, IP: diag.MustIP("192.0.2.1")})
+		if parts, _ := diag.PastedTXT(text); strings.Join(parts, "") == "" {
+			require.EqualError(t, err, "record: is empty")
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

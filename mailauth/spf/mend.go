@@ -26,7 +26,10 @@ func mend(text string) (record string, lost bool) {
 		return "", false
 	}
 	words := slices.DeleteFunc(strings.Fields(rest), func(w string) bool { return strings.EqualFold(w, "and") || w == "&" })
-	record = version + " " + strings.Join(joinWords(splitWords(words)), " ")
+	record = version
+	for _, word := range joinWords(splitWords(words)) {
+		record += " " + strings.Join(parted(word), " ")
+	}
 	for range 4 { // one error may hide another
 		next, changed, left := mendTerms(record)
 		lost = lost || left
@@ -291,25 +294,6 @@ func isHost(s string) bool {
 // isRecordName reports whether a name looks like that of a record to include, not of a host.
 func isRecordName(s string) bool {
 	return strings.HasPrefix(s, "_") || strings.HasPrefix(strings.ToLower(s), "spf.") || providerOf(s) != ""
-}
-
-// torn reports whether no blank stands between two character-strings of which the second begins with a term.
-func torn(record string, offset int, second string) bool {
-	return offset > 0 && second != "" && second[0] != ' ' && record[offset-1] != ' ' && beginsTerm(second)
-}
-
-func beginsTerm(s string) bool {
-	record, faults := eval.Parse(version + " " + firstTerm(s))
-	if len(faults) > 0 || len(record.Terms) != 1 {
-		return false
-	}
-	t := &record.Terms[0]
-	return t.Kind == eval.Mechanism && (t.Value != "" || t.Name == eval.All) || t.Name == eval.Redirect || t.Name == eval.Exp
-}
-
-func firstTerm(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	return first
 }
 
 func valid(text string) string {

@@ -80,7 +80,9 @@ func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 	var list diag.Failures
 	for _, n := range nodes {
 		for _, t := range n.Terms {
-			list = append(list, check(e, n, t)...)
+			if t.Err != nil || !e.symptom(n, t.Term) {
+				list = append(list, check(e, n, t)...)
+			}
 		}
 	}
 	return gathered(list)
@@ -100,7 +102,7 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var list diag.Failures
 		for _, n := range e.nodes[1:] {
-			if detail := check(n); detail != "" {
+			if detail := check(n); detail != "" && (n.State == NodeUnknown || !e.symptom(n, nil)) {
 				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: placeOf(n, nil)})
 			}
 		}
@@ -176,5 +178,5 @@ func (e *evidence) texts() diag.Texts {
 // refusesAll reports whether the record, which can be evaluated, says that no host may send.
 func (e *evidence) refusesAll() bool {
 	passed, _ := e.audience()
-	return len(e.records) == 1 && passed == Nobody
+	return len(e.records) == 1 && passed == Nobody && len(e.seams) == 0
 }

@@ -201,25 +201,9 @@ var formRules = diag.Rules[*evidence]{{
 		return nil
 	},
 }, {
-	Code: "spf.record.joined", Severity: diag.Error, Ref: "RFC 7208 section 3.3",
+	Code: "spf.record.joined", Severity: diag.Critical, Ref: "RFC 7208 section 3.3",
 	Title:       "SPF record has no space between two of its strings",
 	Requirement: "The character-strings of the record join without breaking terms",
 	Advice:      "Add a space at the end of the first string or at the beginning of the second: strings are joined without one.",
 	Fails:       suggesting(joints),
 }}
-
-// joints finds places where two strings join to one term, and the second looks like the beginning of one.
-func joints(e *evidence) diag.Failures {
-	var list diag.Failures
-	offset := 0
-	for i, s := range e.strings {
-		if i > 0 && torn(e.records[0], offset, s) {
-			list = append(list, diag.Failure{
-				Detail:   fmt.Sprintf("String %d begins with %s, and no space precedes it.", i+1, diag.Quote(firstTerm(s))),
-				Location: &diag.Location{Offset: offset, Length: len(firstTerm(s))},
-			})
-		}
-		offset += len(s)
-	}
-	return list
-}

@@ -15,7 +15,7 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 		root := e.tree.Root
 		for i := range root.Faults {
 			f := &root.Faults[i]
-			if slices.Contains(kinds, f.Kind) {
+			if slices.Contains(kinds, f.Kind) && !e.joins(f.Begin, f.End) {
 				raw := diag.Quote(root.Record[f.Begin:f.End])
 				where := fmt.Sprintf("At byte %d", f.Offset)
 				if raw != "" {
@@ -64,6 +64,12 @@ var syntaxRules = diag.Rules[*evidence]{
 		Title: "SPF record lacks a space before all", Requirement: "A space separates all from the term before it",
 		Advice: "Add a space before the qualifier of all.", Fails: suggesting(glued),
 	},
+	{
+		Code: "spf.term.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
+		Ref:   "RFC 7208 section 4.6.1",
+		Title: "SPF record lacks a space between two terms", Requirement: "A space separates every two terms",
+		Advice: "Add a space between the two terms: receivers read them as one.", Fails: suggesting(runTogether),
+	},
 	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value", "Every term that needs a value has one", "4.6.1",
 		"Write the value directly after the colon or equals sign, without a space.", eval.ValueMissing),
 	syntaxRule("spf.syntax.value.unexpected", "SPF record has a value where none is allowed", "No term has a value that it cannot have", "5",
@@ -92,7 +98,7 @@ func glued(e *evidence) diag.Failures {
 	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
 	for _, t := range root.Terms {
-		if head, tail, ok := swallowed(root.Parsed, t.Term); ok {
+		if head, tail, ok := swallowed(root.Parsed, t.Term); ok && !e.symptom(root, t.Term) {
 			list = append(list, blame(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
 				diag.Quote(t.Raw), tail, diag.Quote(head), tail))
 		}

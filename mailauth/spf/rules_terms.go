@@ -27,9 +27,7 @@ var termRules = diag.Rules[*evidence]{
 		Ref:   "RFC 7208 section 4.5",
 		Title: "SPF record has v=spf1 twice", Requirement: "v=spf1 appears only at the beginning",
 		Advice: "Merge the two records that were joined here into one, with one v=spf1 and one all.",
-		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)
-		})),
+		Fails:  suggesting(joinedRecords),
 	},
 	{
 		Code: "spf.modifier.unknown", Severity: diag.Info, Ref: "RFC 7208 section 6",
@@ -265,7 +263,8 @@ var policyRules = diag.Rules[*evidence]{
 		Title: "SPF lists senders, but nobody passes", Requirement: "The listed senders pass",
 		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken)
+			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken) &&
+				len(e.seams) == 0
 		},
 		Fails: suggesting(nobodyPasses),
 	},
@@ -287,7 +286,8 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
 		Ref:   "RFC 7208 section 4.7",
 		Title: "SPF record does not end with all or redirect", Requirement: "The record ends with all or redirect",
-		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.", When: decided,
+		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.",
+		When:   func(e *evidence) bool { return decided(e) && len(e.seams) == 0 },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.last.Parsed.Find(eval.All) != nil:
@@ -324,7 +324,8 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "No host passes, but the record is not v=spf1 -all",
 		Requirement: "A record without senders is v=spf1 -all",
 		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.", When: func(e *evidence) bool {
-			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, listsSender)
+			return e.complete && !e.tree.Root.dynamic() && len(e.seams) == 0 &&
+				!slices.ContainsFunc(e.tree.Root.Terms, listsSender)
 		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.authorized.IsEmpty() && e.tree.Root.Parsed.String() != "v=spf1 -all",

@@ -122,6 +122,9 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if err := checkName(req.Domain); err != nil {
 		return nil, err
 	}
+	if parts, _ := diag.PastedTXT(req.Record); strings.Join(parts, "") == "" {
+		return nil, diag.Invalid("record", "is empty")
+	}
 	e := outline(req.Record, req.Domain, req.IP.Addr)
 	e.suggest()
 	text := e.tree.Root.Record

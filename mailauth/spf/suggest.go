@@ -22,7 +22,7 @@ func (e *evidence) suggest() {
 // vain. It is empty if there is nothing to correct, or if the right record cannot be known (CONTRACT 1.8).
 func (e *evidence) corrected() string {
 	text, lost := mend(e.intended())
-	if text == "" {
+	if text == "" || e.apart != nil && !e.apart.complete() {
 		return ""
 	}
 	record, _ := eval.Parse(text)
@@ -42,7 +42,7 @@ func (e *evidence) corrected() string {
 func (e *evidence) intended() string {
 	switch {
 	case len(e.records) == 1 && len(e.fragments) < 2:
-		return separated(e.records[0], e.strings) + " " + strings.Join(e.fragments, " ")
+		return separated(e.records[0], e.seams) + " " + strings.Join(e.fragments, " ")
 	case len(e.records) > 1 && len(e.fragments) == 0:
 		return strings.Join(slices.Sorted(slices.Values(e.records)), " ") // servers give them in any order
 	case len(e.records) == 0 && len(e.strays) == 1:
@@ -204,6 +204,8 @@ func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 			lost = true
 		case r == nil || !r.Void && c.redundant(r, true) == nil && (t.Name != eval.Include || r.Child.State != NodeLoop):
 			left = append(left, t)
+		case r.Void && c.fails():
+			lost = true // it was meant for a host, and today nobody is refused
 		}
 	}
 	if !slices.ContainsFunc(left, c.sends) {
@@ -211,6 +213,12 @@ func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 	}
 	c.lost = c.lost || lost
 	return unique(left)
+}
+
+// fails reports whether evaluations end in permerror before they come to all, as far as that is certain for some.
+func (c *correction) fails() bool {
+	root := c.tree.Root
+	return root.breaks() || root.CumulativeLookups > eval.MaxLookups || len(c.tree.voids(void)) > eval.MaxVoids
 }
 
 // flattened writes networks in the place of includes where receivers give up before the end of the record: of includes
@@ -281,7 +289,7 @@ func lift(terms []eval.Term) {
 	}
 }
 
-// safe reports whether a record can be published as it is: it has no error of its own, and, as far as
+// safe reports whether a record can be published as it is: nothing is to be said against it, and, as far as
 // that was looked up, keeps to the limits and leads nowhere where evaluations break.
 func (c *correction) safe(text string) bool {
 	if len(text) > eval.MaxRecordLength {
@@ -289,7 +297,7 @@ func (c *correction) safe(text string) bool {
 	}
 	alone := outline(text, c.domain, netip.Addr{})
 	for _, f := range rules().Judge(alone, nil).Findings {
-		if f.Severity >= diag.Error {
+		if f.Severity > diag.Info {
 			return false
 		}
 	}
@@ -304,7 +312,9 @@ func (c *correction) safe(text string) bool {
 		}
 		r := c.resolved(t)
 		if r == nil && t.Name == eval.Redirect {
-			r = c.tree.Root.Modifier(eval.Redirect)
+			if r = c.tree.Root.Modifier(eval.Redirect); r == nil && c.apart != nil {
+				r = c.apart.Root.Modifier(eval.Redirect)
+			}
 		}
 		if r == nil {
 			if t.Name == eval.Include && c.missing() {
@@ -336,16 +346,4 @@ func (c *correction) beyond(t *eval.Term) int {
 		}
 	}
 	return 0
-}
-
-// separated puts blanks between the character-strings of a record where they are missing: where the
-// second looks like the beginning of a term.
-func separated(record string, list []string) string {
-	for i := len(list) - 1; i > 0; i-- {
-		offset := len(strings.Join(list[:i], ""))
-		if torn(record, offset, list[i]) {
-			record = record[:offset] + " " + record[offset:]
-		}
-	}
-	return record
 }

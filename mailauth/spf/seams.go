@@ -1,0 +1,175 @@
+package spf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf/eval"
+)
+
+// A seam is a place in a record where two terms, or two records, run together because a space is missing.
+type seam struct {
+	offset int    // of what begins there
+	head   string // the term before it, as far as it stands in the same string
+	text   string // what begins there: a term, or v=spf1
+	part   int    // the character-string that begins there; 0 within one
+}
+
+var termStart = diag.Regexp(`(?i)[-+~?]?(?:include:|exists:|ip4:|ip6:|mx:|a:|redirect=|exp=)|v=spf1`)
+
+// seams finds where spaces are missing: between two character-strings of which the second begins with a term, and where
+// a whole term is followed by what only the beginning of another can be.
+func seams(record string, parts []string) []seam {
+	var list []seam
+	offset := 0
+	for i, part := range parts {
+		if i > 0 && torn(record, offset, part) {
+			list = append(list, seam{offset: offset, text: firstTerm(part), part: i + 1})
+		}
+		offset += len(part)
+	}
+	for begin := 0; begin < len(record); {
+		word := firstTerm(record[begin:])
+		for _, n := range starts(word) {
+			at := func(s seam) bool { return s.offset == begin+n }
+			if !slices.ContainsFunc(list, at) {
+				list = append(list, seam{offset: begin + n, text: word[n:]})
+			}
+		}
+		begin += len(word) + 1
+	}
+	slices.SortFunc(list, func(a, b seam) int { return a.offset - b.offset })
+	for i := range list {
+		begin := strings.LastIndexByte(record[:list[i].offset], ' ') + 1
+		if i > 0 {
+			begin = max(begin, list[i-1].offset)
+		}
+		list[i].head = record[begin:list[i].offset]
+		if i > 0 && begin == list[i-1].offset {
+			list[i-1].text = list[i].head
+		}
+	}
+	return list
+}
+
+// starts lists where in a word another term begins, behind a whole one, or another record.
+func starts(word string) (list []int) {
+	last := 0
+	for _, found := range termStart().FindAllStringIndex(word, -1) {
+		n := found[0]
+		head, next := word[last:n], word[n:found[1]]
+		digits := len(head) > 4 && strings.EqualFold(head[:4], "ip6:") && strings.EqualFold(next, "a:") // of one address
+		if n > 0 && !digits && (strings.EqualFold(head, version) || isTerm(head)) {
+			list, last = append(list, n), n
+		}
+	}
+	return list
+}
+
+// isTerm reports whether a text is one whole term that SPF defines.
+func isTerm(text string) bool {
+	record, faults := eval.Parse(version + " " + text)
+	return len(faults) == 0 && len(record.Terms) == 1 && record.Terms[0].Name != "" && termFault(&record.Terms[0]) == ""
+}
+
+// separated puts spaces into a record where they are missing.
+func separated(record string, list []seam) string {
+	for _, s := range slices.Backward(list) {
+		record = record[:s.offset] + " " + record[s.offset:]
+	}
+	return record
+}
+
+// parted puts spaces between the terms of a word that run together.
+func parted(word string) []string {
+	var list []string
+	last := 0
+	for _, n := range starts(word) {
+		list, last = append(list, word[last:n]), n
+	}
+	return append(list, word[last:])
+}
+
+// torn reports whether no blank stands between two character-strings of which the second begins with a term.
+func torn(record string, offset int, second string) bool {
+	if offset == 0 || second == "" || second[0] == ' ' || record[offset-1] == ' ' {
+		return false
+	}
+	begin := strings.LastIndexByte(record[:offset], ' ') + 1
+	whole := firstTerm(record[begin:])
+	return beginsTerm(second, !strings.EqualFold(record[:offset], version) && term(whole) == "")
+}
+
+// beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to go on with
+// the term before it, a mechanism without a value is one too.
+func beginsTerm(s string, apart bool) bool {
+	record, faults := eval.Parse(version + " " + firstTerm(s))
+	if len(faults) > 0 || len(record.Terms) != 1 {
+		return false
+	}
+	t := &record.Terms[0]
+	return t.Kind == eval.Mechanism && (t.Value != "" || t.Name == eval.All || apart) || t.Name == eval.Redirect ||
+		t.Name == eval.Exp
+}
+
+func firstTerm(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	return first
+}
+
+// joins reports whether a space is missing within a part of the record: what is found there are symptoms.
+func (e *evidence) joins(begin, end int) bool {
+	return slices.ContainsFunc(e.seams, func(s seam) bool { return begin < s.offset && s.offset < end })
+}
+
+// symptom reports whether a fault at a term, or at a record to which the term leads, comes of a space that is missing.
+func (e *evidence) symptom(n *Node, t *eval.Term) bool {
+	if n.lead != nil {
+		t = n.lead
+	}
+	return t != nil && e.joins(t.Offset, t.Offset+len(t.Raw))
+}
+
+// joints finds places where two strings join to one term, and the second looks like the beginning of one.
+func joints(e *evidence) diag.Failures {
+	return diag.FailEach(e.seams, func(s seam) diag.Failures {
+		if s.part == 0 || strings.EqualFold(s.text, version) {
+			return nil
+		}
+		return diag.Failures{{
+			Detail:   fmt.Sprintf("String %d begins with %s, and no space precedes it.", s.part, diag.Quote(s.text)),
+			Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
+		}}
+	})
+}
+
+// runTogether finds terms that run together within a string.
+func runTogether(e *evidence) diag.Failures {
+	return diag.FailEach(e.seams, func(s seam) diag.Failures {
+		if s.part > 0 || strings.EqualFold(s.text, version) {
+			return nil
+		}
+		return diag.Failures{{
+			Detail: fmt.Sprintf("No space separates %q from %q.", diag.Quote(s.head), diag.Quote(s.text)), Target: diag.Quote(s.text),
+			Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
+		}}
+	})
+}
+
+// joinedRecords finds a second v=spf1 in the record.
+func joinedRecords(e *evidence) diag.Failures {
+	list := inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)
+	})(e)
+	return append(list, diag.FailEach(e.seams, func(s seam) diag.Failures {
+		if !strings.EqualFold(s.text, version) {
+			return nil
+		}
+		return diag.Failures{{
+			Detail: fmt.Sprintf("%q appears again at byte %d, directly after %q.", diag.Quote(s.text), s.offset, diag.Quote(s.head)),
+			Target: diag.Quote(s.head + s.text), Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
+		}}
+	})...)
+}
