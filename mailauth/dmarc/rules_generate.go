@@ -10,7 +10,7 @@ import (
 var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
 	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
-	Advice: "Give an address in aggregate_reports: only the reports show which legitimate mail fails DMARC.",
+	Advice: "Ask for a record with an address for aggregate reports (rua): only these show which legitimate mail fails DMARC.",
 	Fails: func(g *generation) diag.Failures {
 		switch {
 		case len(g.rua) > 0:
@@ -25,8 +25,8 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.enforced", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
 	Title:       "The policy hits legitimate mail that fails DMARC",
 	Requirement: "No mail is treated differently because of the record",
-	Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal says. " +
-		"Skip steps only for a domain that sends no mail, or whose reports are clean already.",
+	Advice: "Publish the first record of the rollout, and go on only if the aggregate reports show what its goal says. " +
+		"Skip steps only for a domain that sends no mail, or whose reports show no failures already.",
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
 			"or a service of yours that is not set up yet.", g.strictest())
@@ -34,7 +34,7 @@ var generateRules = diag.Rules[*generation]{{
 }, {
 	Code: "dmarc.generate.subdomain.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "Subdomains are less protected than the domain", Requirement: "Subdomains are protected like the domain",
-	Advice: "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose the weakest name.",
+	Advice: "Leave out the policy for subdomains (sp) once their mail passes DMARC: forgers choose the weakest name.",
 	When:   func(g *generation) bool { return g.req.SubdomainPolicy != "" },
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
@@ -44,7 +44,7 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.nonexistent.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title:       "Subdomains that do not exist are less protected than others",
 	Requirement: "Subdomains that do not exist are protected like others",
-	Advice:      "Set nonexistent_subdomain_policy to reject, or leave it out: no legitimate mail should use such names.",
+	Advice:      "Set the policy for subdomains that do not exist (np) to reject, or leave it out: no legitimate mail uses such names.",
 	When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
 	Fails: func(g *generation) diag.Failures {
 		others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
@@ -71,7 +71,7 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
 	Title:       "Report addresses in another organization need its consent",
 	Requirement: "All report addresses belong to the organization of the domain",
-	Advice: "Let the owner of the address publish the record in external_authorizations: until then no report is sent " +
+	Advice: "Have the owner of the address publish the TXT record v=DMARC1 at the name in the detail: until then no report is sent " +
 		"there.",
 	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
 	Fails: func(g *generation) diag.Failures {
@@ -104,7 +104,7 @@ var generateRules = diag.Rules[*generation]{{
 }, {
 	Code: "dmarc.generate.testing.idle", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "Nothing to test: the policy is none", Requirement: "There is a policy to test, or nothing is tested",
-	Advice: "Leave out testing, or set policy to quarantine: t=y has no effect on a policy of none.",
+	Advice: "Leave out t=y, or set the policy to quarantine: t=y has no effect on a policy of none.",
 	When:   func(g *generation) bool { return g.req.Testing },
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
@@ -131,7 +131,7 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.percentage.idle", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
 	Title:       "pct has no effect: the policy is none",
 	Requirement: "There is a policy to apply to a share of the mail, or no share is given",
-	Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
+	Advice:      "Leave out pct, or set the policy to quarantine: pct has no effect on a policy of none.",
 	When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
@@ -203,12 +203,12 @@ func (g *generation) rollout() []RolloutStep {
 	if top > 0 {
 		add(g.limited(0, stage{percentage: 100}), monitorDays, g.monitoring())
 		if s := g.sampled(); g.record(s) != g.record(g.target) {
-			add(s, sampleDays, "No legitimate mail appears among what fails DMARC in the reports, and nobody misses mail.")
+			add(s, sampleDays, "Go on if the reports show no legitimate mail among what fails DMARC, and nobody misses mail.")
 		}
 	}
 	if full := g.limited(1, stage{percentage: 100}); top > 1 {
-		add(full, enforceDays, "For the whole time all legitimate mail passes DMARC, by DKIM and not by SPF alone, also "+
-			"what is forwarded and what is written to mailing lists.")
+		add(full, enforceDays, "Go on if all legitimate mail passes DMARC for the whole time, by DKIM and not by SPF alone, "+
+			"also what is forwarded and what is written to mailing lists.")
 	}
 	add(g.target, 0, g.arrival(top))
 	return steps
@@ -238,10 +238,10 @@ func (g *generation) sampled() stage {
 }
 
 func (g *generation) monitoring() string {
-	goal := "Every service that sends for the domain appears in the aggregate reports, and passes DMARC by an aligned " +
-		"DKIM signature or an aligned SPF domain."
+	goal := "Go on if every service that sends for the domain appears in the aggregate reports, and passes DMARC by an " +
+		"aligned DKIM signature or an aligned SPF domain."
 	if len(g.rua) == 0 {
-		return "Add an address for aggregate reports (rua) first: without it nothing below can be seen. " + goal
+		return "Add an address for aggregate reports (rua) before: without it you cannot see whether to go on. " + goal
 	}
 	return goal
 }

@@ -45,13 +45,10 @@ func (r *Analysis) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report: the records to publish, one after the other.
+// View is what a person sees of the report: what to change in the request, what others have to publish, and then the records,
+// one after the other.
 func (r *GenerateReport) View() *view.View {
 	v := view.Answer(r.Name, "The DMARC record can be published")
-	if n := len(r.Rollout); n > 1 {
-		v.Headline = fmt.Sprintf("Publish the DMARC record in %d steps", n)
-		v.Sub = "Begin with the first: the reports that arrive show whether the next step would lose mail."
-	}
 	v.Brief, v.Record = r.Record, r.Record
 	v.Judged(r.Findings)
 	v.Advise()
@@ -59,18 +56,22 @@ func (r *GenerateReport) View() *view.View {
 	if r.Analysis != nil {
 		r.Analysis.facts(v)
 	}
+	for _, a := range r.ExternalAuthorizations {
+		v.Steps = append(v.Steps, view.Step{Text: "Have the owner of the report address publish this: until then no report is sent there.",
+			Name: a.Name + ".", Type: a.Type, Value: a.Value})
+	}
 	name := r.Name + view.If(strings.Contains(r.Name, "."), ".")
-	var steps []view.Step
 	for _, s := range r.Rollout {
 		text := fmt.Sprintf("Publish p=%s%s. %s", s.Policy,
 			view.If(s.DurationDays > 0, " for at least "+diag.Count(s.DurationDays, "day")), s.Goal)
-		steps = append(steps, view.Step{Text: text, Name: name, Type: r.Type, Value: s.Record})
+		v.Steps = append(v.Steps, view.Step{Text: text, Name: name, Type: r.Type, Value: s.Record})
 	}
-	for _, a := range r.ExternalAuthorizations {
-		steps = append(steps, view.Step{Text: "Have this published by the owner of the report address.",
-			Name: a.Name + ".", Type: a.Type, Value: a.Value})
+	if n := len(v.Steps); n > 1 {
+		v.Headline = fmt.Sprintf("Publish the DMARC record in %d steps", n)
 	}
-	v.Steps = append(steps, v.Steps...)
+	if len(r.Rollout) > 1 {
+		v.Sub = "The reports that arrive after the first record show whether the next one would lose mail."
+	}
 	return v
 }
 

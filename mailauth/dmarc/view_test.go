@@ -1,10 +1,13 @@
 package dmarc
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,4 +36,30 @@ func TestViewWithoutRecord(t *testing.T) {
 	require.Empty(t, r.View().Facts)
 	require.Equal(t, r.Headline, r.View().Brief)
 	require.NotPanics(t, func() { new(LookupReport).View(); new(GenerateReport).View(); new(Analysis).View() })
+}
+
+// The headline counts the steps that are listed: what others have to do first, then the records in their order.
+func TestViewOfGeneratedCountsItsSteps(t *testing.T) {
+	domain := diag.MustDomain("example.com")
+	for _, tt := range []struct {
+		req   GenerateRequest
+		n     int
+		first string
+	}{
+		{GenerateRequest{Policy: policy.Reject, Domain: domain}, 5, "Ask for a record with an address"},
+		{GenerateRequest{Policy: policy.Reject, Domain: domain, AggregateReports: []string{"d@example.com"}}, 4, "Publish p=none"},
+		{GenerateRequest{Policy: policy.Quarantine, Domain: domain, AggregateReports: []string{"d@example.net"}}, 4, "Have the owner"},
+		{GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: []string{"d@example.com"}}, 1, "Publish p=none"},
+	} {
+		r, err := Generate(tt.req)
+		require.NoError(t, err)
+		v := r.View()
+		require.Len(t, v.Steps, tt.n)
+		require.Contains(t, v.Steps[0].Text, tt.first)
+		require.Equal(t, r.Record, v.Steps[tt.n-1].Value)
+		require.Equal(t, tt.n > 1, strings.Contains(v.Headline, fmt.Sprintf("in %d steps", tt.n)))
+		for _, s := range r.Rollout[:len(r.Rollout)-1] {
+			require.Contains(t, s.Goal, "Go on if ")
+		}
+	}
 }
