@@ -65,6 +65,8 @@ type Report struct {
 	Submitter, Domain string
 	// Faults are deviations from RFC 8460, and what had to be left out: sentences without a full stop.
 	Faults []string
+	// More says that more follows behind the report, or in other parts of the message: it is not read.
+	More bool
 }
 
 // A PolicyReport is what happened under one policy.
@@ -162,8 +164,13 @@ func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
 		return nil, errors.New("it is neither JSON nor gzip nor a message: " + guess(data))
 	}
 	refusal := errors.New("no part of the message is JSON or gzip")
+	var found *Report
 	for _, p := range mime.Parts(data) {
 		body := p.Body()
+		if found != nil {
+			found.More = found.More || looksLikeReport(body)
+			continue
+		}
 		var r *Report
 		var err error
 		if isGzip(body) {
@@ -188,7 +195,10 @@ func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
 		if !strings.HasPrefix(p.Type, "application/tlsrpt") && p.Type != "message/rfc822" {
 			r.fault("The report has the media type %s, not application/tlsrpt+json or +gzip", quote(p.Type))
 		}
-		return r, nil
+		found = r
+	}
+	if found != nil {
+		return found, nil
 	}
 	return nil, refusal
 }
@@ -229,14 +239,23 @@ func (r *Report) View() *view.View {
 		label := p.Domain + " " + string(p.Type)
 		d.Bar(p.Successful, view.Good, label, fmt.Sprint(p.Successful), "encrypted")
 		for _, f := range p.Failures {
-			d.Bar(f.Sessions, view.Error, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)
+			mark := view.Warning
+			known := faults[f.Result]
+			if fate, _ := p.fate(f.Result, &known); fate == held {
+				mark = view.Error
+			}
+			d.Bar(f.Sessions, mark, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)
 		}
 	}
-	if r.Failed > 0 {
-		v.Judged([]diag.Finding{{Code: "tlsrpt.report.failed", Severity: diag.Error, Title: "Senders could not encrypt",
-			Detail: v.Headline + ".", Reference: "RFC 8460 section 4.3",
-			Advice: "Check the domain: mail servers, certificates, MTA-STS policy and TLSA records."}})
-		v.Advise()
+	if list := r.causes(); len(list) > 0 {
+		v.Sub = consequence(list)
+		v.Judged(diag.Map(list, (*cause).finding))
 	}
+	if r.More {
+		v.Judged([]diag.Finding{{Code: "tlsrpt.report.more", Severity: diag.Warning, Title: "Only the first report in the file was read",
+			Detail:    "Behind the report of " + cmp.Or(diag.Quote(r.Organization), "the sender") + " there is more, which was not read.",
+			Reference: "RFC 8460 section 4.4", Advice: "Give each report in a file of its own."}})
+	}
+	v.Advise()
 	return v
 }

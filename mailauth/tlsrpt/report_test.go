@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
@@ -64,6 +65,16 @@ func TestParseReport(t *testing.T) {
 	same, err = ParseReport(fmt.Appendf(nil, attached, "application/tlsrpt+gzip"))
 	require.NoError(t, err)
 	require.Equal(t, "example.com", same.Domain)
+	for name, file := range map[string][]byte{
+		"text": []byte(daily + "\n" + daily), "members": append(zipped(daily), zipped(daily)...),
+		"parts": []byte(strings.ReplaceAll("Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: application/tlsrpt+json\n\nX\n"+
+			"--b\nContent-Type: application/tlsrpt+json\n\nX\n--b--\n", "X", daily)),
+	} {
+		several, err := ParseReport(file)
+		require.NoError(t, err, name)
+		require.True(t, several.More, name)
+		require.Equal(t, diag.Code("tlsrpt.report.more"), several.View().Findings[2].Code, name)
+	}
 	same, err = ParseReport(fmt.Appendf(nil, mail, "application/octet-stream"))
 	require.NoError(t, err)
 	require.Equal(t, []string{`The report has the media type "application/octet-stream", ` +
@@ -158,6 +169,66 @@ func TestConformanceReports(t *testing.T) {
 	t.Logf("tlsrpt-reports: %d files, %d policies, %d sessions", len(files), policies, sessions)
 }
 
+// Each type of result has its own fault and advice, and where no policy is enforced the mail was delivered.
+func TestCauses(t *testing.T) {
+	const one = `{"organization-name": "x", "report-id": "1", "date-range": {"start-datetime": "2026-04-01T00:00:00Z",
+		"end-datetime": "2026-04-01T23:59:59Z"}, "policies": [{"policy": {"policy-type": "%s", "policy-string": [%s],
+		"policy-domain": "example.com"}, "summary": {"total-successful-session-count": 5, "total-failure-session-count": 3},
+		"failure-details": [{"result-type": "%s", "receiving-mx-hostname": "mx.example.com", "failed-session-count": 3}]}]}`
+	const enforce, testing = `"version: STSv1", "mode: enforce", "mx: mx.example.com"`, `"version: STSv1\r\nmode: testing\r\n"`
+	seen := map[string]bool{}
+	for _, result := range resultTypes {
+		r, err := ParseReport(fmt.Appendf(nil, one, "sts", testing, result))
+		require.NoError(t, err)
+		v := r.View()
+		require.Len(t, v.Findings, 1, result)
+		f := v.Findings[0]
+		require.Equal(t, diag.Warning, f.Severity, result)
+		require.LessOrEqual(t, len(f.Title), 70)
+		require.False(t, seen[f.Advice] || seen[f.Title] || seen[string(f.Code)], "one of its own: %s", result)
+		seen[f.Advice], seen[f.Title], seen[string(f.Code)] = true, true, true
+		require.NotContains(t, f.Title+f.Detail+v.Sub, "could not encrypt")
+		if result != daneRequired {
+			require.Contains(t, f.Detail, "delivered", result)
+			require.Contains(t, v.Sub, "delivered all the same", result)
+		}
+	}
+	for _, tt := range []struct {
+		kind, policy string
+		result       ResultType
+		severity     diag.Severity
+		code, says   string
+	}{
+		{"sts", enforce, certificateExpired, diag.Error, "tlsrpt.report.certificate.expired", "3 sessions to mx.example.com: the certificate had expired. The policy is enforced"},
+		{"sts", testing, certificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "testing mode: the mail was delivered"},
+		{"sts", ``, certificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "does not say whether the policy is enforced"},
+		{"sts", `"mode: none"`, startTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
+		{"no-policy-found", ``, startTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
+		{"tlsa", `"3 1 1 00"`, tlsaInvalid, diag.Error, "tlsrpt.report.tlsa.invalid", "DANE requires TLS"},
+		{"sts", ``, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "3 sessions: the MTA-STS policy could not be fetched. Mail is delivered, but as if there were no policy"},
+		{"no-policy-found", ``, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "Mail is delivered"},
+		{"sts", enforce, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "cached"},
+		{"sts", enforce, "expired", diag.Error, "tlsrpt.report.failed", `The sender adds: "expired".`},
+	} {
+		r, err := ParseReport(fmt.Appendf(nil, one, tt.kind, tt.policy, tt.result))
+		require.NoError(t, err)
+		v := r.View()
+		require.Len(t, v.Findings, 1)
+		require.Equal(t, tt.severity, v.Findings[0].Severity, tt.says)
+		require.Equal(t, diag.Code(tt.code), v.Findings[0].Code)
+		require.Contains(t, v.Findings[0].Detail, tt.says)
+		require.NotEmpty(t, v.Steps)
+	}
+
+	r, err := ParseReport([]byte(strings.Replace(daily, "303", "400", 1)))
+	require.NoError(t, err)
+	v := r.View()
+	require.Equal(t, []diag.Code{"tlsrpt.report.starttls.missing", "tlsrpt.report.certificate.expired", "tlsrpt.report.failed"},
+		diag.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
+	require.Contains(t, v.Findings[0].Detail, `The sender adds: "https://example.com/info".`)
+	require.Contains(t, v.Findings[2].Detail, "97 sessions: the report does not say why")
+}
+
 func FuzzParseReport(f *testing.F) {
 	f.Add([]byte(daily))
 	f.Add(zipped(daily))
@@ -170,6 +241,7 @@ func FuzzParseReport(f *testing.F) {
 		if err != nil {
 			return
 		}
+		require.Equal(t, r.Failed > 0 || len(r.causes()) > 0 || r.More, len(r.View().Findings) > 0)
 		var good, bad int64
 		for _, p := range r.Policies {
 			good, bad = add(good, p.Successful), add(bad, p.Failed)

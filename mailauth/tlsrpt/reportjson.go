@@ -32,7 +32,9 @@ func parseJSON(text []byte) (*Report, error) {
 		return nil, errors.New("it is not a JSON object: " + guess(text))
 	}
 	r := reader{Report: &Report{}, where: "The report"}
-	err := r.members(json.NewDecoder(bytes.NewReader(text)))
+	d := json.NewDecoder(bytes.NewReader(text))
+	err := r.members(d)
+	r.More = err == nil && len(bytes.Trim(text[d.InputOffset():], " \t\r\n\x00")) > 0
 	if !r.found {
 		if err != nil {
 			return nil, fmt.Errorf("it is damaged JSON: %s", diag.Quote(err.Error()))
