@@ -32,6 +32,9 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
+	rfc5322 "github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/mime"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -305,8 +308,8 @@ func Content(data []byte) (Target, error) {
 		return file("certificats/bimi/parse", "pem", encoded())
 	case bytes.HasPrefix(inside, []byte("{")):
 		return report(data)
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")), bytes.Contains(inside, []byte("<feedback")):
-		return file("dmarc/report/analyze", "content_base64", encoded())
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")), isTar(inside), bytes.Contains(inside, []byte("<feedback")):
+		return file(reportAnalysis, "content_base64", encoded())
 	}
 	if t, ok := record(text); ok {
 		return t, nil
@@ -315,10 +318,73 @@ func Content(data []byte) (Target, error) {
 		if !message().MatchString(text) { // a header alone
 			return file("mail/header-audit", "headers", strings.ToValidUTF8(text, "\ufffd")+"\n")
 		}
+		switch carried(data, 0) {
+		case dmarcReport:
+			t, err := file(reportAnalysis, "content_base64", encoded())
+			t.Note = "the message carries a DMARC report, which is examined; the message itself: diag mail/header-analyze"
+			return t, err
+		case tlsReport:
+			t, err := report(data)
+			t.Note = "the message carries a TLS report, which is examined; the message itself: diag mail/header-analyze"
+			return t, err
+		}
 		return file("mail/header-analyze", "message_base64", encoded())
 	}
 	return Target{}, diag.Invalid("target", "the file is none of: a message, a DMARC or TLS report, "+
 		"a certificate or signing request, an image with a QR code, the text of a record")
+}
+
+const reportAnalysis = "dmarc/report/analyze"
+
+// What a message carries.
+const (
+	dmarcReport = "dmarc"
+	tlsReport   = "tls"
+)
+
+// carried says which report a message carries; empty if it is a message for its own sake: reports come as the only
+// attachment beside a text (RFC 9990 section 3.5.2, RFC 8460 section 5.3), and are told by what they hold, for senders
+// name the types as they like. A message with such a subject is one whatever else is attached, as by a scanner on the
+// way.
+func carried(data []byte, depth int) string {
+	const maxForwarded = 3
+	kind, others := "", false
+	if bytes.HasPrefix(data, []byte("From ")) && aggregate.Holds(data) { // a mailbox
+		return dmarcReport
+	}
+	for _, p := range mime.Parts(data) {
+		body := p.Body()
+		inside := expanded(body)
+		found := ""
+		switch {
+		case bytes.HasPrefix(inside, []byte("{")):
+			if _, err := tlsrpt.ParseReport(body); err == nil {
+				found = tlsReport
+			}
+		case p.Type == "message/rfc822" && depth < maxForwarded:
+			found = carried(body, depth+1)
+		case bytes.HasPrefix(body, []byte("PK\x03\x04")), isTar(inside), bytes.Contains(inside, []byte("<feedback")):
+			if aggregate.Holds(body) {
+				found = dmarcReport
+			}
+		}
+		kind = cmp.Or(kind, found)
+		others = others || found == "" && !strings.HasPrefix(p.Type, "text/")
+	}
+	subject := rfc5322.Split(data).Value("Subject")
+	if others && !reportSubject().MatchString(subject) {
+		return ""
+	}
+	return kind
+}
+
+// reportSubject matches that of a message with a report (RFC 9990 section 3.5.2.1, RFC 8460 section 5.3).
+var reportSubject = diag.Regexp(`(?i)report domain:`)
+
+// isTar reports whether data is a tar archive (POSIX.1 ustar: field magic).
+func isTar(data []byte) bool {
+	const magic = 257
+	return len(data) > magic && bytes.HasPrefix(data[magic:], []byte("ustar"))
 }
 
 var (

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"archive/zip"
+	"compress/gzip"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
@@ -100,12 +102,81 @@ func TestContent(t *testing.T) {
 		assert.Contains(t, fields, test.field, name)
 	}
 	for name, data := range map[string]string{
+		"in a message": carrier("application/gzip", zipped(file("report.xml"))), "in a message, as it is": carrier("text/xml", file("report.xml")),
+		"in a message, zipped":           carrier("application/octet-stream", archived(t, file("report.xml"))),
+		"in a message that is passed on": forwarded(carrier("application/gzip", zipped(file("report.xml")))),
+		"in a message with a picture":    strings.Replace(carrier("application/gzip", zipped(file("report.xml"))), "--b--", "--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--", 1),
+		"in a mailbox":                   "From x Sat Oct 31\n" + carrier("image/png", "x") + "\nFrom x Sat Oct 31\n" + carrier("application/gzip", zipped(file("report.xml"))),
+		"in a tar":                       "x" + strings.Repeat("\x00", 256) + "ustar" + strings.Repeat("\x00", 300),
+	} {
+		got, err := Content([]byte(data))
+		require.NoError(t, err, name)
+		check, fields, _ := got.One()
+		assert.Equal(t, "dmarc/report/analyze", check, name)
+		assert.Contains(t, fields, "content_base64", name)
+		assert.Equal(t, strings.HasPrefix(name, "in a m"), got.Note != "", name)
+	}
+	tls := `{"organization-name": "x", "report-id": "7", "policies": [{"policy": {"policy-type": "no-policy-found",
+		"policy-domain": "example.com"}, "summary": {"total-successful-session-count": 5}}]}`
+	for name, data := range map[string]string{
+		"JSON": tls, "gzip": zipped(tls), "message": carrier("application/tlsrpt+gzip", zipped(tls)),
+		"message with another type": carrier("application/octet-stream", tls), "forwarded": forwarded(carrier("application/tlsrpt+json", tls)),
+	} {
+		got, err := Content([]byte(data))
+		require.NoError(t, err, name)
+		require.NotNil(t, got.Read(), name)
+		assert.Equal(t, "7", got.Read().Subject, name)
+	}
+	for name, data := range map[string]string{
+		"another attachment":     carrier("image/png", "\x89PNG\r\n\x1a\n"),
+		"a report among others":  strings.NewReplacer("--b--", "--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--", "Report Domain: ", "Look: ").Replace(carrier("application/gzip", zipped(file("report.xml")))),
+		"another archive":        carrier("application/zip", archived(t, "hello")),
+		"JSON that is no report": carrier("application/json", "{}"),
+	} {
+		got, err := Content([]byte(data))
+		require.NoError(t, err, name)
+		check, _, _ := got.One()
+		assert.Equal(t, "mail/header-analyze", check, name)
+		assert.Empty(t, got.Note)
+	}
+	for name, data := range map[string]string{
 		"empty": "", "text": "hello", "JSON": "{}", "key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
 	} {
 		_, err := Content([]byte(data))
 		var input *diag.InputError
 		assert.ErrorAs(t, err, &input, name)
 	}
+}
+
+// carrier is a message with an attachment, as receivers send reports.
+func carrier(media, body string) string {
+	return "From: r@receiver.example\r\nSubject: Report Domain: example.com Submitter: receiver.example\r\nMIME-Version: 1.0\r\n" +
+		"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nThis is a report.\r\n--b\r\nContent-Type: " + media +
+		"\r\nContent-Transfer-Encoding: base64\r\n\r\n" + base64.StdEncoding.EncodeToString([]byte(body)) + "\r\n--b--\r\n"
+}
+
+func forwarded(message string) string {
+	return "From: b@example.com\r\nSubject: Fwd: what is this?\r\nContent-Type: multipart/mixed; boundary=f\r\n\r\n--f\r\n\r\nSee below.\r\n" +
+		"--f\r\nContent-Type: message/rfc822\r\n\r\n" + message + "\r\n--f--\r\n"
+}
+
+func zipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
+}
+
+func archived(t *testing.T, text string) string {
+	var b strings.Builder
+	w := zip.NewWriter(&b)
+	f, err := w.Create("a.xml")
+	require.NoError(t, err)
+	_, err = f.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
 }
 
 // A certificate of a web site is no mark certificate: it is read without a verdict, but for its end.
@@ -159,7 +230,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzContent(f *testing.F) {
-	for _, data := range []string{"From: a\n\nb", "{", "PK\x03\x04", "v=DMARC1", "<feedback>", "\x1f\x8b\x08", "0\x82\x01\x01"} {
+	for _, data := range []string{"From: a\n\nb", "{", "PK\x03\x04", "v=DMARC1", "<feedback>", carrier("application/gzip", zipped("<feedback><record/></feedback>")), "\x1f\x8b\x08", "0\x82\x01\x01"} {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

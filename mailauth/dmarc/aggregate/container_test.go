@@ -175,6 +175,13 @@ func TestReadSeveral(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	for file, want := range map[string]bool{reportXML: true, begin + end: true, string(zipped("a.xml", reportXML)): true,
+		"": false, "<svg/>": false, string(zipped("a.xml", "<svg/>")): false} {
+		require.Equal(t, want, Holds([]byte(file)), file)
+	}
+}
+
 // A report is whole once its root is closed, whatever is open around it.
 func TestReadWithinUnclosedElement(t *testing.T) {
 	r, records, err := read(t, []byte(`<?xml version="1.0"?><xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">`+reportXML))

@@ -212,6 +212,13 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 	return &o.found, nil
 }
 
+// Holds reports whether there is an aggregate report in a file, without reading more than that takes.
+func Holds(file []byte) bool {
+	enough := errors.New("there is a record")
+	found, err := Read(file, func(*Record) error { return enough })
+	return found != nil || err == enough
+}
+
 // readXML reads XML up to its end or to the next report in it. What the source breaks off with is a Fault; the error is
 // that of each, or a LimitError.
 func (o *opener) readXML(s *scanner, around []frame) (*builder, error) {
