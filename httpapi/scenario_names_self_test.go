@@ -13,7 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const describedZone = `"zone": "com. 300 IN SOA ns.com. h.com. 7 7200 900 1209600 300\ncom. 300 IN NS ns.com.\nns.com. 300 IN A 192.0.2.2\nexample.com. 300 IN SOA ns1.example.com. h.example.com. 1 7200 900 1209600 300\nexample.com. 300 IN NS ns1.example.com.\nexample.com. 300 IN NS ns2.example.com.\nns1.example.com. 300 IN A 192.0.2.53\nns2.example.com. 300 IN A 192.0.2.54\nexample.com. 300 IN TXT \"v=spf1 -all\"\nwww.example.com. 300 IN A 192.0.2.80\n"`
+const describedZone = `"zone": "com. 300 IN SOA ns.com. h.com. 7 7200 900 1209600 300\ncom. 300 IN NS ns.com.\n` +
+	`ns.com. 300 IN A 192.0.2.2\nexample.com. 300 IN SOA ns1.example.com. h.example.com. 1 7200 900 1209600 300\n` +
+	`example.com. 300 IN NS ns1.example.com.\nexample.com. 300 IN NS ns2.example.com.\n` +
+	`ns1.example.com. 300 IN A 192.0.2.53\nns2.example.com. 300 IN A 192.0.2.54\n` +
+	`example.com. 300 IN TXT \"v=spf1 -all\"\nwww.example.com. 300 IN A 192.0.2.80\n"`
 
 // inScenario runs a test in the world that a text describes, in a bubble.
 func inScenario(t *testing.T, text string, f func(*testing.T, *diagtest.World)) {
@@ -51,19 +55,26 @@ func askedResolver(t *testing.T, w *diagtest.World, name string, qtype uint16) *
 
 // Name servers answer one question as the file says, and resolvers say what follows from that.
 func TestScenarioAnswers(t *testing.T) {
-	const mute = -1
+	const (
+		mute    = -1
+		fine    = dns.RcodeSuccess
+		gone    = dns.RcodeNameError
+		failed  = dns.RcodeServerFailure
+		refused = dns.RcodeRefused
+		unknown = dns.RcodeNotImplemented
+	)
 	for _, c := range []struct {
 		name, world, answer string
 		ns1, ns2, resolver  int // rcodes
 	}{
-		{"as in the zone", ``, `"type": "MX", "answer": "REFUSED"`, dns.RcodeSuccess, dns.RcodeSuccess, dns.RcodeSuccess},
-		{"NXDOMAIN", ``, `"type": "TXT", "answer": "NXDOMAIN"`, dns.RcodeNameError, dns.RcodeNameError, dns.RcodeNameError},
-		{"SERVFAIL", ``, `"type": "TXT", "answer": "SERVFAIL"`, dns.RcodeServerFailure, dns.RcodeServerFailure, dns.RcodeServerFailure},
-		{"REFUSED", ``, `"type": "TXT", "answer": "REFUSED"`, dns.RcodeRefused, dns.RcodeRefused, dns.RcodeServerFailure},
-		{"NOTIMP", ``, `"type": "TXT", "answer": "NOTIMP"`, dns.RcodeNotImplemented, dns.RcodeNotImplemented, dns.RcodeServerFailure},
-		{"silent", ``, `"type": "TXT", "answer": "silent"`, mute, mute, dns.RcodeServerFailure},
-		{"one server", ``, `"type": "TXT", "answer": "REFUSED", "servers": ["ns2.example.com."]`, dns.RcodeSuccess, dns.RcodeRefused, dns.RcodeSuccess},
-		{"no proof", `"signed": ["example.com."], `, `"type": "TXT", "answer": "NXDOMAIN"`, dns.RcodeNameError, dns.RcodeNameError, dns.RcodeServerFailure},
+		{"another type", ``, `"type": "MX", "answer": "REFUSED"`, fine, fine, fine},
+		{"NXDOMAIN", ``, `"type": "TXT", "answer": "NXDOMAIN"`, gone, gone, gone},
+		{"SERVFAIL", ``, `"type": "TXT", "answer": "SERVFAIL"`, failed, failed, failed},
+		{"REFUSED", ``, `"type": "TXT", "answer": "REFUSED"`, refused, refused, failed},
+		{"NOTIMP", ``, `"type": "TXT", "answer": "NOTIMP"`, unknown, unknown, failed},
+		{"silent", ``, `"type": "TXT", "answer": "silent"`, mute, mute, failed},
+		{"one", ``, `"type": "TXT", "answer": "REFUSED", "servers": ["ns2.example.com."]`, fine, refused, fine},
+		{"no proof", `"signed": ["example.com."], `, `"type": "TXT", "answer": "NXDOMAIN"`, gone, gone, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := `{` + c.world + describedZone + `, "answers": [{"name": "example.com.", ` + c.answer + `}]}`
@@ -82,13 +93,15 @@ func TestScenarioAnswers(t *testing.T) {
 	}
 	nodata := `{` + describedZone + `, "answers": [{"name": "example.com.", "type": "TXT", "answer": "NODATA"}]}`
 	inScenario(t, nodata, func(t *testing.T, w *diagtest.World) {
-		for _, m := range []*dns.Msg{askedServer(t, w, "192.0.2.53", "example.com.", dns.TypeTXT), askedResolver(t, w, "example.com.", dns.TypeTXT)} {
+		server := askedServer(t, w, "192.0.2.53", "example.com.", dns.TypeTXT)
+		for _, m := range []*dns.Msg{server, askedResolver(t, w, "example.com.", dns.TypeTXT)} {
 			require.Equal(t, dns.RcodeSuccess, m.Rcode)
 			require.Empty(t, m.Answer)
 			require.Equal(t, uint32(1), m.Ns[0].(*dns.SOA).Serial, "that of the zone")
 		}
 	})
-	nods := `{"signed": ["com."], ` + describedZone + `, "answers": [{"name": "example.com.", "type": "DS", "answer": "NODATA"}]}`
+	nods := `{"signed": ["com."], ` + describedZone +
+		`, "answers": [{"name": "example.com.", "type": "DS", "answer": "NODATA"}]}`
 	inScenario(t, nods, func(t *testing.T, w *diagtest.World) {
 		m := askedServer(t, w, "192.0.2.2", "example.com.", dns.TypeDS)
 		require.False(t, slices.ContainsFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC }))
@@ -111,7 +124,8 @@ func TestScenarioServers(t *testing.T) {
 func TestScenarioSigners(t *testing.T) {
 	const signers = `"signed_by": {"example.com.": {"ds": ["ksk-1", "ksk-2"], "signers": [
 		{"servers": ["ns1.example.com."], "dnskey": ["ksk-1", "zsk-1", "zsk-2"], "signs_by": ["ksk-1", "zsk-1"]},
-		{"servers": ["ns2.example.com."], "dnskey": ["ksk-2", "zsk-2"], "signs_by": ["ksk-2", "zsk-2"], "nsec_lacks": {"www.example.com.": ["A"]}}]}}`
+		{"servers": ["ns2.example.com."], "dnskey": ["ksk-2", "zsk-2"], "signs_by": ["ksk-2", "zsk-2"],
+			"nsec_lacks": {"www.example.com.": ["A"]}}]}}`
 	inScenario(t, `{"signed": ["com."], `+signers+`, `+describedZone+`}`, func(t *testing.T, w *diagtest.World) {
 		require.True(t, askedResolver(t, w, "example.com.", dns.TypeTXT).AuthenticatedData)
 		var ds []uint16

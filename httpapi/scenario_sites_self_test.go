@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +17,16 @@ import (
 // What the certificate of a site has, and has not without the key of the file that says so.
 func TestScenarioCertificates(t *testing.T) {
 	type chain = []*x509.Certificate
+	inList := func(want string) func(*diagtest.World, chain) bool {
+		return func(w *diagtest.World, c chain) bool { return listed509(t, w, c) == want }
+	}
 	for _, c := range []struct {
 		name, site string
 		has        func(w *diagtest.World, chain chain) bool
 	}{
-		{"names", `"names": ["*.example.com"]`, func(_ *diagtest.World, c chain) bool { return c[0].DNSNames[0] == "*.example.com" }},
+		{"names", `"names": ["*.example.com"]`, func(_ *diagtest.World, c chain) bool {
+			return c[0].DNSNames[0] == "*.example.com"
+		}},
 		{"subject", `"subject": {"common_name": "Fake", "organization": "Acme Co"}`, func(_ *diagtest.World, c chain) bool {
 			return c[0].Subject.String() == "CN=Fake,O=Acme Co" && c[0].Issuer.String() == "CN=Fake,O=Acme Co"
 		}},
@@ -43,9 +49,9 @@ func TestScenarioCertificates(t *testing.T) {
 			last := c[len(c)-1]
 			return last.Subject.String() == root.Subject.String() && last.NotAfter.Before(w.Now()) && len(c) == 3
 		}},
-		{"crl", `"crl": {"host": "crl.example.net"}`, func(w *diagtest.World, c chain) bool { return inList(t, w, c) == "not listed" }},
-		{"revoked", `"crl": {"host": "crl.example.net", "revoked": true}`, func(w *diagtest.World, c chain) bool { return inList(t, w, c) == "listed" }},
-		{"missing", `"crl": {"host": "crl.example.net", "missing": true}`, func(w *diagtest.World, c chain) bool { return inList(t, w, c) == "404" }},
+		{"crl", `"crl": {"host": "crl.example.net"}`, inList("not listed")},
+		{"revoked", `"crl": {"host": "crl.example.net", "revoked": true}`, inList("listed")},
+		{"missing", `"crl": {"host": "crl.example.net", "missing": true}`, inList("404")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for site, want := range map[string]bool{c.site: true, `"certificate": "valid"`: false} {
@@ -69,14 +75,15 @@ func presented(t *testing.T, w *diagtest.World, addr string, config *tls.Config)
 	return client.ConnectionState()
 }
 
-// inList says what the list that a certificate names has of it.
-func inList(t *testing.T, w *diagtest.World, chain []*x509.Certificate) string {
+// listed509 says what the list that a certificate names has of it.
+func listed509(t *testing.T, w *diagtest.World, chain []*x509.Certificate) string {
 	if len(chain[0].CRLDistributionPoints) == 0 {
 		return ""
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: w.Env().Dial, DisableKeepAlives: true}}
 	addr := w.Host("crl.example.net")[0].String()
-	r, err := http.NewRequest(http.MethodGet, "http://"+addr+chain[0].CRLDistributionPoints[0][len("http://crl.example.net"):], nil)
+	url := strings.Replace(chain[0].CRLDistributionPoints[0], "crl.example.net", addr, 1)
+	r, err := http.NewRequest(http.MethodGet, url, nil)
 	require.NoError(t, err)
 	reply, err := client.Do(r)
 	require.NoError(t, err)
@@ -99,7 +106,8 @@ func inList(t *testing.T, w *diagtest.World, chain []*x509.Certificate) string {
 
 // Clients that take RSA alone get the second certificate.
 func TestScenarioSecondCertificate(t *testing.T) {
-	const text = `{"zone": "example.com. 300 IN A 192.0.2.80\n", "https": {"example.com": {"second_certificate": {"certificate": "expired"}}}}`
+	const text = `{"zone": "example.com. 300 IN A 192.0.2.80\n", "https": {"example.com": {
+		"second_certificate": {"certificate": "expired"}}}}`
 	inScenario(t, text, func(t *testing.T, w *diagtest.World) {
 		usual := presented(t, w, "192.0.2.80", &tls.Config{}).PeerCertificates[0]
 		require.Equal(t, x509.ECDSA, usual.PublicKeyAlgorithm)
@@ -113,8 +121,9 @@ func TestScenarioSecondCertificate(t *testing.T) {
 
 // Addresses of a host may differ.
 func TestScenarioAddresses(t *testing.T) {
-	const text = `{"zone": "example.com. 300 IN A 192.0.2.1\nexample.com. 300 IN A 192.0.2.2\nexample.com. 300 IN A 192.0.2.3\nexample.com. 300 IN A 192.0.2.4\n",
-		"https": {"example.com": {"addresses": {"192.0.2.2": {"certificate": "expired"}, "192.0.2.3": {"refused": true}, "192.0.2.4": {"hangs": true}}}}}`
+	const text = `{"zone": "example.com. 300 IN A 192.0.2.1\nexample.com. 300 IN A 192.0.2.2\n` +
+		`example.com. 300 IN A 192.0.2.3\nexample.com. 300 IN A 192.0.2.4\n", "https": {"example.com": {"addresses": {
+		"192.0.2.2": {"certificate": "expired"}, "192.0.2.3": {"refused": true}, "192.0.2.4": {"hangs": true}}}}}`
 	inScenario(t, text, func(t *testing.T, w *diagtest.World) {
 		require.True(t, presented(t, w, "192.0.2.1", &tls.Config{}).PeerCertificates[0].NotAfter.After(w.Now()))
 		require.True(t, presented(t, w, "192.0.2.2", &tls.Config{}).PeerCertificates[0].NotAfter.Before(w.Now()))
@@ -132,15 +141,17 @@ func TestScenarioAddresses(t *testing.T) {
 // A raw reply is sent as it is, be it HTTP or not.
 func TestScenarioRawReply(t *testing.T) {
 	const raw = "220 files.example.org ready\r\n"
-	text := `{"zone": "example.com. 300 IN A 192.0.2.80\n", "https": {"example.com": {"routes": {"/": {"raw_base64": "` +
-		base64.StdEncoding.EncodeToString([]byte(raw)) + `"}}}},
-		"http": {"example.com": {"routes": {"/": {"raw_base64": "` + base64.StdEncoding.EncodeToString([]byte("plain")) + `"}}}}}`
+	encoded := base64.StdEncoding.EncodeToString
+	text := `{"zone": "example.com. 300 IN A 192.0.2.80\n",
+		"https": {"example.com": {"routes": {"/": {"raw_base64": "` + encoded([]byte(raw)) + `"}}}},
+		"http": {"example.com": {"routes": {"/": {"raw_base64": "` + encoded([]byte("plain")) + `"}}}}}`
 	inScenario(t, text, func(t *testing.T, w *diagtest.World) {
 		secure, err := w.Dial(t.Context(), "tcp", "192.0.2.80:443")
 		require.NoError(t, err)
 		plain, err := w.Dial(t.Context(), "tcp", "192.0.2.80:80")
 		require.NoError(t, err)
-		client := tls.Client(secure, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		client := tls.Client(secure, &tls.Config{
+			ServerName: "example.com", InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 		for conn, want := range map[io.ReadWriteCloser]string{client: raw, plain: "plain"} {
 			_, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
 			require.NoError(t, err)

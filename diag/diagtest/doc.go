@@ -29,8 +29,8 @@
 // servers; [World.Serve] and [World.ServePackets] any other server. Hosts without an address get one of TEST-NET-1
 // to 3 (RFC 5737). [World.Behave] makes a port refuse, reset, hang or be unreachable, and [World.Drip] makes it send
 // slowly. [World.Certificate] issues certificates, [World.RevocationList] revokes them, and [World.CrossCertificate]
-// links the root to an older one. The guard of [World.Env] allows the documentation addresses and no other special-purpose address, so
-// refusals can be tested as well.
+// links the root to an older one. The guard of [World.Env] allows the documentation addresses and no other
+// special-purpose address, so refusals can be tested as well.
 //
 // # Time
 //

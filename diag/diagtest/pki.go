@@ -204,7 +204,9 @@ func (w *World) CrossCertificate(notAfter time.Time) *x509.Certificate {
 // valid for a week.
 func (w *World) RevocationList(revoked ...*x509.Certificate) []byte {
 	now := w.Now()
-	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: now.AddDate(0, 0, -1), NextUpdate: now.AddDate(0, 0, 6)}
+	list := &x509.RevocationList{
+		Number: big.NewInt(1), ThisUpdate: now.AddDate(0, 0, -1), NextUpdate: now.AddDate(0, 0, 6),
+	}
 	for _, cert := range revoked {
 		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries,
 			x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: list.ThisUpdate})

@@ -298,8 +298,8 @@ func (t *faultTable) replaces(name string, qtype uint16) bool {
 	return a != nil && len(a.zones) > 0
 }
 
-// active returns the fault for a question, or nil. One for a name with "*" as its first label holds for all names below.
-// The caller holds the lock.
+// active returns the fault for a question, or nil. One for a name with "*" as its first label holds for all names
+// below. The caller holds the lock.
 func (t *faultTable) active(name string, qtype uint16) *activeFault {
 	if len(t.faults) == 0 {
 		return nil

@@ -20,13 +20,18 @@ func TestServersSignEachForItself(t *testing.T) {
 		ns2.example.com.  A   192.0.2.54
 		www.example.com.  A   192.0.2.80
 	`)
-	servers := map[string]*diagtest.Server{"1": world.Server("ns1.example.com", ""), "2": world.Server("ns2.example.com", "")}
+	servers := map[string]*diagtest.Server{
+		"1": world.Server("ns1.example.com", ""), "2": world.Server("ns2.example.com", ""),
+	}
 	world.ServeZones()
 	ds := []string{"ksk-1", "ksk-2"}
 	for _, n := range []string{"2", "1"} {
-		keys := diagtest.Keys{Published: []string{"ksk-" + n, "zsk-1", "zsk-2"}, Signing: []string{"ksk-" + n, "zsk-" + n}, DS: ds}
-		world.Sign("example.com.", diagtest.Signing{Keys: &keys})
-		servers[n].Sign("example.com.", diagtest.Signing{Keys: &keys, Omit: map[string][]uint16{"WWW.example.com": {dns.TypeA}}})
+		how := diagtest.Signing{Keys: &diagtest.Keys{
+			Published: []string{"ksk-" + n, "zsk-1", "zsk-2"}, Signing: []string{"ksk-" + n, "zsk-" + n}, DS: ds,
+		}}
+		world.Sign("example.com.", how)
+		how.Omit = map[string][]uint16{"WWW.example.com": {dns.TypeA}}
+		servers[n].Sign("example.com.", how)
 	}
 
 	question := func(name string, qtype uint16) *dns.Msg {
