@@ -355,6 +355,28 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Where port 80 leads is neither praised nor blamed if it does not speak HTTP, or only leads around.
+func TestPlainHTTPLeadsNowhere(t *testing.T) {
+	for name, plain := range map[string]http.HandlerFunc{
+		"another protocol": func(w http.ResponseWriter, _ *http.Request) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				io.WriteString(conn, "220 ready\r\n")
+				conn.Close()
+			}
+		},
+		"loop": http.RedirectHandler("http://example.com/", http.StatusFound).ServeHTTP,
+	} {
+		w := diagtest.NewWorld(t)
+		w.HTTPS("example.com", serve("", goodBody))
+		w.HTTP("example.com", plain)
+		r := check(t, w, Request{URL: diag.MustURL("https://example.com/")})
+		require.NotContains(t, diagtest.Codes(r.Verdict), diag.Code("headers.redirect.missing"), name)
+		for _, c := range r.Passed {
+			require.NotEqual(t, diag.Code("headers.redirect.missing"), c.Code, name)
+		}
+	}
+}
+
 func TestNoRedirects(t *testing.T) {
 	w := newWorld(t, "", goodBody)
 	no := false

@@ -92,7 +92,7 @@ var transportRules = diag.Rules[*evidence]{{
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
 	Fact: ground.NoRedirect, Advice: ground.Redirect,
-	When: func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
+	When: func(e *evidence) bool { return e.secure() && e.overHTTP != nil && e.plainKnown() },
 	Fails: func(e *evidence) diag.Failures {
 		end := e.overHTTP.Final()
 		if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
@@ -136,6 +136,13 @@ var transportRules = diag.Rules[*evidence]{{
 			About(first.URL)
 	},
 }}
+
+// plainKnown reports whether it is known where plain HTTP leads: to the end of its redirects, to HTTPS at least, or
+// nowhere, since the port is closed.
+func (e *evidence) plainKnown() bool {
+	r := e.overHTTP
+	return r.Err == nil || silent(r) || r.Err.Code == fetch.Connect || isHTTPS(r.URL.String())
+}
 
 // endless reports whether redirects were followed and led nowhere.
 func (e *evidence) endless() bool {
