@@ -221,6 +221,14 @@ func TestManual(t *testing.T) {
 	page, err := os.ReadFile(folder + "/diag.1")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), `fail\-on`)
+	assert.Contains(t, string(page), ".SH COMMANDS\n")
+	assert.Contains(t, string(page), "\n.B spf/lookup DOMAIN\nSPF lookup and parsing\n")
+	assert.Contains(t, string(page), ".SH EXIT STATUS\n.TP\n.B 0\n")
+	page, err = os.ReadFile(folder + "/diag-mta-sts-lookup.1")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "verified TLS only")
+	assert.Contains(t, string(page), "\n.B 4\nSomething could not be learned")
+	assert.NotContains(t, string(page), ".SH COMMANDS")
 }
 
 // Kept reports of a healthy and of a broken domain, as people see them.

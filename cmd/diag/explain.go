@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -102,6 +103,15 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// exitMeanings says what each exit code tells.
+var exitMeanings = [...]string{
+	exitOK:         "Nothing is as severe as --fail-on, by default error.",
+	exitFinding:    "There is a finding of that severity or worse.",
+	exitUsage:      "The command line or an input is at fault.",
+	exitIncomplete: "Nothing could be learned, or not all was written.",
+	exitPartial:    "Something could not be learned, and nothing is wrong in the rest.",
+}
+
 // manPage is the page of a command, in the macros of man(7).
 func manPage(cmd *cobra.Command) []byte {
 	var b bytes.Buffer
@@ -127,9 +137,19 @@ func manPage(cmd *cobra.Command) []byte {
 			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Usage))
 		})
 	}
+	if list := slices.DeleteFunc(slices.Clone(cmd.Commands()), (*cobra.Command).IsAdditionalHelpTopicCommand); len(list) > 0 {
+		b.WriteString(".SH COMMANDS\n")
+		for _, c := range list {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(c.Use), roff(c.Short))
+		}
+	}
 	flags("OPTIONS", cmd.NonInheritedFlags())
 	flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	section("EXAMPLE", cmd.Example)
+	b.WriteString(".SH EXIT STATUS\n")
+	for code, meaning := range exitMeanings {
+		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", code, roff(meaning))
+	}
 	related := cmd.Commands()
 	if cmd.HasParent() {
 		related = []*cobra.Command{cmd.Root()}

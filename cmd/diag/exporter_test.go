@@ -70,12 +70,13 @@ func TestExporterRefused(t *testing.T) {
 		"example.com --only all":         `--only: "all" is none of`,
 		"example.com --server http://x/": "takes no --server",
 		"--targets missing.txt":          "missing.txt",
-		"192.0.2.1":                      "is no domain",
+		"192.0.2.1":                      "is not a domain name",
 	} {
 		s := newSession(testWorld(t))
 		all := strings.Fields("exporter --listen 127.0.0.1:0 " + args)
 		assert.Equal(t, exitUsage, s.run(t.Context(), all), args)
 		assert.Contains(t, s.err.String(), want)
+		assert.NotContains(t, s.err.String(), "serving")
 	}
 }
 

@@ -78,6 +78,15 @@ func New(c Config) *Exporter {
 	return &Exporter{Config: c, slots: make(chan struct{}, c.Parallel)}
 }
 
+// Check returns why the list cannot be used, or nil.
+func (e *Exporter) Check() error {
+	text, err := e.List()
+	if err == nil {
+		_, err = parse(text)
+	}
+	return err
+}
+
 // Run examines domains until the context ends. A list that cannot be read is an error at the start; later the one
 // before stays in force.
 func (e *Exporter) Run(ctx context.Context) error {
@@ -148,7 +157,7 @@ func parse(text string) (list []target.Target, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		case t.Kind != target.Domain || t.Text != name:
-			return nil, fmt.Errorf("line %d: %q is no domain", n, name)
+			return nil, fmt.Errorf("line %d: %q is not a domain name", n, name)
 		case len(list) == maxTargets:
 			return nil, fmt.Errorf("line %d: more than %d domains", n, maxTargets)
 		}
@@ -247,6 +256,9 @@ func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.URL.Path == "/metrics":
 		e.write(p, "")
+	case r.URL.Path == "/":
+		io.WriteString(w, "/metrics is about all domains, /probe?target=DOMAIN about one.\n")
+		return
 	case r.URL.Path != "/probe":
 		http.Error(w, "here are /metrics and /probe?target=DOMAIN", http.StatusNotFound)
 		return

@@ -217,7 +217,7 @@ func TestScrapeAsksNobody(t *testing.T) {
 		for range 50 {
 			for path, want := range map[string]int{
 				"/metrics": 200, "/probe?target=d1.example": 200, "/probe?target=D1.example.": 200,
-				"/probe?target=other.example": 404, "/probe?target=": 404, "/probe": 404, "/": 404,
+				"/probe?target=other.example": 404, "/probe?target=": 404, "/probe": 404, "/other": 404,
 			} {
 				status, body := b.get(path)
 				require.Equal(t, want, status, path)
@@ -248,8 +248,8 @@ func TestReload(t *testing.T) {
 		require.Equal(t, 404, status)
 
 		for fault, about := range map[string]string{
-			"b.example\n192.0.2.1": `line 2: \"192.0.2.1\" is no domain`, "http://b.example/": "is no domain",
-			"a_b..example": "line 1: ", "user@b.example": "is no domain", names(10_001): "more than 10000 domains",
+			"b.example\n192.0.2.1": `line 2: \"192.0.2.1\" is not a domain name`, "http://b.example/": "is not a domain name",
+			"a_b..example": "line 1: ", "user@b.example": "is not a domain name", names(10_001): "more than 10000 domains",
 		} {
 			synctest.Wait()
 			b.log.Reset()
