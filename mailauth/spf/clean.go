@@ -17,6 +17,17 @@ var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", 
 
 var backslash = diag.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
 
+var nameless = diag.Regexp(`(?i)^\s*TXT\s*[("]`)
+
+// pasted returns the character-strings of a text, which may be a line of a zone file, also without a name.
+func pasted(text string) []string {
+	if nameless().MatchString(text) {
+		text = "@ " + text
+	}
+	parts, _ := diag.PastedTXT(text)
+	return parts
+}
+
 // cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
 func cleaned(text string) string {
 	text = backslash().ReplaceAllString(text, "$1/$2")

@@ -36,7 +36,7 @@ type evidence struct {
 	mail      reception.Reception
 
 	tree   *Tree
-	apart  *Tree // of the record with the spaces that are missing; nil if none are
+	apart  *Tree // of the record with the spaces that are missing, or of several merged into one; nil without such a fault
 	ip     netip.Addr
 	result *eval.Result // for ip; nil without one
 	// What is computed of the rest, once.
@@ -125,14 +125,11 @@ func (e *evidence) Unanswered() []diag.Source {
 		return nil
 	}
 	_, known := e.mail.Receives()
-	unsure := func(n *Node) bool {
-		return n.unsure || n.find(func(t *ResolvedTerm) bool { return t.unsure }) != nil
-	}
 	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.unheard,
 		fromType99: e.type99.Err() == nil, fromMail: len(e.records)+len(e.strays) > 0 || known || e.helper(),
 		fromTree: e.complete, fromEnd: e.last.State != NodeUnknown && e.last.State != NodeCut,
-		fromOthers: !slices.ContainsFunc(e.nodes, unsure),
+		fromOthers: !slices.ContainsFunc(e.nodes, (*Node).isUnsure),
 	})
 }
 
@@ -219,10 +216,14 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		e.tree = w.walk("")
 	})
 	g.Go(func() {
-		if e.divide(published(l, name)); len(e.seams) > 0 {
+		e.divide(published(l, name))
+		if len(e.seams) == 0 && len(e.records) < 2 {
+			return
+		}
+		if text, _ := mend(e.intended()); text != "" {
 			w := newWalker(l, name)
 			w.macros = true
-			e.apart = w.walk(separated(e.records[0], e.seams))
+			e.apart = w.walk(endless(text))
 		}
 	})
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, e.domain.FQDN()) })
@@ -261,7 +262,7 @@ func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
 
 func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	e := &evidence{domain: domain, offline: true, ip: ip, published: &publication{answer: new(diag.Answer[*dns.TXT])}}
-	e.strings, _ = diag.PastedTXT(record)
+	e.strings = pasted(record)
 	text := strings.Join(e.strings, "")
 	if eval.IsRecord(text) {
 		e.records, e.seams = []string{text}, seams(text, e.strings)

@@ -36,7 +36,7 @@ func FuzzValidate(f *testing.F) {
 			return
 		}
 		r, err := Validate(ValidateRequest{Record: text, IP: diag.MustIP("192.0.2.1")})
-		if parts, _ := diag.PastedTXT(text); strings.Join(parts, "") == "" {
+		if strings.Join(pasted(text), "") == "" {
 			require.EqualError(t, err, "record: is empty")
 			return
 		}

@@ -126,7 +126,7 @@ func repair(t *eval.Term, f *eval.SyntaxError) string {
 		}
 	case f.Kind == eval.BadDomain && t.Kind == eval.Mechanism && family != 0:
 		return fmt.Sprintf("%sip%d:%s", sign, family, t.Value)
-	case f.Kind == eval.BadDomain && t.Name == eval.Include:
+	case f.Kind == eval.BadDomain && t.Name == eval.Include && !strings.ContainsAny(t.Value[len(address):], ":="):
 		return term(sign + "include:" + address)
 	}
 	return ""
@@ -209,7 +209,10 @@ func term(text string) string {
 // into A-labels.
 func hostOf(value string) string {
 	value = value[strings.LastIndexByte(value, '@')+1:]
-	value, _, _ = strings.Cut(value, "/")
+	value, path, _ := strings.Cut(value, "/")
+	if strings.ContainsAny(path, ":=") { // of another term, which must not be lost
+		return ""
+	}
 	return eval.ALabels(strings.Trim(value, "."))
 }
 

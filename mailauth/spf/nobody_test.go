@@ -21,7 +21,8 @@ func TestNobodyPasses(t *testing.T) {
 		{"v=spf1 include:plain.example.net -all", `plain.example.net. TXT "v=spf1 -all"`,
 			"no host passes by the record of plain.example.net", "Correct the domain"},
 		{"v=spf1 mx a:gone.example.com -all", "example.com. MX 10 gone.example.com.",
-			"gone.example.com of example.com has no address, the DNS", "Move the senders"},
+			"gone.example.com of example.com has no address, the DNS", "Give the MX host"},
+		{"v=spf1 mx -all a:mx.example.com", "example.com. MX 10 gone.example.com.", "\"a:mx.example.com\" follows all", "Move the senders"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.record, func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestHeadlines(t *testing.T) {
 		"v=spf1 mx include:x.example -all":            "SPF record is valid as far as its text tells|What it includes",
 		"v=spf1 redirect=x.example":                   "SPF record is valid as far as its text tells|What it includes",
 		`@ IN TXT "v=spf1 ip4:192.0.2.1 " "-all"`:     "SPF record is valid|Publish it as",
+		`TXT "v=spf1 ip4:192.0.2.1 -all"`:             "SPF record is valid|Publish it as",
 		"x.example. 60 TXT (\n\"v=spf1\"\n\" -all\")": "SPF record is valid, and authorizes no host to send mail|Publish it if",
 	} {
 		r, err := Validate(ValidateRequest{Record: record})
@@ -83,4 +85,22 @@ func TestLoopsInText(t *testing.T) {
 	r, err := Validate(ValidateRequest{Record: "v=spf1 redirect=%{d}"})
 	require.NoError(t, err)
 	require.Equal(t, "spf.redirect.loop", join(diagtest.Codes(r.Verdict)))
+}
+
+// Every network from which no mail comes is named, or counted with those of its kind.
+func TestEachKindOfNetwork(t *testing.T) {
+	r := lookup(t, zoneWith(t, "v=spf1 ip4:10.0.0.40/31 ip4:198.18.0.0/24 ip4:0.0.0.145 mx ip4:10.1.0.0/24 ip4:10.2.0.0/24 -all",
+		"example.com. MX 10 x.example.com.\nx.example.com. A 192.168.0.1\nx.example.com. A 192.168.0.2\nx.example.com. A 127.0.0.1"))
+	var details []string
+	for _, f := range r.Findings {
+		if f.Code == "spf.network.special" {
+			details = append(details, f.Detail)
+		}
+	}
+	require.Equal(t, []string{
+		`"ip4:0.0.0.145" stands for 0.0.0.145/32, which is no host's address.`,
+		`"ip4:10.0.0.40/31" stands for 10.0.0.40/31, which is for private use. The same holds in 3 other places: mx, ip4:10.1.0.0/24 and ip4:10.2.0.0/24.`,
+		`"mx" stands for 127.0.0.1/32, the loopback network.`,
+		`"ip4:198.18.0.0/24" stands for 198.18.0.0/24, which is for benchmarks.`,
+	}, details)
 }

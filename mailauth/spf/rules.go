@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -95,7 +96,8 @@ func gathered(list diag.Failures) diag.Failures {
 	if len(list) <= maxTold {
 		return list
 	}
-	return list.Together("%s The same holds in %d other places.", list[0].Detail, len(list)-1)
+	others := slices.Compact(diag.Map(list[1:], func(f diag.Failure) string { return cmp.Or(f.Target, "an empty term") }))
+	return list.Together("%s The same holds in %d other places: %s.", list[0].Detail, len(list)-1, diag.Series(others, maxNamed/2))
 }
 
 func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {

@@ -1,9 +1,9 @@
 package spf
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -84,12 +84,20 @@ func notPublic(e *evidence) diag.Failures {
 		if slices.Index(kinds, kind) < i {
 			continue
 		}
-		list = append(list, inRecord(authorizing(func(p netip.Prefix) string {
-			if specialKind(p) == kind {
-				return fmt.Sprintf("stands for %s, %s", p, kind)
+		list = append(list, inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			var found []string
+			for _, p := range t.Networks {
+				if specialKind(p) == kind && !slices.Contains(found, p.String()) {
+					found = append(found, p.String())
+				}
 			}
-			return ""
-		}))(e)...)
+			clause := kind
+			if len(found) > 1 {
+				clause = strings.Replace(kind, "which is", "which are", 1)
+			}
+			return blameIf(len(found) > 0 && t.Reached && t.Qualifier == eval.QualifierPass, n, t, "%q stands for %s, %s.",
+				diag.Quote(t.Raw), diag.Series(found, maxNamed), clause)
+		})(e)...)
 	}
 	return list
 }

@@ -36,6 +36,9 @@ func noRecord(e *evidence) diag.Failures {
 	if n := len(e.published.texts); n > 0 {
 		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, diag.Count(n, "TXT record"))
 	}
+	if e.opaque > 0 {
+		f.Detail += fmt.Sprintf(" %s cannot be read as text: write SPF records in ASCII.", diag.Count(e.opaque, "TXT record"))
+	}
 	if unneeded(e) {
 		f.Detail += " It receives no mail."
 	}

@@ -206,7 +206,7 @@ func nobodyPasses(e *evidence) diag.Failures {
 		f.Detail += ": " + named(reasons)
 	}
 	f.Detail += "."
-	if len(advice) == 1 {
+	if len(advice) > 0 && !slices.Contains(advice, "") {
 		f.Advice = advice[0]
 	}
 	return diag.Failures{f}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
+	"golang.org/x/net/publicsuffix"
 )
 
 // A seam is a place in a record where two terms, or two records, run together because a space is missing.
@@ -82,6 +83,13 @@ func separated(record string, list []seam) string {
 	return record
 }
 
+// endless returns a record without its alls, and as one, so that receivers would come to every term.
+func endless(text string) string {
+	record, _ := eval.Parse(text)
+	record.Terms = slices.DeleteFunc(record.Terms, func(t eval.Term) bool { return t.Name == eval.All || t.Unknown == "v" })
+	return record.String()
+}
+
 // parted puts spaces between the terms of a word that run together.
 func parted(word string) []string {
 	var list []string
@@ -97,9 +105,15 @@ func torn(record string, offset int, second string) bool {
 	if offset == 0 || second == "" || second[0] == ' ' || record[offset-1] == ' ' {
 		return false
 	}
-	begin := strings.LastIndexByte(record[:offset], ' ') + 1
-	whole := firstTerm(record[begin:])
-	return beginsTerm(second, !strings.EqualFold(record[:offset], version) && term(whole) == "")
+	whole, faults := eval.Parse(version + " " + firstTerm(record[strings.LastIndexByte(record[:offset], ' ')+1:]))
+	apart := len(faults) > 0 || len(whole.Terms) == 1 && (termFault(&whole.Terms[0]) != "" || strange(whole.Terms[0].Value))
+	return beginsTerm(second, apart)
+}
+
+// strange reports whether a name is below no known top-level domain.
+func strange(name string) bool {
+	suffix, icann := publicsuffix.PublicSuffix(strings.ToLower(strings.TrimSuffix(name, ".")))
+	return strings.Contains(name, ".") && !strings.Contains(name, "%") && !icann && !strings.Contains(suffix, ".")
 }
 
 // beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to go on with

@@ -37,6 +37,7 @@ func TestSeams(t *testing.T) {
 			"v=spf1 include:good.example.net include:soft.example.net -all"},
 		{"v=spf1 include:good.example.net ~all|v=spf1 mx -all", "spf.modifier.version", "v=spf1 include:good.example.net mx ~all"},
 		{"v=spf1 include:good.example.netv=spf1 mx -all", "spf.modifier.version", "v=spf1 include:good.example.net mx -all"},
+		{"v=spf1 include:good.example.net|mx -all", "spf.record.joined", "v=spf1 include:good.example.net mx -all"},
 		{"v=spf1 include:good.example.neta:a.example.com -all", "spf.term.glued", "v=spf1 include:good.example.net a:a.example.com -all"},
 		{"v=spf1 ip4:198.51.100.7a:a.example.com -all", "spf.term.glued", "v=spf1 ip4:198.51.100.7 a:a.example.com -all"},
 	}

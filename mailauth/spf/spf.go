@@ -122,7 +122,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if err := checkName(req.Domain); err != nil {
 		return nil, err
 	}
-	if parts, _ := diag.PastedTXT(req.Record); strings.Join(parts, "") == "" {
+	if strings.Join(pasted(req.Record), "") == "" {
 		return nil, diag.Invalid("record", "is empty")
 	}
 	e := outline(req.Record, req.Domain, req.IP.Addr)

@@ -22,7 +22,7 @@ func (e *evidence) suggest() {
 // vain. It is empty if there is nothing to correct, or if the right record cannot be known (CONTRACT 1.8).
 func (e *evidence) corrected() string {
 	text, lost := mend(e.intended())
-	if text == "" || e.apart != nil && !e.apart.complete() {
+	if text == "" || e.apart != nil && (!e.apart.complete() || slices.ContainsFunc(e.apart.Nodes(), (*Node).isUnsure)) {
 		return ""
 	}
 	record, _ := eval.Parse(text)
@@ -189,7 +189,7 @@ func unique(terms []eval.Term) []eval.Term {
 // withoutVoids leaves out terms that can match nobody, unless nobody would be left, and includes that another one
 // holds, that lead back, or that have no record. Those were meant for somebody: a service, if its name is off by a slip.
 func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
-	if c.offline || len(c.records) != 1 {
+	if !c.walked() {
 		return terms
 	}
 	var left []eval.Term
@@ -289,6 +289,9 @@ func lift(terms []eval.Term) {
 	}
 }
 
+// walked reports whether it was looked up what the terms of the text lead to.
+func (c *correction) walked() bool { return !c.offline && (len(c.records) == 1 || c.apart != nil) }
+
 // safe reports whether a record can be published as it is: nothing is to be said against it, and, as far as
 // that was looked up, keeps to the limits and leads nowhere where evaluations break.
 func (c *correction) safe(text string) bool {
@@ -301,7 +304,7 @@ func (c *correction) safe(text string) bool {
 			return false
 		}
 	}
-	if c.offline || len(c.records) != 1 {
+	if !c.walked() {
 		return true
 	}
 	lookups, voids := 0, 0

@@ -181,6 +181,11 @@ func (t *Tree) complete() bool {
 	})
 }
 
+// isUnsure reports whether the name servers did not say what other names than those in a record have.
+func (n *Node) isUnsure() bool {
+	return n.unsure || n.find(func(t *ResolvedTerm) bool { return t.unsure }) != nil
+}
+
 // open reports whether it is not known what the term stands for.
 func (t *ResolvedTerm) open() bool { return t.Err != nil || t.Cut }
 

@@ -328,8 +328,7 @@ func (w *walker) unregistered(name string) (yes, unsure bool) {
 	if err != nil || targetFault(domain) != "" || eval.Below(w.domain, domain) {
 		return false, false
 	}
-	suffix, icann := publicsuffix.PublicSuffix(domain)
-	if !icann && !strings.Contains(suffix, ".") || !w.reserve(domain, dns.TypeSOA) {
+	if strange(domain) || !w.reserve(domain, dns.TypeSOA) {
 		return false, false
 	}
 	answer := eval.Ask[*dns.SOA](w.dns, domain)

@@ -253,7 +253,7 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 // may be a name.
 func (p *parser) glued(t *Term) bool {
 	head, ok := CutAll(t.Raw)
-	if !ok || strings.Trim(head, "+-~?") == "" || strings.HasSuffix(head, ":") {
+	if !ok || strings.Trim(head, "+-~?") == "" || strings.HasSuffix(head, ":") || strings.HasSuffix(head, "=") {
 		return false
 	}
 	if t.Raw[len(head)] == '-' {
