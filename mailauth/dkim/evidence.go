@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
+	"golang.org/x/net/publicsuffix"
 )
 
 // evidence is all that the rules look at. Without the network there are only the text and the key.
@@ -30,6 +31,7 @@ type evidence struct {
 	strangers []string      // the other TXT records at the selector
 	key       *Key          // if there is exactly one record
 	assembled string        // the record that its parts make in another order, or several records together
+	turned    string        // the beginning of the key, if it was found in the middle of it
 	repaired  string        // the record that was probably meant, if there is one that differs
 }
 
@@ -80,7 +82,9 @@ func (e *evidence) assemble() {
 	case n+len(e.strangers) > 1:
 		e.assembled = assemble(slices.Concat(e.found.Records, e.strangers))
 	case repair(e.found.Records[0]) == "":
-		e.assembled = assemble(e.found.Strings)
+		if e.assembled = assemble(e.found.Strings); e.assembled == "" {
+			e.assembled, e.turned = turn(e.found.Records[0])
+		}
 	}
 }
 
@@ -186,6 +190,13 @@ const label = "_domainkey"
 func absent(e *evidence) bool { return answered(e) && len(e.found.Records) == 0 }
 
 func aliased(e *evidence) bool { return len(e.txt.Aliases) > 0 }
+
+// delegated reports whether the selector is an alias into the domain of another organization.
+func (e *evidence) delegated() bool {
+	own, _ := publicsuffix.EffectiveTLDPlusOne(e.domain.String())
+	theirs, err := publicsuffix.EffectiveTLDPlusOne(e.target())
+	return online(e) && aliased(e) && (err != nil || own != theirs)
+}
 
 func (e *evidence) target() string {
 	if !aliased(e) {

@@ -222,6 +222,9 @@ func isSecret(data []byte) bool {
 }
 
 func whyNoKey(data []byte, t KeyType) string {
+	if bytes.HasPrefix(data, []byte("\x00\x00\x00")) && bytes.HasPrefix(data[min(len(data), 4):], []byte("ssh-")) {
+		return "p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo"
+	}
 	if t == Ed25519 && !headed(data) { // RFC 8463 section 4
 		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", diag.Count(len(data), "byte"), ed25519.PublicKeySize)
 	}
@@ -297,7 +300,7 @@ func whatIsWrong(value string) flaw {
 	case lines != nil:
 		return flaw{"p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64", lines[0], lines[1] - lines[0]}
 	case strings.HasPrefix(value, "ssh-"):
-		return flaw{"p= holds a key in the format of SSH, which is not the base64 of a DKIM key", 0, strings.Index(value+" ", " ")}
+		return flaw{"p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo", 0, strings.Index(value+" ", " ")}
 	case foreign >= 0:
 		_, n := utf8.DecodeRuneInString(value[foreign:])
 		return flaw{"p= has the character " + quoted(value[foreign:foreign+n]) + ", which base64 does not have", foreign, n}

@@ -170,3 +170,18 @@ func TestLocations(t *testing.T) {
 		require.Equal(t, tt.at, tt.text[l.Offset:l.Offset+l.Length])
 	}
 }
+
+// What a service publishes behind an alias is the service's to change, and nothing is published at the alias.
+func TestAdviceAtTarget(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone + "s1._domainkey.example.com. CNAME s1.domainkey.u1.wl.sendgrid.net.\n" +
+		"s1.domainkey.u1.wl.sendgrid.net. TXT" + quote("v=DKIM1; k=rsa; t=y; p="+bareRSA1024))
+	r, err := Lookup(t.Context(), w.Env(), request)
+	require.NoError(t, err)
+	require.Len(t, r.Findings, 3)
+	for _, f := range r.Findings {
+		require.Contains(t, f.Advice, "Have Twilio SendGrid replace the key")
+		require.NotContains(t, f.Advice, "Generate")
+	}
+	require.Empty(t, suggested(r.Verdict))
+}

@@ -5,11 +5,13 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
+	"golang.org/x/crypto/cryptobyte"
 )
 
 // repair returns the record that was meant by a text: one that verifiers use, with the same key. It is empty
@@ -126,6 +128,9 @@ func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
 
 // salvage decodes a key that is whole, whatever happened to its base64, into the form that verifiers expect.
 func salvage(value string) (data []byte, kind KeyType) {
+	if key := readSSH(value); key != nil {
+		return encoded(key)
+	}
 	value = strings.Trim(value, white+".,=")
 	plain := strings.NewReplacer("-", "+", "_", "/").Replace(unfold(value)) // base64url (RFC 4648 section 5)
 	plus := strings.ReplaceAll(value, " ", "+")                             // a plus sign of a form is a blank
@@ -134,16 +139,49 @@ func salvage(value string) (data []byte, kind KeyType) {
 		if err != nil {
 			continue
 		}
-		switch key := identify(bytes).public.(type) {
-		case ed25519.PublicKey:
-			return key, Ed25519
-		case *rsa.PublicKey:
-			if spki, err := x509.MarshalPKIXPublicKey(key); err == nil {
-				return spki, RSA
-			}
+		if data, kind = encoded(identify(bytes).public); data != nil {
+			return data, kind
 		}
 	}
 	return nil, ""
+}
+
+// encoded is a key in the form that verifiers expect; nil if it is none of DKIM.
+func encoded(key any) (data []byte, kind KeyType) {
+	switch key := key.(type) {
+	case ed25519.PublicKey:
+		return key, Ed25519
+	case *rsa.PublicKey:
+		if spki, err := x509.MarshalPKIXPublicKey(key); err == nil {
+			return spki, RSA
+		}
+	}
+	return nil, ""
+}
+
+// readSSH reads a public key as OpenSSH writes it, with or without the name of its type and a comment (RFC 4253 section
+// 6.6, RFC 8709 section 4); nil if there is none.
+func readSSH(value string) any {
+	for _, word := range strings.Fields(value) {
+		if !strings.HasPrefix(word, "AAAA") {
+			continue
+		}
+		data, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(word, "="))
+		input := cryptobyte.String(data)
+		var name, first, second cryptobyte.String
+		read := func(field *cryptobyte.String) bool {
+			var n uint32
+			return input.ReadUint32(&n) && n <= maxRecordLength && input.ReadBytes((*[]byte)(field), int(n))
+		}
+		switch {
+		case !read(&name) || !read(&first):
+		case string(name) == "ssh-ed25519" && len(first) == ed25519.PublicKeySize && input.Empty():
+			return ed25519.PublicKey(first)
+		case string(name) == "ssh-rsa" && read(&second) && input.Empty() && len(first) <= 4:
+			return &rsa.PublicKey{N: new(big.Int).SetBytes(second), E: int(new(big.Int).SetBytes(first).Int64())}
+		}
+	}
+	return nil
 }
 
 func meant(text string) bool {
@@ -182,6 +220,26 @@ func assemble(parts []string) string {
 		}
 	}
 	return whole
+}
+
+// turn puts the halves of a key that were joined the wrong way round into their order: the beginning of an RSA key, as
+// all of them begin, stands in the middle. It returns the record and that beginning, or nothing.
+func turn(text string) (record, beginning string) {
+	list := tidy(text)
+	p, ok := list.Tag("p")
+	if !ok {
+		return "", ""
+	}
+	for i := 1; i < len(p.Value); i++ {
+		if !strings.HasPrefix(p.Value[i:], "MII") && !strings.HasPrefix(p.Value[i:], "MIG") {
+			continue
+		}
+		turned := list.Text[:p.ValueOffset] + p.Value[i:] + p.Value[:i] + list.Text[p.ValueOffset+len(p.Value):]
+		if record = repair(turned, allFlags...); record != "" {
+			return record, p.Value[i:min(i+len("MIIBIj"), len(p.Value))]
+		}
+	}
+	return "", ""
 }
 
 // orders joins the parts of a text in every order.

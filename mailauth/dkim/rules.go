@@ -14,11 +14,44 @@ import (
 )
 
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(lookupRules, recordRules, syntaxRules,
+	return slices.Concat(lookupRules, atTarget(slices.Concat(recordRules, syntaxRules,
 		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
 		strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
-		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})).Reading(fromRecord)
+		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})))).Reading(fromRecord)
 })
+
+// atTarget makes rules about a record say who can change it, where the selector is an alias (CNAME) into another
+// organization: nothing can be published at the alias (RFC 1034 section 3.6.2), and the key is not the domain's own.
+func atTarget(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+	for i := range rules {
+		fails, severity := rules[i].Fails, rules[i].Severity
+		rules[i].Fails = func(e *evidence) diag.Failures {
+			list := fails(e)
+			if !e.delegated() {
+				return list
+			}
+			for i := range list {
+				list[i].Suggested = ""
+				if severity > diag.Info {
+					list[i].Advice = e.adviceAtTarget()
+				}
+			}
+			return list
+		}
+	}
+	return rules
+}
+
+func (e *evidence) adviceAtTarget() string {
+	s := e.service()
+	if s == nil {
+		return fmt.Sprintf("Have the operator of %s, to which the CNAME of the selector leads, correct the key: it is "+
+			"published there, and nothing can be published at %s beside the CNAME.", e.target(), e.name())
+	}
+	return fmt.Sprintf("Have %s replace the key: rotate it in the settings of the service, or ask its support. The key is "+
+		"published at %s, to which the CNAME of the selector leads; leave the CNAME as it is unless %s shows another one.",
+		s.Name, e.target(), s.Name)
+}
 
 var kit = taglist.Kit[*evidence]{
 	Format: format, Ref: "RFC 6376 section 3.2",
@@ -107,12 +140,22 @@ func (e *evidence) masked() bool {
 	return !ok && strings.HasPrefix(noise.Replace(e.key.List.Text), "v=")
 }
 
+// inQuotes reports whether quotation marks keep the record from beginning as it should.
+func (e *evidence) inQuotes() bool {
+	head := strings.TrimLeft(e.key.List.Text, white+`\`)
+	rest := strings.TrimLeft(strings.TrimPrefix(head, "v"), white+"=")
+	return strings.IndexAny(head, taglist.Quotes) == 0 || strings.IndexAny(rest, taglist.Quotes) == 0
+}
+
 func (e *evidence) beginning() string {
 	text := e.key.List.Text
 	switch why := format.Resembles(text); {
 	case strings.Contains(text, `\;`):
 		return "The record does not begin with v=DKIM1: it has backslashes before its semicolons, which belong in zone " +
 			"files only."
+	case e.inQuotes():
+		return "The record does not begin with v=DKIM1: there are quotation marks in front of it or around its values, which " +
+			"are not part of a record."
 	case why != "":
 		return "The record does not begin with v=DKIM1: " + why + "."
 	case e.masked():
@@ -299,8 +342,12 @@ var recordRules = diag.Rules[*evidence]{
 		Ref: "RFC 6376 section 3.6.2.2", Title: "Strings of the DKIM record are out of order",
 		Requirement: "The character-strings of the record are in order",
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
-		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
+		When:        func(e *evidence) bool { return one(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split() },
 		Fails: func(e *evidence) diag.Failures {
+			if at := e.turned; at != "" {
+				return diag.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+
+					"the middle of p=.", at).Suggesting(e.repaired)
+			}
 			return diag.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+
 				"another.", len(e.found.Strings)).Suggesting(e.repaired)
 		},

@@ -10,6 +10,22 @@ func faults(tag string, kinds ...taglist.Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return kit.Faults(kinds...)(e).About(tag) }
 }
 
+// foreignKey is about what is no key in p=; where it is one of OpenSSH, there is a way to write it for DKIM.
+func foreignKey(kind taglist.Kind) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		list := faults("p", kind)(e)
+		for i := range list {
+			if p, _ := e.key.List.Tag("p"); readSSH(p.Value) != nil && e.repaired != "" {
+				list[i].Advice = adviceSSH
+			}
+		}
+		return list
+	}
+}
+
+const adviceSSH = "Publish the suggested record: it holds the same key as DKIM writes it, which \"ssh-keygen -e -m PKCS8 -f " +
+	"key.pub\" prints for RSA keys, too."
+
 // bits fails if the size of the RSA key is wrong; the text has the size and the limit.
 func bits(wrong func(bits int) bool, format string, limit int) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
@@ -28,7 +44,10 @@ var keyRules = diag.Rules[*evidence]{{
 		if len(list) == 0 {
 			return nil
 		}
-		if e.bare() {
+		if e.bare() && readSSH(e.key.List.Text) != nil { // bare: it can be read
+			list[0].Detail = "The text is a public key in the format of OpenSSH, not the record of a DKIM key."
+			list[0].Advice = adviceSSH
+		} else if e.bare() {
 			list[0].Detail = "The text is a public key alone, without the tags v=DKIM1; k=rsa; p= before it."
 		}
 		for _, t := range e.key.List.Tags {
@@ -75,7 +94,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
 		"marks and other signs.",
 	When:  func(e *evidence) bool { return atHand(e) && len(kit.Faults(secret)(e)) == 0 },
-	Fails: faults("p", badBase64),
+	Fails: foreignKey(badBase64),
 }, {
 	Code: "dkim.key.truncated", Severity: diag.Critical, Weight: 5, DependsOn: []diag.Code{"dkim.key.base64"},
 	Ref: "RFC 6376 section 3.6.2.2", Title: "DKIM public key is cut off", Requirement: "The public key is whole",
@@ -87,7 +106,7 @@ var keyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"dkim.key.base64", "dkim.key.truncated"}, Title: "DKIM public key cannot be read",
 	Requirement: "The public key can be read",
 	Advice:      "Copy the public key again from the system that signs: what is published is not a key of the type in k=.",
-	Fails:       faults("p", badKey),
+	Fails:       foreignKey(badKey),
 }, {
 	Code: "dkim.key.type.mismatch", Severity: diag.Critical, Weight: 5, Ref: keySection,
 	DependsOn: []diag.Code{"dkim.key.type.unknown", "dkim.key.unreadable"},

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	_ "embed"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"strings"
@@ -47,6 +48,18 @@ func altered(factor int64, exponent int) string {
 	}
 	return base64.StdEncoding.EncodeToString(spki)
 }
+
+// openSSH is a key as OpenSSH writes it, without its name.
+func openSSH(key string) string {
+	public := readSPKI(decode(key))
+	var b []byte
+	for _, part := range [][]byte{[]byte("ssh-rsa"), big.NewInt(int64(public.E)).Bytes(), append([]byte{0}, public.N.Bytes()...)} {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(part))), part...)
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+func decode(text string) []byte { data, _ := base64.StdEncoding.DecodeString(text); return data }
 
 func readSPKI(data []byte) *rsa.PublicKey { return identify(data).public.(*rsa.PublicKey) }
 
@@ -170,7 +183,14 @@ var validations = []struct {
 	{"base64url", "v=DKIM1; k=rsa; p=" + strings.NewReplacer("+", "-", "/", "_").Replace(rsa2048), "invalid 39 key.base64", good},
 	{"no padding", "v=DKIM1; k=ed25519; p=" + strings.TrimRight(testKey("ed25519"), "="), "invalid 39 key.base64",
 		"v=DKIM1; k=ed25519; p=" + testKey("ed25519")},
+	{"quotation marks around the version", `v="DKIM1"; k=rsa; p=` + rsa2048, "invalid 39 record.version", good},
 	{"SSH", "v=DKIM1; p=ssh-rsa AAAAB3NzaC1yc2E=", "invalid 39 key.base64", ""},
+	{"key of OpenSSH", "v=DKIM1; p=ssh-rsa " + openSSH(rsa2048) + " alice@example.com", "invalid 39 key.base64", good},
+	{"base64 of OpenSSH", "v=DKIM1; p=" + openSSH(rsa2048), "invalid 39 key.unreadable", good},
+	{"key of OpenSSH alone", "ssh-rsa " + openSSH(rsa2048) + " alice@example.com", "invalid 39 key.missing", good},
+	{"short key of OpenSSH", "v=DKIM1; p=" + openSSH(rsa512), "invalid 39 key.unreadable", ""},
+	{"Ed25519 of OpenSSH", "v=DKIM1; k=ed25519; p=ssh-ed25519 " + base64.StdEncoding.EncodeToString([]byte("\x00\x00\x00\x0bssh-ed25519\x00\x00\x00 "+
+		string(decode(testKey("ed25519"))))), "invalid 39 key.base64", "v=DKIM1; k=ed25519; p=" + testKey("ed25519")},
 	{"cut off", good[:255], "invalid 39 key.truncated", ""},
 	{"not a key", "v=DKIM1; p=aGVsbG8gd29ybGQ=", "invalid 39 key.unreadable", ""},
 	{"bytes behind the key", "v=DKIM1; p=" + rsa2048 + "AAAA", "invalid 39 key.unreadable", ""},
@@ -183,6 +203,9 @@ var validations = []struct {
 	{"other service", "v=DKIM1; k=rsa; s=other; p=" + rsa2048, "invalid 39 service.refused", good},
 	{"strings out of order", `"v=DKIM1; k=rsa; p=` + rsa2048[:150] + `" "` + rsa2048[300:] + `" "` + rsa2048[150:300] + `"`,
 		"invalid 39 record.order", good},
+	{"halves of the key in the wrong order", "v=DKIM1; k=rsa; t=s; p=" + rsa2048[222:] + rsa2048[:222], "invalid 39 record.order",
+		"v=DKIM1; k=rsa; t=s; p=" + rsa2048},
+	{"halves of the key in two strings", `"v=DKIM1; k=rsa; p=` + rsa2048[222:] + `" "` + rsa2048[:222] + `"`, "invalid 39 record.order", good},
 	{"strings that two orders make a key of", `"v=DKIM1; k=rsa; p=` + rsa4096[:176] + `" "` + rsa4096[600:] + `" "` +
 		rsa4096[400:600] + `" "` + rsa4096[176:400] + `"`, "invalid 39 key.base64", ""},
 	{"Ed448", "v=DKIM1; p=" + base64.StdEncoding.EncodeToString(append([]byte("\x30\x43\x30\x05\x06\x03\x2b\x65\x71\x03\x3a\x00"),
@@ -220,6 +243,13 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 	}{
 		{"good", at(s1, good), "valid 100", "", ""},
 		{"behind a CNAME", zone + alias + "s1.dkim.example.net. TXT" + quote(good), "valid 100", "", ""},
+		{"short key of a service", zone + "s1._domainkey.example.com. CNAME s1.domainkey.u1.wl.sendgrid.net.\nexample.net. A 192.0.2.1\n" +
+			"s1.domainkey.u1.wl.sendgrid.net. TXT" + quote("v=DKIM1; k=rsa; p="+rsa1024), "warning 89 key.size.short", "1024", ""},
+		{"bare key of a service", zone + alias + "s1.dkim.example.net. TXT" + quote("v=DKIM1; k=rsa; p="+bareRSA1024),
+			"warning 89 key.rsa.bare key.size.short", "SubjectPublicKeyInfo", ""},
+		{"bare key behind an alias of one's own", zone + "s1._domainkey.example.com. CNAME s1.keys.example.com.\n" +
+			"s1.keys.example.com. TXT" + quote("v=DKIM1; k=rsa; p="+bareRSA1024),
+			"warning 89 key.rsa.bare key.size.short", "SubjectPublicKeyInfo", "v=DKIM1; k=rsa; p=" + rsa1024},
 		{"no domain", "example.net. A 192.0.2.1\n", "missing none domain.nxdomain", "NXDOMAIN for example.com", ""},
 		{"no keys at all", zone, "missing 0 record.missing", "no selector of the domain has one", ""},
 		{"key at a common selector", at("s2._domainkey.example.com.", good), "missing 0 record.missing",

@@ -50,7 +50,7 @@ func TestResembles(t *testing.T) {
 		{dmarc, " v=DMARC1; p=none", "white space precedes it"},
 		{dmarc, `"v=DMARC1; p=none"`, "it has quotation marks in it"},
 		{dmarc, "\\\"v=DMARC1; p=none", "it has quotation marks in it"},
-		{dmarc, "\u201cv=DMARC1; p=none\u201d", "it has the character \"\u201c\" (U+201C) in it"},
+		{dmarc, "\u201cv=DMARC1; p=none\u201d", "it has the character \u201c (a quotation mark) in it"},
 		{dmarc, "v\uff1dDMARC1; p=none", "it has the character \"\uff1d\" (U+FF1D) in it"},
 		{dmarc, "\ufeffv=DMARC1; p=none", "it has the character U+FEFF in it"},
 		{dmarc, "v:DMARC1; p=none", "its version is not DMARC1"},

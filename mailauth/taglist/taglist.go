@@ -272,10 +272,15 @@ func (f Format) badCharacter(value string, known bool) (at, n int) {
 	return 0, 0
 }
 
+// Quotes are the quotation marks that get into records: those of zone files and shells, and those of word processors.
+const Quotes = "\"'`\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb"
+
 func character(s string) string {
 	switch r, _ := utf8.DecodeRuneInString(s); {
 	case r == utf8.RuneError:
 		return fmt.Sprintf("0x%X", s[0])
+	case strings.ContainsRune(Quotes, r):
+		return string(r) + " (a quotation mark)"
 	case unicode.IsGraphic(r) && !unicode.IsSpace(r):
 		return fmt.Sprintf("%q (%U)", string(r), r)
 	default:
