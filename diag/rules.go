@@ -94,8 +94,8 @@ func (f Failures) Suggesting(value string) Failures {
 
 // A Category is a named group of rules: a factor of the score.
 type Category struct {
-	Code  string // such as "policy"
-	Label string // in words, such as "Policy"
+	Code  string `json:"code"`  // such as "policy"
+	Label string `json:"label"` // in words, such as "Policy"
 }
 
 // A Source is something that the world was asked, by the name that the rules of a diagnostic have for it, such as

@@ -86,9 +86,39 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		if string(body) == "{}" && len(usage) > 1 {
 			return usagef("%s takes %s, as in: %s", ep.Name(), strings.Join(usage[1:], " "), strings.TrimSpace(cmd.Example))
 		}
+		if err := incomplete(ep, params, values); err != nil {
+			return err
+		}
 		return a.check(cmd.Context(), ep, body)
 	}
 	return cmd
+}
+
+// incomplete says how a call goes on that lacks a required argument.
+func incomplete(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string) error {
+	words, missing := []string{"diag", ep.Name()}, ""
+	if short := namesOf()[ep.Name()]; len(short) > 0 {
+		words[1] = short[0]
+	}
+	for _, p := range positional(params) {
+		given := *values[p.Name]
+		switch {
+		case !p.Required || p.In == httpapi.InPath:
+		case len(given) > 0:
+			words = append(words, quoteExample(given[0]))
+		default:
+			missing = cmp.Or(missing, p.Name)
+			words = append(words, quoteExample(p.Example))
+		}
+	}
+	if missing == "" || len(words) < 4 {
+		return nil
+	}
+	hint := ""
+	if ep.Name() == "dkim/lookup" {
+		hint = "; diag " + words[2] + " --only mail looks at the common selectors"
+	}
+	return usagef("%s: is required, as in: %s%s", missing, strings.Join(words, " "), hint)
 }
 
 // choices lists the values of a field that has but a few.

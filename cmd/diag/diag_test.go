@@ -150,6 +150,34 @@ func TestBadValues(t *testing.T) {
 	assert.Equal(t, "diag: there is nothing to examine: the argument is empty\n", s.err.String())
 }
 
+// An argument that is left out or empty, as a variable of a script that is not set, is named; texts may be empty.
+func TestArgumentsThatAreMissing(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"resolve", "", "MX"}, "qname: is required"},
+		{[]string{"resolve", "example.com", ""}, "qname: is required"},
+		{[]string{"mx", ""}, "qname: is required"},
+		{[]string{"dig", "-t", "MX", ""}, "qname: is required"},
+		{[]string{"propagation", "", "A"}, "qname: is required"},
+		{[]string{"spf", ""}, "domain: is required"},
+		{[]string{"dkim", "", "s1"}, "domain: is required"},
+		{[]string{"dkim", "example.com", ""}, "selector: is required"},
+		{[]string{"csr", ""}, "csr: is required"},
+		{[]string{"report", ""}, "xml: is required"},
+		{[]string{"dkim", "example.com"}, "selector: is required, as in: diag dkim example.com s1; diag example.com --only mail " +
+			"looks at the common selectors"},
+		{[]string{"regex", "a+"}, "text: is required, as in: diag regex a+ postmaster@example.com"},
+	} {
+		s := newSession(nil)
+		assert.Equal(t, exitUsage, s.run(t.Context(), tt.args), tt.args)
+		assert.Equal(t, "diag: "+tt.want+"\n", s.err.String())
+	}
+	s := newSession(nil)
+	assert.Equal(t, exitOK, s.run(t.Context(), []string{"lower", ""}), "%s", &s.err)
+}
+
 // A domain alone is everything about it, on one screen.
 func TestOverview(t *testing.T) {
 	s := newSession(testWorld(t))

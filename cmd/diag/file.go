@@ -47,6 +47,13 @@ func pasted(args []string) []string {
 // argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
 // has one, and any other text into the first. Fields for certificates and signing requests take the name of a file too.
 func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
+	switch { // a variable of a script that is not set
+	case text != "" || p.Name == "text": // which may be empty
+	case p.Required || p.OneOf != "":
+		return usagef("%s: is required", p.Name)
+	default:
+		return usagef("%s: is empty", p.Name)
+	}
 	if (p.Name == "pem" || p.Name == "csr") && text != "-" && !strings.Contains(text, "\n") && !encoded(text) {
 		data, err := readFile(text)
 		if text = string(data); !utf8.Valid(data) { // DER is as common as PEM

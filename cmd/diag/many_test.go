@@ -159,5 +159,9 @@ func TestExplainCode(t *testing.T) {
 	assert.Contains(t, s.out.String(), "✖ spf.all.pass\n", "the sign is that of the severity")
 	s = newSession(nil)
 	require.Equal(t, exitOK, s.run(t.Context(), []string{"explain", "spf.all.pass", "--json"}))
+	require.Contains(t, s.out.String(), `"category": {
+      "code": "policy",
+      "label": "Policy"
+    }`)
 	assert.Contains(t, s.out.String(), `"deliverability/score"`)
 }

@@ -82,7 +82,10 @@ func named(global *pflag.FlagSet, args []string) []string {
 			return append(append(before, other.address), rest...)
 		}
 	}
+	digging := name == "resolve" || word == "resolve" || name == "" && recordType(word)
 	switch {
+	case digging && hasEmpty(rest):
+		return append(before, "resolve", "", "A") // the check says what is missing
 	case name == "resolve", word == "resolve":
 		return append(before, digged(rest)...)
 	case name != "":
@@ -94,6 +97,16 @@ func named(global *pflag.FlagSet, args []string) []string {
 		return append(before, digged(args[i:])...) // example.com MX, as dig has it
 	}
 	return args
+}
+
+// hasEmpty reports whether an argument is empty that is no value of a flag, as a variable of a script may be.
+func hasEmpty(args []string) bool {
+	for i, arg := range args {
+		if arg == "" && (i == 0 || !strings.HasPrefix(args[i-1], "-")) {
+			return true
+		}
+	}
+	return false
 }
 
 // digs reports whether an argument is one that dig alone has behind a name.
