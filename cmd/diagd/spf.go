@@ -219,7 +219,7 @@ func allProfiles(
 func (a *app) spfShowCommand() *cobra.Command {
 	return a.onProfile("show", "Print the records of a profile as lines of a zone file",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
-			p, err := hostedspf.Show(ctx, nil, access, hostedspf.ShowRequest{ID: id})
+			p, err := access.Profile(ctx, id)
 			if err != nil || a.json {
 				return a.showSPF(p, err)
 			}
@@ -313,7 +313,7 @@ func (a *app) showRemoved(id string, err error) error {
 func (a *app) spfRemoveCommand() *cobra.Command {
 	cmd := a.onProfile("remove", "Remove a profile with its history, for good",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
-			p, err := hostedspf.Show(ctx, nil, access, hostedspf.ShowRequest{ID: id})
+			p, err := access.Profile(ctx, id)
 			if err == nil {
 				err = hostedspf.Remove(ctx, access, id)
 			}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view/render"
@@ -98,7 +97,7 @@ type profilePage struct {
 // [metering.ErrNotFound].
 func (d *dashboard) profile(r *http.Request) (*hostedspf.Profile, keyLine, hostedspf.Access, error) {
 	a := hostedspf.Access{Store: d.HostedSPF, Owner: hostedspf.AnyOwner}
-	p, err := hostedspf.Show(r.Context(), d.Env, a, hostedspf.ShowRequest{ID: r.PathValue("profile")})
+	p, err := a.Profile(r.Context(), r.PathValue("profile"))
 	if errors.Is(err, hostedspf.ErrNotFound) {
 		err = metering.ErrNotFound
 	}
@@ -116,9 +115,6 @@ func (d *dashboard) profile(r *http.Request) (*hostedspf.Profile, keyLine, hoste
 	a.Owner = p.Owner
 	return p, lines[i], a, nil
 }
-
-// patience is how long a page waits for the DNS.
-const patience = 3 * time.Second
 
 // showProfile shows a profile: what to publish, what is published, what has changed.
 func (d *dashboard) showProfile(r *http.Request) (any, error) {
@@ -139,11 +135,11 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	env.Clock = d.now
 	err = together(
 		func() error {
-			ctx, cancel := context.WithTimeout(r.Context(), patience)
-			defer cancel()
-			used, err := p.InUse(ctx, d.Env)
-			shown.Used, shown.Silent = used && err == nil, err != nil
-			return nil
+			p.Use = new(p.LookupUse(r.Context(), d.Env))
+			shown.Used, shown.Silent = p.Use.State == hostedspf.Used, p.Use.State == hostedspf.UseUnknown
+			var err error
+			shown.Viewed, err = viewHTML(p.View(), render.HTMLOptions{ID: "profile-"})
+			return err
 		},
 		func() (err error) {
 			shown.History, err = hostedspf.History(r.Context(), &env, access, asked)
@@ -157,10 +153,6 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 			v := stats.View()
 			v.Subject = "Statistics"
 			shown.Stats, err = viewHTML(v, render.HTMLOptions{ID: "stats-"})
-			return err
-		},
-		func() (err error) {
-			shown.Viewed, err = viewHTML(p.View(), render.HTMLOptions{ID: "profile-"})
 			return err
 		},
 		func() (err error) {

@@ -125,7 +125,7 @@ func publishedRecord(ctx context.Context, env *diag.Env, domain diag.Domain) (st
 // record still leads to them then ends in permerror, or passes no host. The error is [ErrNotFound] as for
 // [Show], or one of the store.
 func Remove(ctx context.Context, a Access, id string) error {
-	p, err := a.profile(ctx, id)
+	p, err := a.Profile(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func Resume(ctx context.Context, env *diag.Env, a Access, id string) (*Profile, 
 }
 
 func (a Access) update(ctx context.Context, env *diag.Env, id string, change func(*Profile)) (*Profile, error) {
-	if _, err := a.profile(ctx, id); err != nil {
+	if _, err := a.Profile(ctx, id); err != nil {
 		return nil, err
 	}
 	p, err := a.Store.Update(ctx, id, func(p *Profile) error {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -190,14 +188,18 @@ func pageSize(limit, byDefault int) (int, error) {
 	}
 }
 
-// Show returns a profile. The error is [ErrNotFound] for an id that is malformed, unknown or another
-// owner's, or one of the store.
-func Show(ctx context.Context, _ *diag.Env, a Access, req ShowRequest) (*Profile, error) {
-	return a.profile(ctx, req.ID)
+// Show returns a profile, with whether its domain uses it. The error is [ErrNotFound] for an id that is malformed,
+// unknown or another owner's, or one of the store.
+func Show(ctx context.Context, env *diag.Env, a Access, req ShowRequest) (*Profile, error) {
+	p, err := a.Profile(ctx, req.ID)
+	if err == nil {
+		p.Use = new(p.LookupUse(ctx, env))
+	}
+	return p, err
 }
 
-// profile returns a profile that the owner may see, or [ErrNotFound].
-func (a Access) profile(ctx context.Context, id string) (*Profile, error) {
+// Profile returns a profile as it is stored. The error is [ErrNotFound] as for [Show], or one of the store.
+func (a Access) Profile(ctx context.Context, id string) (*Profile, error) {
 	if !isID(profilePrefix, id) {
 		return nil, ErrNotFound
 	}
@@ -227,7 +229,7 @@ func History(ctx context.Context, _ *diag.Env, a Access, req HistoryRequest) (*H
 	q := HistoryQuery{
 		ProfileID: req.ID, Status: req.Status, Since: since, Until: until, Before: before, Limit: limit + 1,
 	}
-	if _, err := a.profile(ctx, req.ID); err != nil {
+	if _, err := a.Profile(ctx, req.ID); err != nil {
 		return nil, err
 	}
 	items, err := a.Store.Resolutions(ctx, q)
@@ -249,7 +251,7 @@ func History(ctx context.Context, _ *diag.Env, a Access, req HistoryRequest) (*H
 // Stats sums up the resolutions of a profile in the last 24 hours, 7 days and 30 days. The error is
 // [ErrNotFound] as for [Show], or one of the store.
 func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*StatsReport, error) {
-	if _, err := a.profile(ctx, req.ID); err != nil {
+	if _, err := a.Profile(ctx, req.ID); err != nil {
 		return nil, err
 	}
 	at := now(env)
@@ -273,7 +275,7 @@ func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*Sta
 // what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves
 // less than three seconds, or one of the store; then nothing has changed.
 func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (*ResolveReport, error) {
-	if _, err := a.profile(ctx, req.ID); err != nil {
+	if _, err := a.Profile(ctx, req.ID); err != nil {
 		return nil, err
 	}
 	return a.work(env).resolveNow(ctx, req.ID)
@@ -366,10 +368,3 @@ func parseCursor(prefix, s string) (Position, error) {
 
 // maxCursor bounds a cursor, in bytes: a number of 20 digits, a comma and an id have 51, and a third more in base64.
 const maxCursor = 80
-
-// InUse asks the DNS whether the record that the domain publishes leads to the include host of the profile. The error says
-// why that is not known.
-func (p *Profile) InUse(ctx context.Context, env *diag.Env) (bool, error) {
-	e := evidence{host: p.IncludeHost.String(), own: diag.Lookup[*dns.TXT](ctx, env, p.Domain.FQDN())}
-	return e.handsOver(), e.own.Err()
-}

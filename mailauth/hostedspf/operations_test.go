@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 )
@@ -364,6 +366,8 @@ func TestProfileJSON(t *testing.T) {
 	p := create(t, w, a)
 	shown, err := hostedspf.Show(t.Context(), w.Env(), a, hostedspf.ShowRequest{ID: p.ID})
 	require.NoError(t, err)
+	require.Equal(t, &hostedspf.Use{State: hostedspf.Unused}, shown.Use)
+	shown.Use = nil
 	require.Equal(t, p, shown)
 	body, err := json.Marshal(shown)
 	require.NoError(t, err)
@@ -377,23 +381,56 @@ func TestProfileJSON(t *testing.T) {
 	require.NotContains(t, string(body), "key_a", "nobody learns whose it is")
 }
 
-func TestInUse(t *testing.T) {
-	for record, want := range map[string]bool{
-		"":                                     false,
-		"v=spf1 include:_spf.example.org -all": false,
-		"v=spf1 include:HOST -all":             true,
-		"v=spf1 redirect=HOST.":                true,
+// One profile has one verdict: what is said where it is shown is what a resolution says of the domain's own record.
+func TestUse(t *testing.T) {
+	for _, tt := range []struct{ own, record string }{ // none: the domain uses it
+		{"", "v=spf1 redirect=HOST"},
+		{"SOURCE", "v=spf1 redirect=HOST"},
+		{"v=spf1 -all", "v=spf1 redirect=HOST"}, // a part of the source record
+		{"v=spf1 ~all", "v=spf1 include:HOST ~all"},
+		{"v=spf1 ip4:203.0.113.9 ~all", "v=spf1 ip4:203.0.113.9 include:HOST ~all"},
+		{"v=spf1 mx a", "v=spf1 mx a include:HOST"},
+		{"v=spf1 ip4:198.51.100.7 -all", "v=spf1 ip4:198.51.100.7 include:HOST -all"},
+		{"v=spf1 include:_spf.example.net -all", "none known"},
+		{"v=spf1 redirect=_spf.example.net", "none known"},
+		{"v=spf1 include:HOST -all", ""},
+		{"v=spf1 redirect=HOST.", ""},
 	} {
 		w, a := setUp(t)
 		p := create(t, w, a)
-		if record != "" {
-			w.Zone("example.com. TXT \"" + strings.ReplaceAll(record, "HOST", p.IncludeHost.String()) + "\"")
+		require.NotEmpty(t, p.FlattenedRecord)
+		host := p.IncludeHost.String()
+		if own := strings.NewReplacer("HOST", host, "SOURCE", p.SourceRecord).Replace(tt.own); own != "" {
+			w.Remove(func(r dns.RR) bool { return r.Header().Name == "example.com." && r.Header().Rrtype == dns.TypeTXT })
+			w.Zone("example.com. TXT \"" + own + "\"")
 		}
-		used, err := p.InUse(t.Context(), w.Env())
-		require.NoError(t, err, record)
-		require.Equal(t, want, used, record)
+		show := func() *hostedspf.Profile {
+			p, err := hostedspf.Show(t.Context(), w.NewEnv(), a, hostedspf.ShowRequest{ID: p.ID})
+			require.NoError(t, err)
+			return p
+		}
+		want := strings.ReplaceAll(strings.ReplaceAll(tt.record, "none known", ""), "HOST", host)
+		shown := show()
+		require.Equal(t, want, shown.Use.Record, tt.own)
+		resolved, err := hostedspf.Resolve(t.Context(), w.NewEnv(), a, hostedspf.ResolveRequest{ID: p.ID})
+		require.NoError(t, err)
+		one, two := shown.View(), resolved.View()
+		if tt.record == "" {
+			require.Equal(t, hostedspf.Used, shown.Use.State)
+			require.Empty(t, one.Findings)
+		} else {
+			require.Equal(t, hostedspf.Unused, shown.Use.State)
+			require.Equal(t, diag.Code("spf.hosted.domain.unused"), one.Findings[0].Code)
+			require.Equal(t, two.Headline, one.Headline)
+			require.Equal(t, two.Steps[0].Value, one.Steps[0].Value, tt.own)
+			require.Equal(t, two.Steps[0].Text, one.Steps[0].Text)
+			require.Equal(t, two.Steps[0].Name, one.Steps[0].Name)
+			require.Equal(t, want != "", one.Steps[0].Value != "")
+		}
+		require.Equal(t, two.Mark(), one.Mark())
 		w.Silence("example.com.")
-		_, err = p.InUse(t.Context(), w.NewEnv())
-		require.Error(t, err, record)
+		silent := show()
+		require.Equal(t, hostedspf.Use{State: hostedspf.UseUnknown}, *silent.Use)
+		require.Equal(t, view.Unknown, silent.View().Mark())
 	}
 }

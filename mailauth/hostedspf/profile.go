@@ -70,6 +70,9 @@ type Profile struct {
 	CreatedAt      time.Time `json:"created_at" doc:"when it was created"`
 	UpdatedAt      time.Time `json:"updated_at" doc:"when anything about it last changed"`
 
+	// Use is set where a profile is shown for itself.
+	Use *Use `json:"use,omitempty" doc:"whether the domain uses the records; only where one profile is asked for"`
+
 	Owner    Owner `json:"-"` // whom it belongs to
 	Failures int   `json:"-"` // resolutions that failed since the last that succeeded
 	IsPaused bool  `json:"-"` // whether it was paused, whatever the last resolution did

@@ -30,6 +30,14 @@ func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})
 }
 
+// What is said of the domain's own record, also where a profile is only shown.
+const (
+	unusedCode   diag.Code = "spf.hosted.domain.unused"
+	unusedText             = "The SPF record of %s does not lead to %s."
+	danglingCode diag.Code = "spf.hosted.domain.dangling"
+	danglingText           = "The record of %s leads to %s, which has no records: receivers end in permerror."
+)
+
 var rules = diag.Rules[*evidence]{{
 	Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 4.4",
 	Title:       "Name servers did not answer",
@@ -118,24 +126,29 @@ var rules = diag.Rules[*evidence]{{
 		return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
 	},
 }, {
-	Code: "spf.hosted.domain.dangling", Severity: diag.Critical, Weight: 10, Category: factorDomain,
+	Code: danglingCode, Severity: diag.Critical, Weight: 10, Category: factorDomain,
 	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
 	Title:       "The domain uses the include host, where nothing is published yet",
 	Requirement: "The domain does not use an include host without records",
 	Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
 	When:        func(e *evidence) bool { return !e.served() },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
-			e.domain, e.host)
+		return diag.FailIf(e.handsOver(), danglingText, e.domain, e.host)
 	},
 }, {
-	Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
+	Code: unusedCode, Severity: diag.Warning, Weight: 5, Category: factorDomain,
 	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
 	Title: "The domain does not use the hosted record", Requirement: "The domain's own record leads to the include host",
 	Advice: "Point the domain's record to the include host, with include or redirect.",
 	When:   (*evidence).served, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.handsOver(), "The SPF record of %s does not lead to %s.", e.domain, e.host).
-			About(e.domain.String()).Suggesting(e.suggestion())
+		if e.handsOver() {
+			return nil
+		}
+		lookups := maxLookups
+		if e.published != nil {
+			lookups = e.published.LookupsAfter
+		}
+		return diag.Fail(unusedText, e.domain, e.host).About(e.domain.String()).Suggesting(e.suggestion(lookups))
 	},
 }, {
 	Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
@@ -210,19 +223,6 @@ func recordsOf(own diag.Answer[*dns.TXT]) []string {
 	return slices.DeleteFunc(diag.Map(own.Records, diag.TXT), other)
 }
 
-// suggestion is the record to publish at the domain. If the domain publishes something else than the source record,
-// hosts may pass now that the flattened records do not list: there is none.
-func (e *evidence) suggestion() string {
-	records := recordsOf(e.own)
-	same := func(a, b string) bool {
-		return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
-	}
-	if len(records) > 1 || len(records) == 1 && !same(records[0], e.source) {
-		return ""
-	}
-	return version + " redirect=" + e.host
-}
-
 var (
 	factorSource = diag.Category{Code: "source", Label: "Source record"}
 	factorLimits = diag.Category{Code: "limits", Label: "Limits"}
@@ -266,8 +266,8 @@ var texts = diag.Texts{
 		Sub: "With one or two services more it no longer fits. Remove what is not needed."},
 	"spf.hosted.all.pass": {Headline: "The SPF record authorizes every host",
 		Sub: "It ends with +all, which takes all protection away. Replace it with -all."},
-	"spf.hosted.domain.dangling": {Headline: "The domain's SPF record leads to a name without records",
+	string(danglingCode): {Headline: "The domain's SPF record leads to a name without records",
 		Sub: "Receivers return permerror. Publish the domain's former record until a resolution has succeeded."},
-	"spf.hosted.domain.unused": {Headline: "The SPF records are ready, but the domain does not use them",
+	string(unusedCode): {Headline: "The SPF records are ready, but the domain does not use them",
 		Sub: "Point the domain's record to the include host."},
 }

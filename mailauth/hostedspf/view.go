@@ -3,6 +3,7 @@ package hostedspf
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -28,8 +29,14 @@ func (r *ListReport) View() *view.View {
 
 // View is what a person sees of the profile.
 func (p *Profile) View() *view.View {
-	v := view.Answer(p.Domain.String(), "The flattened record is published and up to date")
+	v := view.Answer(p.Domain.String(), "The flattened record is published")
+	use := Use{}
+	if p.Use != nil {
+		use = *p.Use
+	}
 	switch {
+	case p.FlattenedRecord == "" && use.State == Used:
+		p.about(v, danglingCode, danglingText)
 	case p.Status == Failed:
 		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.If(p.FlattenedRecord == "", noneYet), lastGood)
 		failed(v, p.LastError)
@@ -37,10 +44,30 @@ func (p *Profile) View() *view.View {
 		v.Headline = "The profile is paused: its records stay as they are"
 	case p.FlattenedRecord == "":
 		v.Headline, v.Optional = "Nothing is published yet", true
+	case use.State == Unused:
+		p.about(v, unusedCode, unusedText)
+	case use.State == UseUnknown:
+		v.Headline, v.State = "The flattened record is published; whether the domain uses it is not known", diag.Unknown
+	case use.State == Used:
+		v.Headline = "The flattened record is published, and the domain uses it"
 	}
 	v.Brief = v.Headline
 	p.show(v)
 	return v
+}
+
+// about makes the view say what the rule of a code says of the domain's own record.
+func (p *Profile) about(v *view.View, code diag.Code, detail string) {
+	described := rules.Describe()
+	rule := described[slices.IndexFunc(described, func(r diag.RuleInfo) bool { return r.Code == code })]
+	v.Headline, v.Sub = texts[string(code)].Headline, texts[string(code)].Sub
+	v.Judged([]diag.Finding{{Code: code, Severity: rule.Severity, Title: rule.Title, Advice: rule.Advice,
+		Reference: rule.Reference,
+		Detail:    fmt.Sprintf(detail, p.Domain, p.IncludeHost), Target: p.Domain.String()}})
+	v.Advise()
+	if v.Steps[0].Value = p.Use.Record; p.Use.Record != "" {
+		v.PublishAt(version, p.Domain.FQDN(), "TXT")
+	}
 }
 
 func failed(v *view.View, why string) {
