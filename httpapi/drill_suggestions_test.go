@@ -154,7 +154,7 @@ var firstSteps = map[diag.Code]string{
 // is broken is corrected only once a dormant policy of MTA-STS was replaced.
 func staged(advice diag.Recommendation) bool {
 	return firstSteps[advice.Code] != "" ||
-		strings.HasPrefix(string(advice.Code), "mtasts.") && strings.HasPrefix(advice.Detail, "First replace the policy")
+		strings.HasPrefix(string(advice.Code), "mtasts.") && strings.HasPrefix(advice.Detail, "First replace the policy at ")
 }
 
 // worse lists what got worse when a value was published; ok is false if there is no place for it.

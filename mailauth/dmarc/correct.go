@@ -121,15 +121,13 @@ func sound(text string) bool {
 var (
 	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
 	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	// A semicolon behind the scheme would end the tag.
-	mailtoSemicolon = diag.Regexp(`(?i)([=,\s])m[a-z]{1,3}to?\s*;\s*([^\s;,@=:]+@)`)
-	tagInside       = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
+	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
 func mend(text string) (d policy.Draft, ok bool) {
 	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
 	last := ""
-	for _, piece := range pieces(mailtoSemicolon().ReplaceAllString(text, "${1}mailto:${2}")) {
+	for _, piece := range pieces(policy.RestoreColons(text)) {
 		piece = strings.TrimRight(piece, " ,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = plain(name), strings.TrimSpace(value)

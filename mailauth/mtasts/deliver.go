@@ -236,15 +236,16 @@ var mxRules = diag.Rules[*evidence]{{
 	Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
 	DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"}, Ref: "RFC 8461 section 4.1",
 	Title: "Mail server not covered by the MTA-STS policy", Requirement: "The policy covers every mail server",
-	Advice: "Add the missing hosts to the policy, then change the id of the record.",
-	When:   func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
+	When: func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
 	Fails: func(e *evidence) diag.Failures {
 		consequence := "once the policy is enforced, senders will not deliver to it"
 		if e.enforced() {
 			consequence = "senders do not deliver to it"
 		}
 		return each(uncovered(e), func(h host) diag.Failures {
-			return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
+			f := diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
+			f[0].Advice = "Add the missing hosts to the policy, then change the id of the record."
+			return f
 		}).Suggesting(e.newPolicy())
 	},
 	Partly: func(e *evidence) float64 {

@@ -98,7 +98,8 @@ func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 }
 
 // gated puts the policy before what would bring it into force: one in testing mode that lists the present mail servers.
-// No record is suggested before that. Failures are changed if they suggest something or, if mends is set, in any case.
+// No record is suggested before that. Failures that keep the policy from taking effect, for which mends is set, get their
+// advice behind that; others lose what they suggest.
 func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Failures {
 	h := hazard{}
 	if len(list) > 0 {
@@ -114,27 +115,32 @@ func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Fai
 		if !mends && f.Suggested == "" || replaces && !e.seen() {
 			continue
 		}
+		if !mends { // what keeps the policy from taking effect has the same advice, and is told of as well
+			f.Suggested, f.Advice = "", ""
+			continue
+		}
 		then := cmp.Or(f.Advice, advice)
 		then = " Then " + strings.ToLower(then[:1]) + then[1:]
 		if announces {
 			f.Suggested = ""
 			then += " The record is then " + e.newRecord()
 		}
+		at := "the policy at " + PolicyURL(e.domain)
 		switch {
 		case !e.seen():
-			f.Advice = "First make sure that the policy at " + PolicyURL(e.domain) + " is in testing mode and lists every mail server: " +
+			f.Advice = "First make sure that " + at + " is in testing mode and lists every mail server: " +
 				h.why + "." + then
 			if announces && !unanswered(e) {
 				f.Suggested = policy
 			}
 		case replaces:
-			f.Advice = "Replace the policy by the suggested one, which is in testing mode and lists every mail server: " + h.why + "."
+			f.Advice = "Replace " + at + " by the suggested one, which is in testing mode and lists every mail server: " + h.why + "."
 		case h.known && policy != "":
 			f.Suggested = policy
-			f.Advice = "First replace the policy by the suggested one, which is in testing mode and lists every mail server: " + h.why +
+			f.Advice = "First replace " + at + " by the suggested one, which is in testing mode and lists every mail server: " + h.why +
 				"." + then
 		default:
-			f.Advice = "First replace the policy by one in testing mode that lists every mail server: " + h.why + "." + then
+			f.Advice = "First replace " + at + " by one in testing mode that lists every mail server: " + h.why + "." + then
 		}
 	}
 	return list

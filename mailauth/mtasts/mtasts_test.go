@@ -121,6 +121,7 @@ func TestLookup(t *testing.T) {
 			"missing 0 mtasts.record.missing"},
 		{"wildcard of SPF", mx + `*.example.com. TXT "v=spf1 -all"`, nil,
 			"missing 0 mtasts.record.missing mtasts.record.wildcard"},
+		{"wildcard alias", mx + "*.example.com. CNAME mx.example.com.\n", nil, "missing 0 mtasts.record.missing"},
 		{"wildcard of MTA-STS", reports + mx + `*.example.com. TXT "v=STSv1; id=20260101T000000"`, serve(policy),
 			"valid 100"},
 		{"record at the domain", mx + `example.com. TXT "v=STSv1; id=20260101T000000"`, nil,

@@ -172,7 +172,7 @@ func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+f
 // lost: a destination that cannot be read, a text that is no field.
 func meant(d *policy.Draft, text string) bool {
 	last := ""
-	for _, piece := range taglist.Pieces(text, versionLike(), ruaInside()) {
+	for _, piece := range taglist.Pieces(policy.RestoreColons(text), versionLike(), ruaInside()) {
 		piece = strings.TrimRight(piece, " \t,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)

@@ -70,8 +70,8 @@ func (d Draft) String() string {
 // The ways in which the scheme of a mail address is written by mistake: misspelt, which [isMailto] knows, with another
 // sign than a colon behind it, and more than once.
 var (
-	schemeLike = diag.Regexp(`(?i)(^|[\s,<])([a-z_-]{3,9})\s*:`)
-	mailtoLike = diag.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]\s*(?://)?<?)+`)
+	schemeLike = diag.Regexp(`(?i)(^|[\s,<])([a-z_-]{3,9})\s*([:.])`)
+	mailtoLike = diag.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]+\s*(?://)?<?)+`)
 )
 
 // RestoreURIs reads the destinations that were meant by a text, whatever stands between them, without a
@@ -81,7 +81,7 @@ func RestoreURIs(value string) (list []string, ok bool) {
 	ok = true
 	value = schemeLike().ReplaceAllStringFunc(value, func(found string) string {
 		m := schemeLike().FindStringSubmatch(found)
-		if isMailto(m[2]) {
+		if isMailto(m[2]) && (m[3] == ":" || strings.EqualFold(m[2], "mailto")) {
 			return m[1] + "mailto:"
 		}
 		return found
@@ -89,7 +89,8 @@ func RestoreURIs(value string) (list []string, ok bool) {
 	value = mailtoLike().ReplaceAllString(value, " mailto:")
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ',' }) {
 		part = strings.Trim(part, "<>()[]{}.")
-		if part == "" || nowhere(strings.TrimPrefix(part, "mailto:")) {
+		address := strings.TrimPrefix(strings.TrimPrefix(part, "mailto"), ":")
+		if part == "" || address == "" || nowhere(address) {
 			continue
 		}
 		u := ParseURI(part)
@@ -104,6 +105,20 @@ func RestoreURIs(value string) (list []string, ok bool) {
 		}
 	}
 	return list, ok
+}
+
+// withSemicolon finds a scheme of mail addresses with a semicolon behind it, which ends the tag.
+var withSemicolon = diag.Regexp(`(?i)([=,\s])([a-z_-]{3,9})\s*;\s*([^\s;,@=:]+@)`)
+
+// RestoreColons writes a colon behind each scheme of mail addresses that has a semicolon there.
+func RestoreColons(record string) string {
+	return withSemicolon().ReplaceAllStringFunc(record, func(found string) string {
+		m := withSemicolon().FindStringSubmatch(found)
+		if isMailto(m[2]) {
+			return m[1] + "mailto:" + m[3]
+		}
+		return found
+	})
 }
 
 // isMailto reports whether a word is the scheme of mail addresses, or probably meant as that.
