@@ -250,6 +250,10 @@ func (e *evidence) cause(h *host, s *server) string {
 	if issuer := e.unsent(h); issuer != "" {
 		return ": the record is for the authority " + issuer + ", whose certificate the server does not send"
 	}
+	digest := func(r Record) bool { return r.Usage == daneta && r.Matching != full }
+	if len(s.chain) > 1 && slices.ContainsFunc(h.usable(), digest) {
+		return ": usage 2 (DANE-TA) counts only if the server sends the certificate that the record is for"
+	}
 	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == daneta }) &&
 		!pki.SelfSigned(s.chain[0]) {
 		return ": it sends no issuer certificates, and usage 2 (DANE-TA) needs them"

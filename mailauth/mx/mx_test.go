@@ -375,3 +375,17 @@ func FuzzHost(f *testing.F) {
 		}
 	})
 }
+
+// Where the domain is an alias nothing can be published, so that no MX record is asked for.
+func TestAlias(t *testing.T) {
+	for zone, code := range map[string]diag.Code{
+		"example.com. CNAME shop.example.net.\nshop.example.net. A 192.0.2.1":   "mx.record.implicit",
+		"example.com. CNAME shop.example.net.\nshop.example.net. TXT something": "mx.record.missing",
+	} {
+		w := diagtest.NewWorld(t)
+		w.Zone(zone)
+		f := lookup(t, w, request).Findings[0]
+		require.Equal(t, code, f.Code)
+		require.Contains(t, f.Advice, "the operator of shop.example.net, of which this name is an alias")
+	}
+}

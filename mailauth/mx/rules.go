@@ -93,7 +93,8 @@ var recordRules = diag.Rules[*evidence]{{
 		"null MX \"0 .\", so that senders give up at once.",
 	When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!hasRecords(e) && !e.mail.Implicit, "%s has neither an MX record nor an address.", e.domain)
+		return e.unlessAlias(diag.FailIf(!hasRecords(e) && !e.mail.Implicit,
+			"%s has neither an MX record nor an address.", e.domain))
 	},
 }, {
 	Code: "mx.record.implicit", Severity: diag.Warning, Weight: 5, Category: factorRecords,
@@ -102,8 +103,8 @@ var recordRules = diag.Rules[*evidence]{{
 	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
 		"null MX \"0 .\" instead: until then senders try its address for days.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
-			e.domain, join(e.mail.Addresses.All()))
+		return e.unlessAlias(diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
+			e.domain, join(e.mail.Addresses.All())))
 	},
 	Partly: func(e *evidence) float64 {
 		if len(e.reachable()) > 0 {
@@ -156,6 +157,14 @@ var nullRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
+
+// unlessAlias gives failures for want of an MX record the advice for an alias, if the domain is one.
+func (e *evidence) unlessAlias(f diag.Failures) diag.Failures {
+	for i := range f {
+		f[i].Advice = e.mail.AliasAdvice()
+	}
+	return f
+}
 
 func (e *evidence) names() []string {
 	return diag.Map(e.hosts, func(h host) string { return h.Name })

@@ -66,6 +66,18 @@ func TestReceives(t *testing.T) {
 	}
 }
 
+func TestAliasAdvice(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone)
+	w.Zone("shop.example. CNAME host.example.\nlost.example. CNAME void.example.\n")
+	for name, want := range map[string]string{"mail.example": "", "host.example": "", "gone.example": "",
+		"shop.example": "the operator of host.example,", "lost.example": "the operator of void.example,"} {
+		r := reception.Lookup(t.Context(), w.Env(), diag.MustName(name))
+		require.Equal(t, want == "", r.AliasAdvice() == "", name)
+		require.Contains(t, r.AliasAdvice(), want, name)
+	}
+}
+
 func TestRoute(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone)

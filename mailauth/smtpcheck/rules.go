@@ -167,9 +167,6 @@ var texts = diag.Texts{
 			"tested."},
 	"smtp.mx.null": {Headline: "Null MX: the domain does not receive mail",
 		Sub: "No mail server was contacted. Nothing is wrong if that is intended."},
-	"smtp.mx.unused": {Headline: "No MX record, and no mail server at the domain's address",
-		Sub: "Senders try the address for days. If this name is to receive no mail, publish the null MX \"0 .\" (RFC " +
-			"7505); otherwise publish an MX record."},
 	"smtp.relay.deferred": {Headline: "Mail servers work; the relay test was deferred, as by greylisting",
 		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
 }

@@ -35,8 +35,8 @@ var domainRules = diag.Rules[*evidence]{{
 		"null MX \"0 .\", so that senders give up at once.",
 	Fails: func(e *evidence) diag.Failures {
 		yes, _ := e.mail.Receives()
-		return diag.FailIf(!yes && !e.mail.NullMX(),
-			"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain)
+		return e.unlessAlias(diag.FailIf(!yes && !e.mail.NullMX(),
+			"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain))
 	},
 }, {
 	Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"}, Ref: "RFC 7505 section 3",
@@ -53,8 +53,8 @@ var domainRules = diag.Rules[*evidence]{{
 	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
 		"null MX \"0 .\" instead: until then senders try its address for days.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.Implicit && !e.mute, "%s has no MX record, so that senders deliver to its own address.",
-			e.req.Domain)
+		return e.unlessAlias(diag.FailIf(e.mail.Implicit && !e.mute,
+			"%s has no MX record, so that senders deliver to its own address.", e.req.Domain))
 	},
 }, {
 	Code: "smtp.mx.implicit.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
@@ -67,8 +67,8 @@ var domainRules = diag.Rules[*evidence]{{
 		if !e.mute || e.unused() {
 			return nil
 		}
-		return diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s", e.req.Domain,
-			e.ignorance().Detail)
+		return e.unlessAlias(diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s", e.req.Domain,
+			e.ignorance().Detail))
 	},
 }, {
 	Code: "smtp.mx.unused", Severity: diag.Warning, NoScore: true, DependsOn: []diag.Code{"smtp.mx.null"},
@@ -81,8 +81,8 @@ var domainRules = diag.Rules[*evidence]{{
 		if !e.mute {
 			return nil
 		}
-		return diag.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.", e.req.Domain,
-			joined(e.troubles()))
+		return e.unlessAlias(diag.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.",
+			e.req.Domain, joined(e.troubles())))
 	},
 }, {
 	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
@@ -229,6 +229,14 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 		return diag.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
 	},
 }}
+
+// unlessAlias gives failures for want of an MX record the advice for an alias, if the domain is one.
+func (e *evidence) unlessAlias(f diag.Failures) diag.Failures {
+	for i := range f {
+		f[i].Advice = e.mail.AliasAdvice()
+	}
+	return f
+}
 
 func (e *evidence) literal(h host) bool {
 	return e.byDomain() && h.Literal(e.req.Domain.String()).IsValid()
