@@ -259,7 +259,7 @@ func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 4.6.2",
+		Reads: []diag.Source{fromTree, fromOthers}, Ref: "RFC 7208 section 4.6.2",
 		Title: "SPF lists senders, but nobody passes", Requirement: "The listed senders pass",
 		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
