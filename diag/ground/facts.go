@@ -28,6 +28,7 @@ const (
 	NotPublic        diag.Fact = "address is not public"           // an address of a special-purpose registry
 	Refused          diag.Fact = "connection refused"              // the host says no to a connection, or the network does
 	HTTPClosed       diag.Fact = "port 80 is closed beside HTTPS"  // see [Seen].Closed
+	HTTPSilent       diag.Fact = "port 80 is silent beside HTTPS"  // see [Seen].Mute
 	NoRedirect       diag.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
 	Handshake        diag.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
 	Expired          diag.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
@@ -59,6 +60,7 @@ var Specs = map[diag.Fact]Spec{
 	NotPublic:        {diag.Critical, "blocked"},
 	Refused:          {diag.Critical, "connection"},
 	HTTPClosed:       {diag.Warning, "http.closed"},
+	HTTPSilent:       {diag.Warning, "http.unknown"},
 	NoRedirect:       {diag.Warning, "redirect.missing"},
 	Handshake:        {diag.Critical, "handshake"},
 	Expired:          {diag.Critical, "certificate.expired"},
@@ -79,6 +81,9 @@ var Specs = map[diag.Fact]Spec{
 // that checks find out about it.
 const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there to " +
 	"another host."
+
+// SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
+const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links hang."
 
 const day = 24 * time.Hour
 
@@ -174,8 +179,17 @@ var served = map[diag.Fact]serverFact{
 		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		applies: func(s *Seen) bool { return s.Plain },
 		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: who types http:// or "+
-				"follows such a link gets there only with a client that tries HTTPS by itself.", s.Host).About(s.Host)
+			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
+				"works only in clients that try HTTPS by themselves.", s.Host).About(s.Host)
+		},
+	},
+	HTTPSilent: {
+		title: "Port 80 does not answer", requirement: "Port 80 answers in time", ref: "RFC 9110 section 4.2.1",
+		advice: SilentAdvice, reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		applies: func(s *Seen) bool { return s.Plain },
+		fails: func(s *Seen) diag.Failures {
+			return diag.FailIf(s.Mute, "Port 80 of %[1]s did not answer in time, while https://%[1]s/ answers: where http:// "+
+				"leads is not known.", s.Host).About(s.Host)
 		},
 	},
 	Handshake: {

@@ -27,8 +27,9 @@ type Seen struct {
 	TLS  []*pki.TLS   // connections over TLS that were made, in order
 	Now  time.Time
 
-	// Plain says that the check began at port 80, Closed that this refuses connections beside an HTTPS site that does not.
-	Plain, Closed bool
+	// Plain says that the check began at port 80; Closed that this refuses connections beside an HTTPS site that answers,
+	// Mute that it is silent beside one.
+	Plain, Closed, Mute bool
 
 	moved bool // by redirects
 }
@@ -49,7 +50,7 @@ func See(r *fetch.Result, now time.Time) *Seen {
 	return s
 }
 
-// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, it returns how far the
+// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it returns how far the
 // fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer. Secure may be nil.
 func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 	s := See(plain, now)
@@ -58,7 +59,8 @@ func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 		first, err := diag.ParseURL(plain.Hops[0].URL)
 		s.Plain = err == nil && first.Scheme() == "http" && first.Port() == httpPort
 	}
-	if secure == nil || !Refuses(plain) {
+	refuses := Refuses(plain)
+	if secure == nil || !refuses && !(Mute(plain) && len(secure.Hops) > 0) {
 		return s
 	}
 	t := &Seen{Host: s.Host, Port: httpsPort, Now: now, Plain: true}
@@ -70,8 +72,14 @@ func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 			t.TLS = append(t.TLS, secure.TLS)
 		}
 	}
-	t.Closed = t.Err == nil
+	t.Closed, t.Mute = refuses && t.Err == nil, !refuses
 	return t
+}
+
+// Mute reports whether a fetch ended at port 80 of the host it began with, which did not answer.
+func Mute(r *fetch.Result) bool {
+	return len(r.Hops) == 0 && r.URL.Scheme() == "http" && r.URL.Port() == httpPort && r.Err != nil &&
+		r.Err.Unanswered && r.Err.Step >= fetch.Connecting
 }
 
 // Refuses reports whether a fetch ended at port 80 of the host it began with, which refuses connections.
@@ -146,7 +154,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 			r.Fails = k.advising(f)
 		}
 		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(strings.ReplaceAll(f.advice, port, "this port")))
-		if r.Fact == NotLookedUp || r.Fact == Silent {
+		if r.Fact == NotLookedUp || r.Fact == Silent || r.Fact == HTTPSilent {
 			r.StateIfFailed = diag.Unknown
 		}
 		r.NoScore = r.NoScore || r.Fact == NoName && r.Weight == 0

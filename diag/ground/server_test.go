@@ -124,6 +124,7 @@ func TestSeePlain(t *testing.T) {
 		diag.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
 		diag.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection"},
 		diag.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "a.http.closed"},
+		diag.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "a.http.unknown"},
 		diag.Rule[*evidence]{Fact: ground.Handshake, Code: "a.handshake"},
 		diag.Rule[*evidence]{Fact: ground.Expired, Code: "a.certificate.expired"},
 	)
@@ -141,10 +142,19 @@ func TestSeePlain(t *testing.T) {
 			says + ". Port 443 of example.com refuses connections.",
 			"Start the server, have it listen on port 443 of example.com, and open the port in the firewall."},
 		{"HTTPS alone", "http://example.com/", flawed(diagtest.CertGood), "a.http.closed",
-			says + ", while https://example.com/ answers: who types http:// or follows such a link gets there only with a " +
-				"client that tries HTTPS by itself.",
+			says + ", while https://example.com/ answers: an http:// link works only in clients that try HTTPS by themselves.",
 			"Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS first, old " +
 				"links and other clients do not."},
+		{"port 80 silent", "http://example.com/", func(w *diagtest.World) {
+			w.HTTPS("example.com", ok)
+			w.Behave("192.0.2.1:80", diagtest.Unreachable)
+		}, "a.http.unknown", "Port 80 of example.com did not answer in time, while https://example.com/ answers: where http:// " +
+			"leads is not known.", ground.SilentAdvice},
+		{"both silent", "http://example.com/", func(w *diagtest.World) {
+			spoiled(diagtest.Unreachable)(w)
+			w.Behave("192.0.2.1:80", diagtest.Unreachable)
+		}, "a.unknown", "No connection to port 80 of example.com was made in time.",
+			"Check the name servers, the server and the firewall in front of it, and try again."},
 		{"HTTPS alone, expired", "http://example.com/", flawed(diagtest.CertExpired), "a.certificate.expired",
 			"The certificate of example.com expired on 2025-12-31, 1 day ago.", "Renew the certificate and automate renewal."},
 		{"HTTPS alone, silent", "http://example.com/", spoiled(diagtest.Unreachable), "a.unknown",

@@ -270,6 +270,10 @@ var worlds = []struct {
 	{"refused at both ports", "http://example.com", func(w *diagtest.World) { w.Host("example.com") }, "site.connection", "connect", diag.Bad},
 	{"https alone", "http://example.com", func(w *diagtest.World) { w.HTTPS("example.com", serve("", goodBody)) },
 		"site.http.closed", "connect", diag.Warned},
+	{"https beside a silent port 80", "http://example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("", goodBody))
+		w.Behave("example.com:80", diagtest.Unreachable)
+	}, "site.http.unknown", "timeout", diag.Unknown},
 	{"https alone, a loop", "http://example.com", func(w *diagtest.World) {
 		w.HTTPS("example.com", http.RedirectHandler("https://example.com/", http.StatusFound))
 	}, "site.http.closed", "connect", diag.Warned},

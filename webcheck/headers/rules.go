@@ -35,9 +35,13 @@ var fetchRules = slices.Concat(site.Rules(
 	rule{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},
 	rule{Fact: ground.Refused, Code: "headers.site.connection", NoScore: true},
 	rule{Fact: ground.HTTPClosed, Code: "headers.site.http.closed", NoScore: true},
+	rule{Fact: ground.HTTPSilent, Code: "headers.site.http.unknown"},
 	rule{Fact: ground.Handshake, Code: "headers.site.handshake", NoScore: true},
 	rule{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true,
-		When: func(e *evidence) bool { return !e.endless() && !site.Seen(e).Closed }}, // else there is no answer
+		When: func(e *evidence) bool { // else there is no answer
+			s := site.Seen(e)
+			return !e.endless() && !s.Closed && !s.Mute
+		}},
 	rule{Fact: ground.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
 	rule{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
 	rule{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
@@ -103,7 +107,7 @@ var transportRules = diag.Rules[*evidence]{{
 }, {
 	Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6797 section 7.2",
 	Title: "Port 80 did not answer", Requirement: "Port 80 answers or refuses connections",
-	Advice: "Make port 80 redirect to HTTPS or refuse connections at once.",
+	Advice: ground.SilentAdvice,
 	When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))

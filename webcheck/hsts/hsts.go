@@ -211,9 +211,13 @@ func siteOf(host string) (secure, plain diag.URL, err error) {
 
 // gather asks all there is to ask at once.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
-	secure, plain, err := siteOf(d.String())
+	_, err := diag.ParseHost(d.String())
 	if fault, ok := errors.AsType[*diag.InputError](err); ok {
 		return nil, diag.Invalid("domain", "%s", fault.Reason)
+	}
+	secure, plain, err := siteOf(d.String())
+	if err != nil {
+		return nil, err
 	}
 	e := &evidence{domain: d, now: env.Now()}
 	env = env.Cached()

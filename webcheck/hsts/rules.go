@@ -248,7 +248,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	Ref:         "RFC 6797 section 7.2",
 	Title:       "Site did not answer over plain HTTP in time",
 	Requirement: "The site answers over plain HTTP in time, or refuses connections",
-	Advice:      "Make port 80 answer or refuse connections: while it is silent, old links hang.", When: answered,
+	Advice:      ground.SilentAdvice, When: answered,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(silent(e.http), "http://%s/ did not answer, so where it leads is not known.",
 			e.domain)

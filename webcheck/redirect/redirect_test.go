@@ -217,6 +217,8 @@ var chains = []struct {
 	{"https alone at another port", "http://example.com:8080/", "https://example.com/ 200", "connection", "0 http://example.com:8080/"},
 	{"https alone, expired", "http://expired.example.com/", "https://example.com/ 200", "certificate.expired http.closed",
 		"0 http://expired.example.com/"},
+	{"https beside a silent port 80", "http://mute.example.com/", "https://mute.example.com/ 200" + home, "http.unknown",
+		"0 http://mute.example.com/"},
 	{"https that is silent alone", "http://silent.example.com/", "https://example.com/ 200", "unknown",
 		"0 http://silent.example.com/"},
 	{"redirect to a closed port", "https://example.com/", "https://example.com/ 301 | Location: http://example.com/a", "connection redirect.downgrade",
@@ -271,6 +273,7 @@ var chains = []struct {
 func unlucky(w *diagtest.World) {
 	w.Zone("refuses.example.com. A 192.0.2.201\nsilent.example.com. A 192.0.2.202\nmail.example.com. MX 10 mx.example.com.")
 	w.Behave("192.0.2.202:443", diagtest.Unreachable)
+	w.Behave("mute.example.com:80", diagtest.Unreachable)
 	w.Break("broken.example.com", dns.RcodeServerFailure)
 	raw := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

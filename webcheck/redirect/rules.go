@@ -212,6 +212,7 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
 	rule{Fact: ground.HTTPClosed, Code: "url.http.closed", NoScore: true},
+	rule{Fact: ground.HTTPSilent, Code: "url.http.unknown"},
 	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
 	rule{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
