@@ -21,6 +21,22 @@ type upload struct {
 	began   time.Time
 	domains []*evidence // at least one, that with the most messages first
 	left    counts[string]
+	parts   []diag.ScopePart // the reports, and what may hold others
+}
+
+// Scope lists the reports, if there is more than one or a file that may hold another.
+func (u *upload) Scope() []diag.ScopePart {
+	if len(u.parts) < 2 {
+		return nil
+	}
+	return u.parts
+}
+
+// part names a report among others.
+func part(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
+	m := &r.Metadata
+	about := view.Join(diag.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt), diag.Quote(m.ReportID))
+	return diag.ScopePart{Part: cmp.Or(about, diag.Quote(r.Name), "a report without metadata"), State: state, Reason: reason}
 }
 
 // A DomainTotal is what the reports say of one of several domains.

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -60,15 +61,26 @@ func choose(found *File, used map[int]alignment, began time.Time) *upload {
 			u.domains = append(u.domains, e)
 		}
 	}
-	for _, i := range slices.Sorted(maps.Keys(given)) {
+	for i, r := range all {
+		if _, ok := given[i]; !ok {
+			u.parts = append(u.parts, part(r, diag.LeftOut, "the same report stands in the file twice"))
+			continue
+		}
 		domain := given[i].organization
 		e := domains[cmp.Or(domain, otherDomains)]
 		if domain == "" { // it goes with the others
 			e = u.domains[0]
 		}
-		if e.given[i] = given[i]; !slices.Contains(u.domains, e) {
-			u.left.add(domain, 1)
+		if e.given[i] = given[i]; slices.Contains(u.domains, e) {
+			u.parts = append(u.parts, part(r, diag.Examined, ""))
+			continue
 		}
+		u.left.add(domain, 1)
+		u.parts = append(u.parts, part(r, diag.LeftOut, fmt.Sprintf("more than %d domains", maxDomains)))
+	}
+	for _, name := range found.Unread {
+		u.parts = append(u.parts, diag.ScopePart{Part: cmp.Or(diag.Quote(name), "a file without a name"), State: diag.LeftOut,
+			Reason: "it could not be opened"})
 	}
 	u.domains = slices.DeleteFunc(u.domains, func(e *evidence) bool { return len(e.given) == 0 })
 	for _, e := range u.domains {

@@ -46,6 +46,13 @@ func TestSeveralReports(t *testing.T) {
 		checkSums(t, a)
 	}
 	require.Len(t, analyze(t, first).Reports, 1)
+	require.Empty(t, analyze(t, first).Examined)
+	a := analyze(t, archive(t, "a.xml", first, "again.xml", first, "b.xz", "\xfd7zXZ\x00x"))
+	require.Equal(t, []diag.ScopePart{
+		{Part: "a.example · example.com · 2026-01-01 · a.example-0", State: diag.LeftOut, Reason: "the same report stands in the file twice"},
+		{Part: "b.xz", State: diag.LeftOut, Reason: "it could not be opened"},
+		{Part: "a.example · example.com · 2026-01-01 · a.example-0", State: diag.Examined},
+	}, a.Examined)
 	other := strings.Replace(first, "<count>600", "<count>601", 1)
 	require.Len(t, analyze(t, first+first+other).Reports, 2, "one ID for two reports")
 	next := strings.Replace(first, "<begin>1767225600", "<begin>1767229200", 1)
@@ -104,6 +111,9 @@ func TestManyDomains(t *testing.T) {
 	require.Len(t, a.Reports, maxDomains)
 	require.Equal(t, diag.Code("dmarc.report.domains.mixed"), a.Findings[0].Code)
 	require.Contains(t, a.Findings[0].Detail, "d50.example (1), d51.example (1)")
+	require.Equal(t, diag.LeftOut, a.Examined[1].State)
+	require.Equal(t, diag.Examined, a.Examined[2].State)
+	require.Equal(t, maxDomains+2, len(a.Examined)+a.ExaminedMore)
 	checkSums(t, a)
 }
 
