@@ -87,7 +87,7 @@ func FuzzLookup(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := counter.asked.Load(); n > MaxQuestions+maxQuestionsOfCheck+3 {
+		if n := counter.asked.Load(); n > 2*MaxQuestions+maxQuestionsOfCheck+3 {
 			t.Errorf("%d questions for the tree", n)
 		}
 		if report.Headline == "" {

@@ -61,4 +61,7 @@ func TestMacrosBelowNothing(t *testing.T) {
 	w = zoneWith(t, "v=spf1 mx include:%{i}.gone.example.net -all", zone)
 	require.Equal(t, "v=spf1 mx ~all", lookup(t, w).Recommendations[0].SuggestedValue)
 	require.Equal(t, 1, w.Asked("gone.example.net", dns.TypeTXT))
+	w = zoneWith(t, "v=spf1 include:%{ir}.%{v}.%{d}.there.example.net -all", zone)
+	require.True(t, lookup(t, w).Valid)
+	require.Equal(t, 1, w.Asked("there.example.net", dns.TypeTXT))
 }

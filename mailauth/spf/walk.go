@@ -223,7 +223,8 @@ func (w *walker) value(n *Node) func(letter byte) string {
 // above asks for the name above all those that a term with macros may be about. If it does not exist, none of them does
 // (RFC 8020 section 2), unless it is an alias, for then the reply speaks of another name.
 func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent, known bool)) {
-	name := t.FixedEnd(varying, w.value(n))
+	// Some servers answer wrongly for names between, so what stands behind all macros is asked for where there is any.
+	name := cmp.Or(t.FixedEnd(varying+"do", nil), t.FixedEnd(varying, w.value(n)))
 	exists := eval.Below(n.Domain, name) || eval.Below(w.domain, name) // their records were found
 	if !w.macros || name == "" || exists || targetFault(name) != "" || t.Name == eval.PTR || !w.reserve(name, dns.TypeTXT) {
 		return
