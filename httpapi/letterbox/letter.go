@@ -238,7 +238,7 @@ func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte
 	}
 	var page strings.Builder
 	o := render.HTMLOptions{Title: "mail/header-analyze", Level: 2, Docs: "/docs/mail/header-analyze"}
-	if err := render.HTML(&page, r.View(), o); err != nil {
+	if err := render.HTML(&page, r.ForSender().View(), o); err != nil {
 		b.Log.Error("writing a report", "error", err)
 		return ""
 	}

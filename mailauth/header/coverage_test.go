@@ -154,3 +154,28 @@ func TestAuthenticIsCovered(t *testing.T) {
 
 // bodyText is the body of a message with its line ends.
 func bodyText(text string) string { _, body, _ := strings.Cut(text, "\n\n"); return body }
+
+// Who sent a message is told what to change, and never to ask the sender.
+func TestForSender(t *testing.T) {
+	known := analyzeRules().Describe()
+	for code, advice := range forSender {
+		i := slices.IndexFunc(known, func(r diag.RuleInfo) bool { return r.Code == code })
+		require.NotEqual(t, -1, i, code)
+		require.NotEqual(t, advice, known[i].Advice)
+	}
+	zone := strings.Replace(mailZone, "p=reject", "p=none", 1)
+	for _, c := range []analyzeCase{{text: spoofed + letter}, {text: spoofed + letter, zone: zone}} {
+		r := analyze(t, c.world(t), c.request())
+		own := r.ForSender()
+		require.Equal(t, authenticateAuthor, own.Sub)
+		require.Equal(t, diagtest.Codes(r.Verdict), diagtest.Codes(own.Verdict))
+		for i, f := range own.Findings {
+			require.NotContains(t, f.Advice, "the sender", f.Code)
+			require.Equal(t, r.Findings[i].Detail, f.Detail)
+		}
+		for _, s := range own.View().Steps {
+			require.NotContains(t, s.Text, "the sender")
+		}
+		require.NotEqual(t, r.Sub, own.Sub, "the report itself is as it was")
+	}
+}
