@@ -237,7 +237,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer stopLetterbox()
 	server := newServer(checked, front)
-	onHangup(ctx, func() { a.reload(env, log) })
+	onHangup(ctx, log, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
 	notes.deliver(ctx, hosted, counters)
 	defer within(closeTime, notes.drain)

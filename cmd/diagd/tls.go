@@ -89,14 +89,16 @@ func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return p.loaded, nil
 }
 
-// onHangup calls a function for each SIGHUP until the context ends.
-func onHangup(ctx context.Context, f func()) {
+// onHangup calls a function for each SIGHUP until the context ends. A panic in it is logged.
+func onHangup(ctx context.Context, log *slog.Logger, f func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() { signal.Stop(signals); close(signals) })
 	go func() {
 		for range signals {
-			f()
+			if p := diag.Catch(f); p != nil {
+				log.Error("panic", "panic", p.Value, "stack", string(p.Stack))
+			}
 		}
 	}()
 }

@@ -190,6 +190,14 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 	return dns.MsgAccept
 }
 
+// contained runs a part of what goes on beside answers. A panic in it, as of the store, is an error.
+func (s *Server) contained(f func() error) (err error) {
+	if p := diag.Catch(func() { err = f() }); p != nil {
+		return p
+	}
+	return err
+}
+
 // ServeDNS implements [dns.Handler].
 func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	if p := diag.Catch(func() { s.serve(w, q) }); p != nil { // of one question, which then has no answer

@@ -386,3 +386,10 @@ func TestPanicInAnAnswer(t *testing.T) {
 	s := &Server{config: Config{Clock: func() time.Time { panic("a bug in one clock") }, Log: log}}
 	s.ServeDNS(&sink{}, ask(t, "h1.spf.example.net.", dns.TypeTXT, nil))
 }
+
+// A panic of the store ends one look at it, and not the process.
+func TestPanicOfTheStore(t *testing.T) {
+	s := &Server{}
+	require.ErrorContains(t, s.contained(func() error { panic("a bug in one store") }), "a bug in one store")
+	require.NoError(t, s.contained(func() error { return nil }))
+}

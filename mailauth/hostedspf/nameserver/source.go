@@ -246,7 +246,7 @@ func (s *Server) follow(ctx context.Context) {
 		}
 		began := time.Now()
 		looking, cancel := context.WithTimeout(ctx, pollTimeout)
-		err := s.Refresh(looking)
+		err := s.contained(func() error { return s.Refresh(looking) })
 		cancel()
 		switch {
 		case ctx.Err() != nil:

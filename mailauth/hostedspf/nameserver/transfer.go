@@ -160,7 +160,7 @@ func (s *Server) inform(ctx context.Context, to netip.AddrPort, changed <-chan s
 		var err error
 		wait := s.config.notifyWait
 		for range notifyTries {
-			if err = s.notify(ctx, to); err == nil || ctx.Err() != nil {
+			if err = s.contained(func() error { return s.notify(ctx, to) }); err == nil || ctx.Err() != nil {
 				break
 			}
 			if !pause(ctx, wait) {
