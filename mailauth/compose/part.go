@@ -294,7 +294,6 @@ func (s *Summary) void() bool {
 var voids = []diag.Code{
 	"dkim.key.revoked",   // no signature verifies (RFC 6376 section 3.6.1)
 	"spf.voids.exceeded", // permerror (RFC 7208 section 4.6.4)
-	"spf.senders.none",   // nobody passes
 }
 
 func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
