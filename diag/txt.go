@@ -121,6 +121,14 @@ type RecordLookup struct {
 	Timing
 }
 
+// Held is how long resolvers keep the record, in seconds; 0 if there is none.
+func (l RecordLookup) Held() int64 {
+	if l.TTL == nil {
+		return 0
+	}
+	return int64(*l.TTL)
+}
+
 // Published is the record, if there is exactly one: what reports on a record have in common.
 func (l RecordLookup) Published() string { return l.Record }
 

@@ -15,6 +15,7 @@ package view
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -53,12 +54,38 @@ type Fact struct {
 
 // A Step is something to do. With a value it is something to publish.
 type Step struct {
-	Code     diag.Code     `json:"code"`
-	Severity diag.Severity `json:"severity"`
+	Code     diag.Code     `json:"code" doc:"permanent name of the rule that it fulfils"`
+	Severity diag.Severity `json:"severity" doc:"how grave the fault is"`
+	Title    string        `json:"title,omitempty" doc:"the fault in a few words"`
 	Text     string        `json:"text" doc:"what to do"`
 	Name     string        `json:"name,omitempty" doc:"where the value belongs, with a dot at the end if it is a name in the DNS"`
 	Type     string        `json:"type,omitempty" doc:"type of the record"`
 	Value    string        `json:"value,omitempty" doc:"what to publish, as it is"`
+	Who      Who           `json:"who,omitempty" doc:"who can do it; absent where that is not known"`
+	Loses    bool          `json:"loses,omitempty" doc:"whether mail or visitors are lost until it is done"`
+	Due      time.Time     `json:"due,omitzero" doc:"when something breaks by itself if nobody acts"`
+	After    diag.Code     `json:"after,omitempty" doc:"code of the step that must be done before"`
+	Wait     int64         `json:"wait_seconds,omitempty" min:"1" doc:"how long to wait after that step: until resolvers have forgotten what was there"`
+	Places   []string      `json:"places,omitempty" maxitems:"20" doc:"the parts or checks that ask for it, if there are several"`
+}
+
+// Who is the one who can do a step.
+type Who string
+
+// Those who can.
+const (
+	Zone       Who = "zone"        // whoever edits the zone in the DNS
+	NameServer Who = "name_server" // the operator of the name servers
+	MailServer Who = "mail_server" // the operator of the mail servers
+	WebServer  Who = "web_server"  // the operator of the web server
+	Sender     Who = "sender"      // whoever sets up the services that send mail
+	Network    Who = "network"     // the operator of the address
+	Registrar  Who = "registrar"
+)
+
+// Values lists them.
+func (Who) Values() []string {
+	return diag.Values(Zone, NameServer, MailServer, WebServer, Sender, Network, Registrar)
 }
 
 // A Mark is how something stands: a severity, or one of the words below.
@@ -93,7 +120,8 @@ func Of(subject string, j diag.Verdict, partial bool) *View {
 			s = severityOf[r.Priority]
 		}
 		if s > diag.Info {
-			v.Steps = append(v.Steps, Step{Code: r.Code, Severity: s, Text: r.Detail, Value: r.SuggestedValue})
+			v.Steps = append(v.Steps, Step{Code: r.Code, Severity: s, Title: r.Title, Text: r.Detail, Value: r.SuggestedValue,
+				Due: v.due(r.Code)})
 		}
 	}
 	return v
@@ -122,7 +150,7 @@ func (v *View) Judged(findings []diag.Finding) {
 func (v *View) Advise() {
 	for _, f := range v.Findings {
 		if f.Advice != "" && !slices.ContainsFunc(v.Steps, func(s Step) bool { return s.Text == f.Advice }) {
-			v.Steps = append(v.Steps, Step{Code: f.Code, Severity: f.Severity, Text: f.Advice})
+			v.Steps = append(v.Steps, Step{Code: f.Code, Severity: f.Severity, Title: f.Title, Text: f.Advice, Due: f.Due})
 		}
 	}
 }
@@ -157,6 +185,16 @@ func (v *View) severity(code diag.Code) diag.Severity {
 		}
 	}
 	return -1
+}
+
+// due is when the first of the findings of a rule breaks something; zero if none does.
+func (v *View) due(code diag.Code) (first time.Time) {
+	for _, f := range v.Findings {
+		if f.Code == code && !f.Due.IsZero() && (first.IsZero() || f.Due.Before(first)) {
+			first = f.Due
+		}
+	}
+	return first
 }
 
 // PublishAt says where values belong that begin as given, such as "v=spf1": the name and type of their record. Without

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 )
 
 var owners = []struct {
@@ -47,8 +48,10 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 		r := diag.Recommendation{Code: t.Code, Priority: priority(t.Severity), Title: t.Title, Detail: t.Advice}
 		if instead := unparked[t.Code]; w.Sends && instead != "" {
 			r.Detail = instead
-		} else if first := w.first(&t); first != "" {
-			r.Detail = "Fix " + first + " first. Then: " + lowerFirst(t.Advice)
+		} else if first := w.first(&t); first != nil {
+			r.Detail = "Fix " + first.kind.Label + " first. Then: " + lowerFirst(t.Advice)
+		} else if w.elsewhere(&t) {
+			r.Detail = "At " + w.Name.AliasOf + ", of which the name is an alias: " + lowerFirst(t.Advice)
 		} else if value := w.value(&t); value != "" && w.cleared(&t) {
 			if key := kindOf(value) + " " + t.part.Target(); !valued[key] {
 				valued[key] = true
@@ -69,17 +72,26 @@ var unparked = map[diag.Code]string{
 		"to send mail although it receives none. Move to p=reject once the reports show that all of it passes, or if it sends none.",
 }
 
-// first names the broken part that must be fixed before the advice may be followed, or nothing.
-func (w *Whole) first(t *told) string {
+// A blocker is a fault that must be fixed before an advice may be followed.
+type blocker struct {
+	kind Kind
+	code diag.Code
+	held int64 // how long resolvers keep what the fault is about, in seconds
+}
+
+// first finds what must be fixed before the advice may be followed, see gates; nil if there is nothing.
+func (w *Whole) first(t *told) *blocker {
 	for _, kind := range gates[t.Code] {
 		for _, p := range w.Parts {
 			unsigned := func(f diag.Finding) bool { return f.Code == "check.dkim.none" || f.Code == dormant }
-			if p.kind == kind && (p.Fails() || p.weakTLS() || slices.ContainsFunc(p.Findings, unsigned)) {
-				return kind.Label
+			i := slices.IndexFunc(p.Findings, unsigned)
+			if p.kind != kind || i < 0 && !p.Fails() && !p.weakTLS() {
+				continue
 			}
+			return &blocker{kind, p.Findings[max(i, 0)].Code, p.held}
 		}
 	}
-	return ""
+	return nil
 }
 
 // cleared reports whether no gate of the advice may hide an error that nobody could see.
@@ -99,6 +111,12 @@ func (s *Summary) weakTLS() bool {
 	})
 }
 
+// elsewhere reports whether a finding is about records that the name has by an alias: nothing can be published at the name
+// itself (RFC 1034 section 3.6.2).
+func (w *Whole) elsewhere(t *told) bool {
+	return w.Name.Kind == nameuse.Alias && (t.part.kind == SPF || t.part.kind == MX || t.part.kind == nameKind)
+}
+
 // value is what the part suggests to publish about a finding, if the whole can pass it on.
 func (w *Whole) value(t *told) string {
 	for _, r := range t.part.verdict.Recommendations {
@@ -106,6 +124,9 @@ func (w *Whole) value(t *told) string {
 			continue
 		}
 		kind := kindOf(r.SuggestedValue)
+		if w.Name.Kind == nameuse.Reserved || w.Name.Kind == nameuse.PublicSuffix {
+			return ""
+		}
 		if kind != "" && (kind != t.part.kind.Code || t.part.foreign) || w.Withhold != nil && w.Withhold(r.SuggestedValue) {
 			return ""
 		}
@@ -177,8 +198,11 @@ var roots = map[diag.Code]root{
 	"mx.host.nxdomain":   {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.address":    {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.blocked":    {causes: []string{"mx.hosts.unreachable"}},
-	"mx.record.implicit": {causes: []string{"smtp.mx.unused"}},
+	"mx.record.implicit": {causes: []string{"smtp.mx.unused", "name.null_mx.missing"}},
 
+	"smtp.mx.unused": {causes: []string{"name.null_mx.missing"}},
+
+	"dmarc.policy.none":   {causes: []string{"name.policy.organization"}},
 	"dmarc.policy.reject": {causes: []string{"dmarc.policy.none"}},
 
 	"dane.dnssec.unknown":       {causes: ours},

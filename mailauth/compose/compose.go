@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 )
 
 // A Share is a part and what it counts for.
@@ -26,10 +28,16 @@ type Whole struct {
 	Own []*Summary
 	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
 	Good, Open diag.Text
+	// Now is the time at which steps are put in order.
+	Now time.Time
+	// Name is what the domain is, see [Domain.Name].
+	Name nameuse.Name
 	// Sends says that the domain seems to send mail, see [Sends].
 	Sends bool
 	// Untested says that something on which mail depends was not examined, beside parts that are not known.
 	Untested bool
+	// LeftOut are the parts that nobody asked for.
+	LeftOut []diag.ScopePart
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
 }
@@ -79,20 +87,38 @@ func (w *Whole) Ready() *bool {
 // Sum is the verdict of the whole.
 func (w *Whole) Sum() diag.Verdict {
 	list := w.merge()
+	ordered := w.ordered(list)
 	v := diag.Verdict{
 		State: w.state(list), Band: diag.Undetermined, Factors: []diag.Factor{}, Passed: w.passed(),
 		Breakdown:       diag.Breakdown{Categories: map[string]diag.CategoryScore{}},
-		Recommendations: w.actions(list), Findings: []diag.Finding{},
+		Recommendations: w.actions(ordered), Findings: []diag.Finding{},
 	}
 	for _, t := range list {
 		f := t.Finding
 		f.Target = t.part.Target()
 		v.Findings = append(v.Findings, f)
 	}
+	v.Scope = diag.ScopeOf(w.scope())
 	w.score(&v)
-	text := w.text(list, &v)
+	text := w.text(ordered, &v)
 	v.Headline, v.Sub = text.Headline, text.Sub
 	return v
+}
+
+// scope tells of each part whether it was examined.
+func (w *Whole) scope() []diag.ScopePart {
+	list := diag.Map(w.Parts, func(p Share) diag.ScopePart {
+		one := diag.ScopePart{Part: p.Target(), State: diag.Examined}
+		switch {
+		case p.NoMatter, p.Known() && p.settled():
+		case p.answered:
+			one.State, one.Reason = diag.LeftOut, p.Headline
+		default:
+			one.State, one.Reason = diag.NotAnswered, p.Headline
+		}
+		return one
+	})
+	return append(list, w.LeftOut...)
 }
 
 // state is that of the gravest finding, but where it is not known whether something works on which mail depends.

@@ -85,9 +85,12 @@ func TestOrder(t *testing.T) {
 	for _, r := range v.Recommendations {
 		actions = append(actions, r.Code)
 	}
-	require.Equal(t, diagtest.Codes(v), actions)
-	require.Equal(t, "Fix first: title of spf.all.pass", v.Headline)
-	require.Equal(t, "Mend spf.all.pass. After that, 3 errors and 2 warnings remain.", v.Sub)
+	require.Equal(t, []diag.Code{
+		"mx.host.address", "spf.all.pass", "bimi.record.syntax", "smtp.relay.open", "dmarc.policy.none", "tlsrpt.record.missing",
+		"dnssec.ds.missing",
+	}, actions, "what loses mail now comes first")
+	require.Equal(t, "Fix first: title of mx.host.address", v.Headline)
+	require.Equal(t, "Mend mx.host.address. After that, 3 errors and 2 warnings remain.", v.Sub)
 	require.Equal(t, diag.Bad, v.State)
 	require.Equal(t, "32", diagtest.Score(v))
 	require.Equal(t, "spf", v.Findings[0].Target)

@@ -113,6 +113,7 @@ func (w *Whole) merge() []told {
 		}
 	}
 	all = append(all, w.lookups(failed)...)
+	all = slices.DeleteFunc(all, func(t told) bool { return w.unneeded(&t) })
 	list := w.attribute(all, failed)
 	type fact struct {
 		code   diag.Code
@@ -243,6 +244,9 @@ var effects = map[string]effect{
 	"dnsbl.listed.network":  acceptance,
 	"score.spf.":            loss,
 	"check.":                loss,
+	"name.":                 protection,
+	"name.mail.":            loss,
+	"name.sender.":          acceptance,
 	"check.ptr.":            acceptance,
 	"check.dkim.":           acceptance,
 	"check.dkim.none":       forgery, // before DMARC, which builds on it

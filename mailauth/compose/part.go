@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
@@ -50,6 +51,9 @@ type Summary struct {
 	target  string // how findings of the whole name the part; empty: by the code of the kind
 	foreign bool   // the record belongs to another domain
 	partial bool   // the report itself says that something could not be learned
+
+	view []view.Step // what the part's own view says to do
+	held int64       // how long resolvers keep the record of the part, in seconds
 
 	answered bool // what was asked was answered, although the part is not known
 	verdict  diag.Verdict
@@ -199,6 +203,12 @@ func Summarize(kind Kind, report Report) Summary {
 	if r, ok := report.(interface{ Published() string }); ok {
 		s.Record = r.Published()
 	}
+	if r, ok := report.(interface{ Held() int64 }); ok {
+		s.held = r.Held()
+	}
+	if r, ok := report.(interface{ View() *view.View }); ok && len(v.Recommendations) > 0 {
+		s.view = r.View().Steps
+	}
 	for _, rule := range report.Rules() {
 		s.rules[rule.Code] = rule
 	}
@@ -313,7 +323,7 @@ func failed(kind Kind, err error) Summary {
 // Rules describes what a whole may say beside what its parts say.
 func Rules() []diag.RuleInfo {
 	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe(),
-		mailboxRules.Describe())
+		mailboxRules.Describe(), nameRules.Describe())
 }
 
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
+	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
@@ -22,9 +25,11 @@ type Report struct {
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	Email         string      `json:"email,omitempty" doc:"the address, if the request gave one"`
 	diag.Verdict
-	Components Components `json:"components" doc:"what the score consists of"`
-	Advice     Advice     `json:"advice,omitzero" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
-	Partial    bool       `json:"partial" doc:"whether a component could not be measured"`
+	Components Components   `json:"components" doc:"what the score consists of"`
+	Advice     Advice       `json:"advice,omitzero" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
+	Name       nameuse.Name `json:"name,omitzero" doc:"what the name is and what it is used for; absent where it does not exist"`
+	Steps      []view.Step  `json:"steps,omitempty" doc:"what to do, in this order: what loses mail now, what breaks by a date, other errors, warnings"`
+	Partial    bool         `json:"partial" doc:"whether a component could not be measured"`
 	diag.Timing
 
 	compose.Panics `json:"-"`
@@ -112,6 +117,10 @@ func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	}
 	s.common = compose.AskDomain(run, s.domain, s.sender, s.DKIMSelectors)
 	s.reputation = compose.Go(run, compose.Reputation, s.lookupReputation)
+	run.Do(func(ctx context.Context, env *diag.Env) { // which other parts ask as well
+		r := reception.Lookup(ctx, env, s.domain.Name())
+		s.route = r.Route()
+	})
 	s.panics = run.Wait()
 }
 
@@ -186,6 +195,7 @@ type scoring struct {
 
 	gone  bool // the domain does not exist
 	quiet bool // nothing suggests that it sends mail
+	route reception.Route
 }
 
 type common = *compose.Domain
@@ -232,8 +242,12 @@ func (s *scoring) report(ended time.Time) *Report {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		w := compose.Whole{Parts: s.shares(), Good: goodText(s.Silent), Open: openText(s), Sends: s.Sends()}
-		r.Verdict, r.Partial = w.Sum(), w.Partial()
+		r.Name = s.common.Name(s.domain, compose.Uses{Route: s.route})
+		named := compose.NameRules(s.domain, r.Name, s.route)
+		w := compose.Whole{Parts: s.shares(), Own: []*compose.Summary{&named}, Good: goodText(s.Silent), Open: openText(s),
+			Name: r.Name, Now: s.began, Sends: s.Sends()}
+		r.Verdict, r.Steps = w.Sum(), w.Steps()
+		r.Partial = w.Partial()
 	}
 	if s.Detail != compose.Full || s.gone {
 		s.Shorten(s.reputation)

@@ -131,7 +131,8 @@ func TestWorlds(t *testing.T) {
 		{name: "no address is known", edits: edits{
 			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.128/25 -all"`,
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
-		}, headline: "Set up well as far as measured; reputation is not known", score: "89", state: diag.Valid},
+		}, headline: "Next step: sending domain receives no mail", score: "89", state: diag.Warned, advice: "name",
+			grave: []diag.Code{"name.sender.unreachable"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := tt.req

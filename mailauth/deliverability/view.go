@@ -15,6 +15,9 @@ func (r *Report) View() *view.View {
 	if r.State == diag.Missing { // there is no such domain
 		return v
 	}
+	if len(r.Steps) > 0 {
+		v.Steps = r.Steps
+	}
 	d := v.Rows(view.Bars, "Points", "part", "points")
 	c := &r.Components
 	c.SPF.draw(d, compose.SPF)

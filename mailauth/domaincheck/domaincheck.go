@@ -9,12 +9,14 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -36,6 +38,8 @@ type Report struct {
 	diag.Verdict
 	Ready        *bool         `json:"ready,omitempty" doc:"whether mail works: no part has an error, and all that mail depends on was examined; absent where what was not examined decides"`
 	SendsMail    *bool         `json:"sends_mail,omitempty" doc:"whether the domain sends mail, as far as its SPF record and keys tell; absent if they do not"`
+	Name         nameuse.Name  `json:"name,omitzero" doc:"what the name is and what it is used for; absent where it does not exist"`
+	Steps        []view.Step   `json:"steps,omitempty" doc:"what to do, in this order: what loses mail now, what breaks by a date, other errors, warnings"`
 	Pillars      Pillars       `json:"pillars" doc:"the parts"`
 	Requirements []Requirement `json:"requirements" doc:"what large receivers ask of bulk senders: Google, Yahoo, Microsoft"`
 	Partial      bool          `json:"partial" doc:"whether something could not be learned"`
@@ -129,6 +133,7 @@ type check struct {
 	panics compose.Panics
 
 	gone bool // the domain does not exist
+	name nameuse.Name
 }
 
 type common = *compose.Domain
@@ -145,6 +150,7 @@ func (c *check) conclude() {
 	if c.smtp != nil {
 		c.smtp.Partially(func(r *smtpcheck.Report) bool { return r.Partial })
 	}
+	c.name = c.Name(c.Domain, compose.Uses{Route: c.route(), SMTP: c.smtp, MTASTS: c.mtasts, DANE: c.dane, DNSSEC: c.dnssec})
 }
 
 // The weights of the parts in the score: mail that is lost or forged matters more than what would be good to have.
@@ -223,11 +229,13 @@ func (c *check) report(ended time.Time) *Report {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		s := compose.Summarize(kindReverse, own)
-		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold,
-			Sends: c.Sends(), Untested: c.Doubt || c.untested(),
+		reverse, named := compose.Summarize(kindReverse, own), compose.NameRules(c.Domain, c.name, c.route())
+		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&reverse, &named}, Good: c.good(), Open: c.open(),
+			Withhold: c.withhold, Name: c.name, Now: c.began, LeftOut: c.leftOut(), Sends: c.Sends(),
+			Untested: c.Doubt || c.untested(),
 		}
-		r.Verdict, r.Ready, r.Partial = w.Sum(), w.Ready(), w.Partial()
+		r.Verdict, r.Steps = w.Sum(), w.Steps()
+		r.Name, r.Ready, r.Partial = c.name, c.ready(&w), w.Partial()
 	}
 	if sends := c.Sends(); !c.gone && !c.Doubt && (sends || c.Silent) {
 		r.SendsMail = &sends
@@ -238,6 +246,29 @@ func (c *check) report(ended time.Time) *Report {
 		c.Shorten(c.mx, c.mtasts, c.dane, c.dnssec, c.smtp)
 	}
 	return r
+}
+
+// ready is whether mail works: a domain that sends and cannot be answered is not ready, whatever its parts say.
+func (c *check) ready(w *compose.Whole) *bool {
+	ready := w.Ready()
+	if ready != nil && c.name.Sends.Answer == nameuse.Yes && c.name.Receives.Answer == nameuse.No {
+		return new(false)
+	}
+	return ready
+}
+
+func (c *check) route() reception.Route {
+	if c.mx.Result == nil {
+		return reception.RouteUnknown
+	}
+	return c.mx.Result.Route()
+}
+
+func (c *check) leftOut() []diag.ScopePart {
+	if c.smtp != nil || !c.receives() {
+		return nil
+	}
+	return []diag.ScopePart{{Part: compose.SMTP.Code, State: diag.LeftOut, Reason: "not asked for: include_smtp"}}
 }
 
 func (c *check) pillars() Pillars {

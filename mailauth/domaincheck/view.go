@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
@@ -18,6 +19,10 @@ func (r *Report) View() *view.View {
 	if r.State == diag.Missing { // there is no such domain
 		return v
 	}
+	if len(r.Steps) > 0 {
+		v.Steps = r.Steps
+	}
+	v.Fact("name", view.If(r.Name.Kind != "" && r.Name.Kind != nameuse.Organization, r.Name.Describe()))
 	v.Fact("ready", view.Known(r.Ready, "yes", "no", "not known"))
 	v.Fact("sends mail", view.Known(r.SendsMail, "yes", "no", "not known"))
 	r.receivers(v)

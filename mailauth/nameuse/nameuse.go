@@ -315,3 +315,29 @@ func (n *Name) Publishable() bool {
 func (n *Name) Protected() bool {
 	return n.Kind != Organization && n.InForce.DMARC.Enforced() && n.Forgeable.Answer == No
 }
+
+// WithoutMail reports whether nothing shows that mail of the name is received or sent: of an organization that must be
+// known, and of a name below one it is enough that nothing speaks for it.
+func (n *Name) WithoutMail() bool {
+	if n.Kind == Organization || n.Kind == "" {
+		return n.Unused()
+	}
+	return n.Receives.Answer != Yes && n.Sends.Answer != Yes
+}
+
+// Describe says what the name is in a few words.
+func (n *Name) Describe() string {
+	switch n.Kind {
+	case Alias:
+		return "alias of " + n.AliasOf
+	case Host:
+		return "host of " + n.Organization
+	case Delegated:
+		return "zone below " + n.Organization
+	case PublicSuffix:
+		return "public suffix: others register names below it"
+	case Reserved:
+		return "reserved for special use"
+	}
+	return "organizational domain"
+}

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// soon is how far ahead what breaks by itself goes before what is broken but loses nothing (CONTRACT 1.14).
+const soon = 30 * 24 * time.Hour
+
+// maxPlaces bounds the places of a step.
+const maxPlaces = 20
+
+// Urgency compares steps: first comes what loses mail or visitors now, then what breaks by a date within 30 days, by that
+// date, then other errors, then warnings (CONTRACT 1.14).
+func Urgency(a, b Step, now time.Time) int {
+	ua, ub := a.urgency(now), b.urgency(now)
+	if ua == expiring && ub == expiring {
+		if byDate := a.Due.Compare(b.Due); byDate != 0 {
+			return byDate
+		}
+	}
+	return cmp.Or(ua-ub, int(b.Severity)-int(a.Severity))
+}
+
+const (
+	losing = iota
+	expiring
+	broken
+	improvable
+)
+
+func (s *Step) urgency(now time.Time) int {
+	switch {
+	case s.Loses:
+		return losing
+	case !s.Due.IsZero() && s.Due.Before(now.Add(soon)):
+		return expiring
+	case s.Severity >= diag.Error:
+		return broken
+	default:
+		return improvable
+	}
+}
+
+// Order returns steps in the order in which they are to be done. Steps that publish the same, or have the same text, are
+// one with its places. A step that comes after another one stands behind it.
+func Order(list []Step, now time.Time) []Step {
+	steps := together(list)
+	slices.SortStableFunc(steps, func(a, b Step) int { return Urgency(a, b, now) })
+	return dependent(steps)
+}
+
+// together makes one step of those that ask for the same. The gravest counts.
+func together(list []Step) (steps []Step) {
+	for _, s := range list {
+		same := func(o Step) bool {
+			if s.Value == "" || o.Value == "" {
+				return s.Value == o.Value && s.Text == o.Text
+			}
+			return s.Name == o.Name && s.Type == o.Type && s.Value == o.Value
+		}
+		i := slices.IndexFunc(steps, same)
+		if i < 0 {
+			s.Places = slices.Clone(s.Places)
+			steps = append(steps, s)
+			continue
+		}
+		first := &steps[i]
+		first.Severity, first.Loses = max(first.Severity, s.Severity), first.Loses || s.Loses
+		if first.Due.IsZero() || !s.Due.IsZero() && s.Due.Before(first.Due) {
+			first.Due = s.Due
+		}
+		for _, p := range s.Places {
+			if !slices.Contains(first.Places, p) && len(first.Places) < maxPlaces {
+				first.Places = append(first.Places, p)
+			}
+		}
+	}
+	return steps
+}
+
+// dependent puts each step that comes after another one behind it, and changes the order in nothing else. A step that waits
+// for one that is not there waits for none.
+func dependent(steps []Step) []Step {
+	done := make([]Step, 0, len(steps))
+	placed := map[diag.Code]bool{}
+	listed := map[diag.Code]bool{}
+	for _, s := range steps {
+		listed[s.Code] = true
+	}
+	for rest := steps; len(rest) > 0; {
+		ready := slices.IndexFunc(rest, func(s Step) bool {
+			return s.After == "" || s.After == s.Code || placed[s.After] || !listed[s.After]
+		})
+		ready = max(ready, 0) // a circle is cut where it begins
+		s := rest[ready]
+		placed[s.Code] = true
+		done = append(done, s)
+		rest = slices.Delete(slices.Clone(rest), ready, ready+1)
+	}
+	return done
+}

@@ -1,0 +1,95 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+)
+
+// doers are those who can do what a part asks for, where it is nothing to publish in the zone.
+var doers = map[Kind]view.Who{
+	SPF: view.Zone, DKIM: view.Sender, DMARC: view.Zone, BIMI: view.Zone, MX: view.Zone, MTASTS: view.WebServer,
+	DANE: view.Zone, TLSRPT: view.Zone, SMTP: view.MailServer, DNSSEC: view.NameServer, Reputation: view.Sender,
+}
+
+func (t *told) who(value string) view.Who {
+	switch {
+	case t.part.kind.Code == nameKind.Code || value != "" && t.part.kind != MTASTS:
+		return view.Zone
+	case t.Target != "" && t.effect() == acceptance && doers[t.part.kind] == "": // of an address
+		return view.Network
+	}
+	return doers[t.part.kind]
+}
+
+// loses reports whether mail is lost by the fault as long as it is there.
+func (t *told) loses() bool {
+	return t.Severity >= diag.Error && !t.part.ignorance(t.Code) && (t.effect() == loss || t.effect() == refusal)
+}
+
+func (t *told) step() view.Step {
+	s := view.Step{Code: t.Code, Severity: t.Severity, Title: t.Title, Text: t.Advice, Loses: t.loses(), Due: t.Due}
+	if t.part.kind.Code != nameKind.Code {
+		s.Places = []string{t.part.Target()}
+	}
+	return s
+}
+
+// ordered are the findings in the order of the steps that they ask for (CONTRACT 1.14): the findings themselves are in that
+// of their severity.
+func (w *Whole) ordered(list []told) []told {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b told) int { return view.Urgency(a.step(), b.step(), w.Now) })
+	return list
+}
+
+// Steps are what to do, in order: one step for each recommendation of the verdict, with what the part itself says belongs to
+// it, such as the record that announces a policy.
+func (w *Whole) Steps() []view.Step {
+	list := w.ordered(w.merge())
+	steps := []view.Step{}
+	for _, r := range w.actions(list) {
+		i := slices.IndexFunc(list, func(t told) bool { return t.Code == r.Code && (t.Advice == r.Detail || t.Title == r.Title) })
+		if i < 0 || list[i].Severity == diag.Info {
+			continue
+		}
+		t := &list[i]
+		s := t.step()
+		s.Text, s.Value, s.Who = r.Detail, r.SuggestedValue, t.who(r.SuggestedValue)
+		if first := w.first(t); first != nil {
+			s.After, s.Wait = first.code, first.held
+		}
+		steps = append(steps, s)
+		if s.Value != "" {
+			steps[len(steps)-1], steps = t.part.publish(s), append(steps, t.part.beside(s)...)
+		}
+	}
+	return view.Order(steps, w.Now)
+}
+
+// publish says where the value of a step belongs, as the part's own view does.
+func (s *Summary) publish(step view.Step) view.Step {
+	for _, own := range s.view {
+		if own.Value == step.Value {
+			step.Name, step.Type = own.Name, own.Type
+		}
+	}
+	return step
+}
+
+// beside are the steps that the part's own view puts behind one, for the same rule.
+func (s *Summary) beside(step view.Step) (list []view.Step) {
+	i := slices.IndexFunc(s.view, func(own view.Step) bool { return own.Value == step.Value })
+	if i < 0 {
+		return nil
+	}
+	for _, own := range s.view[i+1:] {
+		if own.Code != step.Code {
+			break
+		}
+		own.Title, own.Loses, own.Due, own.Places, own.Who = step.Title, step.Loses, step.Due, step.Places, view.Zone
+		list = append(list, own)
+	}
+	return list
+}
