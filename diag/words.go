@@ -84,6 +84,9 @@ type Timing struct {
 	DurationMS int64     `json:"duration_ms" min:"0" doc:"how long it took"`
 }
 
+// Began is when the check began.
+func (t Timing) Began() time.Time { return t.CheckedAt }
+
 // NewTiming returns the timing of what began and ended at these times; the first is told in whole seconds.
 func NewTiming(began, ended time.Time) Timing {
 	return Timing{CheckedAt: began.UTC().Truncate(time.Second), DurationMS: max(0, ended.Sub(began).Milliseconds())}

@@ -69,18 +69,25 @@ func together(list []Step) (steps []Step) {
 			steps = append(steps, s)
 			continue
 		}
-		first := &steps[i]
-		first.Severity, first.Loses = max(first.Severity, s.Severity), first.Loses || s.Loses
-		if first.Due.IsZero() || !s.Due.IsZero() && s.Due.Before(first.Due) {
-			first.Due = s.Due
-		}
-		for _, p := range s.Places {
-			if !slices.Contains(first.Places, p) && len(first.Places) < maxPlaces {
-				first.Places = append(first.Places, p)
-			}
-		}
+		steps[i] = steps[i].With(s)
 	}
 	return steps
+}
+
+// With is the step as one with another that asks for the same: the gravest and the earliest count, and the places are those
+// of both.
+func (s Step) With(other Step) Step {
+	s.Severity, s.Loses = max(s.Severity, other.Severity), s.Loses || other.Loses
+	if s.Due.IsZero() || !other.Due.IsZero() && other.Due.Before(s.Due) {
+		s.Due = other.Due
+	}
+	s.Places = slices.Clone(s.Places)
+	for _, p := range other.Places {
+		if !slices.Contains(s.Places, p) && len(s.Places) < maxPlaces {
+			s.Places = append(s.Places, p)
+		}
+	}
+	return s
 }
 
 // dependent puts each step that comes after another one behind it, and changes the order in nothing else. A step that waits

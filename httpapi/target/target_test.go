@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"math/big"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,18 +288,18 @@ func TestChecks(t *testing.T) {
 	assert.Contains(t, string(quiet[0].Body), `"include_smtp":false`)
 }
 
-// Consequences are those of rules: a code that is misspelt would have none.
-func TestConsequences(t *testing.T) {
+// Effects are those of rules: a code that is misspelt would have none.
+func TestEffects(t *testing.T) {
 	var codes []diag.Code
 	for _, ep := range httpapi.Endpoints() {
 		for _, r := range ep.Rules() {
 			codes = append(codes, r.Code)
 		}
 	}
-	for _, c := range consequences() {
-		for _, code := range c.codes {
-			one := consequence{codes: []diag.Code{code}}
-			assert.True(t, slices.ContainsFunc(codes, one.about), "%s: there is no rule %s", c.text, code)
+	for _, e := range effects {
+		assert.Contains(t, topics, e.topic)
+		for _, code := range e.codes {
+			assert.Contains(t, codes, code, "%s: there is no such rule", e.text)
 		}
 	}
 }

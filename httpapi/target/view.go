@@ -1,21 +1,24 @@
 package target
 
 import (
-	_ "embed"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 )
 
 // View joins the parts: the consequence in a sentence, a line for each part, what to do first, and all findings.
 func (w *Whole) View() *view.View {
 	v := &view.View{Subject: w.Target.Text}
 	seen := map[string]bool{}
+	var steps []view.Step
 	for _, p := range w.Parts {
 		if p.View == nil {
 			v.Partial = v.Partial || !errors.Is(p.Err, ErrNothing)
@@ -32,14 +35,19 @@ func (w *Whole) View() *view.View {
 				v.Findings = append(v.Findings, f)
 			}
 		}
-		v.Steps = append(v.Steps, diag.Map(p.View.Steps, named)...)
+		for _, s := range p.View.Steps {
+			steps = append(steps, p.step(s))
+		}
 	}
 	gravest := func(a, b diag.Severity) int { return int(b) - int(a) }
 	slices.SortStableFunc(v.Findings, func(a, b diag.Finding) int { return gravest(a.Severity, b.Severity) })
-	slices.SortStableFunc(v.Steps, func(a, b view.Step) int { return gravest(a.Severity, b.Severity) })
-	v.Steps = distinct(v.Steps)
+	slices.SortStableFunc(steps, func(a, b view.Step) int { return gravest(a.Severity, b.Severity) })
+	v.Steps = view.Order(distinct(steps), w.checked())
 	v.Headline = w.headline(v)
 	v.Brief, v.Counts = v.Headline, counts(v.Findings)
+	if n := w.name(); n != nil {
+		v.Sub = w.describe(n)
+	}
 	d := v.Rows(view.Sections, "")
 	known, all := 0, 0
 	for _, r := range w.rows() {
@@ -51,6 +59,56 @@ func (w *Whole) View() *view.View {
 	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
 		known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
 	return v
+}
+
+// name is what a domain is and what it is used for; nil where mail was not examined, or the name does not exist.
+func (w *Whole) name() *nameuse.Name {
+	for _, p := range w.Parts {
+		if r, ok := p.Report.(*domaincheck.Report); ok && r.Name.Kind != "" {
+			return &r.Name
+		}
+	}
+	return nil
+}
+
+// describe says what a name is that is no organization's own, and what protects it.
+func (w *Whole) describe(n *nameuse.Name) string {
+	switch {
+	case n.Kind == nameuse.Organization:
+		return ""
+	case n.Protected():
+		return fmt.Sprintf("%s: %s. Its policy p=%s protects the name.", diag.Upper(n.Describe()), n.InForce.DMARCFrom, n.InForce.DMARC)
+	}
+	return diag.Upper(n.Describe()) + "."
+}
+
+// checked is when the checks began, by the clock of whoever ran them.
+func (w *Whole) checked() (last time.Time) {
+	for _, p := range w.Parts {
+		if r, ok := p.Report.(interface{ Began() time.Time }); ok && r.Began().After(last) {
+			last = r.Began()
+		}
+	}
+	return last
+}
+
+// doers are those who can do what a check asks for, where it is nothing to publish.
+var doers = map[string]view.Who{
+	"reputation": view.Sender, "servers": view.NameServer, "registration": view.Registrar, "name": view.Network,
+	"tls": view.WebServer, "hsts": view.WebServer, "headers": view.WebServer, "redirects": view.WebServer,
+}
+
+// step is a step of the part within the whole: it says who can do it, and which check asks for it.
+func (p *Part) step(s view.Step) view.Step {
+	s = named(s)
+	if s.Who == "" {
+		s.Who = doers[p.Name]
+	}
+	if len(s.Places) == 0 {
+		s.Places = []string{p.Name}
+	}
+	s.Loses = s.Loses || p.Group != Mail && s.Severity == diag.Critical
+	return s
 }
 
 // nonexistent ends the codes of what is found about a name that does not exist, whoever finds it.
@@ -96,8 +154,9 @@ var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
 // same fact, and all but the first about a name that does not exist.
 func distinct(steps []view.Step) []view.Step {
-	told := map[string]bool{}
-	return slices.DeleteFunc(steps, func(s view.Step) bool {
+	told := map[string]int{} // the step that said it, from 1
+	var list []view.Step
+	for _, s := range steps {
 		keys := []string{s.Text, string(s.Code)}
 		if s.Value != "" {
 			keys = append(keys, s.Name+s.Type+s.Value)
@@ -111,61 +170,44 @@ func distinct(steps []view.Step) []view.Step {
 		if strings.HasSuffix(string(s.Code), nonexistent) {
 			keys = []string{nonexistent}
 		}
-		again := slices.ContainsFunc(keys, func(k string) bool { return told[k] })
+		first := 0
 		for _, k := range keys {
-			told[k] = true
+			first = cmp.Or(first, told[k])
 		}
-		return again
-	})
-}
-
-// A consequence is what a finding means for somebody who is no expert. "{it}" stands for what was examined.
-type consequence struct {
-	topic string // of several about one, the gravest is told
-	text  string
-	least diag.Severity
-	codes []diag.Code // or the beginnings of some, up to a dot
-}
-
-// consequencesText has the consequences in the order of what is felt first: topic, least severity and text in a line,
-// and below it the codes.
-//
-//go:embed consequences.txt
-var consequencesText string
-
-var consequences = sync.OnceValue(func() (list []consequence) {
-	for line := range strings.Lines(consequencesText) {
-		if line[0] == '\t' {
-			last := &list[len(list)-1]
-			last.codes = append(last.codes, diag.Map(strings.Fields(line), func(s string) diag.Code { return diag.Code(s) })...)
-			continue
+		if first == 0 {
+			list = append(list, s)
+			first = len(list)
+		} else {
+			list[first-1] = list[first-1].With(s)
 		}
-		var c consequence
-		about, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		topic, least, _ := strings.Cut(about, " ")
-		if c.topic, c.text = topic, text; c.least.UnmarshalText([]byte(least)) != nil {
-			panic("consequences.txt: " + line) // which a test would see
+		for _, k := range keys {
+			told[k] = cmp.Or(told[k], first)
 		}
-		list = append(list, c)
 	}
 	return list
-})
+}
 
-// headline says what the gravest findings mean, at most two.
+// A clause is an effect, and how grave that is.
+type clause struct {
+	effect
+	worst diag.Severity
+}
+
+// headline says what the gravest findings mean, at most two of them.
 func (w *Whole) headline(v *view.View) string {
-	type clause struct {
-		consequence
-		worst diag.Severity
-	}
-	var told []clause
-	for _, c := range consequences() {
-		again := slices.ContainsFunc(told, func(o clause) bool { return o.topic == c.topic })
-		is := func(f diag.Finding) bool { return f.Severity >= c.least && c.about(f.Code) }
-		if i := slices.IndexFunc(v.Findings, is); i >= 0 && !again { // the gravest come first
-			told = append(told, clause{c, v.Findings[i].Severity})
+	name := w.name()
+	told := mailEffects(name, v.Findings)
+	for _, e := range effects {
+		again := slices.ContainsFunc(told, func(o clause) bool { return o.topic == e.topic })
+		i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return slices.Contains(e.codes, f.Code) })
+		unsent := e.topic == "send" && name != nil && name.WithoutMail()
+		if i >= 0 && !again && !unsent { // the gravest come first
+			told = append(told, clause{e, v.Findings[i].Severity})
 		}
 	}
-	slices.SortStableFunc(told, func(a, b clause) int { return int(b.worst) - int(a.worst) })
+	slices.SortStableFunc(told, func(a, b clause) int {
+		return cmp.Or(int(b.worst)-int(a.worst), topicRank(a.topic)-topicRank(b.topic))
+	})
 	switch {
 	case len(told) == 0:
 		return w.quiet(v)
@@ -176,17 +218,12 @@ func (w *Whole) headline(v *view.View) string {
 		strings.ReplaceAll(genitive().ReplaceAllString(told[1].text, "its $1"), "{it}", "it") + "."
 }
 
-var genitive = diag.Regexp(`\bthe ([a-z ]+) of \{it\}`)
+// topics are in the order of what is felt first.
+var topics = []string{"exists", "reach", "receive", "forge", "send", "relay", "listed", "web", "ends", "dns", "private", "name"}
 
-// about reports whether a finding is one of those. That something is not known has no consequence.
-func (c consequence) about(code diag.Code) bool {
-	if strings.HasSuffix(string(code), ".unknown") || strings.HasSuffix(string(code), ".unanswered") {
-		return false
-	}
-	return slices.ContainsFunc(c.codes, func(is diag.Code) bool {
-		return strings.HasPrefix(string(code+"."), string(is+"."))
-	})
-}
+func topicRank(topic string) int { return slices.Index(topics, topic) }
+
+var genitive = diag.Regexp(`\bthe ([a-z ]+) of \{it\}`)
 
 func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
@@ -217,6 +218,7 @@ func (w *Whole) rows() []row {
 	}
 	list = append(list, later...)
 	sharedCauses(list)
+	w.unneeded(list)
 	groups := []string{Mail, DNS, Web}
 	slices.SortStableFunc(list, func(a, b row) int {
 		return cmp.Or(slices.Index(groups, a.group)-slices.Index(groups, b.group),
@@ -276,6 +278,22 @@ func sharedCauses(list []row) {
 			r.brief = "not set up; optional, and the last to set up"
 		case r.absent && r.group == Mail && r.mark != view.Optional:
 			r.brief = "not set up"
+		}
+	}
+}
+
+// unneeded marks what a name without mail need not have, and an alias can not.
+func (w *Whole) unneeded(list []row) {
+	n := w.name()
+	if n == nil || n.Kind == nameuse.Organization || n.Kind != nameuse.Alias && !n.WithoutMail() {
+		return
+	}
+	for i := range list {
+		if r := &list[i]; r.group == Mail && r.absent {
+			r.mark, r.brief = view.Optional, "not needed: the name has no mail of its own"
+			if n.Kind == nameuse.Alias {
+				r.brief = "not needed: the name is an alias of " + n.AliasOf
+			}
 		}
 	}
 }
