@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -137,8 +138,11 @@ var domainRules = diag.Rules[*domainEvidence]{{
 func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {
 	return func(e *domainEvidence) diag.Failures {
 		left := e.facts.dates.ExpiresAt.Sub(e.now)
-		return diag.FailIf(after < left && left <= atMost, "The registration expires on %s, in %s.",
-			e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(days(left), "day"))
+		if left <= after || left > atMost {
+			return nil
+		}
+		return diag.Failures{{Due: e.facts.dates.ExpiresAt, Detail: fmt.Sprintf("The registration expires on %s, in %s.",
+			e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(days(left), "day"))}}
 	}
 }
 

@@ -18,7 +18,7 @@ type effect struct {
 
 // effects are in the order of what is felt first.
 var effects = []effect{
-	{"exists", "nobody can reach {it}: the name does not exist", []diag.Code{
+	{"exists", "{it} does not exist", []diag.Code{
 		"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain",
 	}},
 	{"reach", "nobody can find {it}: none of its name servers answers for it", []diag.Code{

@@ -157,7 +157,7 @@ func distinct(steps []view.Step) []view.Step {
 	told := map[string]int{} // the step that said it, from 1
 	var list []view.Step
 	for _, s := range steps {
-		keys := []string{s.Text, string(s.Code)}
+		keys := []string{s.Text, string(s.Code) + s.Name + s.Type}
 		if s.Value != "" {
 			keys = append(keys, s.Name+s.Type+s.Value)
 		} else {

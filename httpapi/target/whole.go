@@ -285,7 +285,7 @@ func sharedCauses(list []row) {
 // unneeded marks what a name without mail need not have, and an alias can not.
 func (w *Whole) unneeded(list []row) {
 	n := w.name()
-	if n == nil || n.Kind == nameuse.Organization || n.Kind != nameuse.Alias && !n.WithoutMail() {
+	if n == nil || n.Kind != nameuse.Alias && !n.WithoutMail() {
 		return
 	}
 	for i := range list {

@@ -97,7 +97,7 @@ func TestHeadlines(t *testing.T) {
 			"hopeless.example": "Nobody can send mail to this domain, and anybody can send mail as it.",
 			"harbour.example":  "Receivers may refuse mail from this domain, and browsers will warn visitors away from it within days.",
 			"free.example":     "This domain does not exist.",
-			"museum.example":   "Anybody can send mail as this domain, and receivers may refuse mail from it.",
+			"museum.example":   "Anybody can send mail as this domain.",
 			"silent.example":   "The name servers of this domain do not answer.",
 			"bogus.example":    "Everyone whose provider checks DNSSEC is kept from this domain.",
 			"8.8.8.8":          "Many mail servers refuse mail from this address.",

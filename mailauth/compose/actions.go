@@ -127,7 +127,7 @@ func (w *Whole) value(t *told) string {
 		if w.Name.Kind == nameuse.Reserved || w.Name.Kind == nameuse.PublicSuffix {
 			return ""
 		}
-		if kind != "" && (kind != t.part.kind.Code || t.part.foreign) || w.Withhold != nil && w.Withhold(r.SuggestedValue) {
+		if kind != "" && t.part.kind != nameKind && (kind != t.part.kind.Code || t.part.foreign) || w.Withhold != nil && w.Withhold(r.SuggestedValue) {
 			return ""
 		}
 		return r.SuggestedValue

@@ -23,7 +23,8 @@ type Share struct {
 
 // A Whole is what is to be summed up.
 type Whole struct {
-	Parts []Share // in the order of a reader
+	Domain diag.Domain
+	Parts  []Share // in the order of a reader
 	// Own is what the operation has found beside its parts.
 	Own []*Summary
 	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.

@@ -164,6 +164,16 @@ var nameRules = diag.Rules[*named]{{
 		return diag.Failures{{Detail: n.domain.String() + " receives no mail: " + lowerFirst(n.Receives.Because), Suggested: nullMX}}
 	},
 }, {
+	Code: "name.policy.missing", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
+	Title:       "Domain without mail has no DMARC policy",
+	Requirement: "A domain without mail asks receivers to reject what claims to come from it",
+	Advice:      "Publish p=reject: the domain sends no mail, so that all mail in its name is forged.",
+	When:        func(n *named) bool { return n.Unused() && n.Kind == nameuse.Organization },
+	Fails: func(n *named) diag.Failures {
+		return diag.FailIf(n.InForce.DMARC == nameuse.PolicyNone && n.InForce.DMARCFrom == "", "%s sends no mail, and no DMARC "+
+			"policy asks receivers to reject mail that claims to come from it.", n.domain).Suggesting("v=DMARC1; p=reject;")
+	},
+}, {
 	Code: "name.alias", Severity: diag.Info, Ref: "RFC 1034 section 3.6.2",
 	Title: "Name is an alias", Requirement: "Records can be published at the name",
 	Fails: func(n *named) diag.Failures {
@@ -195,11 +205,11 @@ var nameRules = diag.Rules[*named]{{
 
 var nameTexts = diag.Texts{"valid": {Headline: "Name is used as its records say", Sub: "Nothing speaks against its records."}}
 
-// unneeded reports whether a finding asks for a record that the name need not or cannot have: at an alias, and at a name
-// below an organization that has no mail of its own. What protects those is the policy of the organization.
+// unneeded reports whether a finding asks for a record that the name need not or cannot have: at an alias, and where a name
+// has no mail of its own. The rules about the name say what those need.
 func (w *Whole) unneeded(t *told) bool {
 	n := &w.Name
-	if n.Kind != nameuse.Alias && (n.Kind == nameuse.Organization || !n.WithoutMail()) {
+	if n.Kind != nameuse.Alias && !n.WithoutMail() {
 		return false
 	}
 	return t.part.rules[t.Code].State == diag.Missing || slices.Contains(keySearches, t.Code)

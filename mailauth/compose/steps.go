@@ -65,7 +65,9 @@ func (w *Whole) Steps() []view.Step {
 			steps[len(steps)-1], steps = t.part.publish(s), append(steps, t.part.beside(s)...)
 		}
 	}
-	return view.Order(steps, w.Now)
+	v := view.View{Steps: view.Order(steps, w.Now)}
+	place(&v, w.Domain)
+	return v.Steps
 }
 
 // publish says where the value of a step belongs, as the part's own view does.

@@ -35,13 +35,19 @@ func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.V
 	for _, begin := range []string{"Fix first: ", "Next step: "} {
 		v.Brief = strings.TrimPrefix(v.Brief, begin)
 	}
+	place(v, d)
+	return v
+}
+
+// place says where the values belong that are suggested for a domain.
+func place(v *view.View, d diag.Domain) {
 	for begins, name := range map[string]string{
 		"v=spf1": "", "v=DMARC1": "_dmarc.", "v=STSv1": "_mta-sts.", "v=TLSRPTv1": "_smtp._tls.", "v=BIMI1": "default._bimi.",
 	} {
 		v.PublishAt(begins, name+d.FQDN(), "TXT")
 	}
 	v.PublishAt("version:", mtasts.PolicyURL(d), "")
-	return v
+	v.PublishAt(nullMX, d.FQDN(), "MX")
 }
 
 // Draw adds the row of the part to a view of the whole, if there is one. What is known beside its
