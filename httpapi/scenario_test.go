@@ -44,10 +44,9 @@ func scenarioFiles(t *testing.T) map[string]*scenarioFile {
 		}
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		file := &scenarioFile{path: path}
-		require.NoError(t, d.Decode(file), path)
+		file, err := readScenario(text)
+		require.NoError(t, err, path)
+		file.path = path
 		if file.target() == "" {
 			require.True(t, rows[file.Operation], "%s: %s is no operation of the contract", path, file.Operation)
 			require.Empty(t, file.Args, "%s: an operation has no args", path)
@@ -67,6 +66,29 @@ func scenarioFiles(t *testing.T) map[string]*scenarioFile {
 	}
 	require.NotEmpty(t, files, "there is no scenario")
 	return files
+}
+
+// readScenario reads a file, and refuses keys that nothing reads.
+func readScenario(text []byte) (*scenarioFile, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	file := &scenarioFile{}
+	return file, d.Decode(file)
+}
+
+// A key that nothing reads fails a scenario, wherever it stands.
+func TestScenarioKeys(t *testing.T) {
+	for _, text := range []string{
+		`{%s}`, `{"world": {%s}}`, `{"world": {"answers": [{%s}]}}`, `{"world": {"servers": {"ns1.example.com.": {%s}}}}`,
+		`{"world": {"signed_by": {"example.com.": {"signers": [{%s}]}}}}`, `{"world": {"https": {"example.com": {%s}}}}`,
+		`{"world": {"https": {"example.com": {"addresses": {"192.0.2.1": {%s}}}}}}`, `{"expect": {%s}}`,
+		`{"world": {"https": {"example.com": {"crl": {%s}}}}}`, `{"expect": {"screen": {%s}}}`,
+	} {
+		_, err := readScenario([]byte(strings.Replace(text, "%s", "", 1)))
+		require.NoError(t, err, text)
+		_, err = readScenario([]byte(strings.Replace(text, "%s", `"other": true`, 1)))
+		require.ErrorContains(t, err, "unknown field", text)
+	}
 }
 
 // Scenarios are called by their names, which are told apart.
