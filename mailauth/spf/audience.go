@@ -70,7 +70,7 @@ func (n *Node) audience() (passed Audience, stops bool) {
 	switch {
 	case n.State == NodeNone && n.parent == nil:
 		return Nobody, false
-	case n.State == NodeDynamic:
+	case n.State == NodeDynamic && !n.unsure:
 		return Some, false
 	case n.State != NodeFound || len(n.Faults) > 0:
 		return Unknown, true
@@ -112,7 +112,7 @@ func (t *ResolvedTerm) audience() (matched Audience, stops bool) {
 		return Everybody, false
 	case t.Child != nil:
 		return t.Child.audience()
-	case t.open() || t.MXCount > eval.MaxMX:
+	case t.open() || t.MXCount > eval.MaxMX || t.Dynamic && t.unsure:
 		return Unknown, true
 	case t.Dynamic || len(t.Networks) > 0:
 		return Some, false

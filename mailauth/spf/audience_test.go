@@ -49,6 +49,10 @@ func TestPasses(t *testing.T) {
 		{"v=spf1 include:silent.example.net mx -all", mail, Unknown, false},
 		{"v=spf1 mx include:silent.example.net -all", mail, Some, false},
 		{"v=spf1 a:silent.example.net mx -all", mail, Unknown, false},
+		{"v=spf1 include:%{i}.silent.example.net -all", mail, Unknown, false},
+		{"v=spf1 exists:%{i}.silent.example.net -all", mail, Unknown, false},
+		{"v=spf1 include:%{i}.gone.example.net -all", mail, Unknown, true},
+		{"v=spf1 exists:%{i}.gone.example.net -all", mail, Nobody, false},
 		{"v=spf1 include:eleven.example.net +all", mail, Unknown, false},
 		{"v=spf1 include:eleven.example.net -all", mail, Some, false},
 	}
