@@ -214,7 +214,7 @@ var worlds = []struct {
 	{"host SERVFAIL", with("v=TLSRPTv1; rua=https://t.example.com/"), "", broken("t.example.com"),
 		"valid 89 destination.unknown", ""},
 	{"many", with(manyURIs(10)), "", nil,
-		"warning 89 destination.undeliverable", ""},
+		"warning 89 destination.undeliverable destination.many", ""},
 	{"MTA-STS SERVFAIL", with(good), "", broken("_mta-sts.example.com"),
 		"valid 100", ""},
 }

@@ -250,6 +250,14 @@ var destinationRules = diag.Rules[*evidence]{{
 		return diag.FailIf(why != "", "Whether reports arrive at %s is not known: %s.", d.domain, why)
 	}),
 }, {
+	Code: "tlsrpt.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
+	Title: "More report destinations than are checked", Requirement: "All report destinations were checked",
+	Advice: "Name fewer addresses in rua, and distribute the reports behind one of them.",
+	When:   followed, Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a limit "+
+			"of this check.", maxDestinations, diag.Count(e.unchecked, "URI"))
+	},
+}, {
 	Code: "tlsrpt.destination.none", Severity: diag.Error, Weight: 4, Ref: "RFC 8460 section 3",
 	Title: "No report address can receive reports", Requirement: "At least one report address can receive reports",
 	Advice: "Correct the address, or set up its destination: until then every report is lost.",

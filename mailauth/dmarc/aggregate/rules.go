@@ -218,6 +218,14 @@ var reporterRules = diag.Rules[*evidence]{{
 			"%s.", e.messages(k.passed+k.failed), k.example)
 	},
 }, {
+	Code: "dmarc.report.results.missing", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.11",
+	Title: "Records without authentication results", Requirement: "The records have authentication results",
+	Advice: "Compare the reports of other receivers: here the sources are classified by the evaluation alone.",
+	When:   hasMail, Fails: func(e *evidence) diag.Failures {
+		n := e.sums.oddities.noResults
+		return diag.FailIf(n > 0, "For %s the report does not say what DKIM and SPF found.", e.messages(n))
+	},
+}, {
 	Code: "dmarc.report.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1035 section 3.5",
 	Title:       "Reverse DNS of some sources could not be looked up",
 	Requirement: "Reverse DNS of the largest sources could be looked up",

@@ -58,6 +58,10 @@ var formatRules = diag.Rules[*evidence]{
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
 		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
 		"The report has values that the format does not define", nil, badValue, repeated),
+	faultRule("dmarc.report.value.cut", diag.Info, "Values cut short or left out", "No value had to be cut",
+		"RFC 9990 section 3.1.3", "Ignore this where only totals matter: counts are not affected.",
+		"Some values are longer or more than are kept here", func(element string) bool { return element != "record" },
+		tooLong, tooMany),
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.7",
 		Title: "More records than are read", Requirement: "All records are read",
