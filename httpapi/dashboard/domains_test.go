@@ -217,3 +217,32 @@ func TestDays(t *testing.T) {
 		"2026-11-04: good"}, words)
 	assert.Equal(t, "2026-11-01", days[1].Before())
 }
+
+// What stands behind a state is said, and what was not examined is no praise.
+func TestWordsOfAState(t *testing.T) {
+	ran := watch.Summary{LastRun: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
+	with := func(change func(*watch.Summary)) *watch.Watch {
+		w := &watch.Watch{Summary: ran}
+		change(&w.Summary)
+		return w
+	}
+	for _, tt := range []struct {
+		watch          *watch.Watch
+		wrong, covered string
+	}{
+		{&watch.Watch{}, "", ""},
+		{with(func(*watch.Summary) {}), "nothing wrong was found", ""}, // of a run before it was counted
+		{with(func(s *watch.Summary) { s.Answered, s.All = 1, 18 }), "nothing wrong was found", "1 of 18 checks"},
+		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing, s.Siteless = 1, 18, true, true }),
+			"no web site: nothing was examined", "1 of 18 checks"},
+		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing = 1, 18, true }),
+			"nothing was examined", "1 of 18 checks"},
+		{with(func(s *watch.Summary) { s.Answered, s.All, s.Unknown = 1, 18, 1 }),
+			"1 check without an answer", "1 of 18 checks"},
+		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),
+			"1 of 18 checks"},
+	} {
+		assert.Equal(t, tt.wrong, wrong(tt.watch))
+		assert.Equal(t, tt.covered, covered(tt.watch))
+	}
+}
