@@ -222,6 +222,9 @@ func assemble(parts []string) string {
 	return whole
 }
 
+// maxTurns bounds the places at which a key may begin: by chance, base64 reads so once in 100,000 characters.
+const maxTurns = 8
+
 // turn puts the halves of a key that were joined the wrong way round into their order: the beginning of an RSA key, as
 // all of them begin, stands in the middle. It returns the record and that beginning, or nothing.
 func turn(text string) (record, beginning string) {
@@ -230,10 +233,12 @@ func turn(text string) (record, beginning string) {
 	if !ok {
 		return "", ""
 	}
-	for i := 1; i < len(p.Value); i++ {
+	tried := 0
+	for i := 1; i < len(p.Value) && tried < maxTurns; i++ {
 		if !strings.HasPrefix(p.Value[i:], "MII") && !strings.HasPrefix(p.Value[i:], "MIG") {
 			continue
 		}
+		tried++
 		turned := list.Text[:p.ValueOffset] + p.Value[i:] + p.Value[:i] + list.Text[p.ValueOffset+len(p.Value):]
 		if record = repair(turned, allFlags...); record != "" {
 			return record, p.Value[i:min(i+len("MIIBIj"), len(p.Value))]

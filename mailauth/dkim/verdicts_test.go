@@ -205,6 +205,7 @@ var validations = []struct {
 		"invalid 39 record.order", good},
 	{"halves of the key in the wrong order", "v=DKIM1; k=rsa; t=s; p=" + rsa2048[222:] + rsa2048[:222], "invalid 39 record.order",
 		"v=DKIM1; k=rsa; t=s; p=" + rsa2048},
+	{"beginnings of keys and no key", "v=DKIM1; k=rsa; p=" + strings.Repeat("MIIB", 2000), "invalid 39 key.unreadable", ""},
 	{"halves of the key in two strings", `"v=DKIM1; k=rsa; p=` + rsa2048[222:] + `" "` + rsa2048[:222] + `"`, "invalid 39 record.order", good},
 	{"strings that two orders make a key of", `"v=DKIM1; k=rsa; p=` + rsa4096[:176] + `" "` + rsa4096[600:] + `" "` +
 		rsa4096[400:600] + `" "` + rsa4096[176:400] + `"`, "invalid 39 key.base64", ""},

@@ -312,6 +312,7 @@ func analyzeCases(t testing.TB) []analyzeCase {
 		{"signature without a version", direct + signatureField(strings.Replace("DKIM-Signature: a=ed25519-sha256; c=relaxed/relaxed; "+
 			"d=example.org; s=s1; h=from; bh=BH; b=", "BH", bodyHash(bodyOf(letter), -1), 1), [][]byte{[]byte(fromOf(letter))}) + letter,
 			"", "", "pass", likely, []string{"dkim.policy"}, ""},
+		{"From not signed", direct + signedInPart(t, letter, "to:subject:date", -1), "", "", "pass", likely, nil, "does not verify"},
 		{"testing", direct + good, without("v=DKIM1; k=ed25519;", "v=DKIM1; k=ed25519; t=y;"), "", "pass", likely,
 			nil, ""},
 		{"key withdrawn long ago", strings.ReplaceAll(forwarded, " 2026", " 2025") + good,
