@@ -26,6 +26,8 @@ func (e *evidence) correct() string {
 		d = merged(d, more)
 	}
 	if !ok {
+		strict := func(text string) bool { return strictWord().MatchString(text) }
+		e.dormant = e.today().Domain == policy.None && slices.ContainsFunc(texts, strict)
 		return ""
 	}
 	if _, has := d.Get("p"); !has {
@@ -34,7 +36,9 @@ func (e *evidence) correct() string {
 	if value, _ := d.Get("p"); d[1].Tag != "p" {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
+	meant := d.String()
 	limit(&d, e.today())
+	e.dormant = d.String() != meant
 	if p, _ := d.Get("p"); p == string(policy.None) && e.location != "" {
 		if _, asked := d.Get("rua"); !asked && !e.reachable() {
 			return "" // a record that neither protects nor reports
@@ -121,6 +125,7 @@ func sound(text string) bool {
 var (
 	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
 	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	strictWord   = diag.Regexp(`(?i)reject|quarantine`)
 	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 

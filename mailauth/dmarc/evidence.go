@@ -25,6 +25,7 @@ type evidence struct {
 	older     policy.Reading // by RFC 7489
 	location  string         // domain of the record; empty if that is not known
 	suggested string         // the record as it should be written; empty if that is not known
+	dormant   bool           // the text asks for more than is in force, and would get it once its faults are corrected
 	// What a lookup adds.
 	discovery    *policy.Discovery
 	own          *policy.Step // at the domain itself

@@ -133,6 +133,21 @@ func TestSuggestionsHarmNobody(t *testing.T) {
 	}
 }
 
+// What a broken record asks for does not come into force by its correction, nor by the words about it.
+func TestCorrectionWakesNothing(t *testing.T) {
+	for _, text := range []string{"v=DMARC1 p=reject", "v=dmarc1; p=reject", "v=DMARC1; policy=reject", "v=DMARC1; p:reject; rua=mailto:a@example.com",
+		"v=DMARC1 p=reject; rua=mailto:@example.com", "“v=DMARC1; p=quarantine"} {
+		a, err := Validate(ValidateRequest{Record: text, Domain: diag.MustDomain("example.com")})
+		require.NoError(t, err)
+		require.NotEmpty(t, a.Recommendations, text)
+		checkSuggestions(t, a.Verdict, []string{text}, inForce(text))
+		require.Contains(t, a.Recommendations[0].Detail, "until the reports show that all senders pass", text)
+	}
+	a, err := Validate(ValidateRequest{Record: "v=DMARC1; p=reject;; rua=mailto:a@example.com"}) // which is in force
+	require.NoError(t, err)
+	require.NotContains(t, a.Recommendations[0].Detail, "until the reports")
+}
+
 // Corrected once is corrected for good.
 func TestCorrectionIsFinal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,7 +22,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		absenceRules.With(rule{
 			Reads: []diag.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
 			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
-		slices.Concat(atTarget(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)), subdomainRules).
+		slices.Concat(correcting(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)), subdomainRules).
 			Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
 		slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
@@ -39,20 +39,28 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// atTarget has the advice of rules say where the record stands if it is read through an alias: nothing can be published at
-// the name itself (RFC 1034 section 3.6.2).
-func atTarget(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+// correcting completes the advice of rules about the text of a record: what it would bring into force stays as it is today,
+// and what is read through an alias is corrected where it stands, for nothing can be published at the name itself (RFC 1034
+// section 3.6.2).
+func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		r := list[i]
 		list[i].Fails = func(e *evidence) diag.Failures {
 			f := r.Fails(e)
-			if len(f) == 0 || e.inherited() || !e.aliased() {
-				return f
-			}
-			aliases := kit.Aliases(e)
 			for i := range f {
-				f[i].Advice = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") + ", of which " + e.own.Name +
-					" is an alias. " + cmp.Or(f[i].Advice, r.Advice)
+				before, after := "", ""
+				if e.aliased() && !e.inherited() {
+					aliases := kit.Aliases(e)
+					before = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") + ", of which " + e.own.Name +
+						" is an alias. "
+				}
+				if e.dormant {
+					after = " The corrected record takes effect at once: keep p=" + string(e.today().Domain) +
+						" until the reports show that all senders pass."
+				}
+				if before+after != "" {
+					f[i].Advice = before + cmp.Or(f[i].Advice, r.Advice) + after
+				}
 			}
 			return f
 		}

@@ -10,20 +10,17 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-const startsToday = " The corrected record takes effect at once, so it keeps p=none; raise p when the reports show that " +
-	"all senders pass."
-
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(rule{
 		Code: "dmarc.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Begin the record with exactly v=DMARC1; in this letter case, with nothing before it: receivers ignore " +
-			"all others." + startsToday,
+			"all others.",
 	}),
 	kit.Stray(rule{Code: "dmarc.record.stray", Severity: diag.Warning}),
 	kit.Multiple(rule{
 		Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Ref:    "RFC 9989 section 4.10",
-		Advice: "Merge the records into one and remove the others: with several, receivers use none." + startsToday,
+		Advice: "Merge the records into one and remove the others: with several, receivers use none.",
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			if len(e.found.Records) < 2 {
 				return nil
@@ -121,7 +118,7 @@ var valueRules = diag.Rules[*evidence]{{
 	Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
 	Title:       "DMARC record has no effect: no policy, no report address",
 	Requirement: "The record has a policy that receivers can read, or a report address",
-	Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
+	Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record.",
 	When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
 	Fails: suggesting(func(e *evidence) diag.Failures {
 		if e.reading.Usable {
@@ -144,9 +141,8 @@ var valueRules = diag.Rules[*evidence]{{
 }, {
 	Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax, Ref: "RFC 9989 section 4.7",
 	Title: "Invalid DMARC policy (p, sp or np)", Requirement: "Every policy is none, quarantine or reject",
-	Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the reports " +
-		"that all senders pass before you publish a stricter policy than none.",
-	When: kit.One, Fails: kit.Faults(policy.BadPolicy),
+	Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail.",
+	When:   kit.One, Fails: kit.Faults(policy.BadPolicy),
 }, {
 	Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
 	Ref:   "RFC 7489 section 6.4",

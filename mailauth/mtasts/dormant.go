@@ -98,8 +98,7 @@ func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 }
 
 // gated puts the policy before what would bring it into force: one in testing mode that lists the present mail servers.
-// No record is suggested before that. Failures that keep the policy from taking effect, for which mends is set, get their
-// advice behind that; others lose what they suggest.
+// No record is suggested before that. Failures are changed if they suggest something or, if mends is set, in any case.
 func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Failures {
 	h := hazard{}
 	if len(list) > 0 {
@@ -113,10 +112,6 @@ func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Fai
 		f := &list[i]
 		announces, replaces := f.Suggested == e.newRecord(), f.Suggested != "" && f.Suggested == policy
 		if !mends && f.Suggested == "" || replaces && !e.seen() {
-			continue
-		}
-		if !mends { // what keeps the policy from taking effect has the same advice, and is told of as well
-			f.Suggested, f.Advice = "", ""
 			continue
 		}
 		then := cmp.Or(f.Advice, advice)
