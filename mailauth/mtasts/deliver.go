@@ -236,7 +236,8 @@ var mxRules = diag.Rules[*evidence]{{
 	Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
 	DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"}, Ref: "RFC 8461 section 4.1",
 	Title: "Mail server not covered by the MTA-STS policy", Requirement: "The policy covers every mail server",
-	When: func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
+	Advice: "Add the missing hosts to the policy, in testing mode as long as it is not in force.",
+	When:   func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
 	Fails: func(e *evidence) diag.Failures {
 		consequence := "once the policy is enforced, senders will not deliver to it"
 		if e.enforced() {

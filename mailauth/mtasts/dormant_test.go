@@ -94,6 +94,9 @@ func TestSuggestionsWakeNothing(t *testing.T) {
 						mode, known := before.InForce()
 						require.True(t, known)
 						require.Equal(t, before.Policy.Mode == Enforce && before.Found && !slices.ContainsFunc(before.Findings, void), mode == Enforce)
+						for _, f := range before.Findings {
+							require.NotEmpty(t, f.Advice, "%s", f.Code)
+						}
 						if len(before.Recommendations) == 0 || refuses(before, s) {
 							return
 						}
