@@ -140,27 +140,6 @@ func (e *evidence) flatten() {
 	e.published = e.publication()
 }
 
-func (e *evidence) keptLookups() int {
-	n := 0
-	for _, s := range e.outline.kept() {
-		n += s.lookups
-	}
-	return n
-}
-
-func (o *outline) kept() []*keptTerm {
-	var list []*keptTerm
-	for _, one := range o.items {
-		if one.kept != nil {
-			list = append(list, one.kept)
-		}
-	}
-	if o.last != nil {
-		list = append(list, o.last)
-	}
-	return list
-}
-
 type obstacle struct {
 	term string // as it was written
 	why  string // what follows the term in a sentence

@@ -333,3 +333,50 @@ func termFault(t *spf.ResolvedTerm) (fault, bool) {
 		return fault{}, false
 	}
 }
+
+func (o *outline) kept() []*keptTerm {
+	var list []*keptTerm
+	for _, one := range o.items {
+		if one.kept != nil {
+			list = append(list, one.kept)
+		}
+	}
+	if o.last != nil {
+		list = append(list, o.last)
+	}
+	return list
+}
+
+// tidy makes the outline as short as it can be with the same result for every address: sets in a row with
+// the same sign become one, and what can never decide goes.
+func (o *outline) tidy() {
+	var items []item
+	var decided spf.Set // addresses that do not come further
+	for _, one := range o.items {
+		if one.kept != nil {
+			items = append(items, one)
+			continue
+		}
+		rest := one.set.Minus(decided)
+		if rest.IsEmpty() {
+			continue
+		}
+		if n := len(items); n > 0 && items[n-1].kept == nil && items[n-1].qualifier == one.qualifier {
+			items[n-1].set = items[n-1].set.Union(one.set)
+			one = items[n-1]
+		} else {
+			items = append(items, one)
+		}
+		if decided = decided.Union(one.set); decided.Equal(everyone) {
+			o.all, o.last = one.qualifier, nil // all that is left comes here
+			break
+		}
+	}
+	for o.last == nil && len(items) > 0 {
+		if last := items[len(items)-1]; last.kept != nil || last.qualifier.Outcome() != o.otherwise() {
+			break
+		}
+		items = items[:len(items)-1]
+	}
+	o.items = items
+}

@@ -167,40 +167,6 @@ func newSet(host string, networks []netip.Prefix) Part {
 	return Part{Name: partName(host, b.String()), Networks: networks}
 }
 
-// tidy makes the outline as short as it can be with the same result for every address: sets in a row with
-// the same sign become one, and what can never decide goes.
-func (o *outline) tidy() {
-	var items []item
-	var decided spf.Set // addresses that do not come further
-	for _, one := range o.items {
-		if one.kept != nil {
-			items = append(items, one)
-			continue
-		}
-		rest := one.set.Minus(decided)
-		if rest.IsEmpty() {
-			continue
-		}
-		if n := len(items); n > 0 && items[n-1].kept == nil && items[n-1].qualifier == one.qualifier {
-			items[n-1].set = items[n-1].set.Union(one.set)
-			one = items[n-1]
-		} else {
-			items = append(items, one)
-		}
-		if decided = decided.Union(one.set); decided.Equal(everyone) {
-			o.all, o.last = one.qualifier, nil // all that is left comes here
-			break
-		}
-	}
-	for o.last == nil && len(items) > 0 {
-		if last := items[len(items)-1]; last.kept != nil || last.qualifier.Outcome() != o.otherwise() {
-			break
-		}
-		items = items[:len(items)-1]
-	}
-	o.items = items
-}
-
 // otherwise is the result if nothing matches (RFC 7208 section 4.7).
 func (o *outline) otherwise() eval.Outcome {
 	if o.all == "" {
@@ -271,4 +237,12 @@ func authorised(record string) spf.Set {
 func difference(a, b spf.Set) []string {
 	list := a.Minus(b).Prefixes()
 	return diag.Map(list[:min(len(list), maxDifferences)], netip.Prefix.String)
+}
+
+func (e *evidence) keptLookups() int {
+	n := 0
+	for _, s := range e.outline.kept() {
+		n += s.lookups
+	}
+	return n
 }

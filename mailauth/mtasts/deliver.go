@@ -317,3 +317,13 @@ var mxRules = diag.Rules[*evidence]{{
 			e.mail.Surplus, maxMXHosts)
 	},
 }}
+
+func (e *evidence) untested() diag.Failures {
+	if !e.enforced() {
+		return nil
+	}
+	return each(e.hosts, func(h host) diag.Failures {
+		return diag.FailIf(h.met.unknown != "",
+			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)
+	})
+}

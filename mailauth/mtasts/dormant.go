@@ -20,9 +20,6 @@ func (e *evidence) dormant() bool {
 	return !e.enforced() && (e.policy == nil || e.policy.mayEnforce())
 }
 
-// mayEnforce reports whether a text enforces, or may once its faults are corrected.
-func (d *document) mayEnforce() bool { return d.policy.Mode != Testing && d.policy.Mode != None }
-
 // A hazard is why mail may be lost once what is dormant takes effect.
 type hazard struct {
 	why   string // a clause; empty if no mail is
@@ -139,4 +136,37 @@ func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Fai
 		}
 	}
 	return list
+}
+
+func (e *evidence) newRecord() string { return newRecord(e.now).String() }
+
+// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
+// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
+func (e *evidence) newPolicy() string {
+	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
+	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
+		return "" // first comes which mail servers there are
+	}
+	p := Policy{Mode: Testing, MaxAge: week}
+	if e.enforced() {
+		p.Mode = Enforce
+	}
+	if e.policy != nil {
+		p.MaxAge = max(week, e.policy.policy.MaxAge)
+		for _, pattern := range e.policy.policy.MX {
+			used := func(h host) bool { return matches(pattern, h.Name) }
+			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
+				p.MX = append(p.MX, pattern)
+			}
+		}
+	}
+	for _, h := range e.hosts {
+		if _, ok := p.match(h.Name); !ok {
+			p.MX = append(p.MX, h.Name)
+		}
+	}
+	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
+		return ""
+	}
+	return p.String()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/mailauth/reception"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
 )
@@ -32,51 +31,6 @@ const (
 
 // label is where the record is, below the domain (RFC 8461 section 3.1).
 const label = "_mta-sts"
-
-type evidence struct {
-	domain diag.Domain
-	now    time.Time
-
-	txt        diag.Answer[*dns.TXT]
-	found      taglist.Found
-	elsewhere  taglist.Elsewhere
-	record     Record // read as far as it can be, if there is exactly one
-	tlsrpt     diag.Answer[*dns.TXT]
-	unreported error // why no reports are requested; nil if they are
-
-	page   *fetch.Result // the policy as it was served
-	policy *document     // what was served with status 200, else nil
-
-	mail  reception.Hosts
-	hosts []host // those of mail
-}
-
-const (
-	fromRecord    diag.Source = "record"    // the TXT records at the name
-	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record
-	fromReports   diag.Source = "reports"   // the TLSRPT record
-	fromPolicy    diag.Source = "policy"    // the policy host
-	fromMail      diag.Source = "mail"      // whether the domain receives mail, and by which servers
-	fromAddresses diag.Source = "addresses" // of all mail servers
-)
-
-// Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() []diag.Source {
-	failing := func(h host) bool { return h.Err() != nil }
-	return diag.Unanswered(map[diag.Source]bool{
-		fromRecord: answered(e), fromReports: e.tlsrpt.Err() == nil, fromPolicy: !unanswered(e),
-		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
-		fromMail:      mailKnown(e) && e.mail.Surplus == 0,
-		fromAddresses: !slices.ContainsFunc(e.hosts, failing),
-	})
-}
-
-type host struct {
-	reception.Host
-	pattern string
-	covered bool
-	met     delivery
-}
 
 // gather asks all there is to ask at once. The policy does not wait for the record, for most domains
 // that are asked about have both; only the addresses of the mail servers wait for their names, and connections to them
@@ -142,11 +96,6 @@ func misplaced(d diag.Domain) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// PolicyURL is where senders look for the policy of a domain (RFC 8461 section 3.3).
-func PolicyURL(d diag.Domain) string {
-	return "https://mta-sts." + d.String() + "/.well-known/mta-sts.txt"
-}
-
 // fetchPolicy fetches the policy as senders do, except that it goes on when the certificate is not to
 // be trusted, so that all faults are found in one go. Redirects are not followed (RFC 8461 section
 // 3.3), and no compression is asked for, as few senders know any.
@@ -179,7 +128,3 @@ func (e *evidence) digest() {
 		}
 	}
 }
-
-// validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
-// 3.1).
-func (e *evidence) validRecord() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }

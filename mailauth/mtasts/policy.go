@@ -1,6 +1,7 @@
 package mtasts
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -336,3 +337,37 @@ func validText(s string) bool {
 func notAlphanumeric(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 }
+
+// PolicyURL is where senders look for the policy of a domain (RFC 8461 section 3.3).
+func PolicyURL(d diag.Domain) string {
+	return "https://mta-sts." + d.String() + "/.well-known/mta-sts.txt"
+}
+
+// readTogether reads fields that stand on one line, which is a single fault.
+func (d *document) readTogether(parts []string) {
+	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
+	inside := document{seen: d.seen, meant: d.meant, policy: d.policy, line: d.line}
+	for _, part := range parts {
+		inside.scanLine(part)
+	}
+	d.policy, d.version = inside.policy, cmp.Or(d.version, inside.version)
+}
+
+// spelling finds names that were probably meant as those of fields.
+func (d *document) spelling() {
+	for _, known := range fields {
+		for _, m := range d.meant[known] {
+			if d.line = m.line; d.seen[known] {
+				d.fault(likeKnown, "MTA-STS has no field %s%s; senders ignore it", m.name, hint(m.name))
+			} else {
+				d.fault(misspelt, "MTA-STS has no field %s%s", m.name, hint(m.name))
+			}
+		}
+	}
+	d.line = 0
+}
+
+// mayEnforce reports whether a text enforces, or may once its faults are corrected.
+func (d *document) mayEnforce() bool { return d.policy.Mode != Testing && d.policy.Mode != None }
+
+func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }

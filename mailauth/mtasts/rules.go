@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
@@ -28,9 +27,6 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	)
 })
 
-// idLayout is the form of the ids in RFC 8461: the time of the last change.
-const idLayout = "20060102T150405"
-
 var kit = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: format, Ref: "RFC 8461 section 3.1",
@@ -39,27 +35,6 @@ var kit = taglist.Finder[*evidence]{
 	Label: label, Name: (*evidence).name, At: func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
-
-func (e *evidence) name() string { return label + "." + e.domain.String() }
-
-func answered(e *evidence) bool { return e.txt.Err() == nil }
-
-func present(e *evidence) bool { return len(e.found.Records) > 0 }
-
-func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
-
-func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }
-
-// unannounced reports whether there is a policy that no record speaks of. Web servers that answer for
-// all names are no policy hosts.
-func unannounced(e *evidence) bool {
-	return answered(e) && len(e.found.Records) == 0 && e.policy != nil && e.policy.seen["version"]
-}
-
-// newRecord announces a policy that changed at a time.
-func newRecord(changed time.Time) Record { return Record{ID: changed.UTC().Format(idLayout)} }
-
-func (e *evidence) newRecord() string { return newRecord(e.now).String() }
 
 var absenceRules = diag.Rules[*evidence]{{
 	Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8461 section 3.1",
@@ -174,17 +149,6 @@ var reportRules = diag.Rules[*evidence]{{
 	},
 }}
 
-func nonexistent(e *evidence) bool {
-	exists, known := e.mail.Exists()
-	return known && !exists && e.txt.NXDomain()
-}
-
-// receives reports whether mail for the domain may go somewhere: there is no null MX, and an MX record or an
-// address (RFC 5321 section 5.1).
-func receives(e *evidence) bool { yes, _ := e.mail.Receives(); return yes }
-
-func mailKnown(e *evidence) bool { _, known := e.mail.Receives(); return known }
-
 func absent(e *evidence) diag.Failures {
 	name := e.name()
 	switch {
@@ -260,70 +224,4 @@ func (e *evidence) words() diag.Texts {
 		return textsUntested
 	}
 	return texts
-}
-
-// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
-// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
-func (e *evidence) newPolicy() string {
-	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
-	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
-		return "" // first comes which mail servers there are
-	}
-	p := Policy{Mode: Testing, MaxAge: week}
-	if e.enforced() {
-		p.Mode = Enforce
-	}
-	if e.policy != nil {
-		p.MaxAge = max(week, e.policy.policy.MaxAge)
-		for _, pattern := range e.policy.policy.MX {
-			used := func(h host) bool { return matches(pattern, h.Name) }
-			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
-				p.MX = append(p.MX, pattern)
-			}
-		}
-	}
-	for _, h := range e.hosts {
-		if _, ok := p.match(h.Name); !ok {
-			p.MX = append(p.MX, h.Name)
-		}
-	}
-	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
-		return ""
-	}
-	return p.String()
-}
-
-func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
-
-// validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
-func (e *evidence) validPolicy() bool {
-	kept := e.policy != nil && (e.policy.policy.MaxAge > 0 || e.policy.policy.Mode == None)
-	return kept && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
-		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
-}
-
-func (e *evidence) enforced() bool {
-	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
-}
-
-// inForce is the mode that senders apply; empty if it is not known.
-func (e *evidence) inForce() Mode {
-	switch {
-	case !answered(e), e.validRecord() && (e.page == nil || unanswered(e)):
-		return ""
-	case e.validRecord() && e.validPolicy():
-		return e.policy.policy.Mode
-	default:
-		return None
-	}
-}
-
-func (e *evidence) untested() diag.Failures {
-	if !e.enforced() {
-		return nil
-	}
-	return each(e.hosts, func(h host) diag.Failures {
-		return diag.FailIf(h.met.unknown != "",
-			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)
-	})
 }

@@ -24,8 +24,6 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 	}
 }
 
-func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
-
 // textRule makes the rule that the policy has no fault of a kind for which senders refuse it.
 func textRule(code diag.Code, title, requirement, advice string, k kind, after ...diag.Code) rule {
 	return rule{
@@ -157,11 +155,6 @@ var policyRules = diag.Rules[*evidence]{{
 
 func isRedirect(status int) bool {
 	return status >= 300 && status < 400 && status != http.StatusNotModified
-}
-
-func mediaType(e *evidence) string {
-	kind, _, _ := strings.Cut(e.page.Final().Header.Get("Content-Type"), ";")
-	return strings.ToLower(strings.TrimSpace(kind))
 }
 
 func charset(e *evidence) string {

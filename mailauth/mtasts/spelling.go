@@ -1,7 +1,6 @@
 package mtasts
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -34,30 +33,6 @@ func runTogether(line string) (parts []string) {
 		return nil
 	}
 	return parts
-}
-
-// readTogether reads fields that stand on one line, which is a single fault.
-func (d *document) readTogether(parts []string) {
-	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
-	inside := document{seen: d.seen, meant: d.meant, policy: d.policy, line: d.line}
-	for _, part := range parts {
-		inside.scanLine(part)
-	}
-	d.policy, d.version = inside.policy, cmp.Or(d.version, inside.version)
-}
-
-// spelling finds names that were probably meant as those of fields.
-func (d *document) spelling() {
-	for _, known := range fields {
-		for _, m := range d.meant[known] {
-			if d.line = m.line; d.seen[known] {
-				d.fault(likeKnown, "MTA-STS has no field %s%s; senders ignore it", m.name, hint(m.name))
-			} else {
-				d.fault(misspelt, "MTA-STS has no field %s%s", m.name, hint(m.name))
-			}
-		}
-	}
-	d.line = 0
 }
 
 // like returns the name of the field that was probably meant by a name that is none; empty if none was.

@@ -289,3 +289,5 @@ func (d *destination) lookup(ctx context.Context, env *diag.Env) {
 		d.hosts = diag.LookupAddresses(ctx, env, name.FQDN())
 	}
 }
+
+func present(e *evidence) bool { return len(e.found.Records) > 0 }

@@ -271,5 +271,3 @@ func (r *reader) date(o object, name string) time.Time {
 	r.fault("%s: %s is %s, not a time of RFC 3339", r.where, name, quote(s))
 	return time.Time{}
 }
-
-func quote(s string) string { return strconv.Quote(diag.Quote(s)) }

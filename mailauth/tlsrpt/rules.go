@@ -65,8 +65,6 @@ func none(e *evidence) bool {
 	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-func present(e *evidence) bool { return len(e.found.Records) > 0 }
-
 // absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{kit.Location(rule{

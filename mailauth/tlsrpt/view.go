@@ -2,6 +2,7 @@ package tlsrpt
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -19,5 +20,43 @@ func (r *LookupReport) View() *view.View {
 		view.If(r.DANEFound, "DANE"), "STARTTLS alone")
 	v.Fact("reports on", view.If(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
 	v.BriefIf(r.Valid, "reports to "+diag.Series(list, 1), policies)
+	return v
+}
+
+// View is what a person sees of the report.
+func (r *Report) View() *view.View {
+	sessions := diag.Count(r.Successful+r.Failed, "session")
+	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
+		sessions)),
+		view.If(r.Successful == 0, "No session of a mail server is reported"),
+		view.If(r.Successful == 1, "The only session of a mail server was encrypted"),
+		fmt.Sprintf("All %s of mail servers were encrypted", sessions)))
+	v.Fact("reported by", r.Organization)
+	v.Fact("contact", r.ContactInfo)
+	v.Fact("about", view.Period(r.Begin, r.End))
+	v.Fact("faults", diag.Series(r.Faults, 3))
+	d := v.Rows(view.Bars, "Sessions", "policy", "sessions", "reason")
+	for _, p := range r.Policies {
+		label := p.Domain + " " + string(p.Type)
+		d.Bar(p.Successful, view.Good, label, fmt.Sprint(p.Successful), "encrypted")
+		for _, f := range p.Failures {
+			mark := view.Warning
+			known := faults[f.Result]
+			if fate, _ := p.fate(f.Result, &known); fate == held {
+				mark = view.Error
+			}
+			d.Bar(f.Sessions, mark, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)
+		}
+	}
+	if list := r.causes(); len(list) > 0 {
+		v.Sub = consequence(list)
+		v.Judged(diag.Map(list, (*cause).finding))
+	}
+	if r.More {
+		v.Judged([]diag.Finding{{Code: "tlsrpt.report.more", Severity: diag.Warning, Title: "Only the first report in the file was read",
+			Detail:    "Behind the report of " + cmp.Or(diag.Quote(r.Organization), "the sender") + " there is more, which was not read.",
+			Reference: "RFC 8460 section 4.4", Advice: "Give each report in a file of its own."}})
+	}
+	v.Advise()
 	return v
 }
