@@ -3,7 +3,7 @@ package httpapi
 import _ "embed" // the OpenAPI document
 
 // Version is that of the wire contract.
-const Version = "1.1.1"
+const Version = "1.2.0"
 
 // openAPIDocument is made of the table, and of examples that the operations make themselves, by a test
 // (TestDocuments), which fails where it differs.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -110,4 +111,29 @@ func dependent(steps []Step) []Step {
 		rest = slices.Delete(slices.Clone(rest), ready, ready+1)
 	}
 	return done
+}
+
+// doers say in words who can do a step.
+var doers = map[Who]string{
+	NameServer: "name servers", MailServer: "mail server", WebServer: "web server", Sender: "sending services",
+	Network: "operator of the address", Registrar: "registrar",
+}
+
+// Note says of a step in a list who can do it, by when, after which one, and which checks ask for it. It is empty where the
+// step says all there is.
+func (s Step) Note(list []Step) string {
+	var due, after, places string
+	if !s.Due.IsZero() {
+		due = "by " + Date(s.Due)
+	}
+	if i := slices.IndexFunc(list, func(o Step) bool { return s.After != "" && o.Code == s.After && o.Code != s.Code }); i >= 0 {
+		after = fmt.Sprintf("after step %d", i+1)
+		if s.Wait > 0 {
+			after += " and " + Seconds(s.Wait)
+		}
+	}
+	if len(s.Places) > 1 {
+		places = "for " + diag.Series(s.Places, 4)
+	}
+	return Join(doers[s.Who], due, after, places)
 }

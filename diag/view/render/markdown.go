@@ -121,6 +121,9 @@ func (m *document) steps(steps []view.Step) {
 		if s.Value != "" {
 			m.block(fenced(strings.Repeat(" ", len(number)), "", Published(s)))
 		}
+		if note := s.Note(steps); note != "" {
+			m.block(strings.Repeat(" ", len(number)) + prose(note))
+		}
 	}
 }
 

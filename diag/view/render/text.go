@@ -143,6 +143,9 @@ func (p *page) steps(steps []view.Step) {
 		for line := range strings.Lines(Published(s)) {
 			p.line(strings.Repeat(" ", len(number)) + p.paint(green, strings.TrimRight(line, "\r\n")))
 		}
+		if note := s.Note(steps); note != "" {
+			p.put(strings.Repeat(" ", len(number)), note, dim)
+		}
 	}
 	p.more(len(steps)-len(shown), "step")
 }
