@@ -230,7 +230,7 @@ func (j *judgement) close(texts Texts) Verdict {
 	})
 	text := texts.pick(j.failed, v.State, v.Band, len(v.open) > 0)
 	if v.State == Valid {
-		text = v.Scope.Claims(text)
+		text = v.claims(text)
 	}
 	v.Headline, v.Sub = text.Headline, text.Sub
 	return *v

@@ -334,7 +334,7 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 		open = asked.Unanswered()
 	}
 	if scoped, ok := any(evidence).(scoped); ok {
-		j.v.Scope = ScopeOf(scoped.Scope())
+		j.v.Examine(scoped.Scope())
 		if j.v.Incomplete() {
 			j.cap = caps[Warning]
 		}

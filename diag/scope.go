@@ -32,50 +32,41 @@ const maxScope = 32
 // scoped is evidence that has several parts and knows which of them were examined, in the order of a reader.
 type scoped interface{ Scope() []ScopePart }
 
-// A Scope is what of a subject a verdict speaks for. Reports have one by their [Verdict].
-type Scope struct {
-	Examined     []ScopePart `json:"examined,omitempty" maxitems:"32" doc:"the parts of the subject, if there are several, and whether each was examined; those that were not come first"`
-	ExaminedMore int         `json:"examined_more,omitempty" min:"1" doc:"how many parts there are beside those listed"`
-
-	all map[ScopeState]int // how many there are of each state
-}
-
-// ScopeOf makes a scope of all parts: those that were not examined first, and at most as many as a verdict lists.
-func ScopeOf(parts []ScopePart) Scope {
-	s := Scope{all: map[ScopeState]int{}}
+// Examine lists the parts that the verdict speaks of: those that were not examined first, and at most as many as a reply has.
+func (v *Verdict) Examine(parts []ScopePart) {
+	v.scope = map[ScopeState]int{}
 	for _, p := range parts {
-		s.all[p.State]++
+		v.scope[p.State]++
 	}
 	rank := map[ScopeState]int{NotAnswered: 0, LeftOut: 1, Examined: 2}
 	list := slices.Clone(parts)
 	slices.SortStableFunc(list, func(a, b ScopePart) int { return rank[a.State] - rank[b.State] })
 	n := min(len(list), maxScope)
-	s.Examined, s.ExaminedMore = list[:n:n], len(list)-n
-	return s
+	v.Examined, v.ExaminedMore = list[:n:n], len(list)-n
 }
 
-// counts tells how many parts there are of each state. A scope that was decoded knows those that it lists; the rest were
-// examined, since those that were not come first.
-func (s Scope) counts() map[ScopeState]int {
-	if s.all != nil {
-		return s.all
+// counts tells how many parts there are of each state. A verdict that was decoded knows those that it lists; the rest are as
+// the last of them, since those that were not examined come first.
+func (v *Verdict) counts() map[ScopeState]int {
+	if v.scope != nil {
+		return v.scope
 	}
 	n := map[ScopeState]int{}
-	for _, p := range s.Examined {
+	for _, p := range v.Examined {
 		n[p.State]++
 	}
-	if s.ExaminedMore > 0 {
-		n[s.Examined[len(s.Examined)-1].State] += s.ExaminedMore
+	if v.ExaminedMore > 0 && len(v.Examined) > 0 {
+		n[v.Examined[len(v.Examined)-1].State] += v.ExaminedMore
 	}
 	return n
 }
 
 // Incomplete reports whether a part was asked and did not answer.
-func (s Scope) Incomplete() bool { return s.counts()[NotAnswered] > 0 }
+func (v *Verdict) Incomplete() bool { return v.counts()[NotAnswered] > 0 }
 
 // OfAll says how many of the parts were examined, such as "17 of 18", and is empty if all were.
-func (s Scope) OfAll() string {
-	n := s.counts()
+func (v *Verdict) OfAll() string {
+	n := v.counts()
 	known, all := n[Examined], n[Examined]+n[LeftOut]+n[NotAnswered]
 	if known == all {
 		return ""
@@ -87,9 +78,9 @@ func (s Scope) OfAll() string {
 const maxMissing = 3
 
 // Unexamined names what was not examined, with reasons, and is empty if all was.
-func (s Scope) Unexamined() string {
+func (v *Verdict) Unexamined() string {
 	var names []string
-	for _, p := range s.Examined {
+	for _, p := range v.Examined {
 		switch {
 		case p.State == Examined:
 		case p.Reason == "":
@@ -101,17 +92,17 @@ func (s Scope) Unexamined() string {
 	return Series(names, maxMissing)
 }
 
-// Claims is what a verdict without a fault may say: its own text where all was examined, with what was left out added;
-// where a part did not answer, only how many did (CONTRACT 1.7, Scope).
-func (s Scope) Claims(t Text) Text {
-	short := s.OfAll()
+// claims is what a verdict without a fault may say: its own text where all was examined, with what was left out added; where
+// a part did not answer, only how many did (CONTRACT 1.7, Scope).
+func (v *Verdict) claims(t Text) Text {
+	short := v.OfAll()
 	switch {
 	case short == "":
 		return t
-	case s.Incomplete():
+	case v.Incomplete():
 		return Text{Headline: "No fault found in " + short + " parts; the rest did not answer",
-			Sub: "Not examined: " + s.Unexamined() + ". Try again later."}
+			Sub: "Not examined: " + v.Unexamined() + ". Try again later."}
 	}
-	t.Sub += " Examined: " + short + " parts; left out: " + s.Unexamined() + "."
+	t.Sub += " Examined: " + short + " parts; left out: " + v.Unexamined() + "."
 	return t
 }

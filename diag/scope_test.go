@@ -49,15 +49,16 @@ func TestScopeBound(t *testing.T) {
 		parts = append(parts, ScopePart{Part: fmt.Sprint(i), State: Examined})
 	}
 	parts = append(parts, ScopePart{"late", NotAnswered, ""}, ScopePart{"more", LeftOut, "beyond the limit"})
-	s := ScopeOf(parts)
+	var s Verdict
+	s.Examine(parts)
 	require.Len(t, s.Examined, 32)
 	require.Equal(t, 10, s.ExaminedMore)
 	require.Equal(t, []string{"late", "more"}, []string{s.Examined[0].Part, s.Examined[1].Part})
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
-	var back Scope
+	var back Verdict
 	require.NoError(t, json.Unmarshal(text, &back))
-	for _, one := range []Scope{s, back} {
+	for _, one := range []*Verdict{&s, &back} {
 		require.Equal(t, "40 of 42", one.OfAll())
 		require.True(t, one.Incomplete())
 		require.Equal(t, "late and more (beyond the limit)", one.Unexamined())

@@ -210,10 +210,12 @@ type Verdict struct {
 	Recommendations []Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
 	Passed          []Check          `json:"passed_checks" doc:"requirements that were fulfilled"`
 	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
-	Scope
+	Examined        []ScopePart      `json:"examined,omitempty" maxitems:"32" doc:"the parts of the subject, if there are several, and whether each was examined; those that were not come first"`
+	ExaminedMore    int              `json:"examined_more,omitempty" min:"1" doc:"how many parts there are beside those listed"`
 
-	fulfilled []Code // passed, and what could have been ignorance
-	open      []Code // what a source that went unanswered decides
+	scope     map[ScopeState]int // how many parts there are of each state
+	fulfilled []Code             // passed, and what could have been ignorance
+	open      []Code             // what a source that went unanswered decides
 }
 
 // Text is the headline of the verdict, for a report that has no more of it.

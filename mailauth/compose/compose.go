@@ -99,7 +99,7 @@ func (w *Whole) Sum() diag.Verdict {
 		f.Target = t.part.Target()
 		v.Findings = append(v.Findings, f)
 	}
-	v.Scope = diag.ScopeOf(w.scope())
+	v.Examine(w.scope())
 	w.score(&v)
 	text := w.text(ordered, &v)
 	v.Headline, v.Sub = text.Headline, text.Sub

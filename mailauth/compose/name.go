@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,8 +40,12 @@ func (d *Domain) Name(domain diag.Domain, u Uses) nameuse.Name {
 		}
 	}
 	d.keyEvidence(&e)
+	// Without any record the tree walk ends where it began (RFC 9989 section 4.10), which says nothing about the name.
+	e.Organization = policy.PublicSuffixOrganizational(domain.String())
 	if r := d.DMARC.Result; r != nil {
-		e.Organization = r.OrganizationalDomain
+		if r.Location != "" {
+			e.Organization = cmp.Or(r.OrganizationalDomain, e.Organization)
+		}
 		e.DMARC, e.DMARCFrom, e.DMARCSample = applied(r)
 	}
 	if u.SMTP != nil && u.SMTP.Result != nil {
@@ -168,7 +173,10 @@ var nameRules = diag.Rules[*named]{{
 	Title:       "Domain without mail has no DMARC policy",
 	Requirement: "A domain without mail asks receivers to reject what claims to come from it",
 	Advice:      "Publish p=reject: the domain sends no mail, so that all mail in its name is forged.",
-	When:        func(n *named) bool { return n.Unused() && n.Kind == nameuse.Organization },
+	// Where the records alone show that there is no mail, the part about DMARC says the same.
+	When: func(n *named) bool {
+		return n.Unused() && n.Kind == nameuse.Organization && n.route == reception.RouteImplicit
+	},
 	Fails: func(n *named) diag.Failures {
 		return diag.FailIf(n.InForce.DMARC == nameuse.PolicyNone && n.InForce.DMARCFrom == "", "%s sends no mail, and no DMARC "+
 			"policy asks receivers to reject mail that claims to come from it.", n.domain).Suggesting("v=DMARC1; p=reject;")
@@ -210,6 +218,9 @@ var nameTexts = diag.Texts{"valid": {Headline: "Name is used as its records say"
 func (w *Whole) unneeded(t *told) bool {
 	n := &w.Name
 	if n.Kind != nameuse.Alias && !n.WithoutMail() {
+		return false
+	}
+	if t.Code == "dmarc.record.missing.no_mail" && w.Name.Kind == nameuse.Organization {
 		return false
 	}
 	return t.part.rules[t.Code].State == diag.Missing || slices.Contains(keySearches, t.Code)
