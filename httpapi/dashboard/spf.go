@@ -135,7 +135,7 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	env.Clock = d.now
 	err = together(
 		func() error {
-			p.Use = new(p.LookupUse(r.Context(), d.Env))
+			p.Use = p.LookupUse(r.Context(), d.Env)
 			shown.Used, shown.Silent = p.Use.State == hostedspf.Used, p.Use.State == hostedspf.UseUnknown
 			var err error
 			shown.Viewed, err = viewHTML(p.View(), render.HTMLOptions{ID: "profile-"})

@@ -193,7 +193,7 @@ func pageSize(limit, byDefault int) (int, error) {
 func Show(ctx context.Context, env *diag.Env, a Access, req ShowRequest) (*Profile, error) {
 	p, err := a.Profile(ctx, req.ID)
 	if err == nil {
-		p.Use = new(p.LookupUse(ctx, env))
+		p.Use = p.LookupUse(ctx, env)
 	}
 	return p, err
 }

@@ -366,8 +366,8 @@ func TestProfileJSON(t *testing.T) {
 	p := create(t, w, a)
 	shown, err := hostedspf.Show(t.Context(), w.Env(), a, hostedspf.ShowRequest{ID: p.ID})
 	require.NoError(t, err)
-	require.Equal(t, &hostedspf.Use{State: hostedspf.Unused}, shown.Use)
-	shown.Use = nil
+	require.Equal(t, hostedspf.Use{State: hostedspf.Unused}, shown.Use)
+	shown.Use = hostedspf.Use{}
 	require.Equal(t, p, shown)
 	body, err := json.Marshal(shown)
 	require.NoError(t, err)
@@ -430,7 +430,7 @@ func TestUse(t *testing.T) {
 		require.Equal(t, two.Mark(), one.Mark())
 		w.Silence("example.com.")
 		silent := show()
-		require.Equal(t, hostedspf.Use{State: hostedspf.UseUnknown}, *silent.Use)
+		require.Equal(t, hostedspf.Use{State: hostedspf.UseUnknown}, silent.Use)
 		require.Equal(t, view.Unknown, silent.View().Mark())
 	}
 }

@@ -380,3 +380,11 @@ func (o *outline) tidy() {
 	}
 	o.items = items
 }
+
+// otherwise is the result if nothing matches (RFC 7208 section 4.7).
+func (o *outline) otherwise() eval.Outcome {
+	if o.all == "" {
+		return eval.Neutral
+	}
+	return o.all.Outcome()
+}

@@ -71,7 +71,7 @@ type Profile struct {
 	UpdatedAt      time.Time `json:"updated_at" doc:"when anything about it last changed"`
 
 	// Use is set where a profile is shown for itself.
-	Use *Use `json:"use,omitempty" doc:"whether the domain uses the records; only where one profile is asked for"`
+	Use Use `json:"use,omitzero" doc:"whether the domain uses the records; only where one profile is asked for"`
 
 	Owner    Owner `json:"-"` // whom it belongs to
 	Failures int   `json:"-"` // resolutions that failed since the last that succeeded

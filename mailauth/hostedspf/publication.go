@@ -167,14 +167,6 @@ func newSet(host string, networks []netip.Prefix) Part {
 	return Part{Name: partName(host, b.String()), Networks: networks}
 }
 
-// otherwise is the result if nothing matches (RFC 7208 section 4.7).
-func (o *outline) otherwise() eval.Outcome {
-	if o.all == "" {
-		return eval.Neutral
-	}
-	return o.all.Outcome()
-}
-
 // A word is a term of a flat record, without its sign.
 type word struct {
 	qualifier eval.Qualifier

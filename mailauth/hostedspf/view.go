@@ -30,12 +30,8 @@ func (r *ListReport) View() *view.View {
 // View is what a person sees of the profile.
 func (p *Profile) View() *view.View {
 	v := view.Answer(p.Domain.String(), "The flattened record is published")
-	use := Use{}
-	if p.Use != nil {
-		use = *p.Use
-	}
 	switch {
-	case p.FlattenedRecord == "" && use.State == Used:
+	case p.FlattenedRecord == "" && p.Use.State == Used:
 		p.about(v, danglingCode, danglingText)
 	case p.Status == Failed:
 		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.If(p.FlattenedRecord == "", noneYet), lastGood)
@@ -44,11 +40,11 @@ func (p *Profile) View() *view.View {
 		v.Headline = "The profile is paused: its records stay as they are"
 	case p.FlattenedRecord == "":
 		v.Headline, v.Optional = "Nothing is published yet", true
-	case use.State == Unused:
+	case p.Use.State == Unused:
 		p.about(v, unusedCode, unusedText)
-	case use.State == UseUnknown:
+	case p.Use.State == UseUnknown:
 		v.Headline, v.State = "The flattened record is published; whether the domain uses it is not known", diag.Unknown
-	case use.State == Used:
+	case p.Use.State == Used:
 		v.Headline = "The flattened record is published, and the domain uses it"
 	}
 	v.Brief = v.Headline
