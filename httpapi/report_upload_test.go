@@ -36,7 +36,7 @@ func TestReportUploads(t *testing.T) {
 	upload, media := form(t, "file", "a.xml.gz", packed(xml), "resolve_ptr", "", "false")
 	message := "From a Sat Oct 31 12:00:00 2026\nFrom: a@b.example\nContent-Type: text/xml\n\n" + xml + "\n\n"
 	box, boxMedia := form(t, "file", "rua.mbox", message+"From b Sat Oct 31 12:00:00 2026\nSubject: none\n\nHello.\n")
-	many, manyMedia := form(t, "file", "rua.mbox", strings.Repeat(message, 51))
+	many, manyMedia := form(t, "file", "rua.mbox", strings.Repeat(message, 501))
 	bomb, bombMedia := form(t, "file", "a.gz", packed("<feedback>"+strings.Repeat(" ", 20<<20)))
 	for _, tt := range []struct {
 		name, media, body string

@@ -55,7 +55,8 @@ type Blocker struct {
 	Text string      `json:"text" doc:"the reason in a sentence"`
 }
 
-// A BlockerCode is what kind of reason a Blocker is.
+// A BlockerCode is what kind of reason a Blocker is: mail_at_risk, senders_failing, days, receivers, outdated, messages,
+// reverse_names, incomplete or lone_source.
 type BlockerCode string
 
 // The reasons. The first two are about mail that would be lost, so that the domain is not ready; with the others that
