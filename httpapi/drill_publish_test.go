@@ -202,6 +202,11 @@ func (r *drillRun) publishPolicy(domain, text string) {
 	}) {
 		r.world.Zone("_mta-sts." + domain + `. 300 IN TXT "v=STSv1\; id=20261101T1"`)
 	}
+	r.servePolicy(host, text)
+}
+
+// servePolicy serves a policy of MTA-STS.
+func (r *drillRun) servePolicy(host, text string) {
 	policy := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path != "/.well-known/mta-sts.txt" {
 			http.NotFound(w, req)
