@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,6 +30,13 @@ type scenarioFile struct {
 	Request   json.RawMessage `json:"request"`
 	Expect    expectation     `json:"expect"`
 	path      string
+}
+
+// superseded says, by the name of a scenario, why a copy in $CONFORMANCE_DIR that differs from the one in testdata is not
+// played: the contract has changed since.
+var superseded = map[string]string{
+	"deliver-dmarc-p-none-monitoring": "no value is suggested in place of a p=none that works (CONTRACT 1.8)",
+	"domain-dmarc-none-with-reports":  "no value is suggested in place of a p=none that works (CONTRACT 1.8)",
 }
 
 // scenarioFiles reads the whole set, by path below the folder "scenarios": those of testdata, and others of
@@ -60,11 +69,18 @@ func scenarioFiles(t *testing.T) map[string]*scenarioFile {
 		const folder = "/scenarios/"
 		short := slashed[strings.LastIndex(slashed, folder)+len(folder):]
 		if files[short] != nil { // one of $CONFORMANCE_DIR, changed
+			if superseded[file.Name] != "" {
+				continue
+			}
 			short = "other/" + short
 		}
 		files[short] = file
 	}
 	require.NotEmpty(t, files, "there is no scenario")
+	for name := range superseded {
+		ours := func(f *scenarioFile) bool { return f.Name == name }
+		require.True(t, slices.ContainsFunc(slices.Collect(maps.Values(files)), ours), "no scenario is called %s any more", name)
+	}
 	return files
 }
 
