@@ -113,10 +113,10 @@ func dependent(steps []Step) []Step {
 	return done
 }
 
-// doers say in words who can do a step.
+// doers say in words who can do a step, where that is not whoever edits the zone.
 var doers = map[Who]string{
-	NameServer: "name servers", MailServer: "mail server", WebServer: "web server", Sender: "sending services",
-	Network: "operator of the address", Registrar: "registrar",
+	NameServer: "at the name servers", MailServer: "at the mail server", WebServer: "at the web server",
+	Sender: "at the sending services", Network: "by the operator of the address", Registrar: "at the registrar",
 }
 
 // Note says of a step in a list who can do it, by when, after which one, and which checks ask for it. It is empty where the
