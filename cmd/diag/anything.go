@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +19,83 @@ type whole struct {
 	only   []string
 	noSMTP bool
 	all    bool
+	plan   bool
+	format string
 }
 
 func (o *whole) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
 	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
+	cmd.Flags().BoolVar(&o.plan, "plan", false, "of a domain: what to change, in order, and how it stands after each step")
+	cmd.Flags().StringVar(&o.format, "format", "", "of --plan: zone, nsupdate or json instead of text")
 	complete(cmd, "only", groups...)
+	complete(cmd, "format", target.PlanFormat("").Values()...)
+}
+
+// planned says what does not go together with --plan.
+func (a *app) planned() error {
+	formats := target.PlanFormat("").Values()
+	switch o := &a.whole; {
+	case !o.plan && o.format != "":
+		return usagef("--format needs --plan")
+	case !o.plan:
+		return nil
+	case a.server != "":
+		return usagef("--plan is made here: not with --server, nor with $DIAG_SERVER")
+	case a.zoned.files != nil || a.zoned.servers != nil || a.zoned.annotate != "":
+		return usagef("--plan begins with what is published: not with --zone, --ns or --annotate")
+	case a.batch.file != "":
+		return usagef("--plan is made for one domain: not with -f")
+	case o.format != "" && !slices.Contains(formats, o.format):
+		return usagef("--format: %q is none of %s", o.format, strings.Join(formats, ", "))
+	case a.formats.count() > 0 && (!a.formats.json || o.format != ""):
+		return usagef("--plan is printed as text, or with --format as one of %s", strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// makePlan prints what to change, step by step.
+func (a *app) makePlan(ctx context.Context, t target.Target) error {
+	if t.Kind != target.Domain {
+		return usagef("--plan is made for a domain, and %s is none", t.Text)
+	}
+	o, err := a.whole.options()
+	if err != nil {
+		return err
+	}
+	env, release, err := a.localEnv()
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	progress := a.startProgress(t.Text)
+	plan, err := target.MakePlan(ctx, env, t, o)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	a.code = a.exitCode(plan.View())
+	format := target.PlanFormat(a.whole.format)
+	if a.formats.json {
+		format = target.PlanJSON
+	}
+	var text []byte
+	if format == "" {
+		var b bytes.Buffer
+		err = plan.Text(&b, a.terminalOptions())
+		text = b.Bytes()
+	} else {
+		text, err = plan.Format(format)
+	}
+	if err != nil {
+		return err
+	}
+	if format == target.PlanJSON && a.terminal && a.output == "" {
+		text = printableJSON(text)
+	}
+	return a.writeOut(text)
 }
 
 var groups = []string{target.Mail, target.DNS, target.Web}
@@ -65,7 +138,7 @@ func (a *app) read(name string) ([]byte, error) {
 
 // anything examines what the argument stands for.
 func (a *app) anything(cmd *cobra.Command, word string) error {
-	if err := a.common(); err != nil {
+	if err := cmp.Or(a.planned(), a.common()); err != nil {
 		return err
 	}
 	t, err := a.parse(word)
@@ -74,6 +147,9 @@ func (a *app) anything(cmd *cobra.Command, word string) error {
 	}
 	if t.Note != "" {
 		fmt.Fprintf(a.stderr, "diag: note: %s\n", printable(t.Note))
+	}
+	if a.whole.plan {
+		return a.makePlan(cmd.Context(), t)
 	}
 	if v := t.Read(); v != nil {
 		return a.show(outcome{view: v})

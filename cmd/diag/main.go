@@ -1,6 +1,7 @@
 // Command diag runs every check of the API from a terminal: locally through the library, or against a server.
 //
 //	diag example.com
+//	diag example.com --plan
 //	diag mta-sts/lookup example.com
 //	diag resolve example.com MX --dnssec
 //	diag http/qr "https://example.com" --output code.png
@@ -8,8 +9,9 @@
 //	diag resolve example.com A --server https://diag.example --key svc_live_…
 //	diag spf/hosted/spf_…/history --limit 5 --server https://diag.example --key svc_live_…
 //
-// A domain alone runs every check that needs no more, and prints one screen. "-" as an argument stands for
-// standard input. Text utilities print their result as it is, so that it can be piped.
+// A domain alone runs every check that needs no more, and prints one screen; --plan prints what to change, step by
+// step, and how the domain stands after each step. "-" as an argument stands for standard input. Text utilities
+// print their result as it is, so that it can be piped.
 //
 // The names of checks are the paths of the API. Where {id} stands in one, the id goes into its place, or
 // behind the name as an argument. Hosted SPF profiles are kept by a server, and so need --server.
@@ -19,6 +21,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +135,8 @@ func (a *app) command() *cobra.Command {
 		Args: whichCheck,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case a.whole.plan && (a.batch.file != "" || len(args) == 0):
+				return cmp.Or(a.planned(), usagef("--plan needs a domain, such as: diag example.com --plan"))
 			case a.batch.file != "":
 				return a.manyTargets(cmd.Context(), args)
 			case len(args) == 0 && len(a.zoned.files) > 0:

@@ -78,7 +78,7 @@ func explain(err error) []string {
 	return []string{err.Error()}
 }
 
-// usage says what to type, in ten lines.
+// usage says what to type, in eleven lines.
 func (a *app) usage() error {
 	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
 diag ADDRESS                    name, holder and block lists of an IP address
@@ -87,6 +87,7 @@ diag FILE                       a message, DMARC or TLS report, certificate, sig
 diag 'v=spf1 mx -all'           a record before it is published (SPF, DMARC, DKIM, BIMI …)
 diag spf example.com            one check: spf, dkim, dmarc, mx, ssl, headers, whois, ptr … (diag --help lists all)
 diag MX example.com @9.9.9.9    a question to the DNS, as dig has it; --short prints the answer alone
+diag example.com --plan         what to change, in order, and the outcome of each step (--format zone, nsupdate, json)
 diag example.com --zone FILE    what will be published, before it is
 diag -f domains.txt --jsonl     many; diag diff, wait and explain CODE: what changed, when it is there, what it means
 --json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: something is wrong

@@ -59,6 +59,33 @@ func Text(w io.Writer, v *view.View, o Options) error {
 	return err
 }
 
+// A Paragraph is a text behind a lead, such as a number, under which its further lines are indented. An empty one is an
+// empty line.
+type Paragraph struct {
+	Lead, Text string
+	Strong     bool
+	Literal    bool // to be copied: it is not broken
+}
+
+// Paragraphs writes them for a terminal.
+func Paragraphs(w io.Writer, list []Paragraph, o Options) error {
+	p := newPage(o)
+	for _, a := range list {
+		switch {
+		case a.Text == "":
+			p.line("")
+		case a.Literal:
+			p.line(Printable(a.Lead) + p.paint(green, a.Text))
+		case a.Strong:
+			p.put(Printable(a.Lead), a.Text, bold)
+		default:
+			p.put(Printable(a.Lead), a.Text, plain)
+		}
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
 var signs = map[view.Mark]struct {
 	sign, ascii string
 	color       color

@@ -1,0 +1,46 @@
+package target_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/examples/demo/internet"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func plan(t *testing.T, world *diagtest.World, word string, o target.Options) *target.Plan {
+	tg, err := target.Parse(word)
+	require.NoError(t, err)
+	p, err := target.MakePlan(t.Context(), world.Env(), tg, o)
+	require.NoError(t, err)
+	return p
+}
+
+// For every domain of the demonstration no step makes anything worse, and the commands of a plan are those of diag.
+func TestPlans(t *testing.T) {
+	command := regexp.MustCompile(`^diag (?:(\S+/\S+) )?(?:https?://)?([a-z0-9.-]+)/?$`)
+	inBubble(t, func(t *testing.T, world *diagtest.World) {
+		for _, domain := range internet.Domains() {
+			p := plan(t, world, domain, target.Options{})
+			last := p.Before
+			for _, s := range p.Steps {
+				assert.Empty(t, s.Worse, "%s %s", domain, s.Code)
+				assert.Equal(t, s.Result == nil, s.ByHand != "", "%s %s", domain, s.Code)
+				if s.Result != nil {
+					last = *s.Result
+				}
+				if m := command.FindStringSubmatch(s.Check); m == nil || m[2] != domain {
+					assert.Regexp(t, `^diag wait \S+ [A-Z]+ '`, s.Check)
+				} else if m[1] != "" {
+					_, known := httpapi.Operation(m[1])
+					assert.True(t, known, m[1])
+				}
+			}
+			assert.Equal(t, last, p.Result, domain)
+		}
+	})
+}
