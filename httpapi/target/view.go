@@ -12,6 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
+	"github.com/diagkit/diagkit/webcheck/headers"
 )
 
 // View joins the parts: the consequence in a sentence, a line for each part, what to do first, and all findings.
@@ -65,10 +66,30 @@ func (w *Whole) View() *view.View {
 func (w *Whole) name() *nameuse.Name {
 	for _, p := range w.Parts {
 		if r, ok := p.Report.(*domaincheck.Report); ok && r.Name.Kind != "" {
-			return &r.Name
+			name := r.Name
+			if web := w.web(); web.Answer != "" {
+				name.Web = web
+			}
+			return &name
 		}
 	}
 	return nil
+}
+
+// web says whether there is a web site, and nothing where no web server was asked.
+func (w *Whole) web() (c nameuse.Claim) {
+	for _, p := range w.Parts {
+		r, ok := p.Report.(*headers.Report)
+		switch {
+		case p.Name == siteless:
+			return nameuse.Claim{Answer: nameuse.No, Because: "It has no address."}
+		case ok && r.StatusCode > 0:
+			return nameuse.Claim{Answer: nameuse.Yes, Because: "Its web server answers."}
+		case ok:
+			c = nameuse.Claim{Answer: nameuse.Unknown, Because: "Its web server did not answer."}
+		}
+	}
+	return c
 }
 
 // describe says what a name is that is no organization's own, and what protects it.
@@ -77,7 +98,7 @@ func (w *Whole) describe(n *nameuse.Name) string {
 	case n.Kind == nameuse.Organization:
 		return ""
 	case n.Protected():
-		return fmt.Sprintf("%s: %s. Its policy p=%s protects the name.", diag.Upper(n.Describe()), n.InForce.DMARCFrom, n.InForce.DMARC)
+		return fmt.Sprintf("%s, protected by the policy p=%s of %s.", diag.Upper(n.Describe()), n.InForce.DMARC, n.InForce.DMARCFrom)
 	}
 	return diag.Upper(n.Describe()) + "."
 }

@@ -83,8 +83,8 @@ func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress 
 	for _, p := range w.Parts {
 		w.Credits += p.credits
 	}
-	siteless := func(p Part) bool { return p.Name == "hsts" && p.View != nil && p.View.Optional }
-	if i := slices.IndexFunc(w.Parts, siteless); i >= 0 {
+	without := func(p Part) bool { return p.Name == "hsts" && p.View != nil && p.View.Optional }
+	if i := slices.IndexFunc(w.Parts, without); i >= 0 {
 		w.withoutSite(w.Parts[i])
 	}
 	return w
@@ -93,12 +93,15 @@ func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress 
 // withoutSite puts one line in the place of the checks of a web site that a domain does not have, and need not.
 func (w *Whole) withoutSite(said Part) {
 	w.Parts = slices.DeleteFunc(w.Parts, func(p Part) bool { return p.Group == Web })
-	said.Name = "site"
+	said.Name = siteless
 	said.View = &view.View{
 		Optional: true, Headline: said.View.Headline, Brief: "no address, no web site (not counted as a fault)",
 	}
 	w.Parts = append(w.Parts, said)
 }
+
+// siteless names the line in the place of the checks of a web site that is not there.
+const siteless = "site"
 
 // ErrNothing says that a check has nothing to look at, which is no failure.
 var ErrNothing = errors.New("no sending address is known")
@@ -170,10 +173,12 @@ func (w *Whole) JSON() ([]byte, error) {
 		Error     string          `json:"error,omitempty"`
 	}
 	whole := struct {
-		Target string  `json:"target"`
-		Kind   Kind    `json:"kind"`
-		Checks []check `json:"checks"`
-	}{w.Target.Text, w.Target.Kind, nil}
+		Target string        `json:"target"`
+		Kind   Kind          `json:"kind"`
+		Name   *nameuse.Name `json:"name,omitempty"`
+		Steps  []view.Step   `json:"steps,omitempty"`
+		Checks []check       `json:"checks"`
+	}{w.Target.Text, w.Target.Kind, w.name(), w.View().Steps, nil}
 	for _, p := range w.Parts {
 		c := check{Name: p.Name, Operation: p.Endpoint.Name(), Report: p.Reply}
 		if p.Err != nil {
