@@ -287,20 +287,36 @@ func sharedCauses(list []row) {
 	}
 }
 
-// unneeded marks what a name without mail need not have, and an alias can not.
+// unneeded marks what a name without mail need not have and an alias can not, and what protects mail on its way to a name
+// of which nothing shows that it receives any.
 func (w *Whole) unneeded(list []row) {
 	n := w.name()
-	if n == nil || n.Kind != nameuse.Alias && !n.WithoutMail() {
+	if n == nil {
 		return
 	}
 	for i := range list {
-		if r := &list[i]; r.group == Mail && r.absent {
+		r := &list[i]
+		missing := r.group == Mail && (r.absent || r.name == "dkim" && r.mark == view.Unknown)
+		switch {
+		case !missing:
+		case n.Kind == nameuse.Alias:
+			r.mark, r.brief = view.Optional, "not needed: the name is an alias of "+n.AliasOf
+		case n.WithoutMail():
 			r.mark, r.brief = view.Optional, "not needed: the name has no mail of its own"
-			if n.Kind == nameuse.Alias {
-				r.brief = "not needed: the name is an alias of " + n.AliasOf
-			}
+		case n.Receives.Answer != nameuse.Yes && w.implicitMX() && slices.Contains(inbound, r.name):
+			r.mark, r.brief = view.Optional, "not needed unless the name receives mail"
 		}
 	}
+}
+
+// inbound are the checks of what protects mail on its way to a domain.
+var inbound = []string{"mta-sts", "tls-rpt", "dane"}
+
+func (w *Whole) implicitMX() bool {
+	return slices.ContainsFunc(w.Parts, func(p Part) bool {
+		r, ok := p.Report.(*domaincheck.Report)
+		return ok && r.Pillars.Receiving.MX != nil && r.Pillars.Receiving.MX.Result != nil && r.Pillars.Receiving.MX.Result.ImplicitMX
+	})
 }
 
 func (r row) has(code diag.Code) bool {

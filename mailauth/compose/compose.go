@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
+	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
 // A Share is a part and what it counts for.
@@ -31,6 +32,8 @@ type Whole struct {
 	Good, Open diag.Text
 	// Now is the time at which steps are put in order.
 	Now time.Time
+	// Route is where the DNS says that mail for the domain goes.
+	Route reception.Route
 	// Name is what the domain is, see [Domain.Name].
 	Name nameuse.Name
 	// Sends says that the domain seems to send mail, see [Sends].

@@ -205,7 +205,8 @@ var effects = map[string]effect{
 	"spf.":                  acceptance,
 	"spf.syntax.":           loss,    // permerror (RFC 7208 section 4.6)
 	"spf.record.missing":    forgery, // before DMARC, which builds on it
-	"spf.record.multiple":   loss,    // RFC 7208 section 4.5
+	"spf.record.missing.":   forgery,
+	"spf.record.multiple":   loss, // RFC 7208 section 4.5
 	"spf.record.split":      loss,
 	"spf.record.unknown":    loss, // temperror: mail is deferred
 	"spf.include.":          loss,

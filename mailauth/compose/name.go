@@ -164,8 +164,11 @@ var nameRules = diag.Rules[*named]{{
 	Requirement: "A name that receives no mail and has an address publishes a null MX",
 	Advice: "Publish the null MX: without it, senders take the address of the name for its mail server and retry for days " +
 		"before they give up.",
-	When: func(n *named) bool { return n.Unused() && n.route == reception.RouteImplicit && n.Publishable() },
+	When: func(n *named) bool { return n.Unused() && n.Publishable() },
 	Fails: func(n *named) diag.Failures {
+		if n.route != reception.RouteImplicit {
+			return nil
+		}
 		return diag.Failures{{Detail: n.domain.String() + " receives no mail: " + lowerFirst(n.Receives.Because), Suggested: nullMX}}
 	},
 }, {
@@ -217,13 +220,19 @@ var nameTexts = diag.Texts{"valid": {Headline: "Name is used as its records say"
 // has no mail of its own. The rules about the name say what those need.
 func (w *Whole) unneeded(t *told) bool {
 	n := &w.Name
-	if n.Kind != nameuse.Alias && !n.WithoutMail() {
+	switch missing := t.part.rules[t.Code].State == diag.Missing; {
+	case n.Kind == "":
 		return false
-	}
-	if t.Code == "dmarc.record.missing.no_mail" && w.Name.Kind == nameuse.Organization {
+	case n.Kind == nameuse.Alias || n.WithoutMail():
+		organized := t.Code == "dmarc.record.missing.no_mail" && n.Kind == nameuse.Organization
+		return missing && !organized || slices.Contains(keySearches, t.Code)
+	case n.Receives.Answer == nameuse.Yes:
 		return false
+	case slices.Contains(keySearches, t.Code):
+		return n.Sends.Answer != nameuse.Yes // nothing shows that there is any mail
 	}
-	return t.part.rules[t.Code].State == diag.Missing || slices.Contains(keySearches, t.Code)
+	return w.Route == reception.RouteImplicit && t.part.rules[t.Code].State == diag.Missing &&
+		slices.Contains([]Kind{MTASTS, DANE, TLSRPT}, t.part.kind) // which protect mail on its way to the name
 }
 
 // keySearches are what is said of a search for keys that found none.

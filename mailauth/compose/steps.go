@@ -13,9 +13,13 @@ var doers = map[Kind]view.Who{
 	DANE: view.Zone, TLSRPT: view.Zone, SMTP: view.MailServer, DNSSEC: view.NameServer, Reputation: view.Sender,
 }
 
+// routes are what the part about mail servers says of the MX records that lead there.
+var routes = []diag.Code{"smtp.mx.unused", "smtp.mx.implicit", "smtp.mx.implicit.unknown", "smtp.mx.missing", "smtp.mx.null_beside",
+	"smtp.mx.literal", "smtp.mx.alias", "smtp.hosts.nxdomain", "smtp.hosts.address", "smtp.hosts.literal", "smtp.hosts.blocked"}
+
 func (t *told) who(value string) view.Who {
 	switch {
-	case t.part.kind.Code == nameKind.Code || value != "" && t.part.kind != MTASTS:
+	case t.part.kind == nameKind || value != "" && t.part.kind != MTASTS || slices.Contains(routes, t.Code):
 		return view.Zone
 	case t.Target != "" && t.effect() == acceptance && doers[t.part.kind] == "": // of an address
 		return view.Network
@@ -30,7 +34,7 @@ func (t *told) loses() bool {
 
 func (t *told) step() view.Step {
 	s := view.Step{Code: t.Code, Severity: t.Severity, Title: t.Title, Text: t.Advice, Loses: t.loses(), Due: t.Due}
-	if t.part.kind.Code != nameKind.Code {
+	if t.part.kind != nameKind {
 		s.Places = []string{t.part.Target()}
 	}
 	return s

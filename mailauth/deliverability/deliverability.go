@@ -245,7 +245,7 @@ func (s *scoring) report(ended time.Time) *Report {
 		r.Name = s.common.Name(s.domain, compose.Uses{Route: s.route})
 		named := compose.NameRules(s.domain, r.Name, s.route)
 		w := compose.Whole{Domain: s.domain, Parts: s.shares(), Own: []*compose.Summary{&named}, Good: goodText(s.Silent), Open: openText(s),
-			Name: r.Name, Now: s.began, Sends: s.Sends()}
+			Name: r.Name, Route: s.route, Now: s.began, Sends: s.Sends()}
 		r.Verdict, r.Steps = w.Sum(), w.Steps()
 		r.Partial = w.Partial()
 	}

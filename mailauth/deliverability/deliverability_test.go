@@ -228,8 +228,8 @@ func TestActions(t *testing.T) {
 			[]diag.Code{"spf.record.missing", "check.dkim.none", "dmarc.record.missing", "tlsrpt.record.missing"},
 			"v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com|v=TLSRPTv1; rua=mailto:tls-reports@example.com",
 			"After that, 2 errors and 1 warning remain."},
-		{"no use for mail", parked, []diag.Code{"dmarc.record.missing.no_mail", "spf.record.missing.no_mail"},
-			"v=DMARC1; p=reject|v=spf1 -all", "After that, 1 warning remains."},
+		{"no use for mail", parked, []diag.Code{"spf.record.missing.no_mail", "dmarc.record.missing.no_mail"},
+			"v=spf1 -all|v=DMARC1; p=reject", "After that, 1 warning remains."},
 		{"sends no mail, and p=none", edits{"mx": mute["mx"], "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": mute["spf"],
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.net"`, "more": "example.net. MX 1 mx.example.net.\n" +
 				`example.com._report._dmarc.example.net. TXT "v=DMARC1"` + "\nmx.example.net. A 203.0.113.1"},

@@ -230,8 +230,8 @@ func (c *check) report(ended time.Time) *Report {
 		}
 	} else {
 		reverse, named := compose.Summarize(kindReverse, own), compose.NameRules(c.Domain, c.name, c.route())
-		w := compose.Whole{Domain: c.Domain, Parts: c.shares(), Own: []*compose.Summary{&reverse, &named}, Good: c.good(), Open: c.open(),
-			Withhold: c.withhold, Name: c.name, Now: c.began, LeftOut: c.leftOut(), Sends: c.Sends(),
+		w := compose.Whole{Domain: c.Domain, Parts: c.shares(), Own: []*compose.Summary{&named, &reverse}, Good: c.good(), Open: c.open(),
+			Withhold: c.withhold, Name: c.name, Route: c.route(), Now: c.began, LeftOut: c.leftOut(), Sends: c.Sends(),
 			Untested: c.Doubt || c.untested(),
 		}
 		r.Verdict, r.Steps = w.Sum(), w.Steps()

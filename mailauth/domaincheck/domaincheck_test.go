@@ -86,8 +86,8 @@ func TestWorlds(t *testing.T) {
 		{name: "parked without DMARC wants DMARC, not DKIM", edits: edits{
 			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": lone, "sts": "", "tlsrpt": "", "policy": "",
 			"dkim": "", "dmarc": "",
-		}, headline: "Next step: domain without mail has no DMARC policy", state: diag.Warned, ready: "true",
-			grave: []diag.Code{"name.policy.missing"}},
+		}, headline: "Next step: no DMARC record on a domain without mail", state: diag.Warned, ready: "true",
+			grave: []diag.Code{"dmarc.record.missing.no_mail"}},
 		{name: "receives and sends nothing", edits: edits{"spf": lone, "dkim": "", "ptr": ""},
 			headline: "Domain is ready to receive mail, and sends none", state: diag.Valid, ready: "true"},
 		{name: "two SPF records", edits: edits{
