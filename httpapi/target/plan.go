@@ -13,8 +13,8 @@ import (
 	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
-	"github.com/diagkit/diagkit/mailauth/smtp"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/miekg/dns"
 )
@@ -69,23 +69,23 @@ type Change struct {
 	held    uint32 // how long resolvers may have the old set, or know that there is none
 }
 
-// newTTL is the time to live of what a plan publishes, in seconds: what turns out to be wrong is forgotten within an hour.
+// newTTL is the time to live of what a plan publishes, in seconds: what turns out to be wrong is forgotten in an hour.
 const newTTL = 3600
 
-// MakePlan runs all checks of a domain once, lays the changes that its steps ask for over the DNS one after the other, and
-// examines the domain after each. Questions to the DNS are asked once; what mail servers and web servers say is taken as it
-// is then, so that steps of their operators are named and their effect is not computed.
+// MakePlan runs all checks of a domain once, lays the changes that its steps ask for over the DNS one after the other,
+// and examines the domain after each. Name servers and mail servers are asked once. What they and web servers say is
+// taken as it is, so that steps of their operators are named and their effect is not computed.
 func MakePlan(ctx context.Context, env *diag.Env, t Target, o Options) (*Plan, error) {
 	if t.Kind != Domain {
 		return nil, diag.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
 	}
-	ctx, env = smtp.Sharing(ctx), env.Cached()
+	ctx, env = compose.Remembering(ctx), env.Cached()
 	w := Run(ctx, t, o, Local(env), nil)
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	m := &planner{env: env, world: env.DNS(), checks: t.Checks(o), whole: w, sets: map[string]*Change{}, open: map[diag.Code]int{}}
-	m.now = standing(w)
+	m := &planner{env: env, world: env.DNS(), checks: t.Checks(o), whole: w, now: standing(w)}
+	m.sets, m.open = map[string]*Change{}, map[diag.Code]int{}
 	p := &Plan{Domain: strings.TrimSuffix(diag.MustDomain(t.Text).FQDN(), "."), Before: m.now}
 	p.view = w.View()
 	for i, s := range p.view.Steps {
@@ -192,7 +192,8 @@ func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, rea
 	return list, ""
 }
 
-// replace completes a change by what is there now: records that stay, and those that go. It is false if that is not known.
+// replace completes a change by what is there now: records that stay, and those that go. It is false if that is not
+// known.
 func (m *planner) replace(ctx context.Context, c *Change) bool {
 	written := func(rr dns.RR) string { return strings.ReplaceAll(rr.String(), "\t", " ") }
 	c.Added = diag.Map(c.records, written)
@@ -230,8 +231,8 @@ func (m *planner) replace(ctx context.Context, c *Change) bool {
 
 func data(rr dns.RR) string { return strings.TrimPrefix(rr.String(), rr.Header().String()) }
 
-// keeps reports whether a record stays beside those of the change. Names with an underscore have one purpose (RFC 8552); at
-// others a text stands for one of many, and an SPF record takes the place of what was meant as one.
+// keeps reports whether a record stays beside those of the change. Names with an underscore have one purpose
+// (RFC 8552); at others a text is one of many, and an SPF record takes the place of what was meant as one.
 func (c *Change) keeps(rr dns.RR) bool {
 	txt, ok := rr.(*dns.TXT)
 	if !ok || strings.HasPrefix(c.Name, "_") || strings.Contains(c.Name, "._") {
@@ -279,8 +280,8 @@ func (m *planner) resolver(sets map[string]*Change) diag.Resolver {
 	return &planned{overlay.New(m.world, zone), m.world}
 }
 
-// planned is the DNS with changes. Zones will be signed as they are now: what is asked to validate them is answered by the
-// world, and a changed set is as authentic as the one before.
+// planned is the DNS with changes. Zones will be signed as they are now: what is asked to validate them is answered by
+// the world, and a changed set is as authentic as the one before.
 type planned struct{ changed, world diag.Resolver }
 
 // Exchange implements [diag.Resolver].
@@ -342,8 +343,8 @@ func standing(w *Whole) Standing {
 	return s
 }
 
-// worse says what is worse after a step than before: a grave finding that was not there and does not take the place of one
-// as grave of its family, or a lower score.
+// worse says what is worse after a step than before: a grave finding that was not there and does not take the place of
+// one as grave of its family, or a lower score.
 func worse(before, after Standing) (list []string) {
 	news := without(after.parts, before.parts)
 	gone := without(before.parts, after.parts)

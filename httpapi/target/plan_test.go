@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
 
@@ -43,4 +44,43 @@ func TestPlans(t *testing.T) {
 			assert.Equal(t, last, p.Result, domain)
 		}
 	})
+}
+
+// Name servers and mail servers are asked no more often than by the checks alone, however many steps there are, and a
+// web server only for a policy whose record has changed.
+func TestPlanAsksOnce(t *testing.T) {
+	type asking func(t *testing.T, world *diagtest.World)
+	count := func(t *testing.T, ask asking) (connections int, questions map[string]int) {
+		inBubble(t, func(t *testing.T, world *diagtest.World) {
+			ask(t, world)
+			questions = map[string]int{}
+			for _, q := range world.Queries() {
+				questions[fmt.Sprint(q.Server, q.Transport, q.Name, q.Type)]++
+			}
+			for _, c := range world.Connections() {
+				if c.Network == "tcp" && c.Addr.Port() != 443 {
+					connections++
+				}
+			}
+		})
+		return connections, questions
+	}
+	for _, domain := range []string{"harbour.example", "hopeless.example", "typo.example"} {
+		t.Run(domain, func(t *testing.T) {
+			connections, questions := count(t, func(t *testing.T, w *diagtest.World) { run(t, w, domain, target.Options{}) })
+			computed := 0
+			planned, asked := count(t, func(t *testing.T, w *diagtest.World) {
+				for _, s := range plan(t, w, domain, target.Options{}).Steps {
+					if s.Result != nil {
+						computed++
+					}
+				}
+			})
+			assert.NotZero(t, computed)
+			assert.LessOrEqual(t, planned, connections)
+			for q, n := range asked {
+				assert.LessOrEqual(t, n, max(questions[q], 1), q)
+			}
+		})
+	}
 }

@@ -48,6 +48,11 @@ func (p *Plan) Format(f PlanFormat) ([]byte, error) {
 		comment("%d. %s", s.Number, s.heading())
 		comment("%s", s.Text)
 		s.changes(&b, f)
+		if len(s.Changes) == 0 {
+			for line := range strings.Lines(s.Value) { // of what is no record, as the policy of a web server
+				comment("  %s", strings.TrimRight(line, "\r\n"))
+			}
+		}
 		for _, line := range s.remarks() {
 			comment("%s: %s", line[0], line[1])
 		}

@@ -130,7 +130,11 @@ func (r *Run) note(err error) {
 
 // Start begins a run: its parts see the environment through a cache that they share, and mail servers over one session.
 func Start(ctx context.Context, env *diag.Env) *Run {
-	return &Run{ctx: smtp.Sharing(ctx), env: env.Cached()}
+	env = env.Cached()
+	if ctx.Value(memoryKey{}) != nil {
+		env = env.WithResolver(noting{env.DNS()})
+	}
+	return &Run{ctx: smtp.Sharing(ctx), env: env}
 }
 
 // Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them. A
@@ -183,7 +187,7 @@ func Ask[Q, R any, P interface {
 	*R
 	Report
 }](r *Run, kind Kind, lookup func(context.Context, *diag.Env, Q) (P, error), req Q) *Part[R] {
-	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) { return lookup(ctx, env, req) })
+	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) { return once(ctx, env, kind, lookup, req) })
 }
 
 func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {

@@ -1,0 +1,105 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/miekg/dns"
+)
+
+type (
+	memoryKey  struct{}
+	journalKey struct{}
+)
+
+// Remembering returns a context below which runs share what their parts found: a part that has run with the same
+// request is taken as it was if the DNS answers all that it asked as before. Mail servers and web servers are then asked
+// once, however often the DNS changes in what does not concern them.
+func Remembering(ctx context.Context) context.Context {
+	return context.WithValue(smtp.Sharing(ctx), memoryKey{}, &memory{parts: map[string]remembered{}})
+}
+
+type memory struct {
+	mu    sync.Mutex
+	parts map[string]remembered
+}
+
+// remembered is the report of a part, and what it heard from the DNS.
+type remembered struct {
+	report any
+	heard  []exchange
+}
+
+type exchange struct{ query, reply *dns.Msg }
+
+// A journal is what a part heard. It is of no use if a question had no answer.
+type journal struct {
+	mu      sync.Mutex
+	heard   []exchange
+	silence bool
+}
+
+// noting is a resolver that writes into the journal of the context.
+type noting struct{ diag.Resolver }
+
+// Exchange implements [diag.Resolver].
+func (n noting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	reply, err := n.Resolver.Exchange(ctx, q)
+	if j, ok := ctx.Value(journalKey{}).(*journal); ok && !errors.Is(err, context.Canceled) { // nobody waited for it
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.silence = j.silence || err != nil || reply == nil; !j.silence {
+			j.heard = append(j.heard, exchange{q.Copy(), reply.Copy()})
+		}
+	}
+	return reply, err
+}
+
+// recall is the report of a part, or nil if there is none that still holds.
+func (m *memory) recall(ctx context.Context, env *diag.Env, key string) any {
+	m.mu.Lock()
+	known := m.parts[key]
+	m.mu.Unlock()
+	for _, e := range known.heard {
+		reply, err := env.DNS().Exchange(ctx, e.query.Copy())
+		if err != nil || !alike(reply, e.reply) {
+			return nil
+		}
+	}
+	return known.report
+}
+
+// alike reports whether two replies say the same, whatever their times to live.
+func alike(a, b *dns.Msg) bool {
+	return a.Rcode == b.Rcode && a.AuthenticatedData == b.AuthenticatedData && a.Truncated == b.Truncated &&
+		len(a.Answer) == len(b.Answer) && !slices.ContainsFunc(a.Answer, func(rr dns.RR) bool {
+		return !slices.ContainsFunc(b.Answer, func(other dns.RR) bool { return dns.IsDuplicate(rr, other) })
+	})
+}
+
+// once is a lookup whose report is remembered, if the context remembers.
+func once[Q, P any](
+	ctx context.Context, env *diag.Env, kind Kind, lookup func(context.Context, *diag.Env, Q) (P, error), req Q,
+) (P, error) {
+	m, ok := ctx.Value(memoryKey{}).(*memory)
+	if !ok {
+		return lookup(ctx, env, req)
+	}
+	key := fmt.Sprintf("%s %+v", kind.Code, req)
+	if known, ok := m.recall(ctx, env, key).(P); ok {
+		return known, nil
+	}
+	j := &journal{}
+	report, err := lookup(context.WithValue(ctx, journalKey{}, j), env, req)
+	if err == nil && !j.silence {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.parts[key] = remembered{report, j.heard}
+	}
+	return report, err
+}
