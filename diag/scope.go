@@ -18,8 +18,8 @@ const (
 // Values lists the states.
 func (ScopeState) Values() []string { return Values(Examined, LeftOut, NotAnswered) }
 
-// A ScopePart is one of several that a verdict could speak of: an address of a host, a report in a file, an operation of
-// a joined reply.
+// A ScopePart is one of several that a verdict could speak of: an address of a host, a report in a file, an operation
+// of a joined reply.
 type ScopePart struct {
 	Part   string     `json:"part" doc:"what it is: an address, a report, a check"`
 	State  ScopeState `json:"state" doc:"whether it was examined; left_out: not asked for, out of reach or beyond a limit; unanswered: asked, without an answer"`
@@ -32,7 +32,8 @@ const maxScope = 32
 // scoped is evidence that has several parts and knows which of them were examined, in the order of a reader.
 type scoped interface{ Scope() []ScopePart }
 
-// Examine lists the parts that the verdict speaks of: those that were not examined first, and at most as many as a reply has.
+// Examine lists the parts that the verdict speaks of: those that were not examined first, and at most as many as a
+// reply has.
 func (v *Verdict) Examine(parts []ScopePart) {
 	v.scope = map[ScopeState]int{}
 	for _, p := range parts {
@@ -45,8 +46,8 @@ func (v *Verdict) Examine(parts []ScopePart) {
 	v.Examined, v.ExaminedMore = list[:n:n], len(list)-n
 }
 
-// counts tells how many parts there are of each state. A verdict that was decoded knows those that it lists; the rest are as
-// the last of them, since those that were not examined come first.
+// counts tells how many parts there are of each state. A verdict that was decoded knows those that it lists; the rest
+// are as the last of them, since those that were not examined come first.
 func (v *Verdict) counts() map[ScopeState]int {
 	if v.scope != nil {
 		return v.scope
@@ -92,8 +93,8 @@ func (v *Verdict) Unexamined() string {
 	return Series(names, maxMissing)
 }
 
-// claims is what a verdict without a fault may say: its own text where all was examined, with what was left out added; where
-// a part did not answer, only how many did (CONTRACT 1.7, Scope).
+// claims is what a verdict without a fault may say: its own text where all was examined, with what was left out added;
+// where a part did not answer, only how many did (CONTRACT 1.7, Scope).
 func (v *Verdict) claims(t Text) Text {
 	short := v.OfAll()
 	switch {

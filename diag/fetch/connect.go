@@ -105,8 +105,8 @@ func (w *witness) answered() time.Time {
 }
 
 // DialError says in the words of an [Error] why there is no connection to a port of a host, also for diagnostics that
-// connect themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network that it
-// runs in.
+// connect themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network
+// that it runs in.
 func DialError(ctx context.Context, host string, port uint16, err error) *Error {
 	e := &Error{Code: Connect, Step: Connecting, Cause: err}
 	at := fmt.Sprintf("port %d of %s", port, host)

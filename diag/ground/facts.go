@@ -79,11 +79,12 @@ var Specs = map[diag.Fact]Spec{
 
 // Redirect is the advice wherever plain HTTP does not lead to HTTPS, or not straight to it: one redirect settles all
 // that checks find out about it.
-const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there to " +
-	"another host."
+const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there " +
+	"to another host."
 
 // SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
-const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links hang."
+const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links " +
+	"hang."
 
 const day = 24 * time.Hour
 

@@ -50,8 +50,9 @@ func See(r *fetch.Result, now time.Time) *Seen {
 	return s
 }
 
-// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it returns how far the
-// fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer. Secure may be nil.
+// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it
+// returns how far the fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer.
+// Secure may be nil.
 func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 	s := See(plain, now)
 	s.Plain = plain.URL.Scheme() == "http" && s.Port == httpPort

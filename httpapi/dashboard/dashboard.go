@@ -156,8 +156,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// cleaned is where a path of ours leads that has a slash too many, or "" if it is not one. A path whose encoding matters
-// is none: decoded, it might lead to another site.
+// cleaned is where a path of ours leads that has a slash too many, or "" if it is not one. A path whose encoding
+// matters is none: decoded, it might lead to another site.
 func cleaned(u *url.URL) string {
 	clean := path.Clean(u.Path)
 	ours := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")

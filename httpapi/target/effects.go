@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// An effect is what findings mean for somebody who is no expert. "{it}" stands for what was examined. What a domain's mail
-// comes to is not here: that follows from what its name is, see [Whole.mailEffects].
+// An effect is what findings mean for somebody who is no expert. "{it}" stands for what was examined. What a domain's
+// mail comes to is not here: that follows from what its name is, see [Whole.mailEffects].
 type effect struct {
 	topic string // of several about one, the gravest is told
 	text  string
@@ -101,8 +101,8 @@ var effects = []effect{
 	}},
 }
 
-// mailEffects are what others can do with the name by mail, and its owner cannot, as far as it is known what the name is: they
-// follow from that and not from single findings.
+// mailEffects are what others can do with the name by mail, and its owner cannot, as far as it is known what the name
+// is: they follow from that and not from single findings.
 func mailEffects(n *nameuse.Name, findings []diag.Finding) (list []clause) {
 	if n == nil {
 		return nil
@@ -119,7 +119,8 @@ func mailEffects(n *nameuse.Name, findings []diag.Finding) (list []clause) {
 	passing := n.InForce.SPF == spf.Everybody || n.InForce.DMARC.Enforced()
 	add(forged && passing, diag.Critical, "forge", "anybody can send mail as {it}")
 	add(forged && !passing && n.InForce.DMARCFrom == "", diag.Error, "forge", "anybody can send mail as {it}")
-	add(forged && !passing && n.InForce.DMARCFrom != "", diag.Warning, "forge", "mail forged in the name of {it} is delivered")
+	add(forged && !passing && n.InForce.DMARCFrom != "", diag.Warning, "forge", "mail forged in the name of {it} is "+
+		"delivered")
 	add(has("name.mail.refused"), diag.Error, "send", "its own policy makes receivers refuse mail from {it}")
 	return list
 }

@@ -98,7 +98,8 @@ func (w *Whole) describe(n *nameuse.Name) string {
 	case n.Kind == nameuse.Organization:
 		return ""
 	case n.Protected():
-		return fmt.Sprintf("%s, protected by the policy p=%s of %s.", diag.Upper(n.Describe()), n.InForce.DMARC, n.InForce.DMARCFrom)
+		return fmt.Sprintf("%s, protected by the policy p=%s of %s.", diag.Upper(n.Describe()), n.InForce.DMARC,
+			n.InForce.DMARCFrom)
 	}
 	return diag.Upper(n.Describe()) + "."
 }
@@ -240,7 +241,8 @@ func (w *Whole) headline(v *view.View) string {
 }
 
 // topics are in the order of what is felt first.
-var topics = []string{"exists", "reach", "receive", "forge", "send", "relay", "listed", "web", "ends", "dns", "private", "name"}
+var topics = []string{"exists", "reach", "receive", "forge", "send", "relay", "listed", "web", "ends", "dns", "private",
+	"name"}
 
 func topicRank(topic string) int { return slices.Index(topics, topic) }
 

@@ -111,8 +111,8 @@ func (s *Summary) weakTLS() bool {
 	})
 }
 
-// elsewhere reports whether a finding is about records that the name has by an alias: nothing can be published at the name
-// itself (RFC 1034 section 3.6.2).
+// elsewhere reports whether a finding is about records that the name has by an alias: nothing can be published at the
+// name itself (RFC 1034 section 3.6.2).
 func (w *Whole) elsewhere(t *told) bool {
 	return w.Name.Kind == nameuse.Alias && (t.part.kind == SPF || t.part.kind == MX || t.part.kind == nameKind)
 }
@@ -127,7 +127,8 @@ func (w *Whole) value(t *told) string {
 		if w.Name.Kind == nameuse.Reserved || w.Name.Kind == nameuse.PublicSuffix {
 			return ""
 		}
-		if kind != "" && t.part.kind != nameKind && (kind != t.part.kind.Code || t.part.foreign) || w.Withhold != nil && w.Withhold(r.SuggestedValue) {
+		if kind != "" && t.part.kind != nameKind && (kind != t.part.kind.Code || t.part.foreign) ||
+			w.Withhold != nil && w.Withhold(r.SuggestedValue) {
 			return ""
 		}
 		return r.SuggestedValue

@@ -40,21 +40,23 @@ func (t *told) step() view.Step {
 	return s
 }
 
-// ordered are the findings in the order of the steps that they ask for (CONTRACT 1.14): the findings themselves are in that
-// of their severity.
+// ordered are the findings in the order of the steps that they ask for (CONTRACT 1.14): the findings themselves are in
+// that of their severity.
 func (w *Whole) ordered(list []told) []told {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b told) int { return view.Urgency(a.step(), b.step(), w.Now) })
 	return list
 }
 
-// Steps are what to do, in order: one step for each recommendation of the verdict, with what the part itself says belongs to
-// it, such as the record that announces a policy.
+// Steps are what to do, in order: one step for each recommendation of the verdict, with what the part itself says
+// belongs to it, such as the record that announces a policy.
 func (w *Whole) Steps() []view.Step {
 	list := w.ordered(w.merge())
 	steps := []view.Step{}
 	for _, r := range w.actions(list) {
-		i := slices.IndexFunc(list, func(t told) bool { return t.Code == r.Code && (t.Advice == r.Detail || t.Title == r.Title) })
+		i := slices.IndexFunc(list, func(t told) bool {
+			return t.Code == r.Code && (t.Advice == r.Detail || t.Title == r.Title)
+		})
 		if i < 0 || list[i].Severity == diag.Info {
 			continue
 		}

@@ -300,7 +300,8 @@ func whatIsWrong(value string) flaw {
 	case lines != nil:
 		return flaw{"p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64", lines[0], lines[1] - lines[0]}
 	case strings.HasPrefix(value, "ssh-"):
-		return flaw{"p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo", 0, strings.Index(value+" ", " ")}
+		return flaw{"p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo", 0,
+			strings.Index(value+" ", " ")}
 	case foreign >= 0:
 		_, n := utf8.DecodeRuneInString(value[foreign:])
 		return flaw{"p= has the character " + quoted(value[foreign:foreign+n]) + ", which base64 does not have", foreign, n}

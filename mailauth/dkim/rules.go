@@ -48,8 +48,8 @@ func (e *evidence) adviceAtTarget() string {
 		return fmt.Sprintf("Have the operator of %s, to which the CNAME of the selector leads, correct the key: it is "+
 			"published there, and nothing can be published at %s beside the CNAME.", e.target(), e.name())
 	}
-	return fmt.Sprintf("Have %s replace the key: rotate it in the settings of the service, or ask its support. The key is "+
-		"published at %s, to which the CNAME of the selector leads; leave the CNAME as it is unless %s shows another one.",
+	return fmt.Sprintf("Have %s replace the key: rotate it in the settings of the service, or ask its support. The key "+
+		"is published at %s, to which the CNAME of the selector leads; leave the CNAME as it is unless %s shows another one.",
 		s.Name, e.target(), s.Name)
 }
 
@@ -154,8 +154,8 @@ func (e *evidence) beginning() string {
 		return "The record does not begin with v=DKIM1: it has backslashes before its semicolons, which belong in zone " +
 			"files only."
 	case e.inQuotes():
-		return "The record does not begin with v=DKIM1: there are quotation marks in front of it or around its values, which " +
-			"are not part of a record."
+		return "The record does not begin with v=DKIM1: there are quotation marks in front of it or around its values, " +
+			"which are not part of a record."
 	case why != "":
 		return "The record does not begin with v=DKIM1: " + why + "."
 	case e.masked():
@@ -342,7 +342,9 @@ var recordRules = diag.Rules[*evidence]{
 		Ref: "RFC 6376 section 3.6.2.2", Title: "Strings of the DKIM record are out of order",
 		Requirement: "The character-strings of the record are in order",
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
-		When:        func(e *evidence) bool { return one(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split() },
+		When: func(e *evidence) bool {
+			return one(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
+		},
 		Fails: func(e *evidence) diag.Failures {
 			if at := e.turned; at != "" {
 				return diag.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+

@@ -23,8 +23,8 @@ func foreignKey(kind taglist.Kind) func(*evidence) diag.Failures {
 	}
 }
 
-const adviceSSH = "Publish the suggested record: it holds the same key as DKIM writes it, which \"ssh-keygen -e -m PKCS8 -f " +
-	"key.pub\" prints for RSA keys, too."
+const adviceSSH = "Publish the suggested record: it holds the same key as DKIM writes it, which \"ssh-keygen -e -m " +
+	"PKCS8 -f key.pub\" prints for RSA keys, too."
 
 // bits fails if the size of the RSA key is wrong; the text has the size and the limit.
 func bits(wrong func(bits int) bool, format string, limit int) func(*evidence) diag.Failures {

@@ -78,9 +78,9 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	return r, nil
 }
 
-// InForce returns the policy that receivers of RFC 9989 apply to mail of the domain that fails, and the domain whose record
-// says so: the domain itself, one that it inherits from, or none, for which from is empty. The record of from may be void,
-// see [View.Usable]: then the policy is none. It is not known where name servers did not say.
+// InForce returns the policy that receivers of RFC 9989 apply to mail of the domain that fails, and the domain whose
+// record says so: the domain itself, one that it inherits from, or none, for which from is empty. The record of from
+// may be void, see [View.Usable]: then the policy is none. It is not known where name servers did not say.
 func (r *LookupReport) InForce() (applied policy.Policy, from string, known bool) {
 	for _, v := range r.Views {
 		if v.Standard == policy.RFC9989 {

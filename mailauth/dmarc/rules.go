@@ -22,7 +22,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		absenceRules.With(rule{
 			Reads: []diag.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
 			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
-		slices.Concat(correcting(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)), subdomainRules).
+		slices.Concat(correcting(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)),
+			subdomainRules).
 			Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
 		slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
@@ -39,9 +40,9 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// correcting completes the advice of rules about the text of a record: what it would bring into force stays as it is today,
-// and what is read through an alias is corrected where it stands, for nothing can be published at the name itself (RFC 1034
-// section 3.6.2).
+// correcting completes the advice of rules about the text of a record: what it would bring into force stays as it is
+// today, and what is read through an alias is corrected where it stands, for nothing can be published at the name
+// itself (RFC 1034 section 3.6.2).
 func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		r := list[i]
@@ -51,7 +52,8 @@ func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 				before, after := "", ""
 				if e.aliased() && !e.inherited() {
 					aliases := kit.Aliases(e)
-					before = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") + ", of which " + e.own.Name +
+					before = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") +
+						", of which " + e.own.Name +
 						" is an alias. "
 				}
 				if e.dormant {
@@ -212,8 +214,8 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	DependsOn: []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"}, Ref: "RFC 9989 section 4.10.1",
 	Title:       "No DMARC record, and whether the domain has mail is unknown",
 	Requirement: "A DMARC record applies to the domain, whether or not it has mail",
-	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which does no " +
-		"harm in either case; move to p=reject if nobody sends mail from the domain.",
+	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which " +
+		"does no harm in either case; move to p=reject if nobody sends mail from the domain.",
 	When: func(e *evidence) bool { return online(e) && fresh(e) },
 	Fails: func(e *evidence) diag.Failures {
 		if e.mail.Unknown() == "" {

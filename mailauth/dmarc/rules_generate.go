@@ -10,7 +10,8 @@ import (
 var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
 	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
-	Advice: "Ask for a record with an address for aggregate reports (rua): only these show which legitimate mail fails DMARC.",
+	Advice: "Ask for a record with an address for aggregate reports (rua): only these show which legitimate mail fails " +
+		"DMARC.",
 	Fails: func(g *generation) diag.Failures {
 		switch {
 		case len(g.rua) > 0:
@@ -44,8 +45,9 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.nonexistent.weaker", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title:       "Subdomains that do not exist are less protected than others",
 	Requirement: "Subdomains that do not exist are protected like others",
-	Advice:      "Set the policy for subdomains that do not exist (np) to reject, or leave it out: no legitimate mail uses such names.",
-	When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
+	Advice: "Set the policy for subdomains that do not exist (np) to reject, or leave it out: no legitimate mail " +
+		"uses such names.",
+	When: func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
 	Fails: func(g *generation) diag.Failures {
 		others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
 		return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
@@ -71,8 +73,8 @@ var generateRules = diag.Rules[*generation]{{
 	Code: "dmarc.generate.external", Severity: diag.Info, Ref: "RFC 9990 section 4",
 	Title:       "Report addresses in another organization need its consent",
 	Requirement: "All report addresses belong to the organization of the domain",
-	Advice: "Have the owner of the address publish the TXT record v=DMARC1 at the name in the detail: until then no report is sent " +
-		"there.",
+	Advice: "Have the owner of the address publish the TXT record v=DMARC1 at the name in the detail: until then no " +
+		"report is sent there.",
 	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
 	Fails: func(g *generation) diag.Failures {
 		return diag.FailEach(g.external(), func(d string) diag.Failures {

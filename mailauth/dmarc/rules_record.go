@@ -176,8 +176,9 @@ var valueRules = diag.Rules[*evidence]{{
 	Code: "dmarc.tag.removed", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.tag.removed.value"},
 	Ref:   "RFC 9989 appendix C.5.2",
 	Title: "Tag that RFC 9989 removed", Requirement: "The record has no tag that RFC 9989 removed",
-	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly honored.",
-	When:   kit.One,
+	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly " +
+		"honored.",
+	When: kit.One,
 	Fails: suggesting(func(e *evidence) diag.Failures {
 		return diag.FailEach([]string{"pct", "rf", "ri"}, func(name string) diag.Failures {
 			t, ok := e.record.List.Tag(name)

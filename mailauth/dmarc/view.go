@@ -45,8 +45,8 @@ func (r *Analysis) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report: what to change in the request, what others have to publish, and then the records,
-// one after the other.
+// View is what a person sees of the report: what to change in the request, what others have to publish, and then the
+// records, one after the other.
 func (r *GenerateReport) View() *view.View {
 	v := view.Answer(r.Name, "The DMARC record can be published")
 	v.Brief, v.Record = r.Record, r.Record
@@ -57,7 +57,8 @@ func (r *GenerateReport) View() *view.View {
 		r.Analysis.facts(v)
 	}
 	for _, a := range r.ExternalAuthorizations {
-		v.Steps = append(v.Steps, view.Step{Text: "Have the owner of the report address publish this: until then no report is sent there.",
+		v.Steps = append(v.Steps, view.Step{Text: "Have the owner of the report address publish this: until then no report " +
+			"is sent there.",
 			Name: a.Name + ".", Type: a.Type, Value: a.Value})
 	}
 	name := r.Name + view.If(strings.Contains(r.Name, "."), ".")

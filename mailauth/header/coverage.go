@@ -18,8 +18,8 @@ import (
 // another text in all of these places, and DMARC passes.
 //
 // SPF that passes for the author's domain authenticates the delivery instead: an authorized server handed over the
-// message as it is, signed or not. What is not signed then came from that server, and only a copy sent on from elsewhere
-// could hold something else.
+// message as it is, signed or not. What is not signed then came from that server, and only a copy sent on from
+// elsewhere could hold something else.
 
 // A cover is a DKIM signature of the author's domain that counts for the message: one that verifies or, where nothing
 // is verified, any that could.

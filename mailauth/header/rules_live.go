@@ -91,8 +91,8 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Code: "header.live.dkim.expired", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 3.5",
 	Title:       "DKIM signature had expired when the message was received",
 	Requirement: "DKIM signatures had not expired when the message was received",
-	Advice: "Have the signer set x= at least a week after t=, or leave it out: queues and greylisting delay messages. If " +
-		"the message is much older than its delivery, someone may have sent it again.",
+	Advice: "Have the signer set x= at least a week after t=, or leave it out: queues and greylisting delay messages. " +
+		"If the message is much older than its delivery, someone may have sent it again.",
 	When: anySignature(func(s *dkim.Result) bool { return !s.ExpiresAt.IsZero() && s.SignatureOK != nil }),
 	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusedFor(s) == dkim.IssueExpired },
 		"The DKIM signature of %s matches, but verifiers no longer accept it. %s"),

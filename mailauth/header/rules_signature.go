@@ -75,7 +75,8 @@ var signatureRules = diag.Rules[*evidence]{{
 		if *s.BodyLength == 0 {
 			return "signs nothing of the body (l=0): any text can be sent with it", true
 		}
-		return "covers only the first " + diag.Count(*s.BodyLength, "byte") + " of the body (l=): anyone can append to it", true
+		return "covers only the first " + diag.Count(*s.BodyLength, "byte") + " of the body (l=): " +
+			"anyone can append to it", true
 	}),
 }, {
 	Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},

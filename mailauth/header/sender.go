@@ -24,9 +24,10 @@ var forSender = map[diag.Code]string{
 	"header.live.dkim.body_unsigned": signWhole,
 	"header.live.dkim.appended":      signWhole,
 	"header.dkim.mime_unsigned":      signWhole,
-	"header.dkim.subject_unsigned":   "List Subject in h= of the signature: otherwise the message can be sent with any other.",
-	"header.dkim.field_added": "Write the field once, and list its name in h= once more than it occurs, so that no other " +
-		"can be added.",
+	"header.dkim.subject_unsigned": "List Subject in h= of the signature: otherwise the message can be sent with any " +
+		"other.",
+	"header.dkim.field_added": "Write the field once, and list its name in h= once more than it occurs, so that no " +
+		"other can be added.",
 	"header.live.dkim.reply_to":   "List Reply-To in h= of the signature.",
 	"header.reply_to.freemail":    ownReplyTo,
 	"header.reply_to.elsewhere":   ownReplyTo,
@@ -40,9 +41,10 @@ var forSender = map[diag.Code]string{
 }
 
 const (
-	authenticateAuthor = "Sign the mail with DKIM for the domain in From, or authorize this server in the SPF record of that " +
-		"domain and use it in the envelope sender. As it is, receivers cannot tell the message from a forged one."
-	signWhole  = "Sign without l=, and list the MIME fields in h=: otherwise anyone can send another text with the signature."
+	authenticateAuthor = "Sign the mail with DKIM for the domain in From, or authorize this server in the SPF record of " +
+		"that domain and use it in the envelope sender. As it is, receivers cannot tell the message from a forged one."
+	signWhole = "Sign without l=, and list the MIME fields in h=: otherwise anyone can send another text with the " +
+		"signature."
 	ownReplyTo = "Use a Reply-To in the domain of From: filters take replies to another one for a sign of fraud."
 	plainName  = "Use a display name without another address, domain or company: filters treat it as phishing."
 )

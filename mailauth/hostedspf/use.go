@@ -77,8 +77,8 @@ func raw(r *eval.Record) []string {
 	return diag.Map(r.Terms, func(t eval.Term) string { return t.Raw })
 }
 
-// within reports whether a record passes nobody whom another does not pass, and treats the rest alike: all of both pass,
-// but for what they end with.
+// within reports whether a record passes nobody whom another does not pass, and treats the rest alike: all of both
+// pass, but for what they end with.
 func within(own, source *eval.Record) bool {
 	last := func(r *eval.Record) (all eval.Qualifier, only bool) {
 		for _, t := range r.Terms {
@@ -94,12 +94,14 @@ func within(own, source *eval.Record) bool {
 	a, plain := last(own)
 	b, simple := last(source)
 	listed := func(t eval.Term) bool {
-		return t.Name == eval.All || slices.ContainsFunc(source.Terms, func(s eval.Term) bool { return strings.EqualFold(s.Raw, t.Raw) })
+		return t.Name == eval.All ||
+			slices.ContainsFunc(source.Terms, func(s eval.Term) bool { return strings.EqualFold(s.Raw, t.Raw) })
 	}
 	return plain && simple && a == b && !slices.ContainsFunc(own.Terms, func(t eval.Term) bool { return !listed(t) })
 }
 
-// including is the domain's own record with an include of the host before its end; "" if it might need too many lookups.
+// including is the domain's own record with an include of the host before its end; "" if it might need too many
+// lookups.
 func (e *evidence) including(own *eval.Record, lookups int) string {
 	terms := []string{version}
 	include := "include:" + e.host

@@ -9,10 +9,10 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A policy that enforces may lie dormant: nothing of it is in force, for a fault of the record, of its own text or of the
-// policy host. Whoever corrects that fault brings it into force, and then senders refuse to deliver to each mail server
-// that it does not list or whose certificate fails (RFC 8461 section 5). So each suggestion and each advice that may do
-// so passes through [evidence.gated].
+// A policy that enforces may lie dormant: nothing of it is in force, for a fault of the record, of its own text or of
+// the policy host. Whoever corrects that fault brings it into force, and then senders refuse to deliver to each mail
+// server that it does not list or whose certificate fails (RFC 8461 section 5). So each suggestion and each advice that
+// may do so passes through [evidence.gated].
 
 // dormant reports whether a policy may come into force that is not in force today: one that is known to enforce, or
 // whose mode is not known.
@@ -26,8 +26,8 @@ type hazard struct {
 	known bool   // that it would be, and not only that it may be
 }
 
-// hazard looks at what is dormant as if it were in force today. There is none if the policy lists every mail server, and
-// each offers TLS with a certificate that senders trust. Those to which nobody can deliver today cannot lose any.
+// hazard looks at what is dormant as if it were in force today. There is none if the policy lists every mail server,
+// and each offers TLS with a certificate that senders trust. Those to which nobody can deliver today cannot lose any.
 func (e *evidence) hazard() hazard {
 	receives, known := e.mail.Receives()
 	switch {
@@ -61,8 +61,8 @@ func (e *evidence) hazard() hazard {
 // seen reports whether the text of the policy is known.
 func (e *evidence) seen() bool { return e.policy != nil && !e.policy.alien }
 
-// refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today, or, if
-// it is not sure, may refuse: a clause. It is empty if none do.
+// refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today, or,
+// if it is not sure, may refuse: a clause. It is empty if none do.
 func (h *host) refused() (why string, sure bool) {
 	switch tls := h.met.tls; {
 	case isAddress(h.Name), len(h.Addresses.All()) == 0 && h.Err() == nil, h.met.nobody:
@@ -126,10 +126,12 @@ func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Fai
 				f.Suggested = policy
 			}
 		case replaces:
-			f.Advice = "Replace " + at + " by the suggested one, which is in testing mode and lists every mail server: " + h.why + "."
+			f.Advice = "Replace " + at + " by the suggested one, which is in testing mode and lists every mail server: " +
+				h.why + "."
 		case h.known && policy != "":
 			f.Suggested = policy
-			f.Advice = "First replace " + at + " by the suggested one, which is in testing mode and lists every mail server: " + h.why +
+			f.Advice = "First replace " + at + " by the suggested one, which is in testing mode and lists every " +
+				"mail server: " + h.why +
 				"." + then
 		default:
 			f.Advice = "First replace " + at + " by one in testing mode that lists every mail server: " + h.why + "." + then

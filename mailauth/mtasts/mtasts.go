@@ -34,8 +34,9 @@ type Report struct {
 	inForce Mode // empty if it is not known
 }
 
-// InForce returns the mode of the policy that senders follow when they look today: [None] also where they find no record,
-// or no policy that they can use. It is not known where a server did not say, and of a report that was read from JSON.
+// InForce returns the mode of the policy that senders follow when they look today: [None] also where they find no
+// record, or no policy that they can use. It is not known where a server did not say, and of a report that was read
+// from JSON.
 func (r *Report) InForce() (mode Mode, known bool) { return r.inForce, r.inForce != "" }
 
 // A PolicyFile is the policy of a domain as its web server served it.

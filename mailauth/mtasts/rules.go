@@ -187,7 +187,8 @@ func missing(e *evidence, detail string) diag.Failures {
 		}
 		return e.gated(failures, "Publish the TXT record at _mta-sts that announces the policy.", true)
 	}
-	failures[0].Advice = "Serve a policy in testing mode as text/plain at " + PolicyURL(e.domain) + ". Then publish the TXT record " +
+	failures[0].Advice = "Serve a policy in testing mode as text/plain at " + PolicyURL(e.domain) +
+		". Then publish the TXT record " +
 		e.newRecord() + " at " + e.name() + ", which announces it."
 	if !unanswered(e) {
 		failures[0].Suggested = e.newPolicy()

@@ -71,8 +71,9 @@ var textRules = diag.Rules[*evidence]{
 		Code: "mtasts.policy.field.misspelt", Severity: diag.Critical, Ref: "RFC 8461 section 3.2",
 		Title:       "Misspelt field in the MTA-STS policy",
 		Requirement: "The names of the fields are spelt version, mode, mx and max_age",
-		Advice:      "Write the name of the field as in the detail, in lower case: senders ignore the line, and so the whole policy.",
-		Fails:       inPolicy(misspelt),
+		Advice: "Write the name of the field as in the detail, in lower case: senders ignore the line, and so the " +
+			"whole policy.",
+		Fails: inPolicy(misspelt),
 	},
 	{
 		Code: "mtasts.policy.field.unknown", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
@@ -208,7 +209,8 @@ var answerRules = diag.Rules[*evidence]{{
 	Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 	DependsOn: []diag.Code{"mtasts.policy.redirect"}, Ref: "RFC 8461 section 3.3",
 	Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
-	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes effect at once.",
+	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes effect at " +
+		"once.",
 	Fails: func(e *evidence) diag.Failures {
 		head := e.page.Final()
 		return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).

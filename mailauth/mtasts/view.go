@@ -58,11 +58,12 @@ func (p *PolicyFile) age() string {
 	return view.Seconds(*p.MaxAgeSeconds)
 }
 
-// announce adds the record that announces a policy behind the step that serves the policy, unless there is one. What stands
-// in a step before is not repeated.
+// announce adds the record that announces a policy behind the step that serves the policy, unless there is one. What
+// stands in a step before is not repeated.
 func (r *Report) announce(v *view.View) {
 	texts, values := map[string]bool{}, map[string]bool{"": true}
-	v.Steps = slices.DeleteFunc(v.Steps, func(s view.Step) bool { told := texts[s.Text]; texts[s.Text] = true; return told })
+	v.Steps = slices.DeleteFunc(v.Steps,
+		func(s view.Step) bool { told := texts[s.Text]; texts[s.Text] = true; return told })
 	for i := range v.Steps {
 		if s := &v.Steps[i]; values[s.Value] {
 			s.Name, s.Type, s.Value = "", "", ""

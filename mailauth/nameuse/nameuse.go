@@ -5,16 +5,17 @@
 //
 // # Why
 //
-// Records are judged one by one, and what they mean together depends on what the name is. An address without an MX record
-// is the implicit mail server of an organization (RFC 5321 section 5.1), and of a web host it is no mail server at all. A
-// missing DMARC record leaves an organization unprotected, while a host below one inherits its policy (RFC 9989 section
-// 4.10). At an alias nothing can be published (RFC 1034 section 3.6.2). So whatever joins diagnostics decides this once, and
-// its headline, its consequences and its first steps follow from the answer.
+// Records are judged one by one, and what they mean together depends on what the name is. An address without an MX
+// record is the implicit mail server of an organization (RFC 5321 section 5.1), and of a web host it is no mail server
+// at all. A missing DMARC record leaves an organization unprotected, while a host below one inherits its policy (RFC
+// 9989 section 4.10). At an alias nothing can be published (RFC 1034 section 3.6.2). So whatever joins diagnostics
+// decides this once, and its headline, its consequences and its first steps follow from the answer.
 //
 // # Answers
 //
 // Each answer is yes, no or unknown, with its reason. Unknown is not no: a port that our own network may block proves
-// nothing, and a record that no server told is not missing. [Of] is a pure function: the same evidence gives the same name.
+// nothing, and a record that no server told is not missing. [Of] is a pure function: the same evidence gives the same
+// name.
 package nameuse
 
 import (
@@ -280,7 +281,8 @@ func (e *Evidence) forgeable() Claim {
 	return no("The DMARC policy p=" + string(e.DMARC) + whose + " applies to forged mail.")
 }
 
-// ownRefused says whether mail of the name itself fails the policy that is in force: neither SPF nor DKIM lets any pass.
+// ownRefused says whether mail of the name itself fails the policy that is in force: neither SPF nor DKIM lets any
+// pass.
 func (e *Evidence) ownRefused() Claim {
 	switch {
 	case !e.DMARC.Enforced(), e.SPF == spf.Some, e.SPF == spf.Everybody, e.Key == Yes:
@@ -288,10 +290,11 @@ func (e *Evidence) ownRefused() Claim {
 	case e.spfOpen(), e.Key != No, e.silent():
 		return maybe("")
 	case e.NoKeys:
-		return yes("The policy p=" + string(e.DMARC) + " is in force, and neither SPF nor DKIM authenticates mail of the name.")
+		return yes("The policy p=" + string(e.DMARC) + " is in force, and neither SPF nor DKIM authenticates mail of the " +
+			"name.")
 	}
-	return yes("The policy p=" + string(e.DMARC) + " is in force, SPF lets no host pass, and no DKIM key was found: its own mail is refused " +
-		"unless it is signed with a selector that was not tried.")
+	return yes("The policy p=" + string(e.DMARC) + " is in force, SPF lets no host pass, and no DKIM key was found: its " +
+		"own mail is refused unless it is signed with a selector that was not tried.")
 }
 
 // OwnMailRefused says whether receivers refuse the name's own mail by the policy in force. It is unknown of a name that

@@ -80,8 +80,8 @@ func (t *turns) left(key string, q *queue) {
 type sharingKey struct{}
 
 // Sharing returns a context below which all who call [Secure] with the same configuration share one session, which is
-// closed already: an operation of several diagnostics connects once to look at a certificate. Below a context that shares
-// already it is that one.
+// closed already: an operation of several diagnostics connects once to look at a certificate. Below a context that
+// shares already it is that one.
 func Sharing(ctx context.Context) context.Context {
 	if ctx.Value(sharingKey{}) != nil {
 		return ctx

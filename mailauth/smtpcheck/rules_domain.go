@@ -67,7 +67,8 @@ var domainRules = diag.Rules[*evidence]{{
 		if !e.mute || e.unused() {
 			return nil
 		}
-		return e.unlessAlias(diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s", e.req.Domain,
+		return e.unlessAlias(diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s",
+			e.req.Domain,
 			e.ignorance().Detail))
 	},
 }, {

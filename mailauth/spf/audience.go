@@ -23,13 +23,13 @@ const (
 func (Audience) Values() []string { return diag.Values(Nobody, Some, Everybody, Unknown) }
 
 // Passes says which hosts get the result pass (RFC 7208 section 2.6.3) from a receiver that evaluates what the domain
-// publishes. It tells nothing of the other hosts: whether they are refused depends on all, and without a record, for which
-// Passes is Nobody and Found is false, they are not.
+// publishes. It tells nothing of the other hosts: whether they are refused depends on all, and without a record, for
+// which Passes is Nobody and Found is false, they are not.
 //
-// It is Unknown where receivers come to an error before any host passes: a temperror, because a name server did not answer
-// or the tree of records is too large to be examined, or a permerror, as of a syntax error, of several records or of an
-// included name without a record. By a permerror no host passes today, which is what DMARC sees, and SPF refuses none;
-// which hosts the domain means to let send is not known. [LookupReport.Broken] tells such a record.
+// It is Unknown where receivers come to an error before any host passes: a temperror, because a name server did not
+// answer or the tree of records is too large to be examined, or a permerror, as of a syntax error, of several records
+// or of an included name without a record. By a permerror no host passes today, which is what DMARC sees, and SPF
+// refuses none; which hosts the domain means to let send is not known. [LookupReport.Broken] tells such a record.
 func (r *LookupReport) Passes() Audience {
 	if r.passes == "" { // the report was not made by Lookup
 		return Unknown
@@ -64,8 +64,8 @@ func (e *evidence) audience() (a Audience, broken bool) {
 
 func whole(p netip.Prefix) bool { return p.Bits() == 0 }
 
-// audience says which hosts pass by a record, and whether evaluations for the other hosts end in an error. It is Unknown
-// if that comes first.
+// audience says which hosts pass by a record, and whether evaluations for the other hosts end in an error. It is
+// Unknown if that comes first.
 func (n *Node) audience() (passed Audience, stops bool) {
 	switch {
 	case n.State == NodeNone && n.parent == nil:
@@ -121,7 +121,8 @@ func (t *ResolvedTerm) audience() (matched Audience, stops bool) {
 	}
 }
 
-// fails reports whether every evaluation of a record ends in permerror, given that it ends in an error before any host passes.
+// fails reports whether every evaluation of a record ends in permerror, given that it ends in an error before any host
+// passes.
 func (n *Node) fails() bool {
 	switch n.State {
 	case NodeUnknown, NodeCut, NodeDynamic:

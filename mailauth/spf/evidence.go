@@ -133,8 +133,8 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// Meant reports whether a text was published as an SPF record or as a part of one, rightly or not: a corrected record takes
-// its place.
+// Meant reports whether a text was published as an SPF record or as a part of one, rightly or not: a corrected record
+// takes its place.
 func Meant(text string) bool { return eval.IsRecord(text) || resembles(text) || isFragment(text) }
 
 // resembles reports whether a text was probably meant as a record, although receivers discard it.

@@ -97,7 +97,8 @@ func gathered(list diag.Failures) diag.Failures {
 		return list
 	}
 	others := slices.Compact(diag.Map(list[1:], func(f diag.Failure) string { return cmp.Or(f.Target, "an empty term") }))
-	return list.Together("%s The same holds in %d other places: %s.", list[0].Detail, len(list)-1, diag.Series(others, maxNamed/2))
+	return list.Together("%s The same holds in %d other places: %s.", list[0].Detail, len(list)-1,
+		diag.Series(others, maxNamed/2))
 }
 
 func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {

@@ -34,14 +34,16 @@ var termRules = diag.Rules[*evidence]{
 		Title: "SPF record has an unknown modifier", Requirement: "Every modifier is one that SPF defines",
 		Advice: "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			known := t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() || reportModifiers[t.Unknown] != nil
+			known := t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() ||
+				reportModifiers[t.Unknown] != nil
 			return blameIf(t.Valid && !known, n, t, "SPF does not define the modifier %q.", diag.Quote(t.Unknown))
 		}),
 	},
 	{
 		Code: "spf.modifier.report", Severity: diag.Info, Ref: "RFC 6652 section 3",
 		Title: "SPF failure reports are requested in the wrong way", Requirement: "ra, rp and rr have valid values",
-		Advice: "Write ra= with the local part of a mailbox of the domain, rp= with 0 to 100, and rr= with all or letters of e, f, s, n.",
+		Advice: "Write ra= with the local part of a mailbox of the domain, rp= with 0 to 100, and rr= with all or letters " +
+			"of e, f, s, n.",
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			check := reportModifiers[t.Unknown]
 			if !t.Valid || check == nil {
@@ -112,8 +114,8 @@ var termRules = diag.Rules[*evidence]{
 	}),
 }
 
-// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with what says why a
-// value is not valid, or nothing.
+// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with what says
+// why a value is not valid, or nothing.
 var reportModifiers = map[string]func(value string) string{
 	"ra": func(value string) string {
 		switch {
@@ -183,7 +185,8 @@ func listsSender(t *ResolvedTerm) bool {
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
-// nobodyPasses finds a record by which no host passes although it lists senders, and says why: each has a remedy of its own.
+// nobodyPasses finds a record by which no host passes although it lists senders, and says why: each has a remedy of its
+// own.
 func nobodyPasses(e *evidence) diag.Failures {
 	if !e.authorized.IsEmpty() || e.tree.Root.find(e.mayPass) != nil {
 		return nil
@@ -226,7 +229,8 @@ func (t *ResolvedTerm) whyNobody() (reason, advice string) {
 		return fmt.Sprintf("%q follows all", diag.Quote(t.Raw)), ""
 	case len(hosts) > 0 && len(t.Networks) == 0:
 		return fmt.Sprintf("%s of %s has no address", named(diag.Map(hosts, diag.Quote)), diag.Quote(t.Target)),
-			"Give the MX host an A or AAAA record, point the MX record to a host that has one, or list the senders with ip4 and ip6."
+			"Give the MX host an A or AAAA record, point the MX record to a host that has one, or list the senders with ip4 " +
+				"and ip6."
 	case t.Void || t.Name == eval.MX && len(t.Hosts) == 0 && len(t.Networks) == 0 && t.Target != "" && t.MXCount > 0:
 		return fmt.Sprintf("the DNS has no host for %q", diag.Quote(t.Raw)),
 			"Correct the name or give it the records that are missing, or list the senders with ip4 and ip6."
@@ -272,7 +276,8 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "spf.senders.unlisted", Severity: diag.Info, Reads: []diag.Source{fromTree}, Ref: "RFC 7208 section 10.1.2",
 		Title:       "SPF authorizes no host, but the domain has mail servers",
 		Requirement: "Some host may send mail for a domain with mail servers",
-		Advice:      "Keep the record if the domain only receives mail; otherwise list every host and service that sends mail for it.",
+		Advice: "Keep the record if the domain only receives mail; otherwise list every host and service that sends " +
+			"mail for it.",
 		When: func(e *evidence) bool {
 			return len(e.mail.MX.Records) > 0 && !e.mail.NullMX() &&
 				!(e.refusesAll() && slices.ContainsFunc(e.tree.Root.Terms, listsSender)) // which spf.senders.none is about

@@ -300,7 +300,8 @@ var hostRules = diag.Rules[*evidence]{
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			var list diag.Failures
 			for _, host := range t.withoutAddress() {
-				list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", diag.Quote(host), diag.Quote(t.Target)))
+				list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", diag.Quote(host),
+					diag.Quote(t.Target)))
 			}
 			return list
 		}),

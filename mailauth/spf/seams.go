@@ -86,7 +86,9 @@ func separated(record string, list []seam) string {
 // endless returns a record without its alls, and as one, so that receivers would come to every term.
 func endless(text string) string {
 	record, _ := eval.Parse(text)
-	record.Terms = slices.DeleteFunc(record.Terms, func(t eval.Term) bool { return t.Name == eval.All || t.Unknown == "v" })
+	record.Terms = slices.DeleteFunc(record.Terms, func(t eval.Term) bool {
+		return t.Name == eval.All || t.Unknown == "v"
+	})
 	return record.String()
 }
 
@@ -106,7 +108,8 @@ func torn(record string, offset int, second string) bool {
 		return false
 	}
 	whole, faults := eval.Parse(version + " " + firstTerm(record[strings.LastIndexByte(record[:offset], ' ')+1:]))
-	apart := len(faults) > 0 || len(whole.Terms) == 1 && (termFault(&whole.Terms[0]) != "" || strange(whole.Terms[0].Value))
+	apart := len(faults) > 0 || len(whole.Terms) == 1 &&
+		(termFault(&whole.Terms[0]) != "" || strange(whole.Terms[0].Value))
 	return beginsTerm(second, apart)
 }
 
@@ -116,8 +119,8 @@ func strange(name string) bool {
 	return strings.Contains(name, ".") && !strings.Contains(name, "%") && !icann && !strings.Contains(suffix, ".")
 }
 
-// beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to go on with
-// the term before it, a mechanism without a value is one too.
+// beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to go on
+// with the term before it, a mechanism without a value is one too.
 func beginsTerm(s string, apart bool) bool {
 	record, faults := eval.Parse(version + " " + firstTerm(s))
 	if len(faults) > 0 || len(record.Terms) != 1 {
@@ -166,7 +169,8 @@ func runTogether(e *evidence) diag.Failures {
 			return nil
 		}
 		return diag.Failures{{
-			Detail: fmt.Sprintf("No space separates %q from %q.", diag.Quote(s.head), diag.Quote(s.text)), Target: diag.Quote(s.text),
+			Detail:   fmt.Sprintf("No space separates %q from %q.", diag.Quote(s.head), diag.Quote(s.text)),
+			Target:   diag.Quote(s.text),
 			Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
 		}}
 	})
@@ -182,7 +186,8 @@ func joinedRecords(e *evidence) diag.Failures {
 			return nil
 		}
 		return diag.Failures{{
-			Detail: fmt.Sprintf("%q appears again at byte %d, directly after %q.", diag.Quote(s.text), s.offset, diag.Quote(s.head)),
+			Detail: fmt.Sprintf("%q appears again at byte %d, directly after %q.", diag.Quote(s.text), s.offset,
+				diag.Quote(s.head)),
 			Target: diag.Quote(s.head + s.text), Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
 		}}
 	})...)

@@ -226,7 +226,8 @@ func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent,
 	// Some servers answer wrongly for names between, so what stands behind all macros is asked for where there is any.
 	name := cmp.Or(t.FixedEnd(varying+"do", nil), t.FixedEnd(varying, w.value(n)))
 	exists := eval.Below(n.Domain, name) || eval.Below(w.domain, name) // their records were found
-	if !w.macros || name == "" || exists || targetFault(name) != "" || t.Name == eval.PTR || !w.reserve(name, dns.TypeTXT) {
+	if !w.macros || name == "" || exists || targetFault(name) != "" || t.Name == eval.PTR ||
+		!w.reserve(name, dns.TypeTXT) {
 		return
 	}
 	w.group.Go(func() {

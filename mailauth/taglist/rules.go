@@ -191,10 +191,11 @@ func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
 // Elsewhere is what TXT records tell about the mistakes that people make with the name of a record: they publish it at
 // another one, put another record there, or have a wildcard that answers in its place.
 type Elsewhere struct {
-	Wildcard string  // a text at the name that comes from a wildcard; empty if none does
-	Alias    string  // the target of a wildcard CNAME that answers at the name, which has none of its own; empty if none does
-	Places   []Place // records at names where no reader looks
-	Unknown  string  // why not all names are known, for a sentence; empty if the servers answered for all of them
+	Wildcard string // a text at the name that comes from a wildcard; empty if none does
+	// Alias is the target of a wildcard CNAME that answers at the name, which has none of its own; empty if none does.
+	Alias   string
+	Places  []Place // records at names where no reader looks
+	Unknown string  // why not all names are known, for a sentence; empty if the servers answered for all of them
 }
 
 // A Place is a name at which a record was found, and at which no reader looks.
@@ -270,8 +271,8 @@ func (k Finder[E]) Placed(e E) bool { return len(k.Found(e).Records)+len(k.Elsew
 // Aliased reports whether there is a record, or an alias that leads to none.
 func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.Aliases(e)) > 0 }
 
-// Aliases are the targets of the alias at the name itself. A wildcard that answers there puts none at it (RFC 4592 section
-// 2.2.1).
+// Aliases are the targets of the alias at the name itself. A wildcard that answers there puts none at it (RFC 4592
+// section 2.2.1).
 func (k Finder[E]) Aliases(e E) []string {
 	if k.Elsewhere(e).Alias != "" {
 		return nil
@@ -286,8 +287,8 @@ func (k Finder[E]) Nothing(e E) string {
 		return ""
 	}
 	domain := strings.TrimPrefix(k.Name(e), k.Label+".")
-	return fmt.Sprintf("There is no record at %s: only the wildcard *.%s answers there, with a CNAME to %s. A record at the name itself "+
-		"takes precedence, and the wildcard can stay.", k.Name(e), domain, target)
+	return fmt.Sprintf("There is no record at %s: only the wildcard *.%s answers there, with a CNAME to %s. A record at "+
+		"the name itself takes precedence, and the wildcard can stay.", k.Name(e), domain, target)
 }
 
 // Location finds records at wrong names where there is none at the right one.

@@ -54,16 +54,16 @@ var faults = map[ResultType]fault{
 		"RFC 8460 section 4.3.2.1", false},
 	stsPolicyFetchError: {"tlsrpt.report.sts.fetch", "MTA-STS policy could not be fetched",
 		"the MTA-STS policy could not be fetched.",
-		"Check that the policy host mta-sts of the domain resolves and serves /.well-known/mta-sts.txt by HTTPS with status 200 " +
-			"and without a redirect, also to strangers, bots and IPv6 clients.", "RFC 8460 section 4.3.2.2", true},
+		"Check that the policy host mta-sts of the domain resolves and serves /.well-known/mta-sts.txt by HTTPS with " +
+			"status 200 and without a redirect, also to strangers, bots and IPv6 clients.", "RFC 8460 section 4.3.2.2", true},
 	stsPolicyInvalid: {"tlsrpt.report.sts.invalid", "MTA-STS policy is invalid",
 		"the MTA-STS policy was fetched and is invalid.",
 		"Correct the policy file: version, mode, max_age and one mx line for each mail server, each on a line of its own.",
 		"RFC 8460 section 4.3.2.2", true},
 	stsWebPKIInvalid: {"tlsrpt.report.sts.webpki", "Certificate of the MTA-STS policy host is invalid",
 		"the certificate of the policy host could not be validated.",
-		"Install a certificate of a public certificate authority that names the policy host mta-sts of the domain, with its " +
-			"intermediate certificates.", "RFC 8460 section 4.3.2.2", true},
+		"Install a certificate of a public certificate authority that names the policy host mta-sts of the domain, with " +
+			"its intermediate certificates.", "RFC 8460 section 4.3.2.2", true},
 }
 
 // other is of results that are not registered, and of failures without details.
@@ -107,7 +107,8 @@ func (p *PolicyReport) fate(result ResultType, f *fault) (fate, string) {
 	case mode == "testing":
 		return delivered, "The policy is in testing mode: the mail was delivered all the same."
 	case mode == "none", p.Type == noPolicy:
-		return delivered, "No policy requires TLS: the mail was delivered, without encryption or to a server that was not verified."
+		return delivered, "No policy requires TLS: the mail was delivered, without encryption or to a server that was not " +
+			"verified."
 	}
 	return untold, "The report does not say whether the policy is enforced, and so whether the mail was delivered."
 }

@@ -252,8 +252,8 @@ var destinationRules = diag.Rules[*evidence]{{
 	Title: "More report destinations than are checked", Requirement: "All report destinations were checked",
 	Advice: "Name fewer addresses in rua, and distribute the reports behind one of them.",
 	When:   followed, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a limit "+
-			"of this check.", maxDestinations, diag.Count(e.unchecked, "URI"))
+		return diag.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a "+
+			"limit of this check.", maxDestinations, diag.Count(e.unchecked, "URI"))
 	},
 }, {
 	Code: "tlsrpt.destination.none", Severity: diag.Error, Weight: 4, Ref: "RFC 8460 section 3",

@@ -53,8 +53,10 @@ func (r *Report) View() *view.View {
 		v.Judged(diag.Map(list, (*cause).finding))
 	}
 	if r.More {
-		v.Judged([]diag.Finding{{Code: "tlsrpt.report.more", Severity: diag.Warning, Title: "Only the first report in the file was read",
-			Detail:    "Behind the report of " + cmp.Or(diag.Quote(r.Organization), "the sender") + " there is more, which was not read.",
+		v.Judged([]diag.Finding{{Code: "tlsrpt.report.more", Severity: diag.Warning,
+			Title: "Only the first report in the file was read",
+			Detail: "Behind the report of " + cmp.Or(diag.Quote(r.Organization), "the sender") +
+				" there is more, which was not read.",
 			Reference: "RFC 8460 section 4.4", Advice: "Give each report in a file of its own."}})
 	}
 	v.Advise()

@@ -214,8 +214,8 @@ var locationRules = diag.Rules[*evidence]{{
 	Code: "url.location.raw", Severity: diag.Info, Ref: "RFC 3986 section 2.1",
 	Title:       "Location has characters that must be percent-encoded",
 	Requirement: "The targets of redirects are percent-encoded",
-	Advice: "Percent-encode what is no part of a URL's syntax (a space is %20), and write a host in ASCII (xn--): browsers " +
-		"do it themselves, while other clients refuse such a Location or cut it off.",
+	Advice: "Percent-encode what is no part of a URL's syntax (a space is %20), and write a host in ASCII (xn--): " +
+		"browsers do it themselves, while other clients refuse such a Location or cut it off.",
 	Fails: each(func(e *evidence, s *step) string {
 		if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() {
 			return ""

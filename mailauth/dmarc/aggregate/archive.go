@@ -101,8 +101,8 @@ func (o *opener) openZip(f *file) (next *file, err error) {
 	return next, o.openArchive(f, data)
 }
 
-// cutZip cuts data behind the first archive in it, which ends with the end record whose directory stands right before it
-// (APPNOTE.TXT section 4.3.16): that of an archive within the archive does not.
+// cutZip cuts data behind the first archive in it, which ends with the end record whose directory stands right before
+// it (APPNOTE.TXT section 4.3.16): that of an archive within the archive does not.
 func cutZip(data []byte) (first, rest []byte) {
 	const size = 22
 	for at := 0; ; at++ {

@@ -35,8 +35,10 @@ func (u *upload) Scope() []diag.ScopePart {
 // part names a report among others.
 func part(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
 	m := &r.Metadata
-	about := view.Join(diag.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt), diag.Quote(m.ReportID))
-	return diag.ScopePart{Part: cmp.Or(about, diag.Quote(r.Name), "a report without metadata"), State: state, Reason: reason}
+	about := view.Join(diag.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt),
+		diag.Quote(m.ReportID))
+	return diag.ScopePart{Part: cmp.Or(about, diag.Quote(r.Name), "a report without metadata"), State: state,
+		Reason: reason}
 }
 
 // A DomainTotal is what the reports say of one of several domains.
@@ -56,9 +58,10 @@ type DomainTotal struct {
 	Enforcement       Enforcement `json:"enforcement,omitzero" doc:"whom p=quarantine or p=reject would concern; absent without messages"`
 }
 
-// collect sums up the records. They are read a second time where a report is left out, where there are several domains, or
-// where what the alignment depends on stood behind them or was guessed wrongly, and another time for the details of the
-// largest sources where there are more than can be kept of all: so memory does not grow with what is in the records.
+// collect sums up the records. They are read a second time where a report is left out, where there are several domains,
+// or where what the alignment depends on stood behind them or was guessed wrongly, and another time for the details of
+// the largest sources where there are more than can be kept of all: so memory does not grow with what is in the
+// records.
 func collect(ctx context.Context, file []byte, began time.Time) (*upload, error) {
 	c := newCollector(nil, maxSources)
 	found, err := Read(file, until(ctx, c.add))
@@ -182,7 +185,8 @@ func (u *upload) named(e *evidence, found diag.Failures) diag.Failures {
 func (u *upload) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
 		Verdict: rules().Judge(u, texts), Timing: diag.NewTiming(u.began, ended),
-		Metadata: ReportMetadata{Errors: []string{}}, Services: []ServiceTotal{}, Sources: []Source{}, Reports: []ReportTotal{},
+		Metadata: ReportMetadata{Errors: []string{}}, Services: []ServiceTotal{}, Sources: []Source{},
+		Reports: []ReportTotal{},
 	}
 	first := u.domains[0]
 	if first.report != nil {
@@ -318,8 +322,8 @@ var uploadRules = diag.Rules[*upload]{{
 	Advice: "Analyze the reports of the other domains in a file of their own.",
 	When:   isUpload,
 	Fails: func(u *upload) diag.Failures {
-		return diag.FailIf(u.left.total > 0, "The %d domains with the most messages are judged. Left out, with the number of "+
-			"reports: %s.", maxDomains, listed(&u.left))
+		return diag.FailIf(u.left.total > 0, "The %d domains with the most messages are judged. Left out, with the number "+
+			"of reports: %s.", maxDomains, listed(&u.left))
 	},
 }, {
 	Code: "dmarc.report.files.unread", Severity: diag.Warning, Ref: "RFC 9990 section 3.5.2",

@@ -16,7 +16,8 @@ type requested struct {
 }
 
 func requestedBy(p *Policy) requested {
-	return requested{p.Domain, p.Policy, p.Subdomain, p.Nonexistent, p.Testing == "y", p.Percentage != nil && *p.Percentage < 100}
+	return requested{p.Domain, p.Policy, p.Subdomain, p.Nonexistent, p.Testing == "y",
+		p.Percentage != nil && *p.Percentage < 100}
 }
 
 // of returns the mildest and the strictest that is asked for mail from a domain, as indexes of strengths; ok is false
@@ -135,7 +136,8 @@ func (r *receiver) unexplained() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s did not apply the published policy (p=%s) to mail that failed DMARC: it %s, and gives no reason.",
+	return fmt.Sprintf("%s did not apply the published policy (p=%s) to mail that failed DMARC: it %s, and gives no "+
+		"reason.",
 		r.name, r.policy, strings.Join(parts, " and "))
 }
 

@@ -55,8 +55,8 @@ type Blocker struct {
 	Text string      `json:"text" doc:"the reason in a sentence"`
 }
 
-// A BlockerCode is what kind of reason a Blocker is: mail_at_risk, senders_failing, days, receivers, outdated, messages,
-// reverse_names, incomplete or lone_source.
+// A BlockerCode is what kind of reason a Blocker is: mail_at_risk, senders_failing, days, receivers, outdated,
+// messages, reverse_names, incomplete or lone_source.
 type BlockerCode string
 
 // The reasons. The first two are about mail that would be lost, so that the domain is not ready; with the others that
@@ -96,12 +96,15 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 			r.Because = append(r.Because, Blocker{code, fmt.Sprintf(format, args...)})
 		}
 	}
-	block(!small, blockedByRisk, "%s not proven to be forged would be lost.", diag.Upper(countMessages(f.MessageCountAtRisk)))
+	block(!small, blockedByRisk, "%s not proven to be forged would be lost.",
+		diag.Upper(countMessages(f.MessageCountAtRisk)))
 	block(len(e.failing) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
 	lost := len(r.Because) > 0
 	block(r.Days < r.DaysNeeded, blockedByDays, "%s", e.daysText(&r))
-	block(len(r.Receivers) < readyReceivers, blockedByReceivers, "%s: each receiver gets mail of some of your senders only.",
-		cmp.Or(strings.Join(diag.Map(r.Receivers, func(name string) string { return "The only receiver that reports is " + name }), ""),
+	block(len(r.Receivers) < readyReceivers, blockedByReceivers,
+		"%s: each receiver gets mail of some of your senders only.",
+		cmp.Or(strings.Join(diag.Map(r.Receivers,
+			func(name string) string { return "The only receiver that reports is " + name }), ""),
 			"No report names its receiver"))
 	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > oldAge, blockedByAge, "The newest report ends on %s: senders may "+
 		"have been added since.", date(r.EndAt))
@@ -110,8 +113,10 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 		"those that rarely write.", countMessages(passed), readyMessages)
 	block(e.unsure, blockedByNames, "Names of sources in reverse DNS could not be looked up.")
 	block(e.incomplete(), blockedByParts, "Parts of the reports could not be read.")
-	block(e.lone() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.", e.lone())
-	if again := r.BeginAt.Add(time.Duration(r.DaysNeeded) * day); r.Days < r.DaysNeeded && r.Days > 0 && again.After(e.began) {
+	block(e.lone() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.",
+		e.lone())
+	if again := r.BeginAt.Add(time.Duration(r.DaysNeeded) * day); r.Days < r.DaysNeeded && r.Days > 0 &&
+		again.After(e.began) {
 		r.NotBefore = again
 	}
 	switch {
@@ -190,7 +195,8 @@ func (e *evidence) rhythms() []Rhythm {
 		}
 	}
 	slices.SortFunc(list, func(a, b Rhythm) int {
-		return cmp.Or(cmp.Compare(a.Days, b.Days), cmp.Compare(b.IntervalDays, a.IntervalDays), strings.Compare(a.Sender, b.Sender))
+		return cmp.Or(cmp.Compare(a.Days, b.Days), cmp.Compare(b.IntervalDays, a.IntervalDays),
+			strings.Compare(a.Sender, b.Sender))
 	})
 	return list
 }

@@ -146,8 +146,8 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 		return diag.Failures{{
 			Detail: fmt.Sprintf("By %s of %d days and %d receivers the domain is ready to enforce.%s", e.reportsText(),
 				f.Readiness.Days, len(f.Readiness.Receivers), concerned),
-			Advice: "Ask those who run your services whether one writes less often than the reports show. If none does, publish " +
-				next + e.listCaution(),
+			Advice: "Ask those who run your services whether one writes less often than the reports show. If none does, " +
+				"publish " + next + e.listCaution(),
 		}}
 	case f.Ready == nil:
 		return diag.Failures{{
@@ -164,8 +164,8 @@ func (e *evidence) collecting() string {
 	if at := e.enforcement.Readiness.NotBefore; !at.IsZero() {
 		until = "until " + date(at)
 	}
-	return fmt.Sprintf("Collect the reports of all receivers %s, and analyze them together: up to %d in one file. Enforce no "+
-		"stricter policy before.", until, maxReports)
+	return fmt.Sprintf("Collect the reports of all receivers %s, and analyze them together: up to %d in one file. "+
+		"Enforce no stricter policy before.", until, maxReports)
 }
 
 func (e *evidence) reportsText() string {

@@ -22,8 +22,8 @@ type ReportTotal struct {
 	MessageCount int64     `json:"message_count" min:"0" doc:"messages that it counts"`
 }
 
-// choose picks the reports that are judged together: those about each domain, each of them once: receivers send a report
-// again, and some give one ID to several, which then differ in time or numbers.
+// choose picks the reports that are judged together: those about each domain, each of them once: receivers send a
+// report again, and some give one ID to several, which then differ in time or numbers.
 func choose(found *File, used map[int]alignment, began time.Time) *upload {
 	all := found.Reports
 	given := map[int]alignment{}
@@ -128,7 +128,8 @@ func (e *evidence) merge(all []*Report, judged []int) {
 
 func (e *evidence) listed() []ReportTotal {
 	return diag.Map(e.reports, func(r *Report) ReportTotal {
-		return ReportTotal{r.Metadata.Organization, r.Policy.Domain, r.Metadata.ReportID, r.Metadata.BeginAt, r.Metadata.EndAt, r.Messages}
+		return ReportTotal{r.Metadata.Organization, r.Policy.Domain, r.Metadata.ReportID, r.Metadata.BeginAt,
+			r.Metadata.EndAt, r.Messages}
 	})
 }
 

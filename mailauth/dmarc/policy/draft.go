@@ -124,12 +124,14 @@ func RestoreColons(record string) string {
 // isMailto reports whether a word is the scheme of mail addresses, or probably meant as that.
 func isMailto(word string) bool {
 	word = strings.ToLower(word)
-	return slices.Contains([]string{"mailto", "email", "e-mail", "mail", "mail-to"}, word) || taglist.Nearest(word, "mailto") != ""
+	return slices.Contains([]string{"mailto", "email", "e-mail", "mail", "mail-to"}, word) ||
+		taglist.Nearest(word, "mailto") != ""
 }
 
 // nowhere reports whether a word says that there is no destination.
 func nowhere(word string) bool {
-	return slices.Contains([]string{"none", "no", "null", "nil", "n/a", "na", "off", "false", "-", "0"}, strings.ToLower(word))
+	return slices.Contains([]string{"none", "no", "null", "nil", "n/a", "na", "off", "false", "-", "0"},
+		strings.ToLower(word))
 }
 
 // escapedMark writes exclamation marks before the at sign as URIs must (RFC 9989 section 4.8).

@@ -165,8 +165,8 @@ func (u *URI) mailto(rest string) (problem string) {
 // maxLocal is how long a local part can be, in octets (RFC 5321 section 4.5.3.1.1).
 const maxLocal = 64
 
-// badLocal says what is wrong with a local part: a clause; empty if nothing is. It is a quoted string, or atoms with dots
-// between them (RFC 5321 section 4.1.2, RFC 6531 section 3.3).
+// badLocal says what is wrong with a local part: a clause; empty if nothing is. It is a quoted string, or atoms with
+// dots between them (RFC 5321 section 4.1.2, RFC 6531 section 3.3).
 func badLocal(s string) string {
 	quoted := len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"'
 	special := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`()<>[]:;@\"`, r) }

@@ -232,8 +232,8 @@ func (t *Term) Expand(domain string, value func(letter byte) string) string {
 	}
 }
 
-// FixedEnd returns the whole labels behind the last macro of a term whose letter is one of those that vary, with what the
-// other macros stand for: every name that the term may be about ends in them. It is empty if there are none.
+// FixedEnd returns the whole labels behind the last macro of a term whose letter is one of those that vary, with what
+// the other macros stand for: every name that the term may be about ends in them. It is empty if there are none.
 func (t *Term) FixedEnd(varying string, value func(letter byte) string) string {
 	begin := 0
 	for i := range t.spec {
