@@ -171,7 +171,7 @@ func (r *drillRun) publishTXT(name, value string, kind *regexp.Regexp) {
 // quotedStrings is a text as a zone file has it.
 func quotedStrings(value string) string {
 	var list []string
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, ";", `\;`)
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for rest := value; rest != ""; {
 		n := min(len(rest), 255)
 		list, rest = append(list, `"`+escape.Replace(rest[:n])+`"`), rest[n:]
@@ -200,7 +200,7 @@ func (r *drillRun) publishPolicy(domain, text string) {
 	if announced := r.records("_mta-sts."+domain, dns.TypeTXT); !slices.ContainsFunc(announced, func(rr dns.RR) bool {
 		return strings.HasPrefix(rr.(*dns.TXT).Txt[0], "v=STSv1")
 	}) {
-		r.world.Zone("_mta-sts." + domain + `. 300 IN TXT "v=STSv1\; id=20261101T1"`)
+		r.world.Zone("_mta-sts." + domain + `. 300 IN TXT "v=STSv1; id=20261101T1"`)
 	}
 	r.servePolicy(host, text)
 }

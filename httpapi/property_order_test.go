@@ -149,18 +149,18 @@ func (r *drillRun) inOrder(before *drillReply, steps []view.Step) (done int, fau
 		if s.Name == "" && !dnsLine.MatchString(s.Value) { // which has its name
 			tell("alone", "nobody is told where")
 		}
+		sameCode := func(o view.Step) bool { return o.Code == s.Code && o.Value != "" }
+		for _, o := range own[:i] { // those which belong to it: a policy is served before the record that announces it
+			if sameCode(o) {
+				alone.apply(before, o)
+			}
+		}
 		if !alone.apply(before, s) {
 			tell("alone", "nobody can tell where")
 			continue
 		}
 		lost("alone", first, o.look(alone))
-		sameCode := func(o view.Step) bool { return o.Code == s.Code && o.Value != "" }
 		if s.After == "" && !slices.ContainsFunc(own[i+1:], sameCode) {
-			for _, o := range own[:i] { // those which belong to it, as a policy belongs to the record that announces it
-				if sameCode(o) {
-					alone.apply(before, o)
-				}
-			}
 			if why := remains(before, alone.ask(), s, own); why != "" {
 				tell("alone", "%s", why)
 			}

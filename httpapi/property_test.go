@@ -306,7 +306,7 @@ func (d *drillReply) report(t *testing.T) *domaincheck.Report {
 // follows is what a receiver that follows SPF and DMARC does with a message.
 type follows struct {
 	refused bool
-	sampled bool // where some receivers apply the policy to a part of all mail only
+	lenient bool // where some receivers deliver it nevertheless
 	known   bool
 }
 
@@ -325,21 +325,31 @@ func (r *drillRun) receives(from, envelope string, ip netip.Addr, keys ...string
 	if err != nil {
 		return follows{}
 	}
-	f := follows{known: e.Result != policy.ResultTempError && (outcome != eval.Temperror || e.Result == policy.ResultPass)}
+	passes := outcome == eval.Pass && envelope == from // whatever the policy is
+	f := follows{known: passes || e.Result != policy.ResultTempError && (outcome != eval.Temperror || e.Result == policy.ResultPass)}
 	asked := e.Applied == policy.Quarantine || e.Applied == policy.Reject
 	f.refused = e.Result != policy.ResultPass && asked || e.Result != policy.ResultPass && outcome == eval.Fail
-	f.sampled = f.refused && outcome != eval.Fail && r.sampled(from)
+	f.lenient = f.refused && outcome != eval.Fail && r.lenient(from)
 	return f
 }
 
-var partOfMail = regexp.MustCompile(`pct=\s*(\d{1,2})\s*(;|$)`)
+var (
+	dmarcRecord = regexp.MustCompile(`^v=DMARC1\s*;`)
+	partOfMail  = regexp.MustCompile(`pct=\s*(\d{1,2})\s*(;|$)`)
+)
 
-// sampled reports whether the record that applies to a name says that it applies to a part of all mail only (RFC 7489
-// section 6.3, which RFC 9989 has given up).
-func (r *drillRun) sampled(from string) bool {
+// lenient reports whether receivers of RFC 7489 deliver what those of RFC 9989 refuse: by a record that applies to a part of
+// all mail (section 6.3), or since there are several (section 6.6.3).
+func (r *drillRun) lenient(from string) bool {
 	for up := from; up != ""; _, up, _ = strings.Cut(up, ".") {
-		if list := r.records("_dmarc."+up, dns.TypeTXT); len(list) > 0 {
-			return partOfMail.MatchString(strings.Join(list[0].(*dns.TXT).Txt, ""))
+		var texts []string
+		for _, rr := range r.records("_dmarc."+up, dns.TypeTXT) {
+			if text := strings.Join(rr.(*dns.TXT).Txt, ""); dmarcRecord.MatchString(text) {
+				texts = append(texts, text)
+			}
+		}
+		if len(texts) > 0 {
+			return len(texts) > 1 || partOfMail.MatchString(texts[0])
 		}
 	}
 	return false
@@ -359,11 +369,13 @@ func (r *drillRun) keys(domain string) (list []string) {
 	return list
 }
 
+const unknownMX = "the MX records are not known"
+
 // delivers says why a sender that asks for nothing does not deliver a message to a name; empty if it does.
 func (r *drillRun) delivers(domain string) string {
 	m, err := r.world.Exchange(r.t.Context(), new(dns.Msg).SetQuestion(dns.Fqdn(domain), dns.TypeMX))
 	if err != nil || m.Rcode == dns.RcodeServerFailure {
-		return "the MX records are not known"
+		return unknownMX
 	}
 	hosts := []string{}
 	for _, rr := range m.Answer {
@@ -377,13 +389,15 @@ func (r *drillRun) delivers(domain string) string {
 	case len(hosts) == 0:
 		hosts = []string{domain}
 	}
-	why := ""
+	var why []string
 	for _, host := range hosts {
-		if why = r.accepts(strings.TrimSuffix(host, ".")); why == "" {
+		refused := r.accepts(strings.TrimSuffix(host, "."))
+		if refused == "" {
 			return ""
 		}
+		why = append(why, refused)
 	}
-	return why
+	return strings.Join(why, "; ")
 }
 
 // accepts says why a mail server takes no mail.
@@ -425,4 +439,15 @@ func (r *drillRun) apply(before *drillReply, s view.Step) bool {
 		return r.publish(before, advice)
 	}
 	return true
+}
+
+// addressOf is the address of a record.
+func addressOf(rr dns.RR) netip.Addr {
+	switch rr := rr.(type) {
+	case *dns.A:
+		return netip.AddrFrom4([4]byte(rr.A.To4()))
+	case *dns.AAAA:
+		return netip.AddrFrom16([16]byte(rr.AAAA))
+	}
+	return netip.Addr{}
 }
