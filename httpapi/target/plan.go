@@ -152,7 +152,7 @@ func (m *planner) do(ctx context.Context, s *PlanStep) {
 
 // handed are the words for steps that are no change in the DNS, by who does them.
 var handed = map[view.Who]string{
-	view.Zone: "in the zone; which records to change is for its owner to say", view.NameServer: "at the name servers",
+	view.Zone: "in the zone; only its owner knows which records are right", view.NameServer: "at the name servers",
 	view.MailServer: "at the mail servers", view.WebServer: "at the web server", view.Registrar: "at the registrar",
 	view.Sender: "at the services that send mail", view.Network: "at the operator of the address",
 }
@@ -167,7 +167,7 @@ func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, rea
 		text = render.Published(*s)
 	}
 	if !zoneLines().MatchString(text) {
-		return nil, cmp.Or(handed[s.Who], "by whoever runs what the step is about")
+		return nil, cmp.Or(handed[s.Who], "by the operator of what it is about")
 	}
 	parser := dns.NewZoneParser(strings.NewReader(text), ".", "")
 	parser.SetDefaultTTL(newTTL)

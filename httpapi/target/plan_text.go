@@ -49,6 +49,9 @@ func (p *Plan) Format(f PlanFormat) ([]byte, error) {
 		comment("%s", s.Text)
 		s.changes(&b, f)
 		if len(s.Changes) == 0 {
+			if s.Name != "" {
+				comment("at %s", s.Name)
+			}
 			for line := range strings.Lines(s.Value) { // of what is no record, as the policy of a web server
 				comment("  %s", strings.TrimRight(line, "\r\n"))
 			}
@@ -167,6 +170,9 @@ func (p *Plan) Text(w io.Writer, o render.Options) error {
 			}
 		}
 		if len(s.Changes) == 0 {
+			if s.Name != "" {
+				list = append(list, render.Paragraph{Lead: indent + "at ", Text: s.Name, Literal: true})
+			}
 			for line := range strings.Lines(s.Value) {
 				list = append(list, render.Paragraph{Lead: indent + "  ", Text: strings.TrimRight(line, "\r\n"), Literal: true})
 			}
