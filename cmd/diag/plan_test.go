@@ -21,7 +21,8 @@ func TestPlan(t *testing.T) {
 		out, err string
 	}{
 		{"text", "broken.example --plan --only mail", exitFinding, "PLAN  broken.example", ""},
-		{"a threshold", "broken.example --plan --only mail --fail-on critical --no-smtp", exitPartial, "check: diag wait", ""},
+		{"a threshold", "broken.example --plan --only mail --fail-on critical --no-smtp", exitPartial,
+			"check: diag wait", ""},
 		{"zone", "broken.example --plan --only mail --format zone", exitFinding, "$ORIGIN broken.example.\n", ""},
 		{"nsupdate", "broken.example --plan --only mail --format nsupdate", exitFinding, "\nsend\n", ""},
 		{"JSON", "broken.example --plan --only mail --format json", exitFinding, `"domain": "broken.example"`, ""},
@@ -33,7 +34,8 @@ func TestPlan(t *testing.T) {
 		{"a server", "broken.example --plan --server https://diag.example --key x", exitUsage, "", "not with --server"},
 		{"a zone", "broken.example --plan --zone x", exitUsage, "", "not with --zone"},
 		{"a list", "--plan -f x", exitUsage, "", "not with -f"},
-		{"an unknown format", "broken.example --plan --format bind", exitUsage, "", `"bind" is none of zone, nsupdate, json`},
+		{"an unknown format", "broken.example --plan --format bind", exitUsage, "",
+			`"bind" is none of zone, nsupdate, json`},
 		{"two formats", "broken.example --plan --format zone --json", exitUsage, "", "--plan is printed as text"},
 		{"another format", "broken.example --plan --html", exitUsage, "", "--plan is printed as text"},
 		{"a format alone", "broken.example --format zone", exitUsage, "", "--format needs --plan"},
@@ -55,8 +57,8 @@ func TestPlanOutput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plan")
 	for _, format := range []string{"zone", "json"} {
 		s := newSession(w)
-		args := strings.Fields("broken.example --plan --only mail --no-smtp --fail-on critical -o " + file + " --format " + format)
-		require.Equal(t, exitPartial, s.run(t.Context(), args), &s.err)
+		args := strings.Fields("broken.example --plan --only mail --no-smtp --fail-on critical --format " + format)
+		require.Equal(t, exitPartial, s.run(t.Context(), append(args, "-o", file)), &s.err)
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		if format == "json" {

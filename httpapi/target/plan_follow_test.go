@@ -129,12 +129,13 @@ func (k *keeper) sign(*printedStep) {
 	if k.cert.Leaf == nil {
 		return
 	}
-	k.publish(fmt.Sprintf("_25._tcp.%s. 3600 IN TLSA 3 1 1 %x", k.host, sha256.Sum256(k.cert.Leaf.RawSubjectPublicKeyInfo)))
+	sum := sha256.Sum256(k.cert.Leaf.RawSubjectPublicKeyInfo)
+	k.publish(fmt.Sprintf("_25._tcp.%s. 3600 IN TLSA 3 1 1 %x", k.host, sum))
 	k.world.Sign(k.domain+".", diagtest.Signing{Inception: k.world.Now().AddDate(0, -1, 0)})
 }
 
-// A company that is broken in many ways is well once its printed plans are followed: what is to be published is published
-// as it is printed, and what is left to its people they do as the step says.
+// A company that is broken in many ways is well once its printed plans are followed: what is to be published is
+// published as it is printed, and what is left to its people they do as the step says.
 func TestPlanFollowed(t *testing.T) {
 	type hand = func(*keeper, *printedStep)
 	byHand := map[diag.Code]hand{

@@ -55,32 +55,38 @@ _smtp._tls.example.com. 60 TXT "v=TLSRPTv1; rua=mailto:x"`
 			"update delete example.com. MX 10 mx.example.com.\nupdate delete example.com. MX 20 mx2.example.com.\n" +
 				"update add example.com. 3600 IN MX 0 .\nsend\n", "", 600},
 		{"an alias goes", step("_dmarc.example.com.", "TXT", "v=DMARC1; p=none"),
-			"; removes _dmarc.example.com. CNAME _dmarc.example.net.\n_dmarc.example.com. 3600 IN TXT \"v=DMARC1; p=none\"\n",
+			"; removes _dmarc.example.com. CNAME _dmarc.example.net.\n" +
+				"_dmarc.example.com. 3600 IN TXT \"v=DMARC1; p=none\"\n",
 			"update delete _dmarc.example.com. CNAME _dmarc.example.net.\n" +
 				"update add _dmarc.example.com. 3600 IN TXT \"v=DMARC1; p=none\"\nsend\n", "", 600},
 		{"one purpose, and one record stays", step("_smtp._tls.example.com.", "TXT", "v=TLSRPTv1; rua=mailto:x"),
-			"; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n_smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:x\"\n",
+			"; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n" +
+				"_smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:x\"\n",
 			"update delete _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n" +
 				"update add _smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:x\"\nsend\n", "", 60},
 		{"a long text, where nothing is", step("s._domainkey.example.com.", "TXT", long),
 			"s._domainkey.example.com. 3600 IN TXT \"" + long[:255] + "\" \"" + long[255:] + "\"\n",
 			"update add s._domainkey.example.com. 3600 IN TXT \"" + long[:255] + "\" \"" + long[255:] + "\"\nsend\n", "", 300},
-		{"lines of a zone", step("", "", "_25._tcp.mx.example.com. IN TLSA 3 1 1 AB\n_25._tcp.mx.example.com. 60 IN TLSA 3 1 1 cd\n"),
+		{"lines of a zone", step("", "", "_25._tcp.mx.example.com. IN TLSA 3 1 1 AB\n"+
+			"_25._tcp.mx.example.com. 60 IN TLSA 3 1 1 cd\n"),
 			"_25._tcp.mx.example.com. 3600 IN TLSA 3 1 1 AB\n_25._tcp.mx.example.com. 3600 IN TLSA 3 1 1 cd\n",
 			"update add _25._tcp.mx.example.com. 3600 IN TLSA 3 1 1 AB\n" +
 				"update add _25._tcp.mx.example.com. 3600 IN TLSA 3 1 1 cd\nsend\n", "", 300},
 		{"to be filled in", step("_smtp._tls.example.com.", "TXT", "v=TLSRPTv1; rua=mailto:YOUR-MAILBOX@example.com"),
-			"; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1; rua=mailto:x\"\n" +
+			"; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n" +
+				"; removes _smtp._tls.example.com. TXT \"v=TLSRPTv1; rua=mailto:x\"\n" +
 				"; _smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:YOUR-MAILBOX@example.com\"\n",
 			"; update delete _smtp._tls.example.com. TXT \"v=TLSRPTv1\"\n" +
 				"; update delete _smtp._tls.example.com. TXT \"v=TLSRPTv1; rua=mailto:x\"\n" +
-				"; update add _smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:YOUR-MAILBOX@example.com\"\n; send\n",
+				"; update add _smtp._tls.example.com. 3600 IN TXT \"v=TLSRPTv1; rua=mailto:YOUR-MAILBOX@example.com\"\n" +
+				"; send\n",
 			"fill in YOUR-MAILBOX first", 60},
 		{"words", view.Step{Code: "tls.x", Text: "Do it.", Who: view.WebServer}, "", "", "at the web server", 0},
 		{"words of nobody", view.Step{Code: "x.y", Text: "Do it."}, "", "", "by the operator of what it is about", 0},
-		{"a policy", step("https://mta-sts.example.com/.well-known/mta-sts.txt", "", "version: STSv1\nmode: testing\n"), "", "",
-			"in the zone; only its owner knows which records are right", 0},
-		{"no data of the type", step("example.com.", "MX", "mx.example.com"), "", "", "the value is no record of the DNS", 0},
+		{"a policy", step("https://mta-sts.example.com/.well-known/mta-sts.txt", "", "version: STSv1\nmode: testing\n"),
+			"", "", "in the zone; only its owner knows which records are right", 0},
+		{"no data of the type", step("example.com.", "MX", "mx.example.com"), "", "",
+			"the value is no record of the DNS", 0},
 		{"nobody answers", step("_dmarc.silent.example.", "TXT", "v=DMARC1; p=none"),
 			"; _dmarc.silent.example. 3600 IN TXT \"v=DMARC1; p=none\"\n",
 			"; update add _dmarc.silent.example. 3600 IN TXT \"v=DMARC1; p=none\"\n; send\n",

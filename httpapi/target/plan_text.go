@@ -174,7 +174,8 @@ func (p *Plan) Text(w io.Writer, o render.Options) error {
 				list = append(list, render.Paragraph{Lead: indent + "at ", Text: s.Name, Literal: true})
 			}
 			for line := range strings.Lines(s.Value) {
-				list = append(list, render.Paragraph{Lead: indent + "  ", Text: strings.TrimRight(line, "\r\n"), Literal: true})
+				text := strings.TrimRight(line, "\r\n")
+				list = append(list, render.Paragraph{Lead: indent + "  ", Text: text, Literal: true})
 			}
 		}
 		for _, r := range s.remarks() {

@@ -18,8 +18,8 @@ type (
 )
 
 // Remembering returns a context below which runs share what their parts found: a part that has run with the same
-// request is taken as it was if the DNS answers all that it asked as before. Mail servers and web servers are then asked
-// once, however often the DNS changes in what does not concern them.
+// request is taken as it was if the DNS answers all that it asked as before. Mail servers and web servers are then
+// asked once, however often the DNS changes in what does not concern them.
 func Remembering(ctx context.Context) context.Context {
 	return context.WithValue(smtp.Sharing(ctx), memoryKey{}, &memory{parts: map[string]remembered{}})
 }

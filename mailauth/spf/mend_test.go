@@ -89,7 +89,7 @@ func TestRepair(t *testing.T) {
 func TestResembles(t *testing.T) {
 	for _, text := range []string{" v=spf1 -all", "v=spf", "\"v=spf1 -all\"", "v = spf1 -all", "\ufeffv=spf1", "V=SPF10",
 		"spf1 mx -all", "v:spf1 -all", "v=spf1\t-all", "\u00a0v=spf1", "v=spf2.0 mx"} {
-		require.True(t, resembles(text), "%q", text)
+		require.True(t, resembles(text) && Meant(text), "%q", text)
 	}
 	for _, text := range []string{"", "v=spf1", "v=spf1 -all", "V=sPf1 mx", "v=DMARC1; p=none", "spf2.0/pra", "hello"} {
 		require.False(t, resembles(text), "%q", text)
