@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,6 +56,9 @@ func TestPlanAsksOnce(t *testing.T) {
 			ask(t, world)
 			questions = map[string]int{}
 			for _, q := range world.Queries() {
+				if q.Type == dns.TypeDS { // which is asked ahead, and dropped where it is of no use
+					continue
+				}
 				questions[fmt.Sprint(q.Server, q.Transport, q.Name, q.Type)]++
 			}
 			for _, c := range world.Connections() {
