@@ -18,8 +18,9 @@ import (
 )
 
 // PlayAttacks plays what the model of a name and the headline about it say that others can do and its owner cannot: a
-// stranger forges the name, a message is sent to it, and its own hosts send one. What headlineOf says is what diag prints.
-func PlayAttacks(t *testing.T, headlineOf func(ctx context.Context, env *diag.Env, domain string) (string, error)) {
+// stranger forges the name, a message is sent to it, and its own hosts send one. What headlineOf says is what diag
+// prints.
+func PlayAttacks(t *testing.T, headlineOf func(context.Context, *diag.Env, string) (string, error)) {
 	worlds, faulty, said, answers := 0, 0, map[string]int{}, map[string]int{}
 	forEach(t, propertyCases(t, drillShare(8, 60)), func(t *testing.T, c drillCase, found *sync.Mutex) {
 		c.play(t, func(r *drillRun) {
@@ -57,7 +58,8 @@ func PlayAttacks(t *testing.T, headlineOf func(ctx context.Context, env *diag.En
 
 func told(r *domaincheck.Report) string {
 	n := &r.Name
-	return fmt.Sprintf("%s, forgeable %v, receives %v, sends %v, in force %v", n.Kind, n.Forgeable, n.Receives, n.Sends, n.InForce)
+	const form = "%s, forgeable %v, receives %v, sends %v, in force %v"
+	return fmt.Sprintf(form, n.Kind, n.Forgeable, n.Receives, n.Sends, n.InForce)
 }
 
 // The sentences about consequences that can be played.
@@ -152,7 +154,8 @@ func (a *attack) against(n *nameuse.Name, headline string) (faults []string) {
 	}
 	fail(a.lost == "" && n.Receives.Answer == nameuse.No, "a message is delivered to the name")
 	fail(a.lost == "" && says(saysLost), "a message is delivered to the name")
-	fail(a.lost != "" && a.lostKnown && n.Receives.Answer == nameuse.Yes && !says(saysLost), "no message is delivered to the name: %s", a.lost)
+	receives := n.Receives.Answer == nameuse.Yes
+	fail(a.lost != "" && a.lostKnown && receives && !says(saysLost), "no message is delivered to the name: %s", a.lost)
 	fail(says(saysRefused) && len(a.own) > 0, "mail of its own hosts is delivered: %v", a.own)
 	fail(says(saysRefused) && len(a.keys) > 0, "mail signed with %v is delivered", a.keys)
 	return faults

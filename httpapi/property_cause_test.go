@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPropertyCause looks at each finding of mail/domain-check that is an error or worse and whose cause lies in one record:
-// the reply names the owner of the record and its text, and the value that a step gives ends the error.
+// TestPropertyCause looks at each finding of mail/domain-check that is an error or worse and whose cause lies in one
+// record: the reply names the owner of the record and its text, and the value that a step gives ends the error.
 func TestPropertyCause(t *testing.T) {
 	worlds, errors, ended, faulty := 0, 0, 0, 0
 	forEach(t, propertyCases(t, drillShare(4, 30)), func(t *testing.T, c drillCase, found *sync.Mutex) {
@@ -40,7 +40,8 @@ func TestPropertyCause(t *testing.T) {
 				for _, fault := range r.names(reply, &f, at) {
 					faults = append(faults, fmt.Sprintf("%s %q: %s", f.Code, f.Detail, fault))
 				}
-				if own := slices.DeleteFunc(slices.Clone(steps), func(s view.Step) bool { return s.Code != f.Code || s.Value == "" }); len(own) > 0 {
+				other := func(s view.Step) bool { return s.Code != f.Code || s.Value == "" }
+				if own := slices.DeleteFunc(slices.Clone(steps), other); len(own) > 0 {
 					valued++
 					if why := r.ends(reply, own); why != "" {
 						faults = append(faults, fmt.Sprintf("%s %q: %s", f.Code, f.Detail, why))
@@ -77,7 +78,7 @@ func (r *drillRun) recordOf(f *diag.Finding, domain string) place {
 			return place{at, "TXT"}
 		}
 		for up := domain; up != ""; _, up, _ = strings.Cut(up, ".") { // it may be inherited
-			if slices.ContainsFunc(r.records("_dmarc."+up, dns.TypeTXT), func(rr dns.RR) bool { return dmarcText.MatchString(rr.String()) }) {
+			if r.hasDMARC(up) {
 				at = "_dmarc." + up
 				break
 			}
@@ -87,18 +88,27 @@ func (r *drillRun) recordOf(f *diag.Finding, domain string) place {
 		return place{"_domainkey." + domain, "TXT"}
 	case family == "mtasts" && strings.HasPrefix(rest, "record."):
 		return place{"_mta-sts." + domain, "TXT"}
-	case family == "tlsrpt" && (strings.HasPrefix(rest, "record.") || strings.HasPrefix(rest, "rua.") || strings.HasPrefix(rest, "syntax.")):
+	case family == "tlsrpt" && inTLSRPT.MatchString(rest):
 		return place{"_smtp._tls." + domain, "TXT"}
 	case family == "bimi" && strings.HasPrefix(rest, "record."):
 		return place{"default._bimi." + domain, "TXT"}
-	case family == "mx" && (strings.HasPrefix(rest, "host.") || strings.HasPrefix(rest, "null.") || strings.HasPrefix(rest, "record.")):
+	case family == "mx" && inMX.MatchString(rest):
 		return place{domain, "MX"}
 	}
 	return place{}
 }
 
+// hasDMARC reports whether a name has a text that is meant as a record of DMARC.
+func (r *drillRun) hasDMARC(name string) bool {
+	return slices.ContainsFunc(r.records("_dmarc."+name, dns.TypeTXT), func(rr dns.RR) bool {
+		return dmarcText.MatchString(strings.Join(rr.(*dns.TXT).Txt, ""))
+	})
+}
+
 var (
 	inOwnSPF = regexp.MustCompile(`^(syntax|record|all|term|lookups|voids|include|redirect|senders|network)\.`)
+	inTLSRPT = regexp.MustCompile(`^(record|rua|syntax)\.`)
+	inMX     = regexp.MustCompile(`^(host|null|record)\.`)
 	inDMARC  = regexp.MustCompile(`^(record|policy|syntax|tag|uri|rua)\.`)
 )
 
@@ -122,8 +132,19 @@ func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults [
 		write(part)
 	}
 	said := strings.ToLower(heard.String())
-	if !strings.Contains(said, at.name) {
-		faults = append(faults, "the owner "+at.name+" is not named")
+	owners := []string{at.name}
+	if f.Code == "dmarc.record.missing" { // what applies to nobody above is the cause, too
+		_, above, _ := strings.Cut(r.c.subject(), ".")
+		for ; above != ""; _, above, _ = strings.Cut(above, ".") {
+			if r.hasDMARC(above) {
+				owners = append(owners, "_dmarc."+above)
+			}
+		}
+	}
+	for _, owner := range owners {
+		if !strings.Contains(said, owner) {
+			faults = append(faults, "the owner "+owner+" is not named")
+		}
 	}
 	qtype := dns.StringToType[at.rrtype]
 	for _, rr := range r.records(at.name, qtype) {
@@ -131,8 +152,8 @@ func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults [
 		switch rr := rr.(type) {
 		case *dns.TXT:
 			text = unescaped(rr.Txt)
-			if spfText.MatchString(text) == strings.HasPrefix(at.name, "_") { // another record, or what an alias leads to
-				continue
+			if spfText.MatchString(text) == strings.HasPrefix(at.name, "_") {
+				continue // another record, or what an alias leads to
 			}
 		case *dns.MX:
 			text = strings.TrimSuffix(rr.Mx, ".")

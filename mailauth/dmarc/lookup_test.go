@@ -286,3 +286,18 @@ func TestRules(t *testing.T) {
 	diagtest.CoverRules(t, rules(), verdicts)
 	diagtest.CheckTexts(t, texts, rules().Describe(), verdicts)
 }
+
+// Where no record applies since those of the organization are broken, they are named: whoever corrects them needs no other.
+func TestBrokenRecordsAbove(t *testing.T) {
+	for above, want := range map[string]string{
+		dmarcAt("example.com", "v=DMARC1; p=reject") + dmarcAt("example.com", "v=DMARC1; p=none"): "Receivers ignore the 2 records at _dmarc.example.com, since there are several.",
+		dmarcAt("example.com", "v=DMARC1 p=reject"):                                               `Receivers ignore the TXT record "v=DMARC1 p=reject" at _dmarc.example.com: `,
+	} {
+		w := diagtest.NewWorld(t)
+		w.Zone("in.example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.25\n" + above)
+		r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain("in.example.com")})
+		require.NoError(t, err)
+		require.Equal(t, diag.Code("dmarc.record.missing"), r.Findings[0].Code)
+		require.Contains(t, r.Findings[0].Detail, want)
+	}
+}

@@ -2,6 +2,7 @@ package dmarc
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -267,6 +268,21 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	},
 }}
 
+// ignoredAbove names the records of parent domains that would apply if they were not broken: sentences, or nothing.
+func (e *evidence) ignoredAbove() (text string) {
+	for i := 1; i < len(e.discovery.Walk.Steps); i++ {
+		s := &e.discovery.Walk.Steps[i]
+		switch {
+		case len(s.Found.Records) > 1:
+			text += fmt.Sprintf(" Receivers ignore the %d records at %s, since there are several.", len(s.Found.Records), s.Name)
+		case len(s.Found.Strays) > 0 && len(s.Found.Records) == 0:
+			stray := s.Found.Strays[0]
+			text += fmt.Sprintf(" Receivers ignore the TXT record %q at %s: %s.", diag.Quote(stray.Text), s.Name, stray.Why)
+		}
+	}
+	return text
+}
+
 func absent(e *evidence) diag.Failures {
 	if e.record != nil {
 		return nil
@@ -288,6 +304,7 @@ func absent(e *evidence) diag.Failures {
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
 		f[0].Detail += " No parent domain has a record that applies, either."
 	}
+	f[0].Detail += e.ignoredAbove()
 	if len(e.fragments) > 0 {
 		f = diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
 			diag.Quote(e.fragments[0])).Suggesting(e.suggested)
