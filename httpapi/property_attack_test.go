@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/miekg/dns"
@@ -18,9 +19,8 @@ import (
 )
 
 // PlayAttacks plays what the model of a name and the headline about it say that others can do and its owner cannot: a
-// stranger forges the name, a message is sent to it, and its own hosts send one. What headlineOf says is what diag
-// prints.
-func PlayAttacks(t *testing.T, headlineOf func(context.Context, *diag.Env, string) (string, error)) {
+// stranger forges the name, a message is sent to it, and its own hosts send one. The view is what diag prints.
+func PlayAttacks(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*view.View, error)) {
 	worlds, faulty, said, answers := 0, 0, map[string]int{}, map[string]int{}
 	forEach(t, propertyCases(t, drillShare(8, 60)), func(t *testing.T, c drillCase, found *sync.Mutex) {
 		c.play(t, func(r *drillRun) {
@@ -32,8 +32,9 @@ func PlayAttacks(t *testing.T, headlineOf func(context.Context, *diag.Env, strin
 			if report.Name.Kind == "" { // it does not exist
 				return
 			}
-			headline, err := headlineOf(r.t.Context(), r.again().world.Env(), c.subject())
+			v, err := viewOf(r.t.Context(), r.again().world.Env(), c.subject())
 			require.NoError(t, err)
+			headline := v.Headline
 			played := r.attack()
 			faults := played.against(&report.Name, headline)
 			found.Lock()

@@ -112,8 +112,8 @@ var (
 	inDMARC  = regexp.MustCompile(`^(record|policy|syntax|tag|uri|rua)\.`)
 )
 
-// names lists what of the record that is the cause is not to be read in a reply: its owner and its text, in the finding, in
-// the part that found it, or in the step that asks for it.
+// names lists what of the record that is the cause is not to be read in a reply: its owner and its text, in the
+// finding, in the part that found it, or in the step that asks for it.
 func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults []string) {
 	var heard strings.Builder
 	write := func(v any) {

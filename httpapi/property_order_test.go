@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -40,6 +41,31 @@ func TestPropertyOrder(t *testing.T) {
 	})
 	require.NotZero(t, done, "no step was done")
 	t.Logf("worlds: %d, steps done: %d, faults: %d", worlds, done, faulty)
+}
+
+// PlayOrder does the same with the steps that diag prints about mail.
+func PlayOrder(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*view.View, error)) {
+	done, faulty := 0, 0
+	forEach(t, propertyCases(t, drillShare(40, 200)), func(t *testing.T, c drillCase, found *sync.Mutex) {
+		c.play(t, func(r *drillRun) {
+			before := r.ask()
+			if before.status != 200 {
+				return
+			}
+			v, err := viewOf(r.t.Context(), r.again().world.Env(), c.subject())
+			require.NoError(t, err)
+			steps := slices.DeleteFunc(v.Steps, func(s view.Step) bool { return strings.Contains(s.Value, " IN TLSA ") })
+			n, faults := r.inOrder(before, steps) // the others are of one world alone
+			found.Lock()
+			defer found.Unlock()
+			done, faulty = done+n, faulty+len(faults)
+			for _, f := range faults {
+				t.Error(f)
+			}
+		})
+	})
+	require.NotZero(t, done, "no step was done")
+	t.Logf("steps done: %d, faults: %d", done, faulty)
 }
 
 // served is who is served: for each an empty text, or why not.
@@ -211,14 +237,15 @@ func (e *exception) is(s view.Step, lost string) bool {
 }
 
 func (r *drillRun) allowed(s view.Step, lost string) bool {
-	return strings.HasSuffix(r.c.name, " wildcard") || slices.ContainsFunc(mayLose, func(e exception) bool { return e.is(s, lost) })
+	return strings.HasSuffix(r.c.name, " wildcard") ||
+		slices.ContainsFunc(mayLose, func(e exception) bool { return e.is(s, lost) })
 }
 
 // byMistake are rules against a record that lets somebody pass by mistake.
 var byMistake = regexp.MustCompile(`^spf\.(all\.pass|network\.|term\.dangling|exists\.everyone)`)
 
-// mayLose are losses that a step is for. Of names that exist by a wildcard alone everything may be lost: the wildcard does
-// not hold for them any more once anything is published below them (RFC 4592 section 3.3.1), and no part knows that.
+// mayLose are losses that a step is for. Of names that exist by a wildcard alone everything may be lost: the wildcard
+// does not hold for them once anything is published below them (RFC 4592 section 3.3.1), and no part knows that.
 var mayLose = []exception{
 	{byMistake, "SPF of ", "whom the record lets pass by mistake is to fail"},
 	{byMistake, "mail ", "whom the record lets pass by mistake is to fail"},

@@ -7,18 +7,25 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 )
 
 // TestPropertyAttack plays in each world what diag says of its domain in a sentence.
-func TestPropertyAttack(t *testing.T) {
-	httpapi.PlayAttacks(t, func(ctx context.Context, env *diag.Env, domain string) (string, error) {
-		parsed, err := target.Parse(domain)
+func TestPropertyAttack(t *testing.T) { httpapi.PlayAttacks(t, viewOf(target.Mail, target.DNS)) }
+
+// TestPropertyOrderOfTarget does the steps that diag prints.
+func TestPropertyOrderOfTarget(t *testing.T) { httpapi.PlayOrder(t, viewOf(target.Mail)) }
+
+// viewOf shows groups of checks of a domain.
+func viewOf(groups ...string) func(context.Context, *diag.Env, string) (*view.View, error) {
+	return func(ctx context.Context, env *diag.Env, domain string) (*view.View, error) {
+		t, err := target.Parse(domain)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		w := target.Run(ctx, parsed, target.Options{Only: []string{target.Mail, target.DNS}}, target.Local(env), nil)
-		return w.View().Headline, w.Err()
-	})
+		w := target.Run(ctx, t, target.Options{Only: groups}, target.Local(env), nil)
+		return w.View(), w.Err()
+	}
 }

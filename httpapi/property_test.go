@@ -24,11 +24,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three properties hold for what is said of a name as a whole, in all worlds: its steps harm nobody in the order in which
-// they are printed (TestPropertyOrder), its sentences about attacks and losses come true when these are played
+// Three properties hold for what is said of a name as a whole, in all worlds: its steps harm nobody in the order in
+// which they are printed (TestPropertyOrder), its sentences about attacks and losses come true when these are played
 // (TestPropertyAttack), and a fault that lies in one record names that record (TestPropertyCause).
 
-// propertyCases ask mail/domain-check about the domains of all scenarios, of the demonstration, and of generated worlds.
+// propertyCases ask mail/domain-check about the domains of all scenarios, of the demonstration, and of generated
+// worlds.
 func propertyCases(t *testing.T, share uint64) (list []drillCase) {
 	_, others := drillCases(t)
 	const asks = " by mail/domain-check"
@@ -52,43 +53,64 @@ func propertyCases(t *testing.T, share uint64) (list []drillCase) {
 // generatedWorlds is how many worlds are generated.
 const generatedWorlds = 1200
 
-// strangers are an address and a domain that no name has to do with.
+// A stranger is an address and a domain that no name has to do with.
 var (
 	strangerIP     = netip.MustParseAddr("203.0.113.250")
 	strangerDomain = "stranger.example"
 )
 
-const workingKey = `"v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAuhNvCWpJULcs91lR+FZT+Ajldl9c+bBk7nNkszfzzubAzSWF4572MizaAmfzfTnkIalp+DlNfJTAcV24Svsx4EKKKJRoMvUiQA1uNV2O6IYrjCzFliKwQ4TawoA14eqma9rGf0weyCSE3Fb/julHALdvsALC" ` +
-	`"m5gXBpJyGDscQ7j7m5PZy6aB1P99SqP2LTxwa5NlWal1O3JCGoNc01kg5NlI/vfclqArxwh8c3jsbtn7kcjT20IYv7Wf26P3DfS5JKiXYyR3DzZ+G0EPzaNYAmub8fS8EebNWxtBzFTD7YV4tI/rzu9fzhe8QnQiPJ0yKZ0JgaMPuf53jNpd5zjouQIDAQAB"`
+// workingKey is a public key that works.
+const workingKey = "" +
+	"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAuhNvCWpJULcs91lR+FZT+Ajldl9c+bBk7nNkszfzzubAzSWF4572Miza" +
+	"AmfzfTnkIalp+DlNfJTAcV24Svsx4EKKKJRoMvUiQA1uNV2O6IYrjCzFliKwQ4TawoA14eqma9rGf0weyCSE3Fb/julHALdvsALC" +
+	"m5gXBpJyGDscQ7j7m5PZy6aB1P99SqP2LTxwa5NlWal1O3JCGoNc01kg5NlI/vfclqArxwh8c3jsbtn7kcjT20IYv7Wf26P3DfS5" +
+	"JKiXYyR3DzZ+G0EPzaNYAmub8fS8EebNWxtBzFTD7YV4tI/rzu9fzhe8QnQiPJ0yKZ0JgaMPuf53jNpd5zjouQIDAQAB"
 
 // Variants of records; empty is none. A text with lines is a record for each of them.
 var (
 	spfVariants = []string{
-		"", "v=spf1 -all", "v=spf1 mx -all", "v=spf1 mx ~all", "v=spf1 ip4:198.51.100.0/28 ~all", "v=spf1 ip4:198.51.100.7 ?all",
+		"", "v=spf1 -all", "v=spf1 mx -all", "v=spf1 mx ~all", "v=spf1 ip4:198.51.100.0/28 ~all",
+		"v=spf1 ip4:198.51.100.7 ?all",
 		"v=spf1 +all", "v=spf1 mx", "v=spf1 ip4:198.51.100.7 ipv4:198.51.100.8 -all", "v=spf1 include:gone.example.org -all",
 		"v=spf1 include:_spf.example.net -all", "v=spf1 mx -all\nv=spf1 ip4:198.51.100.7 -all", "v=spf1 ip4:198.51.100.7 -al",
 		"v=spf1 a mx ip4:198.51.100.300 -all", "v=spf1 redirect=_spf.example.net", "v=spf1 ip4:0.0.0.0/0 -all",
 	}
-	dkimVariants  = []string{"", workingKey, workingKey, `"v=DKIM1; p="`, `"v=DKIM1; k=rsa; p=MIIBIjAN%%"`, `"k=rsa; t=y; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAuhNvCWpJULcs91lR+FZT+Ajldl9c+bBk7nNkszfzzubAzSWF4572MizaAmfzfTnkIalp+DlNfJTAcV24Svsx4EKKKJRoMvUiQA1uNV2O6IYrjCzFliKwQ4TawoA14eqma9rGf0weyCSE3Fb/julHALdvsALC" "m5gXBpJyGDscQ7j7m5PZy6aB1P99SqP2LTxwa5NlWal1O3JCGoNc01kg5NlI/vfclqArxwh8c3jsbtn7kcjT20IYv7Wf26P3DfS5JKiXYyR3DzZ+G0EPzaNYAmub8fS8EebNWxtBzFTD7YV4tI/rzu9fzhe8QnQiPJ0yKZ0JgaMPuf53jNpd5zjouQIDAQAB"`}
+	dkimVariants = []string{
+		"", "v=DKIM1; k=rsa; p=" + workingKey, "v=DKIM1; k=rsa; p=" + workingKey, "v=DKIM1; p=",
+		"v=DKIM1; k=rsa; p=MIIBIjAN%%", "k=rsa; t=y; p=" + workingKey,
+	}
 	dmarcVariants = []string{
-		"", "", "v=DMARC1; p=none", "v=DMARC1; p=none; rua=mailto:dmarc@example.com", "v=DMARC1; p=quarantine", "v=DMARC1; p=reject",
+		"", "", "v=DMARC1; p=none", "v=DMARC1; p=none; rua=mailto:dmarc@example.com", "v=DMARC1; p=quarantine",
+		"v=DMARC1; p=reject",
 		"v=DMARC1; p=reject; rua=mailto:dmarc@example.com", "v=DMARC1; p=quarantine; pct=20", "v=DMARC1; p=reject; t=y",
 		"v=DMARC1; p=rejct", "v=DMARC1 p=reject", "v=DMARC1; p=reject; sp=none", "v=DMARC1; p=none; sp=reject",
-		"v=DMARC1; p=reject\nv=DMARC1; p=none", "v=DMARC1; rua=mailto:dmarc@example.com", "v=DMARC1; p=reject; rua=dmarc@example.com",
+		"v=DMARC1; p=reject\nv=DMARC1; p=none", "v=DMARC1; rua=mailto:dmarc@example.com",
+		"v=DMARC1; p=reject; rua=dmarc@example.com",
 	}
-	stsVariants = []string{"", "", "v=STSv1; id=20260101T000000", "v=STSv1; id=20260101T000000", "v=STSv1; id=a-b", "v=STSv1;",
-		"v=STSv1; id=1\nv=STSv1; id=2"}
+	stsVariants = []string{
+		"", "", "v=STSv1; id=20260101T000000", "v=STSv1; id=20260101T000000", "v=STSv1; id=a-b", "v=STSv1;",
+		"v=STSv1; id=1\nv=STSv1; id=2",
+	}
 	policyVariants = []string{"", "enforce", "enforce", "testing", "none", "Enforce"}
-	tlsrptVariants = []string{"", "v=TLSRPTv1; rua=mailto:tls@example.com", "v=TLSRPTv1; rua=tls@example.com", "v=TLSRPTv1;"}
-	bimiVariants   = []string{"", "", "", "v=BIMI1; l=https://example.com/logo.svg", "v=BIMI1; l=http://example.com/logo.png"}
-	serverVariants = []string{"valid", "valid", "valid", "expired", "self_signed", "wrong_name", "no TLS", "refused", "silent"}
-	mxVariants     = []string{"own", "own", "own", "two", "null", "null and own", "gone", "literal", "none", "alias", "address"}
+	tlsrptVariants = []string{
+		"", "v=TLSRPTv1; rua=mailto:tls@example.com", "v=TLSRPTv1; rua=tls@example.com", "v=TLSRPTv1;",
+	}
+	bimiVariants = []string{
+		"", "", "", "v=BIMI1; l=https://example.com/logo.svg", "v=BIMI1; l=http://example.com/logo.png",
+	}
+	serverVariants = []string{
+		"valid", "valid", "valid", "expired", "self_signed", "wrong_name", "no TLS", "refused", "silent",
+	}
+	mxVariants = []string{
+		"own", "own", "own", "two", "null", "null and own", "gone", "literal", "none", "alias", "address",
+	}
 )
 
 // kindsOfNames are those of the model, and what a name may be used for.
 var kindsOfNames = []string{
-	"organization", "organization", "organization", "organization", "parked", "parked with null MX", "web only", "www", "alias",
-	"sender", "receiver", "wildcard", "public suffix", "reserved", "delegated", "MX unknown", "DMARC unknown", "SPF unknown",
+	"organization", "organization", "organization", "organization", "parked", "parked with null MX",
+	"web only", "www", "alias", "sender", "receiver", "wildcard", "public suffix", "reserved", "delegated", "MX unknown",
+	"DMARC unknown", "SPF unknown",
 }
 
 // A generator makes one world by chance.
@@ -150,7 +172,9 @@ func generatedCase(seed uint64) drillCase {
 	if err := json.Unmarshal(text, &world); err != nil {
 		panic(err)
 	}
-	return drillCase{name: fmt.Sprintf("generated/%d %s", seed, kind), world: world, request: fmt.Appendf(nil, `{"domain":%q}`, name)}
+	return drillCase{
+		name: fmt.Sprintf("generated/%d %s", seed, kind), world: world, request: fmt.Appendf(nil, `{"domain":%q}`, name),
+	}
 }
 
 // below makes a name that is no organization's own, and the organization above it if there is one.
@@ -172,7 +196,9 @@ func (g *generator) below(kind string) string {
 		return "any.example.com"
 	}
 	g.mail("example.com", g.one([]string{"own", "own", "null", "none"}), false)
-	name := map[string]string{"www": "www", "alias": "shop", "sender": "news", "receiver": "in", "delegated": "sub"}[kind] + ".example.com"
+	name := map[string]string{
+		"www": "www", "alias": "shop", "sender": "news", "receiver": "in", "delegated": "sub",
+	}[kind] + ".example.com"
 	switch kind {
 	case "www":
 		g.line("%s. 300 IN A 192.0.2.81", name)
@@ -244,7 +270,7 @@ func (g *generator) mail(name, mx string, use bool) {
 func (g *generator) policies(name string) {
 	g.texts(name, g.one(spfVariants))
 	if key := g.one(dkimVariants); key != "" {
-		g.line("%s._domainkey.%s. 300 IN TXT %s", g.one([]string{"s1", "default"}), name, key)
+		g.texts(g.one([]string{"s1", "default"})+"._domainkey."+name, key)
 	}
 	g.texts("_dmarc."+name, g.one(dmarcVariants))
 	g.texts("default._bimi."+name, g.one(bimiVariants))
@@ -258,7 +284,8 @@ func (g *generator) transport(name, host string) {
 	if mode == "" {
 		return
 	}
-	body := fmt.Sprintf("version: STSv1\nmode: %s\nmx: %s\nmax_age: 604800\n", mode, g.one([]string{host, host, "old.example.org"}))
+	listed := g.one([]string{host, host, "old.example.org"})
+	body := fmt.Sprintf("version: STSv1\nmode: %s\nmx: %s\nmax_age: 604800\n", mode, listed)
 	g.line("mta-sts.%s. 300 IN A 192.0.2.90", name)
 	g.world.HTTPS["mta-sts."+name] = scenarioSite{Certificate: g.one([]string{"valid", "valid", "valid", "expired"}),
 		Routes: map[string]scenarioRoute{"/.well-known/mta-sts.txt": {
@@ -284,9 +311,10 @@ func (g *generator) server(host, address string) {
 }
 
 func (g *generator) site(host string) {
-	g.world.HTTPS[host] = scenarioSite{Certificate: "valid", Routes: map[string]scenarioRoute{
-		"/": {Status: 200, Headers: map[string]headerValues{"Content-Type": {"text/html"}}, Body: "<!doctype html><title>x</title>"},
-	}}
+	page := scenarioRoute{
+		Status: 200, Headers: map[string]headerValues{"Content-Type": {"text/html"}}, Body: "<!doctype html><title>x</title>",
+	}
+	g.world.HTTPS[host] = scenarioSite{Certificate: "valid", Routes: map[string]scenarioRoute{"/": page}}
 }
 
 // again is the same case in a world that is as it was in the beginning.
@@ -310,7 +338,7 @@ type follows struct {
 	known   bool
 }
 
-// receives plays a message at a receiver that follows SPF and DMARC. The envelope has a domain for which SPF is evaluated.
+// receives plays a message at a receiver that follows SPF and DMARC. SPF is evaluated for the domain of the envelope.
 func (r *drillRun) receives(from, envelope string, ip netip.Addr, keys ...string) follows {
 	name := func(s string) diag.Name { n, _ := diag.ParseName(s); return n }
 	m := policy.Message{From: name(from)}
@@ -326,9 +354,10 @@ func (r *drillRun) receives(from, envelope string, ip netip.Addr, keys ...string
 		return follows{}
 	}
 	passes := outcome == eval.Pass && envelope == from // whatever the policy is
-	f := follows{known: passes || e.Result != policy.ResultTempError && (outcome != eval.Temperror || e.Result == policy.ResultPass)}
+	passed := e.Result == policy.ResultPass
+	f := follows{known: passes || e.Result != policy.ResultTempError && (outcome != eval.Temperror || passed)}
 	asked := e.Applied == policy.Quarantine || e.Applied == policy.Reject
-	f.refused = e.Result != policy.ResultPass && asked || e.Result != policy.ResultPass && outcome == eval.Fail
+	f.refused = !passed && (asked || outcome == eval.Fail)
 	f.lenient = f.refused && outcome != eval.Fail && r.lenient(from)
 	return f
 }
@@ -338,8 +367,8 @@ var (
 	partOfMail  = regexp.MustCompile(`pct=\s*(\d{1,2})\s*(;|$)`)
 )
 
-// lenient reports whether receivers of RFC 7489 deliver what those of RFC 9989 refuse: by a record that applies to a part of
-// all mail (section 6.3), or since there are several (section 6.6.3).
+// lenient reports whether receivers of RFC 7489 deliver what those of RFC 9989 refuse: by a record that applies to a
+// part of all mail (section 6.3), or since there are several (section 6.6.3).
 func (r *drillRun) lenient(from string) bool {
 	for up := from; up != ""; _, up, _ = strings.Cut(up, ".") {
 		var texts []string
