@@ -58,6 +58,9 @@ func (e *evidence) correct() string {
 // complete prints a draft without the tags that no receiver knows; empty if that is not valid.
 func complete(d policy.Draft) string {
 	d = slices.DeleteFunc(d, func(s policy.Setting) bool { return !known(strings.ToLower(s.Tag)) })
+	if value, ok := d.Get("p"); ok {
+		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
+	}
 	if s := d.String(); sound(s) {
 		return s
 	}
