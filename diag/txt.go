@@ -129,6 +129,9 @@ func (l RecordLookup) Held() int64 {
 	return int64(*l.TTL)
 }
 
+// Owner is the name at which the record was looked for, and the records of the kind that are there.
+func (l RecordLookup) Owner() (name string, records []string) { return l.RecordName, l.Records }
+
 // Published is the record, if there is exactly one: what reports on a record have in common.
 func (l RecordLookup) Published() string { return l.Record }
 

@@ -25,11 +25,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A brokenResolver is a resolver of ours that fails for all questions alike.
-type brokenResolver func(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
-
-func (f brokenResolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) { return f(ctx, q) }
-
 // ourAddress is where the broken resolver of the drill listens: no text may hold it.
 const ourAddress = "10.66.66.66"
 

@@ -16,6 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A brokenResolver is a resolver of ours that fails for all questions alike.
+type brokenResolver func(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
+
+func (f brokenResolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) { return f(ctx, q) }
+
 // A panic in a part reaches the log, and not the client.
 func TestPanicInAPart(t *testing.T) {
 	a := newAPI(t, "free", nil,

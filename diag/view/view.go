@@ -58,9 +58,10 @@ type Step struct {
 	Severity diag.Severity `json:"severity" doc:"how grave the fault is"`
 	Title    string        `json:"title,omitempty" doc:"the fault in a few words"`
 	Text     string        `json:"text" doc:"what to do"`
-	Name     string        `json:"name,omitempty" doc:"where the value belongs, with a dot at the end if it is a name in the DNS"`
+	Name     string        `json:"name,omitempty" doc:"where the value belongs, or the record at fault is: with a dot at the end if it is a name in the DNS"`
 	Type     string        `json:"type,omitempty" doc:"type of the record"`
 	Value    string        `json:"value,omitempty" doc:"what to publish, as it is"`
+	Current  []string      `json:"current,omitempty" maxitems:"10" doc:"the records of the kind that are there now"`
 	Who      Who           `json:"who,omitempty" doc:"who can do it; absent where that is not known"`
 	Loses    bool          `json:"loses,omitempty" doc:"whether mail or visitors are lost until it is done"`
 	Due      time.Time     `json:"due,omitzero" doc:"when something breaks by itself if nobody acts"`

@@ -55,6 +55,9 @@ type Summary struct {
 	view []view.Step // what the part's own view says to do
 	held int64       // how long resolvers keep the record of the part, in seconds
 
+	owner   string   // where the record of the part was looked for; empty where the part is not about one
+	records []string // those of the kind that are there
+
 	answered bool // what was asked was answered, although the part is not known
 	verdict  diag.Verdict
 	rules    map[diag.Code]diag.RuleInfo
@@ -207,8 +210,12 @@ func Summarize(kind Kind, report Report) Summary {
 	if r, ok := report.(interface{ Published() string }); ok {
 		s.Record = r.Published()
 	}
-	if r, ok := report.(interface{ Held() int64 }); ok {
+	if r, ok := report.(interface {
+		Held() int64
+		Owner() (string, []string)
+	}); ok {
 		s.held = r.Held()
+		s.owner, s.records = r.Owner()
 	}
 	if r, ok := report.(interface{ View() *view.View }); ok && len(v.Recommendations) > 0 {
 		s.view = r.View().Steps

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -66,6 +67,9 @@ func (w *Whole) Steps() []view.Step {
 		if first := w.first(t); first != nil {
 			s.After, s.Wait = first.code, first.held
 		}
+		if kind := t.part.recordType(t.Code); kind != "" && !strings.Contains(s.Value, " IN ") { // whole lines name their place
+			s.Name, s.Type, s.Current = t.part.owner+".", kind, t.part.records[:min(len(t.part.records), maxCurrent)]
+		}
 		steps = append(steps, s)
 		if s.Value != "" {
 			steps[len(steps)-1], steps = t.part.publish(s), append(steps, t.part.beside(s)...)
@@ -74,6 +78,27 @@ func (w *Whole) Steps() []view.Step {
 	v := view.View{Steps: view.Order(steps, w.Now)}
 	place(&v, w.Domain)
 	return v.Steps
+}
+
+// maxCurrent bounds the records that a step shows.
+const maxCurrent = 10
+
+// policyRecords are the faults of MTA-STS whose cause lies in its TXT record; the others lie in the policy or the mail servers.
+var policyRecords = []diag.Code{"mtasts.record.location", "mtasts.record.alias", "mtasts.record.missing.no_mail", "mtasts.record.wildcard",
+	"mtasts.record.version", "mtasts.record.stray", "mtasts.record.multiple", "mtasts.record.blank", "mtasts.record.syntax",
+	"mtasts.record.joined", "mtasts.record.id.missing", "mtasts.record.id.invalid", "mtasts.record.repeated"}
+
+// recordType is the type of the record in which the cause of a finding of the part lies; empty where it lies elsewhere.
+func (s *Summary) recordType(code diag.Code) string {
+	switch {
+	case s.owner == "":
+		return ""
+	case s.kind == MX:
+		return "MX"
+	case slices.Contains([]Kind{SPF, DKIM, DMARC, BIMI, TLSRPT}, s.kind), s.kind == MTASTS && slices.Contains(policyRecords, code):
+		return "TXT"
+	}
+	return ""
 }
 
 // publish says where the value of a step belongs, as the part's own view does.

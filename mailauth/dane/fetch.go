@@ -101,6 +101,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 		g.Go(func() { e.examine(bounded, env, &e.hosts[i]) })
 	}
 	g.Wait()
+	e.examineDisplaced(bounded, env)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -209,9 +210,21 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	}
 	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
 	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], newRecord)
-	if e.verify && (len(h.records) > 0 || e.displaced(h)) {
+	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)
 	}
+}
+
+// examineDisplaced connects to the hosts that records at the domain itself may be meant for, once the records of all hosts
+// are known.
+func (e *evidence) examineDisplaced(ctx context.Context, env *diag.Env) {
+	var g diag.Group
+	for i := range e.hosts {
+		if h := &e.hosts[i]; e.verify && len(h.records) == 0 && e.displaced(h) {
+			g.Go(func() { e.connect(ctx, env, h) })
+		}
+	}
+	g.Wait()
 }
 
 // followAlias chooses the TLSA base domain of a host that is an alias: its target if all of the way there is secure and

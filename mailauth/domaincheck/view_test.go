@@ -1,6 +1,7 @@
 package domaincheck
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -27,4 +28,27 @@ func TestView(t *testing.T) {
 	require.Equal(t, "_dmarc.example.com.", v.Steps[0].Name)
 	require.Len(t, v.Drawing.Rows, 1)
 	require.Equal(t, view.Unknown, v.Drawing.Rows[0].Mark)
+}
+
+// A step names the record at fault, with what is published there now, whatever detail was asked for.
+func TestStepsNameRecords(t *testing.T) {
+	for _, tt := range []struct {
+		code    diag.Code
+		edits   edits
+		name    string
+		kind    string
+		current int
+	}{
+		{"spf.record.multiple", edits{"spf": "example.com. TXT \"v=spf1 mx -all\"\nexample.com. TXT \"v=spf1 a -all\""}, "example.com.", "TXT", 2},
+		{"dmarc.record.missing", edits{"dmarc": ""}, "_dmarc.example.com.", "TXT", 0},
+		{"dkim.key.revoked", edits{"dkim": `default._domainkey.example.com. TXT "v=DKIM1; p="`}, "default._domainkey.example.com.", "TXT", 1},
+		{"mtasts.record.id.invalid", edits{"sts": `_mta-sts.example.com. TXT "v=STSv1; id=a-b"`}, "_mta-sts.example.com.", "TXT", 1},
+		{"mx.hosts.unreachable", edits{"mx": "example.com. MX 10 gone.example.com."}, "example.com.", "MX", 1},
+	} {
+		r := run(t, tt.edits.world(t), example)
+		i := slices.IndexFunc(r.Steps, func(s view.Step) bool { return s.Code == tt.code })
+		require.GreaterOrEqual(t, i, 0, "%s: %v", tt.code, r.Steps)
+		s := r.Steps[i]
+		require.Equal(t, []any{tt.name, tt.kind, tt.current}, []any{s.Name, s.Type, len(s.Current)}, tt.code)
+	}
 }

@@ -184,8 +184,11 @@ func (p *page) more(n int, thing string) {
 	}
 }
 
-// Published is the value of a step as it is published: a record of the DNS as a line of a zone file.
+// Published is the value of a step as it is published: a record of the DNS as a line of a zone file; empty if there is none.
 func Published(s view.Step) string {
+	if s.Value == "" {
+		return ""
+	}
 	if s.Type == "TXT" && s.Name != "" {
 		return s.Name + " IN TXT " + characterStrings(s.Value)
 	}
