@@ -207,7 +207,7 @@ func (a *app) places(v *view.View) []annotation {
 			return annotation{finding: f}
 		}
 		for _, s := range v.Steps {
-			if line := z.Line(s.Name, dns.StringToType[s.Type]); s.Code == f.Code && s.Name != "" && line > 0 {
+			if line := z.Line(s.Name, dns.StringToType[s.Type]); s.Code == f.Code && s.Value != "" && line > 0 {
 				return annotation{z.File, line, f}
 			}
 		}

@@ -112,7 +112,7 @@ www CNAME example.com.
 		assert.Equal(t, tt.line, a.places(v)[0].line, "%s %s", tt.code, tt.target)
 	}
 	v := &view.View{Subject: "example.com", Findings: []diag.Finding{{Code: "x.y"}},
-		Steps: []view.Step{{Code: "x.y", Name: "_dmarc.example.com.", Type: "TXT"}}}
+		Steps: []view.Step{{Code: "x.y", Name: "_dmarc.example.com.", Type: "TXT", Value: "x"}}}
 	assert.Equal(t, 9, a.places(v)[0].line, "where a value belongs")
 }
 
