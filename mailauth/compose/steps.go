@@ -2,7 +2,6 @@ package compose
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -67,8 +66,11 @@ func (w *Whole) Steps() []view.Step {
 		if first := w.first(t); first != nil {
 			s.After, s.Wait = first.code, first.held
 		}
-		if kind := t.part.recordType(t.Code); kind != "" && !strings.Contains(s.Value, " IN ") { // whole lines name their place
-			s.Name, s.Type, s.Current = t.part.owner+".", kind, t.part.records[:min(len(t.part.records), maxCurrent)]
+		if kind := t.part.recordType(t.Code); kind != "" {
+			s.Current = t.part.records[:min(len(t.part.records), maxCurrent)]
+			if s.Value == "" { // a value has a place of its own
+				s.Name, s.Type = t.part.owner+".", kind
+			}
 		}
 		steps = append(steps, s)
 		if s.Value != "" {
