@@ -146,7 +146,9 @@ func Endpoints() []Endpoint { return append([]Endpoint(nil), endpoints...) }
 func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
 
 // At is the name as addresses of pages have it: without the braces around parameters.
-func (ep Endpoint) At() string { return strings.NewReplacer("{", "", "}", "").Replace(ep.Name()) }
+func (ep Endpoint) At() string { return unbraced.Replace(ep.Name()) }
+
+var unbraced = strings.NewReplacer("{", "", "}", "")
 
 // Operation returns the endpoint with a name, also one as addresses of pages have it.
 func Operation(name string) (ep Endpoint, ok bool) {

@@ -113,9 +113,6 @@ func (ad *Address) timeout() time.Duration {
 	return min(silentAfter, max(quickest, slack*ad.Replies[ProbeSOA].Latency))
 }
 
-// briefly is how long the address is waited for where only an info finding depends on it.
-func (ad *Address) briefly() time.Duration { return max(infoTimeout, 3*ad.Replies[ProbeSOA].Latency) }
-
 // examine asks an address whether it serves the zone and, if it does, all the rest.
 func (a *audit) examine(ctx context.Context, ad *Address) {
 	var g diag.Group
@@ -139,10 +136,10 @@ func (a *audit) examine(ctx context.Context, ad *Address) {
 	switch {
 	case !r.OK() || !ad.Replies[ProbeSOA].OK():
 	case r.Standing(a.Zone) == Lame:
-		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
+		a.pool(ctx, ad, []Probe{ProbeRecursion}, false)
 	case !ad.Deep:
 		a.identify(ctx, ad)
-		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
+		a.pool(ctx, ad, []Probe{ProbeRecursion}, false)
 	default:
 		a.identify(ctx, ad)
 		a.pool(ctx, ad, a.rest(ad), r.Standing(a.Zone) == Authoritative)
@@ -188,7 +185,7 @@ func (a *audit) rest(ad *Address) []Probe {
 	if ad.EDNS {
 		list = append(list, ProbeVersion, ProbeOption, ProbeFlags, ProbeSmall)
 	}
-	return append(list, ProbeChaos)
+	return list
 }
 
 // pool asks a list of questions, as many at once as the address may be asked, and then what has to be
@@ -205,6 +202,7 @@ func (a *audit) pool(ctx context.Context, ad *Address, list []Probe, tasks bool)
 		list = list[1:]
 		return p, true
 	}
+	a.versions.Go(func() { a.askVersion(ctx, ad) })
 	var g diag.Group
 	for range MaxInFlight {
 		g.Go(func() {
@@ -230,13 +228,35 @@ func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
 		r = a.askA(ctx, ad, q)
 	case p == ProbeSmall: // that it is cut off is what matters
 		r = a.wire.udp(ctx, ad.IP, q, 2, ad.timeout())
-	case p == ProbeChaos:
-		r = a.wire.udp(ctx, ad.IP, q, 1, ad.briefly()).whole()
 	default:
 		r = a.ask(ctx, ad, q)
 	}
 	ad.Replies[p] = r
 	a.followUp(ctx, p, r)
+}
+
+// askVersion asks for the version of the server, by custom (RFC 4892), while all else is asked. A query that is dropped
+// delays nothing: it stops counting as one in flight when the reply is overdue, and is given up when all else is done.
+func (a *audit) askVersion(ctx context.Context, ad *Address) {
+	leave, ok := a.wire.enter(ctx, ad.IP)
+	if !ok {
+		return
+	}
+	leave = sync.OnceFunc(leave)
+	defer leave()
+	brief, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	defer time.AfterFunc(max(quickestInfo, infoSlack*ad.Replies[ProbeSOA].Latency), func() {
+		leave()
+		context.AfterFunc(a.others, giveUp)
+	}).Stop()
+	q := plain("version.bind.", dns.TypeTXT)
+	q.Question[0].Qclass = dns.ClassCHAOS
+	r := a.wire.send(brief, ad.IP, q, 1, max(infoTimeout, infoSlack*ad.Replies[ProbeSOA].Latency)).whole()
+	if brief.Err() != nil && ctx.Err() == nil {
+		r.Result = TimedOut
+	}
+	ad.Replies[ProbeChaos] = r
 }
 
 // followUp asks about the names in a reply.
@@ -318,10 +338,6 @@ func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 	case ProbeSmall:
 		q := extended(a.Zone, dns.TypeDNSKEY)
 		q.IsEdns0().SetUDPSize(dns.MinMsgSize) // which leaves no room for a reply with keys
-		return q
-	case ProbeChaos: // the version of the server, by custom (RFC 4892)
-		q := plain("version.bind.", dns.TypeTXT)
-		q.Question[0].Qclass = dns.ClassCHAOS
 		return q
 	case ProbeRecursion:
 		select { // for a name outside the zone that exists: that of the parent zone

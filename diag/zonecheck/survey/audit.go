@@ -30,6 +30,9 @@ type audit struct {
 	origins   diag.Group // lookups of networks, which are not waited for like the rest
 	originCtx context.Context
 
+	versions diag.Group      // queries for versions of software, which nothing waits for
+	others   context.Context // ends when all else is done
+
 	mu        sync.Mutex         // guards the survey and what follows
 	servers   map[string]*Server // by name
 	addresses map[netip.Addr]*Address

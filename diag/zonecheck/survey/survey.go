@@ -55,6 +55,9 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	originCtx, giveUp := context.WithCancel(limited)
 	defer giveUp()
 	a.originCtx = originCtx
+	others, ended := context.WithCancel(limited)
+	defer ended()
+	a.others = others
 	a.g.Go(func() { a.askParent(limited) })
 	a.g.Go(func() { a.askResolver(limited) })
 	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
@@ -66,6 +69,8 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	a.askRest(limited)
 	defer time.AfterFunc(originGrace, giveUp).Stop()
 	a.origins.Wait()
+	ended()
+	a.versions.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -129,9 +134,12 @@ const (
 	slack    = 5
 	// tcpTimeout bounds a connection with what is asked over it.
 	tcpTimeout = 2500 * time.Millisecond
-	// infoTimeout is how long an address is given at least for what only an info finding depends on: the version of its
-	// software. Firewalls drop such queries; nothing is lost by not waiting for them, and they are not sent again.
-	infoTimeout = 100 * time.Millisecond
+	// quickestInfo is how long an address is given at least for what only an info finding depends on: the version of its
+	// software, and infoSlack how many times longer than usual the reply may take. After that it is waited for only as
+	// long as others are, up to infoTimeout. Firewalls drop such queries, so they are not sent again.
+	quickestInfo = 2 * time.Millisecond
+	infoSlack    = 3
+	infoTimeout  = 100 * time.Millisecond
 	// originGrace is how long the lookups of the networks of servers may go on when all else is done.
 	// They end in zones that have nothing to do with the domain, and matter little.
 	originGrace = 250 * time.Millisecond

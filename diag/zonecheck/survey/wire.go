@@ -65,6 +65,11 @@ func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, times int, ti
 		return Reply{}
 	}
 	defer leave()
+	return w.send(ctx, ip, q, times, timeout)
+}
+
+// send is udp for those who have entered.
+func (w *wire) send(ctx context.Context, ip netip.Addr, q *dns.Msg, times int, timeout time.Duration) Reply {
 	packed, err := q.Pack()
 	if err != nil || !w.spend() {
 		return Reply{}
