@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
-	"golang.org/x/net/publicsuffix"
 )
 
 // Request asks for the examination of one domain.
@@ -232,15 +231,13 @@ func withoutDomain(name, domain string) string {
 	return ""
 }
 
-// foreign returns the name of another organization that a zone file may have appended the domain to, such as
-// mx.example.net.example.com; empty if it does not look like one. Names of fewer than three labels before the domain
-// are more often chosen so.
+// foreign returns the name of another organization that a zone file probably appended the domain to, such as
+// mx.example.net.example.com; empty if it does not look like one.
 func foreign(name, domain string) string {
-	meant, ok := strings.CutSuffix(name, "."+domain)
-	if _, official := publicsuffix.PublicSuffix(meant); !ok || !official || strings.Count(meant, ".") < 2 {
-		return ""
+	if meant, likely := diag.Undotted(name, domain); likely {
+		return meant
 	}
-	return meant
+	return ""
 }
 
 // oddity says what keeps a name from being that of a host (RFC 1123 section 2.1); empty if nothing does. Underscores
