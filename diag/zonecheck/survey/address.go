@@ -130,7 +130,7 @@ func (a *audit) examine(ctx context.Context, ad *Address) {
 	}
 	if r.OK() {
 		for _, soa := range Set[*dns.SOA](r.Msg.Answer, a.Zone) {
-			a.prefetch(ctx, soa.Ns)
+			a.aim(ctx, soa.Ns)
 		}
 	}
 	switch {
@@ -264,23 +264,19 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 	if !r.OK() {
 		return
 	}
+	a.witness(r)
 	switch p {
 	case ProbeNS:
 		for _, host := range HostsOf(Set[*dns.NS](r.Msg.Answer, a.Zone)) {
-			a.exists(host)
 			a.meet(ctx, host)
+			a.aimMeant(ctx, host)
 		}
 	case ProbeMX:
 		for _, host := range MailServers(r, a.Zone) {
-			a.exists(host)
-			a.prefetch(ctx, host)
+			a.aim(ctx, host)
 		}
 	case ProbeWWW:
-		for _, rr := range r.Msg.Answer {
-			if alias, ok := rr.(*dns.CNAME); ok {
-				a.exists(alias.Target)
-			}
-		}
+		a.aimAll(ctx, r.Msg.Answer)
 	case ProbeAbsent:
 		for _, rr := range r.Msg.Ns {
 			// Names with octets that are not letters are made up by those who sign each answer (RFC 4470).

@@ -46,7 +46,8 @@ func newAudit(env *diag.Env, d diag.Domain) *audit {
 	a := &audit{
 		Survey: &Survey{
 			Domain: d, Zone: d.FQDN(), Began: env.Now(), Hosts: map[string]diag.Addresses{},
-			Content: map[string]map[uint16]Reply{}, Within: map[string]Reply{}, Public: w.public,
+			Content: map[string]map[uint16]Reply{}, Within: map[string]Reply{}, Public: env.Public,
+			Services: map[string]diag.Answer[*dns.HTTPS]{},
 		},
 		env: env, wire: w, raw: &diag.Env{Resolver: unchecked{env.DNS(), w}}, aboveKnown: make(chan struct{}),
 		servers: map[string]*Server{}, addresses: map[netip.Addr]*Address{}, hosts: map[string]*hostLookup{},
@@ -78,6 +79,9 @@ func (a *audit) askResolver(ctx context.Context) {
 
 func (a *audit) keepChain(ctx context.Context, name string) {
 	c := a.follow(ctx, name)
+	for _, target := range c.Targets {
+		a.aimMeant(ctx, target)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.Chains = append(a.Chains, c)
@@ -178,7 +182,7 @@ func (a *audit) contentTasks() []*task {
 		}
 	}
 	add("", dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD)
-	add("www.", dns.TypeAAAA)
+	add("www.", dns.TypeAAAA, dns.TypeHTTPS)
 	add("_smtp._tls.", dns.TypeTXT)
 	add("default._domainkey.", dns.TypeTXT)
 	add("_imaps._tcp.", dns.TypeSRV)
@@ -195,13 +199,8 @@ func (a *audit) work(ctx context.Context, ad *Address) {
 		r := a.ask(ctx, ad, extended(t.name, t.qtype))
 		r.By = ad
 		a.finish(t, r)
-		if r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
-			a.exists(t.name)
-			for _, rr := range r.Msg.Answer {
-				if alias, ok := rr.(*dns.CNAME); ok {
-					a.exists(alias.Target)
-				}
-			}
+		if a.witness(r); r.OK() {
+			a.aimAll(ctx, r.Msg.Answer)
 		}
 	}
 }
@@ -238,6 +237,7 @@ func (a *audit) askWithin(ctx context.Context) {
 	if len(servers) == 0 {
 		return
 	}
+	a.witnessHosts()
 	names := a.betweenNames()
 	replies := make([]Reply, len(names))
 	var g diag.Group

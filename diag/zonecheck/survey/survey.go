@@ -23,13 +23,14 @@ type Survey struct {
 	Servers   []*Server            // by name
 	Addresses []*Address           // IPv4 first
 	Hosts     map[string]diag.Addresses
-	Chains    []Chain                     // of usual names, by name
-	Content   map[string]map[uint16]Reply // what any of the servers was asked, by name and type
-	Within    map[string]Reply            // for names between the zone and names that exist
-	Cyclic    []string                    // zones whose delegations depend on each other
-	Surplus   int                         // servers and addresses that were left out
-	Exhausted bool                        // whether there were too many queries
-	// Public reports whether the guard of the environment lets an address be asked.
+	Chains    []Chain                            // of usual names, by name
+	Content   map[string]map[uint16]Reply        // what any of the servers was asked, by name and type
+	Within    map[string]Reply                   // for names between the zone and names that exist
+	Services  map[string]diag.Answer[*dns.HTTPS] // of names that HTTPS records in alias mode lead to
+	Cyclic    []string                           // zones whose delegations depend on each other
+	Surplus   int                                // servers and addresses that were left out
+	Exhausted bool                               // whether there were too many queries
+	// Public reports whether hosts all over the Internet reach an address, as far as its number tells.
 	Public func(netip.Addr) bool
 }
 
