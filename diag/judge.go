@@ -123,6 +123,21 @@ func (j *judgement) pass(r *RuleInfo) {
 }
 
 func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore bool) {
+	j.score(r, earned, true)
+	mild := func(f Failure) bool { return f.Warns && r.Severity > Warning }
+	grave := func(f Failure) bool { return !mild(f) }
+	if list := slices.DeleteFunc(slices.Clone(failures), grave); len(list) > 0 {
+		milder := *r
+		milder.Severity, milder.State = Warning, Warned
+		j.found(&milder, list, false)
+	}
+	if list := slices.DeleteFunc(slices.Clone(failures), mild); len(list) > 0 {
+		j.found(r, list, noScore)
+	}
+}
+
+// found takes the failures of a rule that are of its severity.
+func (j *judgement) found(r *RuleInfo, failures Failures, noScore bool) {
 	f := failedRule{info: r}
 	for _, one := range failures[:min(len(failures), maxFailures)] {
 		f.findings = append(f.findings, r.finding(&one))
@@ -132,7 +147,6 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 		}
 	}
 	j.failed = append(j.failed, f)
-	j.score(r, earned, true)
 	if r.State == Unknown {
 		j.ignorant[r.Code] = true
 		if r.Severity > Info && stateRank[Unknown] > stateRank[j.state] {

@@ -18,6 +18,7 @@ type Failure struct {
 	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
 	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
 	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
+	Warns     bool      // a warning here, although the rule is graver, since others make up for the fault
 }
 
 // Failures are all places where one requirement was not fulfilled; nil means that it was.
@@ -45,17 +46,19 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 }
 
 // Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
-// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest.
+// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest; it warns
+// if all do.
 func (f Failures) Together(format string, args ...any) Failures {
 	if len(f) < 2 {
 		return f
 	}
-	all := Failure{Detail: fmt.Sprintf(format, args...)}
+	all := Failure{Detail: fmt.Sprintf(format, args...), Warns: true}
 	for _, one := range f {
 		if len(one.Places) == 0 && (one.Target != "" || one.Location != nil) {
 			one.Places = []Place{{one.Target, one.Location}}
 		}
 		all.Places = append(all.Places, one.Places...)
+		all.Warns = all.Warns && one.Warns
 		all.Suggested, all.Advice = cmp.Or(all.Suggested, one.Suggested), cmp.Or(all.Advice, one.Advice)
 		if all.Due.IsZero() || !one.Due.IsZero() && one.Due.Before(all.Due) {
 			all.Due = one.Due

@@ -358,6 +358,37 @@ func TestAdviceOfAFailure(t *testing.T) {
 	}, v.Recommendations)
 }
 
+// A failure may be a warning although its rule is graver. Each severity is that of its own findings.
+func TestWarns(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		rule     Severity
+		failures Failures
+		found    []Severity
+		state    State
+	}{
+		{"an error", Error, Failures{{Detail: "x"}}, []Severity{Error}, Bad},
+		{"a warning", Error, Failures{{Detail: "x", Warns: true}}, []Severity{Warning}, Warned},
+		{"both", Critical, Failures{{Detail: "x", Warns: true}, {Detail: "y"}}, []Severity{Critical, Warning}, Bad},
+		{"both together", Critical, Failures{{Detail: "x", Warns: true}, {Detail: "y"}}.Joined(), []Severity{Critical}, Bad},
+		{"warnings together", Error, Failures{{Warns: true}, {Warns: true}}.Joined(), []Severity{Warning}, Warned},
+		{"never graver than the rule", Info, Failures{{Detail: "x", Warns: true}}, []Severity{Info}, Valid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := rule("t.rule", tt.rule, 10)
+			r.Fails = func(failing) Failures { return tt.failures }
+			v := Rules[failing]{r}.Judge(failing{}, nil)
+			assert.Equal(t, tt.found, Map(v.Findings, func(f Finding) Severity { return f.Severity }))
+			assert.Equal(t, tt.state, v.State)
+			assert.Equal(t, 10, v.Breakdown.Max, "the weight counts once")
+		})
+	}
+	r := rule("t.rule", Error, 0)
+	r.Fails = func(failing) Failures { return Failures{{Detail: "x", Warns: true}} }
+	v := Rules[failing]{r, rule("t.other", Info, 10)}.Judge(failing{}, nil)
+	assert.Equal(t, 89, *v.Score, "the cap is that of a warning")
+}
+
 func TestFailures(t *testing.T) {
 	require.Equal(t, Failures{{Detail: "2 of 3"}}, Fail("%d of %d", 2, 3))
 	require.Nil(t, FailIf(false, "never"))
