@@ -39,7 +39,7 @@ const (
 //
 // Replies are kept by name, type and class, and by the bits RD, DO, CD and AD and the presence of EDNS
 // in the question. Questions with EDNS options pass through, and so does anything but a plain
-// question. Replies that are cut off are not kept, SERVFAIL is for two seconds.
+// question, or one with [Options]. Replies that are cut off are not kept, SERVFAIL is for two seconds.
 type Cache struct {
 	// Upstream is asked for what is not known. If nil, it is the servers of the system.
 	Upstream Exchanger
@@ -149,7 +149,7 @@ func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	}
 	c.once.Do(c.setUp)
 	k, ok := keyOf(q)
-	if !ok {
+	if !ok || optionsOf(ctx) != (Options{}) {
 		return Ask(ctx, c.upstream, q)
 	}
 	s := &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]

@@ -105,11 +105,15 @@ func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Ms
 		return nil, err
 	}
 	defer q.free()
-	how := manner{timeout: set.timeout, fold: c.Case0x20, asIs: c.AsIs}
+	options := optionsOf(ctx)
+	how, attempts := options.manner(c, set)
 	var declined *dns.Msg
-	for round := range set.attempts {
-		err = nil
+	for round := range attempts {
+		err = ErrNoServer
 		for i, u := range set.order(&c.turn) {
+			if !options.admits(u.server) {
+				continue
+			}
 			if round+i > 0 {
 				q.pack(msg, !c.AsIs) // it packed before; now the form may have been changed
 			}
@@ -123,7 +127,7 @@ func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Ms
 				return nil, ctx.Err()
 			case c.closed.Load():
 				return nil, ErrClosed
-			case err == nil:
+			case err == ErrNoServer:
 				err = failure
 			default:
 				err = fmt.Errorf("%w; %w", err, failure)

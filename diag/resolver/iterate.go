@@ -32,6 +32,8 @@ type Iterator struct {
 	Check func(addr netip.AddrPort) error
 	// NoIPv4 and NoIPv6 leave out the servers of a family.
 	NoIPv4, NoIPv6 bool
+	// TCP asks over TCP alone, instead of over UDP first.
+	TCP bool
 	// MaxQueries bounds the messages sent in one walk. 0 means 100.
 	MaxQueries int
 }
@@ -104,6 +106,14 @@ type Walk struct {
 
 	Last Hop   // the one that brought the Reply; its own is nil if nobody replied
 	Hops []Hop // all, in the order in which they ended
+}
+
+// transport is how servers are asked first.
+func (it *Iterator) transport() Transport {
+	if it.TCP {
+		return TCP
+	}
+	return UDP
 }
 
 // Find walks from the root to the records of one name and type, following aliases. With dnssec it asks

@@ -119,7 +119,7 @@ type attempted struct {
 // no question left, has a hop without a server.
 func (r *race) try(ctx context.Context, a attempt) attempted {
 	w := r.walk
-	h := Hop{Zone: r.zone, Server: a.server, Addr: a.addr, Transport: UDP, Question: r.question}
+	h := Hop{Zone: r.zone, Server: a.server, Addr: a.addr, Transport: w.it.transport(), Question: r.question}
 	if len(r.via) > 0 {
 		h.For = r.via[len(r.via)-1]
 	}
@@ -242,9 +242,11 @@ func (w *walk) ask(ctx context.Context, h *Hop, edns bool) (*dns.Msg, error) {
 	if err != nil || !m.Truncated {
 		return m, err
 	}
-	h.Truncated, h.Transport = true, TCP
-	if m, err = w.send(ctx, h, q); err != nil {
-		return nil, fmt.Errorf("the reply over UDP was cut off, and over TCP: %w", err)
+	if h.Transport == UDP {
+		h.Truncated, h.Transport = true, TCP
+		if m, err = w.send(ctx, h, q); err != nil {
+			return nil, fmt.Errorf("the reply over UDP was cut off, and over TCP: %w", err)
+		}
 	}
 	if m.Truncated {
 		return nil, errors.New("the reply was cut off, over TCP too")

@@ -155,6 +155,23 @@ func TestFindOverTCP(t *testing.T) {
 	})
 }
 
+// Each question of a walk goes over TCP if that is asked for; TC is no reason to ask again then.
+func TestFindOverTCPAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := diagtest.NewWorld(t)
+		world.Zone(zones())
+		world.ServeZones()
+		it := walker(world)
+		it.TCP = true
+		walk := it.Find(t.Context(), "big.example.com.", dns.TypeTXT, false)
+		require.NoError(t, walk.Err)
+		for _, hop := range walk.Hops {
+			assert.Equal(t, resolver.TCP, hop.Transport, hop.Zone)
+			assert.False(t, hop.Truncated, hop.Zone)
+		}
+	})
+}
+
 func TestFindSignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		world := diagtest.NewWorld(t)

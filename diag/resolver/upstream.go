@@ -107,6 +107,7 @@ type manner struct {
 	timeout time.Duration
 	fold    bool // random letter case over UDP
 	asIs    bool // nothing added, nothing repeated in another form
+	tcp     bool // over TCP instead of UDP
 }
 
 // exchange puts a question to the server once, in as many forms as it takes to be understood.
@@ -142,6 +143,9 @@ func (u *upstream) exchange(ctx context.Context, q *query, how manner) (*dns.Msg
 // datagram, or if none came but something that only looked like one: over TCP, forging is harder.
 func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, error) {
 	t := u.server.transport()
+	if t == UDP && how.tcp {
+		t = TCP
+	}
 	if t != UDP {
 		return u.send(ctx, q, t, how.timeout)
 	}
