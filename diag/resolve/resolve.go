@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,19 @@ type Request struct {
 	// Trace shows the way from the root servers to the answer. It is walked beside the question to the
 	// resolver, unless the authoritative servers are asked anyway.
 	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`
+
+	// How the question is put.
+
+	Class            Class              `json:"qclass,omitempty" enum:"IN CH" default:"IN" doc:"class of the records; CH is where servers tell of themselves, as in version.bind TXT"`
+	Transport        resolver.Transport `json:"transport,omitempty" enum:"udp tcp dot doh" default:"udp" doc:"how the question is sent; udp: and over TCP if the answer does not fit; dot, doh: to a public resolver"`
+	RecursionDesired *bool              `json:"recursion_desired,omitempty" default:"true" doc:"whether the server is to resolve the name (RD); if not, it tells what it has"`
+	CheckingDisabled bool               `json:"checking_disabled,omitempty" default:"false" doc:"whether the resolver is not to validate DNSSEC (CD)"`
+	NSID             bool               `json:"nsid,omitempty" default:"false" doc:"whether to ask the server for its identifier (NSID)"`
+	UDPPayloadSize   int                `json:"udp_payload_size,omitempty" min:"512" max:"4096" doc:"largest reply over UDP that is asked for, in bytes; 1232 unless given"`
+	IPVersion        int                `json:"ip_version,omitempty" enum:"4 6" doc:"version of the Internet Protocol over which servers are asked; both unless given"`
+	// TimeoutSeconds and Tries are those of the resolver in question unless given: as a rule two tries of two seconds.
+	TimeoutSeconds int `json:"timeout_seconds,omitempty" min:"1" max:"30" doc:"how long each server is waited for"`
+	Tries          int `json:"tries,omitempty" min:"1" max:"10" doc:"how often the servers are asked until one answers"`
 }
 
 // A ResolverID names a resolver that can be asked: default, google, cloudflare, quad9, opendns or authoritative.
@@ -53,6 +67,7 @@ type Report struct {
 	Name             diag.Name         `json:"qname" doc:"the name, as A-labels"`
 	NameUnicode      string            `json:"qname_unicode,omitempty" doc:"the name in Unicode, if that differs"`
 	Type             Type              `json:"qtype" doc:"type of the records"`
+	Class            Class             `json:"qclass,omitempty" enum:"IN CH" doc:"class of the records, if that is not IN"`
 	Resolver         Resolver          `json:"resolver" doc:"who answered"`
 	Rcode            string            `json:"rcode" doc:"reply code"`
 	Flags            Flags             `json:"flags" doc:"flags of the reply"`
@@ -61,6 +76,7 @@ type Report struct {
 	Additional       []DNSRecord       `json:"additional" doc:"records that may be of use; at most 500"`
 	CNAMEChain       []string          `json:"cname_chain" doc:"aliases that were followed"`
 	DNSSEC           diag.DNSSECStatus `json:"dnssec_status,omitempty" doc:"what is known of the authenticity of the answer, if dnssec was asked for"`
+	NSID             *string           `json:"nsid,omitempty" doc:"identifier of the server that answered, in hexadecimal digits if it is no text; empty if it gave none; absent unless asked for"`
 	TruncatedOverUDP bool              `json:"truncated_over_udp" doc:"whether the answer did not fit into a datagram and was asked for again over TCP"`
 	LatencyMS        int64             `json:"latency_ms" min:"0" doc:"time from question to answer"`
 	Trace            []Step            `json:"trace" doc:"the way from the root servers to the answer, if trace was asked for; at most 200 steps"`
@@ -113,10 +129,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
-	if req.Name.IsZero() {
-		return nil, diag.Invalid("qname", "is required")
-	}
-	if err := req.Type.check(); err != nil {
+	if err := req.check(); err != nil {
 		return nil, err
 	}
 	if req.Trace || req.Resolver != "" && req.Resolver != Default {
@@ -133,14 +146,19 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	} else if err := e.askResolver(ctx, env); err != nil {
 		return nil, err
 	}
-	e.chain, e.records = diag.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
+	if req.Class == Chaos { // which has no aliases
+		other := func(rr dns.RR) bool { return rr.Header().Rrtype != uint16(req.Type) }
+		e.records = slices.DeleteFunc(slices.Clone(e.reply.Answer), other)
+	} else {
+		e.chain, e.records = diag.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
+	}
 	e.records = dns.Dedup(e.records, nil)
 	return e, nil
 }
 
 // askResolver asks a resolver, and at the same time walks down from the root if that is asked for.
 func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
-	who, upstream, err := choose(env, e.request.Resolver)
+	who, upstream, err := choose(env, &e.request)
 	if err != nil {
 		return err
 	}
@@ -153,13 +171,20 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 	}
 	var trace resolver.Trace
 	group.Go(func() {
-		q := diag.Question(e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
+		q, ctx := e.request.question(), ctx
+		if o := e.request.options(); o != (resolver.Options{}) {
+			ctx = resolver.WithOptions(ctx, o)
+		}
 		e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace), q)
 		e.ended = env.Now()
-		if err == nil && e.reply.Rcode == dns.RcodeServerFailure {
+		if err == nil && e.reply.Rcode == dns.RcodeServerFailure && !q.CheckingDisabled && q.RecursionDesired {
 			e.unchecked = withoutChecking(ctx, upstream, q)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, resolver.ErrNoServer):
+			err = diag.Invalid("ip_version", "%s has no IPv%d address", spoken(who), e.request.IPVersion)
+			cancel()
+		case err != nil:
 			err = unanswered(ctx, spoken(who), fmt.Errorf("asking for %s %s: %w", e.request.Type, e.request.Name, err))
 			cancel()
 		}
@@ -211,13 +236,14 @@ func spoken(r Resolver) string {
 	return "the resolver " + r.Name
 }
 
-func choose(env *diag.Env, id ResolverID) (Resolver, diag.Resolver, error) {
+func choose(env *diag.Env, req *Request) (Resolver, diag.Resolver, error) {
+	id := req.Resolver
 	if id == "" || id == Default {
 		return Resolver{ID: Default, Name: "Default resolver"}, env.DNS(), nil
 	}
 	for _, p := range resolver.Public() {
 		if p.ID == string(id) {
-			return Resolver{ID: id, Name: p.Name}, env.Upstream(p.ID, p.Servers(resolver.UDP)...), nil
+			return Resolver{ID: id, Name: p.Name}, req.upstream(env, p), nil
 		}
 	}
 	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of %s", string(id), strings.Join(id.Values(), ", "))
@@ -251,6 +277,12 @@ func report(e *evidence) *Report {
 		CNAMEChain: diag.Map(e.chain, func(c *dns.CNAME) string { return nameText(c.Target) }),
 		LatencyMS:  max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
 		Findings: verdict.Findings,
+	}
+	if e.request.Class == Chaos {
+		r.Class = Chaos
+	}
+	if e.request.NSID {
+		r.NSID = new(identifier(m))
 	}
 	if e.request.Trace {
 		r.Trace = steps(e.walk, e.ended)

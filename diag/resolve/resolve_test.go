@@ -51,6 +51,14 @@ func records(texts ...string) func(*dns.Msg) {
 	}
 }
 
+// authority adds records to the authority section.
+func authority(texts ...string) func(*dns.Msg) {
+	return func(m *dns.Msg) {
+		records(texts...)(m)
+		m.Ns, m.Answer = m.Answer, nil
+	}
+}
+
 // many adds n addresses to the answer.
 func many(n int) func(*dns.Msg) {
 	return func(m *dns.Msg) {
@@ -98,6 +106,23 @@ func TestRules(t *testing.T) {
 			records("example.com. 300 CNAME gone.example.net.")(m)
 		}, Request{Type: a}, []diag.Code{"resolve.reply.filtered"}},
 		{"nodata", records(), Request{Type: a}, []diag.Code{"resolve.records.nodata"}},
+		{"nodata, without recursion", authority("example.com. 300 SOA ns.example.com. host.example.com. 1 2 3 4 5"),
+			Request{Type: a, RecursionDesired: new(false)}, []diag.Code{"resolve.records.nodata"}},
+		{"nodata of who is responsible", func(m *dns.Msg) { m.Authoritative = true },
+			Request{Type: a, RecursionDesired: new(false)}, []diag.Code{"resolve.records.nodata"}},
+		{"a record without recursion", records("example.com. 300 A 192.0.2.1"),
+			Request{Type: a, RecursionDesired: new(false)}, nil},
+		{"nothing cached", records(), Request{Type: a, RecursionDesired: new(false)},
+			[]diag.Code{"resolve.reply.norecursion"}},
+		{"referral", authority("com. 300 NS a.gtld.example.", "com. 300 NS b.gtld.example."),
+			Request{Type: a, RecursionDesired: new(false)}, []diag.Code{"resolve.reply.referral"}},
+		{"referral instead of recursion", authority("com. 300 NS a.gtld.example."), Request{Type: a},
+			[]diag.Code{"resolve.reply.referral"}},
+		{"Chaosnet", records(`version.bind. 0 CH TXT "9.18"`),
+			Request{Name: name(t, "version.bind"), Type: Type(dns.TypeTXT), Class: Chaos}, nil},
+		{"Chaosnet, of another type", records(`version.bind. 0 CH NS version.bind.`),
+			Request{Name: name(t, "version.bind"), Type: Type(dns.TypeTXT), Class: Chaos},
+			[]diag.Code{"resolve.records.nodata"}},
 		{"servfail", explained(dns.RcodeServerFailure, 22, ""), Request{Type: a}, []diag.Code{"resolve.rcode.servfail"}},
 		{"refused", explained(dns.RcodeRefused, 18, ""), Request{Type: a}, []diag.Code{"resolve.rcode.refused"}},
 		{"notimp", explained(dns.RcodeNotImplemented, 0, ""), Request{Type: a}, []diag.Code{"resolve.rcode.other"}},
@@ -337,6 +362,18 @@ func TestLookupFaults(t *testing.T) {
 		{"no type", t.Context(), Request{Name: name(t, "a.example")}, inputError("qtype")},
 		{"ANY", t.Context(), Request{Name: name(t, "a.example"), Type: 255}, inputError("qtype")},
 		{"no such resolver", t.Context(), Request{Name: name(t, "a.example"), Type: a, Resolver: "isp"}, inputError("resolver")},
+		{"no such class", t.Context(), Request{Name: name(t, "a.example"), Type: a, Class: "HS"}, inputError("qclass")},
+		{"CH by a walk", t.Context(), Request{Name: name(t, "a.example"), Type: a, Class: Chaos, Trace: true}, inputError("qclass")},
+		{"no such transport", t.Context(), Request{Name: name(t, "a.example"), Type: a, Transport: "doq"}, inputError("transport")},
+		{"TLS to the default resolver", t.Context(), Request{Name: name(t, "a.example"), Type: a, Transport: resolver.DoT},
+			inputError("transport")},
+		{"version 5", t.Context(), Request{Name: name(t, "a.example"), Type: a, IPVersion: 5}, inputError("ip_version")},
+		{"small replies", t.Context(), Request{Name: name(t, "a.example"), Type: a, UDPPayloadSize: 511},
+			inputError("udp_payload_size")},
+		{"a minute", t.Context(), Request{Name: name(t, "a.example"), Type: a, TimeoutSeconds: 60}, inputError("timeout_seconds")},
+		{"eleven tries", t.Context(), Request{Name: name(t, "a.example"), Type: a, Tries: 11}, inputError("tries")},
+		{"NSID by a walk", t.Context(), Request{Name: name(t, "a.example"), Type: a, NSID: true, Resolver: Authoritative},
+			inputError("nsid")},
 		{"silence", t.Context(), Request{Name: name(t, "silent.example"), Type: a}, is(diag.ErrUnavailable)},
 		{"context", ended, Request{Name: name(t, "silent.example"), Type: a}, is(context.Canceled)},
 	}

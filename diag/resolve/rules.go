@@ -19,7 +19,36 @@ func found(e *evidence) bool     { return len(e.records) > 0 }
 
 // denied reports whether there may be something to say of what the reply says is not there: a resolver
 // that filters says so of names that exist.
-func denied(e *evidence) bool { return known(e) && diag.Filtered(e.reply) == "" }
+func denied(e *evidence) bool { return known(e) && resolved(e) && diag.Filtered(e.reply) == "" }
+
+// resolved reports whether whoever answered knew the answer. A server that does not refers to others (RFC 1034 section
+// 4.3.1), or, asked without recursion, has nothing to say: without an SOA record that says nothing about the name (RFC
+// 2308 section 2.2).
+func resolved(e *evidence) bool {
+	empty := succeeded(e) && len(e.reply.Answer) == 0 && !e.reply.Authoritative && !e.reply.Truncated
+	return !empty || !refers(e) && e.request.recursive() || holds(e.reply.Ns, dns.TypeSOA)
+}
+
+// refers reports whether a reply names other servers.
+func refers(e *evidence) bool { return holds(e.reply.Ns, dns.TypeNS) }
+
+func holds(rrs []dns.RR, rrtype uint16) bool {
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return rr.Header().Rrtype == rrtype })
+}
+
+// referral names the zone and the servers of a referral.
+func referral(e *evidence) string {
+	zone, servers := "", []string{}
+	for _, rr := range e.reply.Ns {
+		if ns, ok := rr.(*dns.NS); ok {
+			zone, servers = zoneText(ns.Hdr.Name), append(servers, nameText(ns.Ns))
+		}
+	}
+	return fmt.Sprintf("the name servers of %s: %s", zone, diag.Series(servers, maxReferred))
+}
+
+// maxReferred bounds the servers of a referral that are named.
+const maxReferred = 4
 
 // complete reports whether the reply holds all there is: not cut off, and followed to the last alias.
 func complete(e *evidence) bool { return !e.reply.Truncated && (found(e) || unfollowed(e) == "") }
@@ -176,6 +205,25 @@ var answerRules = diag.Rules[*evidence]{{
 	Advice: "Allow DNS over TCP to the server: replies of this size need it.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
+	},
+}, {
+	Code: "resolve.reply.referral", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1034 section 4.3.1",
+	Title: "Server refers to other name servers", Requirement: "The server answers and does not refer to others",
+	Advice: "Ask one of the name servers that the server refers to, or a resolver.", When: succeeded,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!resolved(e) && refers(e), "The server does not answer for %s itself. It refers to %s.",
+			e.request.Name, referral(e))
+	},
+}, {
+	Code: "resolve.reply.norecursion", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Ref:   "RFC 1034 section 4.3.1, RFC 2308 section 2.2",
+	Title: "Server has no answer without recursion", Requirement: "The server has an answer without recursion",
+	Advice: "Ask with recursion desired: the server has not cached the answer, or is not responsible for the name.",
+	When:   func(e *evidence) bool { return succeeded(e) && !e.request.recursive() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!resolved(e) && !refers(e), "The reply about %s %s is empty, and is no authoritative one.",
+			e.request.Name, e.request.Type)
 	},
 }, {
 	Code: "resolve.reply.filtered", Severity: diag.Warning, StateIfFailed: diag.Unknown,

@@ -15,7 +15,7 @@ const maxSaid = 3
 
 // View is what a person sees of the report: the answer first.
 func (r *Report) View() *view.View {
-	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+" "+r.Type.String(), r.Text, r.Findings, false)
+	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+view.If(r.Class != "", " "+string(r.Class))+" "+r.Type.String(), r.Text, r.Findings, false)
 	var answers []string
 	ttl := ""
 	for _, a := range r.Answers {
@@ -50,6 +50,9 @@ func (r *Report) View() *view.View {
 	v.Fact("server", strings.TrimSpace(r.Resolver.Name+" "+r.Resolver.Address)+
 		view.If(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
 		view.If(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))
+	if r.NSID != nil {
+		v.Fact("nsid", cmp.Or(*r.NSID, "none: the server did not tell"))
+	}
 	v.Fact("dnssec", string(r.DNSSEC), "resolve.dnssec")
 	r.draw(v)
 	return v

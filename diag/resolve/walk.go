@@ -45,7 +45,9 @@ type StepServer struct {
 func (e *evidence) walkDown(ctx context.Context, env *diag.Env) {
 	ctx, cancel := diag.Within(ctx, walkTimeout)
 	defer cancel()
-	e.walk = env.Iterator().Find(ctx, e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
+	it := env.Iterator()
+	it.TCP, it.NoIPv4, it.NoIPv6 = e.request.Transport == resolver.TCP, e.request.IPVersion == 6, e.request.IPVersion == 4
+	e.walk = it.Find(ctx, e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
 }
 
 // askAuthority takes the answer from the servers that are responsible. It is an error only if nobody
@@ -111,7 +113,7 @@ func unreached(e *evidence) bool {
 // compared reports whether there are two answers to compare: that of a resolver, and that of the
 // servers that are responsible.
 func compared(e *evidence) bool {
-	return walked(e) && e.request.Resolver != Authoritative && e.walk.Err == nil && known(e)
+	return walked(e) && e.request.Resolver != Authoritative && e.walk.Err == nil && known(e) && resolved(e)
 }
 
 var walkRules = diag.Rules[*evidence]{{
