@@ -153,7 +153,7 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	r := &DomainReport{
 		Text: verdict.Text(), Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), RegisteredDomain: e.name,
 		Protocol: e.protocol, Servers: e.servers(), Handle: f.handle, Registrar: f.registrar, Dates: f.dates,
-		Statuses: explainAll(f.statuses), Nameservers: append([]Nameserver{}, f.nameservers...),
+		Statuses: e.facts.explained(), Nameservers: append([]Nameserver{}, f.nameservers...),
 		DNSSEC: DNSSEC{DS: append([]DS{}, f.ds...)}, Contacts: append([]Contact{}, f.contacts...),
 		Timing: diag.NewTiming(e.now, ended), Findings: verdict.Findings,
 		Partial: !e.outcome.conclusive() || e.registrar.url != "" && e.registrar.outcome != found,
@@ -216,31 +216,75 @@ type Status struct {
 	Impact  Impact `json:"impact" doc:"what it means for the holder"`
 }
 
+// A statusRow explains a status, perhaps only beside another one of the same domain.
+type statusRow struct {
+	Status
+	keys   []string // the ways to write it, as letters has them
+	beside string   // the other status; empty if it explains the status whatever else there is
+}
+
 // statuses explains the statuses of EPP (RFC 5731 section 2.3, RFC 3915 section 3.1), the values of
 // RDAP that have no counterpart there (RFC 9083 section 10.2.2), and words of single registries. A
-// "client" is the registrar, the "server" the registry.
-var statuses = sync.OnceValue(func() (list []Status) {
+// "client" is the registrar, the "server" the registry. A row is impact, code and meaning; behind the
+// code stand other ways to write it, each behind a bar, or behind a plus the status beside which the row
+// holds. Of the rows of a code the first one that holds counts.
+var statuses = sync.OnceValue(func() (list []statusRow) {
 	for line := range strings.SplitSeq(strings.TrimSpace(embeddedText("status.txt")), "\n") {
 		columns := strings.Split(line, "\t")
-		list = append(list, Status{Code: columns[1], Meaning: columns[2], Impact: Impact(columns[0])})
+		code, beside, _ := strings.Cut(columns[1], " + ")
+		names := strings.Split(code, " | ")
+		list = append(list, statusRow{
+			Status{Code: names[0], Meaning: columns[2], Impact: Impact(columns[0])}, diag.Map(names, letters), beside,
+		})
 	}
 	return list
 })
 
-// explain returns what is known of a status as a registry puts it: "client transfer prohibited" in
+// knownStatus returns what is known of a status as a registry puts it: "client transfer prohibited" in
 // RDAP (RFC 8056), "CLIENT_TRANSFER_PROHIBITED" or "Transfer Prohibited by Registrar" in WHOIS.
-func explain(text string) Status {
+func knownStatus(text string) (Status, bool) {
 	key := letters(text)
 	for who, by := range map[string]string{"client": "byregistrar", "server": "byregistry"} {
 		if what, ok := strings.CutSuffix(key, by); ok {
 			key = who + what
 		}
 	}
-	if i := slices.IndexFunc(statuses(), func(s Status) bool { return letters(s.Code) == key }); i >= 0 {
-		return statuses()[i]
+	for _, row := range statuses() {
+		if row.beside == "" && slices.Contains(row.keys, key) {
+			return row.Status, true
+		}
+	}
+	return Status{}, false
+}
+
+// explain returns what is known of a status by itself.
+func explain(text string) Status {
+	if s, ok := knownStatus(text); ok {
+		return s
 	}
 	return Status{clip(text, 100), "A status of this registry only.", neutral}
 }
+
+// statusesIn returns the statuses that words name one after the other, as in "ok / autoRenewPeriod", or
+// nothing if they do not name statuses only.
+func statusesIn(words []string) []Status {
+	for n := min(len(words), maxStatusWords); n > 0; n-- {
+		s, ok := knownStatus(strings.Join(words[:n], " "))
+		if !ok {
+			continue
+		}
+		if n == len(words) {
+			return []Status{s}
+		}
+		if rest := statusesIn(words[n:]); rest != nil {
+			return append([]Status{s}, rest...)
+		}
+	}
+	return nil
+}
+
+// maxStatusWords is how many words a status has at most: "Transfer Prohibited by Registrar".
+const maxStatusWords = 5
 
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -251,13 +295,45 @@ func letters(s string) string {
 	}, strings.ToLower(s))
 }
 
-func explainAll(texts []string) []Status {
+// explained returns what the statuses of a domain mean together: registries give a domain in its redemption
+// period pendingDelete as well (RFC 3915 section 3.1), which by itself means that it is too late.
+func (f *facts) explained() []Status {
 	list := []Status{}
-	for _, text := range texts {
-		s := explain(text)
-		if s.Code != "" && !slices.ContainsFunc(list, func(have Status) bool { return have.Code == s.Code }) {
-			list = append(list, s)
+	for _, text := range f.statuses {
+		named := statusesIn(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" /,;", r) }))
+		if named == nil {
+			named = []Status{explain(text)}
+		}
+		for _, s := range named {
+			if s.Code != "" && !hasStatus(list, s.Code) {
+				list = append(list, s)
+			}
+		}
+	}
+	for i, s := range list {
+		j := slices.IndexFunc(statuses(), func(row statusRow) bool {
+			return row.Code == s.Code && row.beside != "" && f.beside(list, row.beside)
+		})
+		if j >= 0 {
+			list[i] = statuses()[j].Status
 		}
 	}
 	return list
+}
+
+// beside reports whether a status is in the list, or what the table calls name servers or restrictions.
+func (f *facts) beside(list []Status, what string) bool {
+	switch what {
+	case "name servers":
+		return len(f.nameservers) > 0
+	case "restrictions": // which ok excludes (RFC 5731 section 2.3)
+		return slices.ContainsFunc(list, func(s Status) bool {
+			return s.Impact != neutral || strings.HasPrefix(s.Code, "pending") || strings.HasSuffix(s.Code, "Prohibited")
+		})
+	}
+	return hasStatus(list, what)
+}
+
+func hasStatus(list []Status, codes ...string) bool {
+	return slices.ContainsFunc(list, func(s Status) bool { return slices.Contains(codes, s.Code) })
 }

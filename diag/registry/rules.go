@@ -63,21 +63,23 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.expiry.passed", Severity: diag.Critical, Ref: "RFC 9083 section 4.5",
 	Title: "Registration expired", Requirement: "The registration has not expired",
 	Advice: "Renew the domain at the registrar now: after a grace period of some weeks, anyone may register it.",
-	When:   hasExpiry,
+	When:   func(e *domainEvidence) bool { return hasExpiry(e) || e.remains() && e.hasStatus("expired") },
 	Fails: func(e *domainEvidence) diag.Failures {
-		left := e.facts.dates.ExpiresAt.Sub(e.now)
-		return diag.FailIf(left <= 0, "The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
+		if hasExpiry(e) && !e.facts.dates.ExpiresAt.After(e.now) {
+			return diag.Fail("The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
+		}
+		return diag.FailIf(e.hasStatus("expired"), "The registry says that the registration has expired.")
 	},
 }, {
 	Code: "rdap.expiry.expires_now", Severity: diag.Error, Ref: "RFC 9083 section 4.5",
 	Title: "Registration expires within 7 days", Requirement: "The registration does not expire within 7 days",
-	Advice: "Renew the domain at the registrar now: when it expires, web and mail stop working.", When: hasExpiry,
-	Fails: expiring(0, expiryNow),
+	Advice:    "Renew the domain at the registrar now: when it expires, web and mail stop working.",
+	DependsOn: []diag.Code{"rdap.expiry.passed"}, When: hasExpiry, Fails: expiring(0, expiryNow),
 }, {
 	Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: ground.RegistrationEnds, Ref: "RFC 9083 section 4.5",
 	Title: "Registration expires within 30 days", Requirement: "The registration does not expire within 30 days",
-	Advice: "Renew the domain at the registrar, or turn on automatic renewal there.", When: hasExpiry,
-	Fails: expiring(expiryNow, expirySoon),
+	Advice:    "Renew the domain at the registrar, or turn on automatic renewal there.",
+	DependsOn: []diag.Code{"rdap.expiry.passed"}, When: hasExpiry, Fails: expiring(expiryNow, expirySoon),
 }, {
 	Code: "rdap.age.young", Severity: diag.Info, Ref: "RFC 9083 section 4.5",
 	Title: "Domain registered less than 30 days ago", Requirement: "The domain was registered more than 30 days ago",
@@ -88,16 +90,15 @@ var domainRules = diag.Rules[*domainEvidence]{{
 		return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
 	},
 }, {
+	Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
+	Title: "Domain is being deleted", Requirement: "The domain is not being deleted",
+	Advice: "Have the registrar restore the domain now if its status still allows that.",
+	When:   hasStatuses, Fails: deletions,
+}, {
 	Code: "rdap.status.hold", Severity: diag.Critical, Ref: "RFC 5731 section 2.3",
 	Title: "Domain on hold", Requirement: "The domain is not on hold",
 	Advice: "Ask the registrar for the reason: the domain is not in the DNS until the hold is lifted.",
-	When:   hasStatuses, Fails: withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated"),
-}, {
-	Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
-	Title: "Domain is being deleted", Requirement: "The domain is not being deleted",
-	Advice: "Ask the registrar to restore the domain now: once its status is pendingDelete, that is no longer possible.",
-	When:   hasStatuses,
-	Fails:  withStatus("redemptionPeriod", "pendingDelete", "pendingRestore", "quarantine", "expired"),
+	When:   func(e *domainEvidence) bool { return hasStatuses(e) && e.deletion() != unrestorable }, Fails: holds,
 }, {
 	Code: "rdap.status.transfer", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
 	Title: "Transfer to another registrar pending", Requirement: "No transfer to another registrar is pending",
@@ -108,7 +109,7 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Title: "No transfer lock", Requirement: "The domain is locked against transfers",
 	Advice: "Turn on the transfer lock at the registrar.", When: speaksEPP,
 	Fails: func(e *domainEvidence) diag.Failures {
-		for _, s := range explainAll(e.facts.statuses) {
+		for _, s := range e.facts.explained() {
 			if strings.HasSuffix(letters(s.Code), "transferprohibited") || s.Code == "locked" ||
 				s.Code == "pendingTransfer" {
 				return nil
@@ -120,7 +121,9 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.nameservers.missing", Severity: diag.Error, Ref: "RFC 1034 section 4.2.2",
 	Title: "No name servers", Requirement: "The domain has name servers",
 	Advice: "Set name servers at the registrar: without them the domain does not resolve.",
-	When:   func(e *domainEvidence) bool { return isRegistered(e) && (e.facts.nameserversKnown || hasInactive(e)) },
+	When: func(e *domainEvidence) bool {
+		return e.remains() && (e.facts.nameserversKnown || e.hasStatus("inactive"))
+	},
 	Fails: func(e *domainEvidence) diag.Failures {
 		return diag.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
 	},
@@ -128,7 +131,7 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.nameservers.single", Severity: diag.Warning, Ref: "RFC 1034 section 4.1, RFC 2182 section 5",
 	Title: "Only one name server", Requirement: "The domain has at least two name servers",
 	Advice: "Add a second name server in another network: if the only one fails, the domain does not resolve.",
-	When:   func(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.nameservers) > 0 },
+	When:   func(e *domainEvidence) bool { return e.remains() && len(e.facts.nameservers) > 0 },
 	Fails: func(e *domainEvidence) diag.Failures {
 		return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
 	},
@@ -146,15 +149,85 @@ func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {
 	}
 }
 
-func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && !e.facts.dates.ExpiresAt.IsZero() }
+func hasExpiry(e *domainEvidence) bool   { return e.remains() && !e.facts.dates.ExpiresAt.IsZero() }
 func hasStatuses(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.statuses) > 0 }
-func hasInactive(e *domainEvidence) bool { return slices.ContainsFunc(e.facts.statuses, isInactive) }
-func isInactive(status string) bool      { return strings.EqualFold(status, "inactive") }
+
+func (e *domainEvidence) hasStatus(codes ...string) bool {
+	return hasStatus(e.facts.explained(), codes...)
+}
+
+// remains reports whether the domain is registered and not being deleted. Of one that is, nothing else can be changed.
+func (e *domainEvidence) remains() bool { return isRegistered(e) && e.deletion() == undeleted }
+
+// A deletion is how far the deletion of a domain has got (RFC 3915 section 3.1).
+type deletion int
+
+const (
+	undeleted    deletion = 0
+	restorable   deletion = 1 // in its redemption period, mostly with pendingDelete beside
+	restoring    deletion = 2 // the registrar has asked for it
+	unrestorable deletion = 3 // pendingDelete without any of these
+)
+
+func (e *domainEvidence) deletion() deletion {
+	switch {
+	case e.hasStatus("pendingRestore"):
+		return restoring
+	case e.hasStatus("redemptionPeriod", "quarantine"):
+		return restorable
+	case e.hasStatus("pendingDelete"):
+		return unrestorable
+	}
+	return undeleted
+}
+
+// deletions says how far the deletion has got, and what can still be done.
+func deletions(e *domainEvidence) diag.Failures {
+	var codes []string
+	for _, s := range e.facts.explained() {
+		if slices.Contains([]string{"redemptionPeriod", "quarantine", "pendingRestore", "pendingDelete"}, s.Code) {
+			codes = append(codes, s.Code)
+		}
+	}
+	f := diag.Failure{Target: strings.Join(codes, " ")}
+	status := strings.Join(codes, ", ")
+	switch e.deletion() {
+	case undeleted:
+		return nil
+	case restorable:
+		f.Detail = fmt.Sprintf("%s was deleted, but its registrar can still restore it until its redemption period "+
+			"ends, about 30 days after the deletion. Its status is %s.", e.name, status)
+		f.Advice = "Have the registrar restore the domain now: after the redemption period anyone may register it."
+	case restoring:
+		f.Detail = fmt.Sprintf("%s was deleted, and its registrar has asked to restore it. Until the registry has the "+
+			"registrar's report, the deletion is not revoked. Its status is %s.", e.name, status)
+		f.Advice = "Have the registrar submit the restore report: without it the domain returns to its redemption period."
+	case unrestorable:
+		f.Detail = fmt.Sprintf("%s is about to be removed: its registrar can no longer restore it, and within days "+
+			"anyone may register it. Its status is %s.", e.name, status)
+		f.Advice = "Register the domain anew as soon as it is released, if you want to keep it."
+	}
+	return diag.Failures{f}
+}
+
+// holds lists the statuses by which the domain is out of the DNS, and says how they end where others tell.
+func holds(e *domainEvidence) diag.Failures {
+	failures := withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated")(e)
+	for i := range failures {
+		switch {
+		case e.deletion() != undeleted:
+			failures[i].Advice = "Have the registrar restore the domain first, and then lift the hold."
+		case e.hasStatus("autoRenewPeriod") && e.hasStatus("clientHold"):
+			failures[i].Advice = "Pay for the renewal at the registrar, which then lifts the hold."
+		}
+	}
+	return failures
+}
 
 // speaksEPP reports whether the statuses are those of EPP, in which the lack of a lock means something.
 // "active" alone may be the word of a registry that publishes no locks.
 func speaksEPP(e *domainEvidence) bool {
-	return isRegistered(e) && slices.ContainsFunc(explainAll(e.facts.statuses), func(s Status) bool {
+	return e.remains() && slices.ContainsFunc(e.facts.explained(), func(s Status) bool {
 		return s.Code == "ok" || strings.HasPrefix(s.Code, "client") || strings.HasPrefix(s.Code, "server") ||
 			strings.HasSuffix(s.Code, "Period")
 	})
@@ -163,7 +236,7 @@ func speaksEPP(e *domainEvidence) bool {
 // withStatus returns a test that fails for each of some statuses.
 func withStatus(codes ...string) func(*domainEvidence) diag.Failures {
 	return func(e *domainEvidence) diag.Failures {
-		return diag.FailEach(explainAll(e.facts.statuses), func(s Status) diag.Failures {
+		return diag.FailEach(e.facts.explained(), func(s Status) diag.Failures {
 			return diag.FailIf(slices.Contains(codes, s.Code), "%s: %s", s.Code, s.Meaning).About(s.Code)
 		}).Joined()
 	}

@@ -274,7 +274,7 @@ func TestExplain(t *testing.T) {
 			require.True(t, strings.HasSuffix(s.Meaning, "."))
 		})
 	}
-	require.Len(t, explainAll([]string{"client hold", "clientHold", ""}), 1)
+	require.Len(t, (&facts{statuses: []string{"client hold", "clientHold", ""}}).explained(), 1)
 	for _, s := range statuses() {
 		require.True(t, slices.Contains(s.Impact.Values(), string(s.Impact)), s.Code)
 	}
