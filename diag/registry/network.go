@@ -14,6 +14,7 @@ import (
 // A networkRecord is what a WHOIS server says of an address. There are two families of formats: RPSL
 // (RFC 2622), of all registries but one, and that of ARIN; both are paragraphs about one object each.
 type networkRecord struct {
+	dates    *dateReader
 	facts    ipFacts
 	found    bool
 	referral string
@@ -57,7 +58,7 @@ var abuseComment = diag.Regexp(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^
 
 // readNetwork reads the answer of a WHOIS server about an address.
 func readNetwork(text string, ip netip.Addr) *networkRecord {
-	n := &networkRecord{}
+	n := &networkRecord{dates: recordDates(text, "", nil)}
 	list := objects(text)
 	for _, o := range list {
 		for _, f := range o.fields {
@@ -105,9 +106,10 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	n.facts.network = Network{
 		CIDRs: prefixes(start, end), StartAddress: start.String(), EndAddress: end.String(), Name: name,
 		Handle: cmp.Or(o.get("nethandle"), o.get(o.class)), Type: cmp.Or(o.get("nettype"), o.get("status")),
-		ParentHandle: parent, Country: o.get("country"), RegisteredAt: dateOf(o.get("regdate", "created")).time,
-		UpdatedAt: dateOf(o.get("updated", "last-modified", "changed")).time,
+		ParentHandle: parent, Country: o.get("country"),
 	}
+	n.facts.network.RegisteredAt, _ = n.dates.parse(o.get("regdate", "created"))
+	n.facts.network.UpdatedAt, _ = n.dates.parse(o.get("updated", "last-modified", "changed"))
 	n.facts.organization = Organization{}
 	if name := o.get("owner", "organization", "org", "descr"); name != "" {
 		n.facts.organization = Organization{Name: name, Handle: o.get("ownerid", "org")}
@@ -122,12 +124,6 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 
 // nameAndHandle is how ARIN names an organization.
 var nameAndHandle = diag.Regexp(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
-
-func dateOf(text string) whoisDate {
-	var d whoisDate
-	d.set(text)
-	return d
-}
 
 func parseNetwork(text string) (start, end netip.Addr) {
 	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {

@@ -84,9 +84,11 @@ func parseObject(data []byte) (*object, error) {
 }
 
 func (o *object) readEvents(n node) {
-	for _, e := range n.get("events").list() {
+	events := n.get("events").list()
+	dates := datesOf(diag.Map(events, func(e node) string { return e.get("eventDate").text() })...)
+	for _, e := range events {
 		action := strings.ToLower(e.get("eventAction").text())
-		when, ok := parseDate(e.get("eventDate").text())
+		when, ok := dates.parse(e.get("eventDate").text())
 		if _, twice := o.events[action]; ok && action != "" && !twice && len(o.events) < maxList {
 			o.events[action] = when
 		}

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -50,13 +49,9 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// A whoisDate is a date and the text in which it stood.
-type whoisDate struct {
-	text string
-	time time.Time
-}
-
+// A record is the answer of a WHOIS server about a domain.
 type record struct {
+	dates                      *dateReader
 	domain, handle             string
 	registrar                  Registrar
 	created, expires, updated  whoisDate
@@ -79,8 +74,8 @@ var contactSections = diag.Regexp(`regist(rant|rar)|holder|owner|admin|tech|bill
 
 // readRecord reads the answer of a WHOIS server about a domain.
 func readRecord(text, name string) *record {
-	r := &record{}
 	fields := scan(text)
+	r := &record{dates: recordDates(text, name, fields)}
 	for _, f := range fields {
 		r.read(f, name)
 	}
@@ -131,47 +126,29 @@ func (r *record) read(f field, name string) {
 		r.readSigned(f.value)
 	case f.foreign():
 	case f.key == "registrar registration expiration date":
-		r.registrarExpires.set(f.value)
-		r.expires.set(f.value)
+		r.dates.set(&r.registrarExpires, f.value)
+		r.dates.set(&r.expires, f.value)
 	case createdKeys[f.key]:
-		r.created.set(monthFirst(f))
+		r.dates.set(&r.created, f.value)
 	case expiresKeys[f.key]:
-		r.expires.set(monthFirst(f))
+		r.dates.set(&r.expires, f.value)
 	case updatedKeys[f.key]:
 		if dateBehind().MatchString(f.value) {
-			r.updated.later(f.value) // one line for each change
+			r.dates.later(&r.updated, f.value) // one line for each change
 		}
-		r.updated.set(f.value)
+		r.dates.set(&r.updated, f.value)
 	case f.key == "state" && !stateOfDomain().MatchString(f.value):
 	case statusKeys[f.key]:
+		if m := endInStatus().FindStringSubmatch(f.value); m != nil && (m[1] == "" || f.key == "state") {
+			r.dates.set(&r.expires, cmp.Or(m[2], m[3]))
+		}
 		r.readStatus(f.value)
 	}
 }
 
-var slashed = diag.Regexp(`^(\d{1,2})/(\d{1,2})/(\d{4})$`)
-
-// monthFirst returns the text of a date; the registry that writes these keys puts the month before the
-// day, all others the day before the month.
-func monthFirst(f field) string {
-	if f.key == "domain registered" || f.key == "record will expire on" {
-		return slashed().ReplaceAllString(f.value, "$3-$1-$2")
-	}
-	return f.value
-}
-
-// set sets a date unless it is set: the domain comes first in every format.
-func (d *whoisDate) set(text string) {
-	if when, ok := parseDate(text); ok && d.time.IsZero() {
-		*d = whoisDate{text, when}
-	}
-}
-
-// later sets a date if it is after the one that is set.
-func (d *whoisDate) later(text string) {
-	if when, ok := parseDate(text); ok && when.After(d.time) {
-		*d = whoisDate{text, when}
-	}
-}
+// endInStatus is how two registries tell when the registration ends: "[State] Connected (2027/03/31)" for organizations
+// under jp, whose statuses alone are called a state, and "OK-UNTIL 20270102120000" under com.ua.
+var endInStatus = diag.Regexp(`^(?:(Connected|Registered) \((\d{4}/\d\d/\d\d)\)|OK-UNTIL (\d{14}))$`)
 
 // readServer reads a name server with its addresses: "ns.example.com. [192.0.2.1]".
 func (r *record) readServer(f field, name string) {

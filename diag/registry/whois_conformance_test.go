@@ -84,10 +84,11 @@ var foreignZone = regexp.MustCompile(`\((?:UTC|GMT)[+-]`)
 
 // sameDate compares where a date was read, and what it was read as if others did read it. The vectors
 // take the last of several lines with the same key, even if that is one about the name servers; here it
-// is the first, which is about the domain.
+// is the first, which is about the domain. What is before a date is not when the registration began, and what stands
+// behind the state of a domain under jp is the end of its registration, which the vectors do not read.
 func sameDate(text string, got whoisDate, want, wantTime string) bool {
-	if want == "" {
-		return got.time.IsZero()
+	if want == "" || strings.HasPrefix(want, "before ") {
+		return got.time.IsZero() || strings.Contains(text, "Connected ("+got.text+")")
 	}
 	when, err := time.Parse(time.RFC3339, wantTime)
 	if err == nil && !foreignZone.MatchString(want) {

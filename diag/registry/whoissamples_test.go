@@ -17,7 +17,7 @@ func TestSamplesOfRegistries(t *testing.T) {
 		{"bg", "example.bg", "|-|-|-|ns1.example.net,ns.example.bg 192.0.2.1|registered|unsigned"},
 		{"ie-old", "example.ie", "|2020-01-02|2027-01-02|-|ns1.example.net,ns2.example.net||-"},
 		{"lu", "example.lu", "Example Registrar|2020-01-02|-|-|ns1.example.net,ns.example.lu 192.0.2.1|ACTIVE|-"},
-		{"com.ua", "example.com.ua", "|2020-01-02|-|2026-01-01|ns1.example.net|OK-UNTIL 20270102120000|-"},
+		{"com.ua", "example.com.ua", "|2020-01-02|2027-01-02|2026-01-01|ns1.example.net|OK-UNTIL 20270102120000|-"},
 		{"my-old", "example.my", "|2020-01-02|2027-01-02|2026-01-01|ns1.example.net,ns2.example.net||unsigned"},
 		{"ar", "example.ar", "nicar|2020-01-02|2027-01-02|2026-01-01|ns1.example.net,ns.example.ar 192.0.2.1||-"},
 		{"cl", "example.cl", "NIC Chile|2020-01-02|2027-01-02|-|ns1.example.net,ns2.example.net||-"},
