@@ -179,6 +179,11 @@ var (
 	reservedPhrase = diag.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
 		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
+	// blockedPhrase says likewise that a trademark or the registry itself blocks the name, with more than fits a phrase.
+	blockedPhrase = diag.Regexp(`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
+		`(?:,? (?:as|because|since|due|under|by)\b|[.,]|$)|` +
+		`^this (?:domain|name|domain name) (?:is |has been )?(?:currently )?(?:blocked|protected) (?:by|under|through|from)\b|` +
+		`^this (?:platinum|premium) (?:domain|name)\b`)
 	limitedPhrase = diag.Regexp(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
 		`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
 		`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
@@ -233,18 +238,37 @@ func judgeText(text string) outcome {
 		return unanswered
 	}
 	for line := range someLines(strings.ToLower(text)) {
-		line = strings.TrimLeft(strings.TrimSpace(line), "%#*>;- ")
+		line = unmarked(line)
 		switch {
+		case saysReserved(line):
+			result = reserved
 		case len(line) > maxPhrase:
 		case limitedPhrase().MatchString(line):
 			return limited
-		case reservedPhrase().MatchString(line):
-			result = reserved
 		case result == unreadable && absentPhrase().MatchString(anyName().ReplaceAllLiteralString(line, "x.y")):
 			result = absent
 		}
 	}
 	return result
+}
+
+// unmarked returns a line without space around it and marks of comments before it.
+func unmarked(line string) string { return strings.TrimLeft(strings.TrimSpace(line), "%#*>;- ") }
+
+// saysReserved reports whether a line in lower case says that the domain cannot be registered.
+func saysReserved(line string) bool {
+	return blockedPhrase().MatchString(line) || len(line) <= maxPhrase && reservedPhrase().MatchString(line) &&
+		!limitedPhrase().MatchString(line)
+}
+
+// reservedBy returns the line of an answer that says why the domain cannot be registered, or nothing.
+func reservedBy(text string) string {
+	for line := range someLines(text) {
+		if line = unmarked(line); saysReserved(strings.ToLower(line)) {
+			return clip(oneLine(line), maxPhrase)
+		}
+	}
+	return ""
 }
 
 // referralHost returns the WHOIS server that a referral names: a host, or a URL with the scheme whois

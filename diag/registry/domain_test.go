@@ -190,6 +190,8 @@ func TestLookupDomain(t *testing.T) {
 			"false whois rdap.domain.unregistered"},
 		{"WHOIS: reserved", whois("Not available for registration.\n"),
 			"false whois rdap.domain.reserved"},
+		{"WHOIS: protected", whois("The registration of this domain is restricted, as it is protected by a DPML Block.\n"),
+			"false whois rdap.domain.reserved"},
 		{"WHOIS: too many questions", whois("% Query rate limit exceeded. Try again later.\n"),
 			"error"},
 		{"WHOIS: limit in the words of no match", whois("No match: you have exceeded your quota.\nNo match for x\n"),
@@ -283,6 +285,16 @@ func TestDomainNotFollowed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"whois.verisign-grs.com"}, r.Servers)
 	require.Empty(t, server.Queries())
+}
+
+// Why a name cannot be registered is told in the registry's words.
+func TestReservedBy(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	whois("The registration of this domain is restricted, as it is protected by a DPML Block.\n")(w)
+	r, err := LookupDomain(t.Context(), w.Env(), request)
+	require.NoError(t, err)
+	require.Equal(t, "The registry says that example.com cannot be registered. whois.verisign-grs.com answers "+
+		`"The registration of this domain is restricted, as it is protected by a DPML Block".`, r.Findings[0].Detail)
 }
 
 // Without a resolver nobody else is to blame.

@@ -42,7 +42,16 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Title: "Domain reserved by the registry", Requirement: "The domain is not reserved by the registry",
 	Advice: "Choose another name, or ask the registry under what terms it is released.", When: isKnown,
 	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
+		if e.outcome != reserved {
+			return nil
+		}
+		for _, a := range e.whois {
+			if why := reservedBy(a.text); why != "" {
+				return diag.Fail("The registry says that %s cannot be registered. %s answers %q.",
+					e.name, a.host, strings.TrimRight(why, "."))
+			}
+		}
+		return diag.Fail("The registry says that %s cannot be registered.", e.name)
 	},
 }, {
 	Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 2",

@@ -141,6 +141,13 @@ func TestPhrasesOfRegistries(t *testing.T) {
 			"The domain is in stop-list",
 			"Domain: example.eu\nStatus: RESERVED",
 			"Reserved",
+			"The registration of this domain is restricted, as it is protected by the Example DPML Brand Protection policy. " +
+				"Additional information can be found at https://www.registry.example/what-we-do/for-brands/brand-protection-policy.\n" +
+				">>> Last update of WHOIS database: 2026-01-01T00:00:00Z <<<\n",
+			"% The registration of this domain name is blocked because of a trademark.",
+			"The registration of this domain is restricted, as it is\nprotected by a block",
+			"This domain name is currently protected by a block of its trademark.",
+			"This platinum domain is available for purchase. If you would like to make an offer, write to us.",
 		},
 		found: {
 			"Domain: example.be\nStatus: NOT AVAILABLE\n",
@@ -152,6 +159,7 @@ func TestPhrasesOfRegistries(t *testing.T) {
 		},
 		unreadable: {
 			"Invalid input",
+			"The registration of this domain is restricted to residents of the country.",
 			"Domain: example.com\nStatus: active\n\nNo data found\n",
 			"The domain name available here is one of many.",
 			"Welcome. If a domain is not registered this service says so.",
