@@ -219,10 +219,14 @@ func (d *denials) nodata(n name, rrtype uint16) statusCause {
 		if !ok {
 			return p.without()
 		}
-		if t, ok := p.match(e.encloser.wildcard()); ok {
+		wildcard := e.encloser.wildcard()
+		if t, ok := p.match(wildcard); ok {
 			if o := outcomeOf(t.lacks(n, rrtype)); o != proof {
 				return o
 			}
+			return e.outcome()
+		}
+		if wildcard != "" && p.empty(wildcard) { // it exists, and so stands in, without records (RFC 4592 section 4.9)
 			return e.outcome()
 		}
 		if e.optOut {
@@ -242,6 +246,9 @@ func (d *denials) nxdomain(n name) statusCause {
 			}
 			return contrary
 		}
+		if p.empty(n) {
+			return contrary
+		}
 		e, ok := p.closest(n)
 		if !ok {
 			return p.without()
@@ -250,7 +257,7 @@ func (d *denials) nxdomain(n name) statusCause {
 		if wildcard == "" {
 			return e.outcome()
 		}
-		if _, exists := p.match(wildcard); exists {
+		if _, exists := p.match(wildcard); exists || p.empty(wildcard) {
 			return contrary
 		}
 		if _, ok := p.cover(wildcard); ok {

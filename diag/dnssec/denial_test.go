@@ -161,6 +161,11 @@ func (m model) compare(t *testing.T, whole, part *denials, n name) {
 		if part.nodata(n, rrtype).status == diag.Secure && m.has(n, rrtype) {
 			t.Fatalf("%s %s is denied by a part of %v", dns.Type(rrtype), n, m.nodes)
 		}
+		// What is at a delegation, the zone below says, but for the DS record.
+		elsewhere := m.nodes[m.source(n)].has(dns.TypeNS) && rrtype != dns.TypeDS && m.source(n) != m.apex
+		if got := whole.nodata(n, rrtype).status == diag.Secure; got != (!missing && !elsewhere && !m.has(n, rrtype)) {
+			t.Fatalf("%s %s is denied: %t, in %v", dns.Type(rrtype), n, got, m.nodes)
+		}
 	}
 	kind, _ := part.delegation(n)
 	unsigned := m.nodes[n].has(dns.TypeNS) && !m.nodes[n].has(dns.TypeDS)
@@ -175,13 +180,19 @@ func (m model) compare(t *testing.T, whole, part *denials, n name) {
 
 // has reports whether a question for a name and type has an answer, be it an alias, in the zone.
 func (m model) has(n name, rrtype uint16) bool {
-	if !m.exists(n) {
-		for !m.exists(n) {
-			n = n.parent()
-		}
-		n = n.wildcard()
+	t := m.nodes[m.source(n)]
+	return t.has(rrtype) || t.has(dns.TypeCNAME)
+}
+
+// source returns the name whose records answer for a name: itself, or a wildcard.
+func (m model) source(n name) name {
+	if m.exists(n) {
+		return n
 	}
-	return m.nodes[n].has(rrtype) || m.nodes[n].has(dns.TypeCNAME)
+	for !m.exists(n) {
+		n = n.parent()
+	}
+	return n.wildcard()
 }
 
 func TestCovers(t *testing.T) {

@@ -139,6 +139,13 @@ var answerFates = []fate{
 	{"keys", func(*farm) {}, "zone.test. DNSKEY", diag.Secure, "", ""},
 }
 
+// emptyWildcard proves that *.w.zone.test. exists because of the name below it alone, and that there is nothing between
+// that name and zz.zone.test.
+func emptyWildcard(f *farm) []dns.RR {
+	return append(f.signed("zone.test.", "foo.*.w.zone.test. 300 NSEC zz.zone.test. A RRSIG NSEC"),
+		f.signed("zone.test.", "a.zone.test. 300 NSEC foo.*.w.zone.test. A RRSIG NSEC")...)
+}
+
 // denialFates are about what is not there.
 var denialFates = []fate{
 	{"no such type", func(*farm) {}, "www.zone.test. TXT", diag.Secure, "", ""},
@@ -196,6 +203,36 @@ var denialFates = []fate{
 			m.Ns = f.signed("zone.test.", "www.zone.test. 300 NSEC x.zone.test. CNAME RRSIG NSEC")
 		})
 	}, "www.zone.test. TXT", diag.Bogus, codeDenialContradict, "zone.test"},
+	{"by a wildcard that has only names below it", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Ns = emptyWildcard(f) })
+	}, "x.w.zone.test. A", diag.Secure, "", ""},
+	{"by a wildcard that has only names below it, with NSEC3", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns = slices.Concat(f.hashed("zone.test.", "w.zone.test.", 0, 0), f.hashed("zone.test.", "*.w.zone.test.", 0, 0),
+				f.covering("zone.test.", "x.w.zone.test.", 0, 0))
+		})
+	}, "x.w.zone.test. A", diag.Secure, "", ""},
+	{"by a wildcard of which nothing is said", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns = f.signed("zone.test.", "foo.w.zone.test. 300 NSEC zz.zone.test. A RRSIG NSEC")
+		})
+	}, "x.w.zone.test. A", diag.Bogus, codeDenialIncomplete, "zone.test"},
+	{"that a wildcard is there, without records", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, emptyWildcard(f)
+		})
+	}, "x.w.zone.test. A", diag.Bogus, codeDenialContradict, "zone.test"},
+	{"that a wildcard is there, without records, with NSEC3", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, slices.Concat(f.hashed("zone.test.", "w.zone.test.", 0, 0),
+				f.hashed("zone.test.", "*.w.zone.test.", 0, 0), f.covering("zone.test.", "x.w.zone.test.", 0, 0))
+		})
+	}, "x.w.zone.test. A", diag.Bogus, codeDenialContradict, "zone.test"},
+	{"that the name is there, without records", func(f *farm) {
+		f.edit("w.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, emptyWildcard(f)
+		})
+	}, "w.zone.test. A", diag.Bogus, codeDenialContradict, "zone.test"},
 	{"from above the delegation", func(f *farm) {
 		f.edit("zone.test.", dns.TypeTXT, func(m *dns.Msg) {
 			m.Ns = f.signed("test.", "zone.test. 300 NSEC zz.test. NS DS RRSIG NSEC")
