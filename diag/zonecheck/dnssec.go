@@ -1,6 +1,7 @@
 package zonecheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type zoneSecurity struct {
 	judged  int               // sets of records and proofs
 	notices []notice          // what is wrong with them
 	bare    []*survey.Address // servers that have no keys, or no signatures
-	differ  bool              // servers have different keys
+	copies  []*signedCopy     // as servers have the signed zone, those alike once
 	signers []uint16          // tags of the signatures over the keys
 	ds      dsView
 	cds     []*dns.DS
@@ -57,24 +58,26 @@ func (a *answers) secure() zoneSecurity {
 	if len(keys) == 0 {
 		return s
 	}
-	s.compareKeys(a)
+	s.findBare(a)
 	var signers []uint16
 	proven := keys
 	for _, ad := range a.serving {
 		if slices.Contains(s.bare, ad) {
 			continue // that it has nothing of it is reported once
 		}
-		signatures := s.checkApex(a, ad)
+		c := a.copyAt(ad)
+		signatures := s.checkApex(a, ad, c)
 		for _, sig := range signatures {
 			signers = append(signers, sig.KeyTag)
 		}
 		proven = s.signing(proven, signatures)
-		s.checkNames(a, ad)
+		s.checkNames(a, ad, c)
+		s.join(c)
 	}
 	s.signers = signers
 	s.compareDS(a.cut.ds, signers)
 	if len(s.bare) == 0 {
-		s.ds.propose = dnssec.ProposeDS(keys, proven)
+		s.ds.propose = cmp.Or(dnssec.ProposeDS(keys, proven), s.proposeAll())
 	}
 	s.checkContent(a)
 	return s
@@ -95,30 +98,24 @@ func (s *zoneSecurity) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature
 	})
 }
 
-// compareKeys finds servers that have other keys than the first one that has any, and servers that
-// have no keys or answer without signatures although others have them.
-func (s *zoneSecurity) compareKeys(a *answers) {
-	first := ""
+// findBare finds servers that have no keys, or answer without signatures, although others have them.
+func (s *zoneSecurity) findBare(a *answers) {
+	signed := false
 	var bare []*survey.Address
 	for _, ad := range a.serving {
 		if !ad.Replies[survey.ProbeKeys].Settled() {
 			continue
 		}
-		lines := diag.Map(a.records(ad, survey.ProbeKeys, dns.TypeDNSKEY), contentOf)
-		slices.Sort(lines)
-		text := strings.Join(lines, "\n")
 		switch {
-		case text == "":
+		case len(a.records(ad, survey.ProbeKeys, dns.TypeDNSKEY)) == 0:
 			s.bare = append(s.bare, ad)
 		case unsignedReply(ad.Replies[survey.ProbeKeys]) && unsignedReply(ad.Replies[survey.ProbeIdentity]):
 			bare = append(bare, ad)
-		case first == "":
-			first = text
-		case text != first:
-			s.differ = true
+		default:
+			signed = true
 		}
 	}
-	if first != "" {
+	if signed {
 		s.bare = append(s.bare, bare...)
 	}
 }
@@ -129,7 +126,7 @@ func unsignedReply(r survey.Reply) bool {
 }
 
 // checkApex judges the signatures at the apex, and returns those over the keys, valid or not.
-func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address) (overKeys []dnssec.Signature) {
+func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address, c *signedCopy) (overKeys []dnssec.Signature) {
 	for i, r := range ad.Replies {
 		p := survey.Probe(i)
 		qtype, ok := survey.ApexTypes[p]
@@ -139,7 +136,9 @@ func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address) (overKeys []dns
 		if !ok || r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			continue
 		}
-		for _, sig := range s.checkName(r, a.Zone, qtype, a.target(ad)).Signatures {
+		j := s.checkName(r, a.Zone, qtype, a.target(ad))
+		c.collect(j)
+		for _, sig := range j.Signatures {
 			switch p {
 			case survey.ProbeIdentity:
 				s.algs[sig.Algorithm] = true
@@ -152,12 +151,12 @@ func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address) (overKeys []dns
 }
 
 // checkNames judges the replies about names below the apex: one that is usual, and one that does not exist.
-func (s *zoneSecurity) checkNames(a *answers, ad *survey.Address) {
+func (s *zoneSecurity) checkNames(a *answers, ad *survey.Address, c *signedCopy) {
 	if r := ad.Replies[survey.ProbeWWW]; r.OK() && r.EDNS() != nil {
-		s.checkName(r, "www."+a.Zone, dns.TypeA, a.target(ad))
+		c.collect(s.checkName(r, "www."+a.Zone, dns.TypeA, a.target(ad)))
 	}
 	if r := ad.Replies[survey.ProbeAbsent]; r.OK() && r.EDNS() != nil {
-		s.checkName(r, survey.AbsentLabel+"."+a.Zone, dns.TypeA, a.target(ad))
+		c.collect(s.checkName(r, survey.AbsentLabel+"."+a.Zone, dns.TypeA, a.target(ad)))
 	}
 }
 

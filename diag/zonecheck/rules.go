@@ -18,6 +18,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		standing(categoryTransport, transportRules, servers), standing(categoryTransport, ednsRules, identity),
 		standing(categorySecurity, securityRules, identity),
 		ofCategory(categorySecurity, keyRules, parentDS, recordsKeys, identity),
+		standing(categorySecurity, signerRules, recordsKeys, identity),
 		standing(categorySecurity, signatureRules, recordsKeys, identity, recordsNS, recordsA, recordsAAAA, recordsMX,
 			recordsTXT, www, absent, content),
 		ofCategory(categorySecurity, childRules, content, parentDS, recordsKeys),

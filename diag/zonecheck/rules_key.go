@@ -151,25 +151,6 @@ var keyRules = diag.Rules[*evidence]{{
 				resolve.AlgorithmName(alg))
 		})
 	},
-}, {
-	Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Reads: []diag.Source{recordsKeys, identity},
-	Stands: true, Ref: "Zonemaster DNSSEC06, RFC 4035 section 3.1",
-	Title: "Name server with an unsigned copy of the zone", Requirement: "All name servers have the signed zone",
-	Advice: "Transfer the signed zone to the name server: validating resolvers reject its answers.", When: signed,
-	Fails: func(e *evidence) diag.Failures {
-		return e.each(e.sec.bare, func(*survey.Address) string {
-			return "returns no keys or no signatures, although other name servers do"
-		})
-	},
-}, {
-	Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Reads: []diag.Source{recordsKeys, identity},
-	Stands: true, Ref: "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
-	Title: "Name servers have different DNSKEY records", Requirement: "All name servers have the same DNSKEY records",
-	Advice: "Bring all name servers to one version of the zone; providers that sign separately must each publish all keys.",
-	When:   func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)
-	},
 }}
 
 // dsFailures makes a failure for each DS record, of a text that continues a sentence.
