@@ -16,13 +16,14 @@ import (
 // Evidence is what the rules look at: what was answered, and what the signatures are worth.
 type evidence struct {
 	*answers
-	sec zoneSecurity
+	sec      zoneSecurity
+	undotted []undotted
 }
 
 // newEvidence draws what follows from the answers. It touches nothing.
 func newEvidence(s *survey.Survey) *evidence {
 	a := newAnswers(s)
-	return &evidence{a, a.secure()}
+	return &evidence{a, a.secure(), a.findUndotted()}
 }
 
 func delegated(e *evidence) bool { return len(e.cut.hosts) > 0 }

@@ -58,6 +58,7 @@ var grounds = []struct{ code, answers string }{
 	{"zone.records.", "server A,server AAAA"}, {"zone.caa", "server CAA"}, {"zone.https", "server HTTPS"},
 	{"zone.zonemd", "server ZONEMD"}, {"zone.alias.", "resolver A,resolver CNAME"},
 	{"zone.mx.alias", "resolver A,resolver AAAA"}, {"zone.mx.address", "resolver A,resolver AAAA"},
+	{"zone.mx.blocked", "resolver A,resolver AAAA"}, {"zone.target.", "resolver A,resolver AAAA"},
 	{"zone.mx.", "server MX"}, {"zone.spf.", "server TXT"}, {"zone.dnssec.cds.", "server CDS,server CDNSKEY"},
 	{"zone.dnssec.ds.", "parent DS"}, {"zone.dnssec.", "server DNSKEY"},
 }

@@ -24,6 +24,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		ofCategory(categorySecurity, childRules, content, parentDS, recordsKeys),
 		ofCategory(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
 		standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
+		standing(categoryRecords, targetRules, recordsNS, recordsMX, hosts, mailHosts, aliases, www, content, absent),
 		standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
 		standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts)))
 })

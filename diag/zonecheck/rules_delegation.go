@@ -87,7 +87,8 @@ var delegationRules = diag.Rules[*evidence]{{
 	Advice: "Add the name server to the delegation at the registrar, or remove its NS record from the zone.",
 	When:   compared,
 	Fails: func(e *evidence) diag.Failures {
-		return listed(minus(e.own, e.cut.hosts), "has an NS record in the zone and none in "+e.parentName())
+		return listed(slices.DeleteFunc(minus(e.own, e.cut.hosts), e.lacksDot),
+			"has an NS record in the zone and none in "+e.parentName())
 	},
 }, {
 	Code: "zone.delegation.missing_in_zone", Severity: diag.Warning, Weight: 3,
@@ -96,7 +97,8 @@ var delegationRules = diag.Rules[*evidence]{{
 	Advice: "Add an NS record for the name server to the zone, or remove it from the delegation at the registrar.",
 	When:   compared,
 	Fails: func(e *evidence) diag.Failures {
-		return listed(minus(e.cut.hosts, e.own), "has an NS record in "+e.parentName()+" and none in the zone")
+		meant := diag.Map(e.undotted, func(u undotted) string { return dns.CanonicalName(u.meant) })
+		return listed(minus(minus(e.cut.hosts, e.own), meant), "has an NS record in "+e.parentName()+" and none in the zone")
 	},
 }, {
 	Code: "zone.delegation.truncated", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{parents},
@@ -140,7 +142,9 @@ var glueRules = diag.Rules[*evidence]{{
 	Title: "Glue missing for a name server", Requirement: "Every in-bailiwick name server has glue",
 	Advice: "Register the addresses of the name server (a host object) at the registrar.", When: glued,
 	Fails: func(e *evidence) diag.Failures {
-		bare := slices.DeleteFunc(e.cut.inBailiwick(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
+		bare := slices.DeleteFunc(e.cut.inBailiwick(), func(h string) bool {
+			return len(e.cut.glue[h]) > 0 || e.lacksDot(h) || e.literal(h).IsValid()
+		})
 		return listed(bare, "has no glue in "+e.parentName())
 	},
 }, {

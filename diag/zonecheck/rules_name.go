@@ -1,6 +1,7 @@
 package zonecheck
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,9 +24,7 @@ var nameRules = diag.Rules[*evidence]{{
 	Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Ref: "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
 	Title: "NS record with an IP address instead of a name", Requirement: "NS records have names and not IP addresses",
 	Advice: "Give the name server a host name with an address record, and use that name in the NS record.", When: named,
-	Fails: atHosts(func(_ *evidence, s *survey.Server) string {
-		return view.If(survey.Literal(s.Name).IsValid(), "is an IP address, and resolvers take it for a name")
-	}),
+	Fails: atHosts(func(e *evidence, s *survey.Server) string { return e.literalText(s.Name, "resolvers") }),
 }, {
 	Code: "zone.ns.name", Severity: diag.Error, Weight: 3, Ref: "Zonemaster SYNTAX04, RFC 1123 section 2.1",
 	Title: "NS record with an invalid host name", Requirement: "The names of the name servers are valid host names",
@@ -46,7 +45,7 @@ var nameRules = diag.Rules[*evidence]{{
 	When:   lookedUp,
 	Fails: atHosts(func(e *evidence, s *survey.Server) string {
 		switch a := e.Hosts[s.Name]; {
-		case !e.lookedUp(s.Name) || len(a.All()) > 0:
+		case !e.lookedUp(s.Name) || len(a.All()) > 0 || e.lacksDot(s.Name) || e.literal(s.Name).IsValid():
 			return ""
 		case a.V4.NXDomain() || a.V6.NXDomain():
 			return "does not exist"
@@ -124,16 +123,23 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "MX record with an IP address instead of a name", Requirement: "MX records have names and not IP addresses",
 	Advice: "Give the mail server a host name with an address record, and use that name in the MX record.",
 	When:   hasMailServers,
-	Fails: atMailServers(func(_ *evidence, host string) string {
-		return view.If(survey.Literal(host).IsValid(), "is an IP address, and senders take it for a name")
-	}),
+	Fails:  atMailServers(func(e *evidence, host string) string { return e.literalText(host, "senders") }),
 }, {
 	Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Ref: "Zonemaster SYNTAX08, RFC 1123 section 2.1",
 	Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
 	Advice: "Rename the mail server: use letters, digits and hyphens only.", When: hasMailServers,
-	Fails: atMailServers(func(_ *evidence, host string) string {
-		return view.If(!survey.Literal(host).IsValid() && !hostName(host), "is not a valid host name")
-	}),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mailServers(), func(host string) diag.Failures {
+			if hostName(host) || e.literal(host).IsValid() {
+				return nil
+			}
+			f := about(host, cmp.Or(misread(host, e.Zone), "is not a valid host name"))
+			if misread(host, e.Zone) != "" {
+				f[0].Advice = "Write the name of the mail server alone in the MX record, without a scheme, a port or a path."
+			}
+			return f
+		})
+	},
 }, {
 	Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE08, RFC 2181 section 10.3",
 	Title: "MX record points to a CNAME", Requirement: "No mail server name is an alias",
@@ -145,8 +151,33 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
-		none := e.lookedUp(host) && !survey.Literal(host).IsValid() && len(e.Hosts[host].All()) == 0
-		return view.If(none, "has no address")
+		switch {
+		case !e.lookedUp(host), len(e.Hosts[host].All()) > 0, e.lacksDot(host), misread(host, e.Zone) != "":
+			return ""
+		case e.denied(host):
+			return "is named in an MX record and does not exist"
+		}
+		return "is named in an MX record and has no address"
+	}),
+}, {
+	Code: "zone.mx.blocked", Severity: diag.Error, Weight: 3, Fact: ground.NotPublic,
+	Differs: "senders turn to the other mail servers", Ref: "RFC 5321 section 5.1, RFC 6890 section 2.2",
+	Title: "Mail server without a public address", Requirement: "Every mail server has a public address",
+	Advice: "Publish the public address of the mail server, or remove its MX record.", When: mailServersResolved,
+	Fails: atMailServers(func(e *evidence, host string) string {
+		public, special := e.mailAddresses(host)
+		return view.If(public == 0 && len(special) > 0, "is named in an MX record and has only "+
+			diag.Series(special, maxNamed)+", which no sender on the Internet reaches")
+	}),
+}, {
+	Code: "zone.mx.address.special", Severity: diag.Warning, Weight: 2, Ref: "RFC 6890 section 2.2",
+	Title: "Mail server with an address that is not public", Requirement: "All addresses of the mail servers are public",
+	Advice: "Remove the address record: it costs senders a connection attempt each time they choose it.",
+	When:   mailServersResolved,
+	Fails: atMailServers(func(e *evidence, host string) string {
+		public, special := e.mailAddresses(host)
+		return view.If(public > 0 && len(special) > 0, "is named in an MX record and has, beside public addresses, "+
+			diag.Series(special, maxNamed))
 	}),
 }, {
 	Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsMX},
@@ -164,6 +195,18 @@ var mailRules = diag.Rules[*evidence]{{
 		return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)
 	},
 }}
+
+// mailAddresses counts the public addresses of a mail server, and lists the others.
+func (e *evidence) mailAddresses(host string) (public int, special []string) {
+	for _, ip := range e.Hosts[host].All() {
+		if e.Public(ip) {
+			public++
+		} else {
+			special = append(special, ip.String())
+		}
+	}
+	return public, special
+}
 
 // spfRecords counts the SPF records of the first server that answered for TXT (RFC 7208 section 4.5).
 func (e *evidence) spfRecords() int {

@@ -237,13 +237,25 @@ var aliasRules = diag.Rules[*evidence]{{
 			"is the start of a chain of at least "+diag.Count(len(c.Targets), "CNAME"))
 	}),
 }, {
+	Code: "zone.alias.literal", Severity: diag.Error, Weight: 3, Ref: "RFC 1035 section 3.3.1",
+	Title: "CNAME record with an address or a URL", Requirement: "CNAME records have the names of hosts",
+	Advice: "Write an address in an A or AAAA record, and the name of the host alone in a CNAME record. A redirect to a URL is " +
+		"made by a web server.",
+	When: followed, Fails: literalAliases,
+}, {
 	Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Ref: "RFC 1912 section 2.4",
 	Title: "Dangling CNAME", Requirement: "No CNAME leads to a name that does not exist",
 	Advice: "Remove the CNAME: whoever registers the name that it leads to can answer for yours.", When: followed,
-	Fails: eachChain(func(c survey.Chain) string {
-		return view.If(c.NXDomain && len(c.Targets) > 0,
-			"is an alias of "+diag.Quote(survey.BareName(c.End()))+", which does not exist")
-	}),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures {
+			if !c.NXDomain || len(c.Targets) == 0 || e.misreadAlias(c) != "" || e.lacksDot(c.End()) {
+				return nil
+			}
+			f := about(c.Name, "is an alias of "+diag.Quote(survey.BareName(c.End()))+", which does not exist")
+			f[0].Advice = e.danglingAdvice(c.End())
+			return f
+		})
+	},
 }}
 
 func eachChain(wrong func(survey.Chain) string) func(*evidence) diag.Failures {

@@ -20,7 +20,7 @@ func mnameKnown(e *evidence) bool {
 	return hasSOA(e) && e.lookedUp(dns.CanonicalName(e.soa().Ns))
 }
 
-var soaRules = diag.Rules[*evidence]{{
+var soaRules = diag.Rules[*evidence]{soaDotRule, {
 	Code: "zone.soa.missing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION06, RFC 1035 section 3.3.13",
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
