@@ -13,7 +13,8 @@
 // format of the server's own, often with a referral to another server. An answer may be a refusal, such as for an
 // exceeded rate limit. A name is reported as unregistered only if a registry said so.
 //
-// Special-purpose addresses, such as 192.168.0.1, are answered from a table.
+// Special-purpose addresses, such as 192.168.0.1, are answered from a table; those that are reached from anywhere, such
+// as 192.175.48.1 of AS112 (RFC 7534), may be registered as well, and the registry is asked.
 //
 // # How to use the package
 //

@@ -65,12 +65,13 @@ type ipEvidence struct {
 // the question open, over WHOIS.
 func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
 	e := &ipEvidence{ip: ip, now: env.Now(), source: fromNone, registry: noRegistry, outcome: absent}
-	if block, purpose, ok := PurposeOf(ip.Addr); ok {
-		e.block, e.purpose = block, &purpose
-		e.facts = factsOfPurpose(block, purpose)
-		return e, nil
-	}
 	e.services = c.bootstrap().forAddress(ip.Addr)
+	if block, purpose, ok := PurposeOf(ip.Addr); ok {
+		e.block, e.purpose, e.facts = block, &purpose, factsOfPurpose(block, purpose)
+		if !e.asked() {
+			return e, nil
+		}
+	}
 	whois := ianaWhois
 	if len(e.services) > 0 {
 		e.registry, whois = registryOf(e.services[0])
@@ -95,6 +96,12 @@ func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvi
 		return nil, err
 	}
 	return e, e.parse()
+}
+
+// asked reports whether a registry is asked. Of the special-purpose addresses these are the ones that are reached from
+// anywhere, of which some are registered like others (RFC 7534 section 3.1), where a registry is in charge of them.
+func (e *ipEvidence) asked() bool {
+	return e.purpose == nil || e.purpose.GloballyReachable && len(e.services) > 0
 }
 
 // covers reports whether the range of a network has the address, or is not given.
@@ -138,7 +145,10 @@ func (e *ipEvidence) parse() error {
 	if e.outcome == absent && e.rdap.doubt && e.source == fromRDAP {
 		e.outcome, e.source = unanswered, fromNone // nobody confirms what any web server would say
 	}
-	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
+	if e.purpose != nil && e.outcome != found {
+		e.facts = factsOfPurpose(e.block, *e.purpose)
+	}
+	if e.purpose != nil || e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
 	return fmt.Errorf("looking up the holder of %s: %w", e.ip, failureOf(e.rdap, e.whois))
@@ -183,7 +193,7 @@ type ipFacts struct {
 	contacts     []IPContact
 }
 
-// factsOfPurpose describes a block that nobody registers.
+// factsOfPurpose describes a block of special-purpose addresses.
 func factsOfPurpose(block netip.Prefix, purpose Purpose) ipFacts {
 	return ipFacts{network: Network{
 		CIDRs: []netip.Prefix{block}, StartAddress: block.Addr().String(), EndAddress: netipx.PrefixLastIP(block).String(),
@@ -214,6 +224,21 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 		}
 	}
 	return f
+}
+
+// embeddedIPv4 returns the IPv4 address that an IPv6 address stands for, if it is one of a translator (RFC 6052 section 2.2),
+// of 6to4 (RFC 3056 section 2) or of Teredo (RFC 4380 section 4).
+func embeddedIPv4(block netip.Prefix, ip netip.Addr) (netip.Addr, bool) {
+	b := ip.As16()
+	switch block.String() {
+	case "64:ff9b::/96":
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case "2002::/16":
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	case "2001::/32":
+		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}), true
+	}
+	return netip.Addr{}, false
 }
 
 func addressText(ip netip.Addr) string {

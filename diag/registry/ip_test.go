@@ -98,6 +98,14 @@ func whoisOnly(text string) func(*diagtest.World) {
 	}
 }
 
+// as112 is a world in which ARIN answers about an address of AS112.
+func as112(answer string) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		w.RDAP(arin, map[string]string{"/registry/ip/192.175.48.1": strings.NewReplacer("8.8.8.0", "192.175.48.0",
+			"8.8.8.255", "192.175.48.255").Replace(answer), "/registry/autnum/64500": system})
+	}
+}
+
 func TestLookupIP(t *testing.T) {
 	change := func(old, replacement string) func(*diagtest.World) {
 		return answering(strings.Replace(network, old, replacement, 1))
@@ -122,6 +130,13 @@ func TestLookupIP(t *testing.T) {
 		}, "rdap ripe"},
 		{"private", "10.1.2.3", func(*diagtest.World) {}, "none none ipwhois.address.special"},
 		{"nobody answers", "8.8.8.8", func(*diagtest.World) {}, "error"},
+		{"AS112", "192.175.48.1", as112(network), "rdap arin ipwhois.address.service"},
+		{"AS112 without a holder", "192.175.48.1", as112(`{"errorCode": 404}`), "rdap arin ipwhois.address.special"},
+		{"AS112, too many questions", "192.175.48.1", as112(`{"errorCode": 429}`),
+			"none arin ipwhois.registry.unreadable ipwhois.address.service"},
+		{"AS112, nobody answers", "2620:4f:8000::1", func(*diagtest.World) {},
+			"none arin ipwhois.registry.unreadable ipwhois.address.service"},
+		{"reached from anywhere, of no registry", "2001:4:112::1", func(*diagtest.World) {}, "none none ipwhois.address.special"},
 
 		{"WHOIS", "8.8.8.8", whoisOnly(whoisNetwork), "whois arin"},
 		{"WHOIS: nobody's", "8.8.8.8", whoisOnly("# x\n\nNo match found for n + 8.8.8.8\n"),
@@ -266,7 +281,7 @@ func TestSpecialAddress(t *testing.T) {
 		{"127.0.0.1", "Loopback", "RFC 1122", "127.0.0.0/8"},
 		{"::ffff:127.0.0.1", "Loopback", "RFC 1122", "127.0.0.0/8"},
 		{"192.0.2.1", "Documentation (TEST-NET-1)", "RFC 5737", "192.0.2.0/24"},
-		{"192.0.0.9", "Port Control Protocol Anycast", "RFC 7723", "192.0.0.9/32"},
+		{"2001:1::1", "Port Control Protocol Anycast", "RFC 7723", "2001:1::1/128"},
 		{"224.0.0.1", "Multicast", "RFC 5771", "224.0.0.0/4"},
 		{"255.255.255.255", "Limited Broadcast", "RFC 919", "255.255.255.255/32"},
 		{"::1", "Loopback Address", "RFC 4291", "::1/128"},
@@ -289,6 +304,37 @@ func TestSpecialAddress(t *testing.T) {
 			require.Empty(t, w.Queries())
 			require.Empty(t, w.Connections())
 		})
+	}
+}
+
+// The holder of an address of AS112 is told, and what the address is for; without an answer nothing is said of a holder.
+func TestRegisteredSpecialAddress(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	as112(network)(w)
+	r, err := client(t).LookupIP(t.Context(), w.Env(), IPRequest{IP: diag.MustIP("192.175.48.1")})
+	require.NoError(t, err)
+	require.Equal(t, "Example LLC", r.Organization.Name)
+	require.Equal(t, "Direct Delegation AS112 Service", r.Purpose.Name)
+	require.Equal(t, "The holder of the address is known", r.Headline)
+	require.Equal(t, "The address belongs to 192.175.48.0/24, which RFC 7534 sets aside for a service: "+
+		"Direct Delegation AS112 Service. It is registered to Example LLC.", r.Findings[0].Detail)
+
+	r, err = LookupIP(t.Context(), diagtest.NewWorld(t).Env(), IPRequest{IP: diag.MustIP("192.31.196.1")})
+	require.NoError(t, err)
+	require.True(t, r.Partial)
+	require.Equal(t, "No readable answer from the registry", r.Headline)
+	require.Equal(t, "AS112-v4", r.Network.Name)
+}
+
+// The IPv4 address within an address of IPv6 is what can be looked up.
+func TestEmbeddedAddress(t *testing.T) {
+	for ip, want := range map[string]string{
+		"64:ff9b::808:808": "8.8.8.8", "2002:808:808::1": "8.8.8.8", "2001::f7f7:f7f7": "8.8.8.8",
+	} {
+		r, err := LookupIP(t.Context(), diagtest.NewWorld(t).Env(), IPRequest{IP: diag.MustIP(ip)})
+		require.NoError(t, err)
+		require.Contains(t, r.Findings[0].Detail, "the IPv4 address "+want)
+		require.Contains(t, r.Findings[0].Advice, "Look up "+want)
 	}
 }
 

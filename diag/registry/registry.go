@@ -83,7 +83,7 @@ type IPReport struct {
 	Version      int          `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
 	Source       Source       `json:"source" doc:"where the data are from"`
 	Registry     Registry     `json:"registry" doc:"regional registry in charge"`
-	Purpose      Purpose      `json:"special_purpose,omitzero" doc:"meaning of an address that nobody registers"`
+	Purpose      Purpose      `json:"special_purpose,omitzero" doc:"meaning of a special-purpose address"`
 	Network      Network      `json:"network" doc:"smallest registered network that has the address"`
 	Organization Organization `json:"organization,omitzero" doc:"who holds the network"`
 	ASN          ASN          `json:"asn,omitzero" doc:"autonomous system of the network, as registered"`
@@ -111,8 +111,9 @@ func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, err
 }
 
 // LookupIP asks the regional registry in charge of an address over RDAP, and over WHOIS if there is no
-// RDAP or it has no answer. Addresses that nobody registers are answered from a table. The error is a
-// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no server said anything.
+// RDAP or it has no answer. Special-purpose addresses are answered from a table, those that are reached from anywhere
+// only where the registry has no answer. The error is a *[diag.InputError], the context's, or wraps
+// [diag.ErrUnavailable] if no server said anything.
 func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	if req.IP.IsZero() {
 		return nil, diag.Invalid("ip", "is required")
@@ -199,7 +200,7 @@ type IPContact struct {
 	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
 }
 
-// A Purpose is the meaning of an address that nobody has registered (RFC 6890 section 2.2).
+// A Purpose is the meaning of a special-purpose address (RFC 6890 section 2.2).
 type Purpose struct {
 	Name              string `json:"name" doc:"what the addresses are for" example:"Private-Use"`
 	RFC               string `json:"rfc" doc:"document that sets them aside" example:"RFC 1918"`

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -294,28 +295,50 @@ func telling(text string) string {
 	return clip(begin, maxPhrase)
 }
 
-func held(e *ipEvidence) bool     { return e.purpose == nil && e.outcome == found }
-func asked(e *ipEvidence) bool    { return e.purpose == nil }
+func held(e *ipEvidence) bool     { return e.asked() && e.outcome == found }
 func answered(e *ipEvidence) bool { return e.purpose == nil && e.outcome.conclusive() }
 
 // ipRules are those of an address.
 var ipRules = diag.Rules[*ipEvidence]{{
 	Code: "ipwhois.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.4",
-	Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
-	Advice: "Look the address up on the registry's website.", When: asked,
+	Title: "No readable answer from the registry", Requirement: "The registry's answer can be read",
+	Advice: "Look the address up on the registry's website.", When: (*ipEvidence).asked,
 	Fails: func(e *ipEvidence) diag.Failures {
-		return diag.FailIf(e.outcome == unreadable, "Nothing is known about the address: %s.", excuse(e.rdap, e.whois))
+		silent := e.purpose != nil && !e.outcome.conclusive()
+		return diag.FailIf(e.outcome == unreadable || silent, "Nothing is known about the holder of the address: %s.",
+			excuse(e.rdap, e.whois))
 	},
 }, {
 	Code: "ipwhois.address.special", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
 	Title: "Special-purpose address", Requirement: "The address is not a special-purpose one",
 	Advice: "Ask whoever runs the network: registries hold no data about such addresses.",
 	Fails: func(e *ipEvidence) diag.Failures {
-		if e.purpose == nil {
+		if e.purpose == nil || e.asked() && e.outcome != absent {
 			return nil
 		}
-		return diag.Fail("The address belongs to %s, which %s reserves: %s.", e.block, e.purpose.RFC, e.purpose.Name)
+		f := diag.Failure{Detail: fmt.Sprintf("The address belongs to %s, which %s reserves: %s.", e.block, e.purpose.RFC, e.purpose.Name)}
+		if ip, ok := embeddedIPv4(e.block, e.ip.Addr); ok {
+			f.Detail += fmt.Sprintf(" It stands for the IPv4 address %s.", ip)
+			f.Advice = fmt.Sprintf("Look up %s instead: whoever holds it is behind this address.", ip)
+		}
+		return diag.Failures{f}
+	},
+}, {
+	Code: "ipwhois.address.service", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
+	Title: "Address of a special-purpose service", Requirement: "The address is not that of a special-purpose service",
+	Advice: "Ask the operator of the network that answers near you: many announce the address, not its holder alone.",
+	When:   (*ipEvidence).asked,
+	Fails: func(e *ipEvidence) diag.Failures {
+		if e.purpose == nil || e.outcome == absent {
+			return nil
+		}
+		holder := cmp.Or(e.facts.organization.Name, e.facts.organization.Handle)
+		if holder != "" {
+			holder = " It is registered to " + holder + "."
+		}
+		return diag.Fail("The address belongs to %s, which %s sets aside for a service: %s.%s", e.block, e.purpose.RFC,
+			e.purpose.Name, holder)
 	},
 }, {
 	Code: "ipwhois.network.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 7020 section 3",

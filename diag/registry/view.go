@@ -59,7 +59,7 @@ func (r *IPReport) View() *view.View {
 	}
 	n := r.Network
 	cidrs := diag.Series(diag.Map(n.CIDRs, netip.Prefix.String), maxNamed)
-	v.Fact("network", view.If(r.Purpose.Name == "", strings.TrimSpace(cidrs+" "+n.Name)),
+	v.Fact("network", view.If(r.Purpose.Name == "" || r.Source != fromNone, strings.TrimSpace(cidrs+" "+n.Name)),
 		"ipwhois.network", "ipwhois.registry")
 	holder := cmp.Or(r.Organization.Name, r.Organization.Handle)
 	v.Fact("holder", holder)
