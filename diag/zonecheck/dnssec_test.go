@@ -190,7 +190,23 @@ func signatureScenes() []scene {
 		{"CDS to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string {
 			return []string{"example.com. 3600 CDS 0 0 0 00"}
 		}),
-			"dnssec.cds.delete dnssec.cds.pending"},
+			"dnssec.cds.delete"},
+		{"CDNSKEY to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDNSKEY 0 3 0 AA=="}
+		}), "dnssec.cds.delete"},
+		{"both to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDS 0 0 0 00", "example.com. 3600 CDNSKEY 0 3 0 AA=="}
+		}), "dnssec.cds.delete"},
+		{"CDS to delete beside one of a key", askingForDS(func(ds *dns.DS, _ *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDS 0 0 0 00", cds(ds)}
+		}), "dnssec.cds.delete.malformed"},
+		{"CDS to delete beside a CDNSKEY of a key", askingForDS(func(_ *dns.DS, k *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDS 0 0 0 00", cdnskey(k)}
+		}), "dnssec.cds.delete.malformed"},
+		{"CDS to delete one key", askingForDS(func(ds *dns.DS, _ *dns.DNSKEY) []string {
+			return []string{fmt.Sprintf("example.com. 3600 CDS %d 0 2 %s", ds.KeyTag, ds.Digest)}
+		}), "dnssec.cds.delete.malformed"},
+		{"CDS to delete in an unsigned zone", plus("example.com. 3600 CDS 0 0 0 00"), "dnssec.cds.unsigned"},
 		{"CDS and CDNSKEY of different keys", askingForDS(func(ds *dns.DS, k *dns.DNSKEY) []string {
 			other := *k
 			other.Flags = 256

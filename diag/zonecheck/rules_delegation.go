@@ -232,10 +232,42 @@ func lookupText(err error) string {
 
 func hasChildDS(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
 
-// deletesDS reports whether the zone asks for its DS records to be removed (RFC 8078 section 4).
+// deletion says whether the zone asks for its DS records to be removed, by algorithm 0, and what is wrong with the
+// request: nothing may stand beside it, and its other fields are fixed (RFC 8078 section 4).
+func (e *evidence) deletion() (requested bool, fault string) {
+	keys, odd := 0, false
+	for _, ds := range e.sec.cds {
+		if ds.Algorithm != 0 {
+			keys++
+			continue
+		}
+		requested = true
+		odd = odd || ds.KeyTag != 0 || ds.DigestType != 0 || strings.Trim(ds.Digest, "0") != ""
+	}
+	for _, k := range e.sec.cdnskey {
+		if k.Algorithm != 0 {
+			keys++
+			continue
+		}
+		requested = true
+		odd = odd || k.Flags != 0 || k.Protocol != dnskeyProtocol || strings.Trim(k.PublicKey, "A=") != ""
+	}
+	switch {
+	case requested && keys > 0:
+		return true, "stands beside " + diag.Count(keys, "record") + " of keys"
+	case requested && odd:
+		return true, "has other fields that are not 0"
+	}
+	return requested, ""
+}
+
+// dnskeyProtocol is the only value of the field (RFC 4034 section 2.1.2).
+const dnskeyProtocol = 3
+
+// deletesDS reports whether the zone asks for its DS records to be removed.
 func (e *evidence) deletesDS() bool {
-	return slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return ds.Algorithm == 0 }) ||
-		slices.ContainsFunc(e.sec.cdnskey, func(k *dns.DNSKEY) bool { return k.Algorithm == 0 })
+	requested, _ := e.deletion()
+	return requested
 }
 
 // childRules are about CDS and CDNSKEY, with which the zone asks for other DS records.
@@ -249,12 +281,30 @@ var childRules = diag.Rules[*evidence]{{
 		return diag.FailIf(!signed(e), "%s has CDS or CDNSKEY records and no DNSKEY record.", e.Domain)
 	},
 }, {
-	Code: "zone.dnssec.cds.delete", Severity: diag.Info, Ref: "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
-	Title:       "Zone asks for its DS records to be removed",
-	Requirement: "The zone does not ask for its DS records to be removed",
-	Advice:      "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.", When: hasChildDS,
+	Code: "zone.dnssec.cds.delete.malformed", Severity: diag.Warning, Weight: 1,
+	DependsOn: []diag.Code{"zone.dnssec.cds.unsigned"}, Ref: "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+	Title: "Malformed request to remove the DS records", Requirement: "A request to remove the DS records is well-formed",
+	Advice: "Publish CDS 0 0 0 00 and CDNSKEY 0 3 0 AA== alone if DNSSEC is to be switched off. Otherwise remove the records " +
+		"with algorithm 0.",
+	When: hasChildDS,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for removal.", e.Domain)
+		_, fault := e.deletion()
+		return diag.FailIf(fault != "", "%s asks the parent zone to remove its DS records by a CDS or CDNSKEY record with "+
+			"algorithm 0, but the request %s: parent zones ignore it.", e.Domain, fault)
+	},
+}, {
+	Code: "zone.dnssec.cds.delete", Severity: diag.Info,
+	DependsOn: []diag.Code{"zone.dnssec.cds.unsigned", "zone.dnssec.cds.delete.malformed"},
+	Ref:       "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+	Title:     "Zone asks for its DS records to be removed", Requirement: "The zone does not ask for its DS records to be removed",
+	Advice: "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.", When: hasChildDS,
+	Fails: func(e *evidence) diag.Failures {
+		none := ""
+		if e.cut.dsKnown && len(e.cut.ds) == 0 {
+			none = ", which has none"
+		}
+		return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for the removal of its DS "+
+			"records from %s%s.", e.Domain, e.parentName(), none)
 	},
 }, {
 	Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster DNSSEC15, RFC 7344 section 4",
@@ -310,12 +360,9 @@ var childRules = diag.Rules[*evidence]{{
 	Title:       "DS records differ from the CDS records",
 	Requirement: "The DS records are those that the CDS records ask for",
 	Advice:      "Wait if the parent zone processes CDS records; otherwise update the DS records at the registrar.",
-	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
+	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && !e.deletesDS() && e.cut.dsKnown },
 	Fails: func(e *evidence) diag.Failures {
 		wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)
-		if e.deletesDS() {
-			wanted = nil
-		}
 		return diag.FailIf(!slices.Equal(wanted, present), "The CDS records of %s ask for other DS records than %s has.",
 			e.Domain, e.parentName())
 	},
