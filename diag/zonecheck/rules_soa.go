@@ -108,6 +108,7 @@ func soaDiffers(what string, field func(*dns.SOA) string) func(*evidence) diag.F
 // The bounds of the times in an SOA record, in seconds.
 const (
 	leastRefresh = 1200    // RFC 1912 section 2.2
+	leastRetry   = 180     // RFC 1912 section 2.2
 	leastExpire  = 604_800 // Zonemaster ZONE05
 	mostMinimum  = 86_400  // Zonemaster ZONE06, RFC 2308 section 5
 )
@@ -117,6 +118,11 @@ var timerRules = diag.Rules[*evidence]{{
 	Title: "Refresh time below 20 minutes", Requirement: "The refresh time is at least 20 minutes",
 	Advice: "Raise the refresh time: NOTIFY tells secondaries about changes at once.",
 	Fails:  below(refresh, leastRefresh),
+}, {
+	Code: "zone.soa.retry.short", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE04, RFC 1912 section 2.2",
+	Title: "Retry time below 3 minutes", Requirement: "The retry time is at least 3 minutes",
+	Advice: "Raise the retry time to 15 minutes or more: while the primary is down, secondaries ask it again and again.",
+	Fails:  below(func(s *dns.SOA) (string, uint32) { return "retry time", s.Retry }, leastRetry),
 }, {
 	Code: "zone.soa.retry.long", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE03, RFC 1912 section 2.2",
 	Title: "Retry time longer than the refresh time", Requirement: "The retry time is not longer than the refresh time",
