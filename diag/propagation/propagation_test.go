@@ -169,6 +169,9 @@ func TestRules(t *testing.T) {
 		}, request(www), "refused refused refused", inconclusive, []diag.Code{"propagation.resolver.none"}},
 		{"as expected", func(*lab) {}, Request{Name: diag.MustName(www), Expected: []string{"192.0.2.81", "192.0.2.80"}},
 			"match match match", complete, nil},
+		{"as expected, up to what means nothing", func(l *lab) { l.Zone("_25._tcp.www.example.com. 300 TLSA 3 1 1 abcdef00") },
+			Request{Name: diag.MustName("_25._tcp.www.example.com"), Type: resolve.Type(dns.TypeTLSA), Expected: []string{"3 1 1 ABCD EF00"}},
+			"match match match", complete, nil},
 		{"not as expected", func(l *lab) { l.at(2, "www.example.com. 60 A 192.0.2.1") },
 			Request{Name: diag.MustName(www), Expected: []string{"192.0.2.1"}}, "mismatch match mismatch", partly,
 			[]diag.Code{"propagation.expected.unpublished", "propagation.resolver.stale"}},
@@ -222,6 +225,22 @@ func TestRules(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
 	assert.NoError(t, rules.Check())
 	assert.Equal(t, rules.Describe(), (*Report)(nil).Rules())
+}
+
+// That a value differs in the case of its letters alone is easily overlooked.
+func TestLetterCaseIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 1)
+		l.Zone(`token.example.com. 300 TXT aBcD`)
+		l.ServeZones()
+		for expected, told := range map[string]bool{"abcd": true, "abcx": false} {
+			r, err := l.Check(t.Context(), l.Env(), Request{Name: diag.MustName("token.example.com"),
+				Type: resolve.Type(dns.TypeTXT), Expected: []string{expected}})
+			require.NoError(t, err)
+			require.Equal(t, diag.Code("propagation.expected.unpublished"), r.Findings[0].Code)
+			require.Equal(t, told, strings.Contains(r.Findings[0].Detail, "case of letters"))
+		}
+	})
 }
 
 // What a TXT record holds is told without the control characters that would change a terminal.

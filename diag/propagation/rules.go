@@ -82,7 +82,14 @@ var authorityRules = diag.Rules[*evidence]{{
 	Advice: "Publish the records in the zone, or correct the expected values.",
 	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
+		if e.truth.same(e.reference) {
+			return nil
+		}
+		detail := fmt.Sprintf("The authoritative servers answer %s.", e.truth.words())
+		if strings.EqualFold(e.truth.key(), e.reference.key()) {
+			detail += " That differs from what is expected in the case of letters alone, which counts here."
+		}
+		return diag.Failures{{Detail: detail}}
 	},
 }, {
 	Code: "propagation.name.nxdomain", Severity: diag.Warning, Fact: ground.NoName,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func parseValue(qtype resolve.Type, text string) (string, error) {
 	if !ok || rr.Header().Rrtype != uint16(qtype) {
 		return "", errors.New("there is nothing")
 	}
+	if _, err := onWire(rr); err != nil {
+		return "", errors.New("it cannot be written in the form that servers send")
+	}
 	return valueOf(rr), nil
 }
 
@@ -74,25 +78,63 @@ func valuesOf(rrs []dns.RR) []string {
 	return slices.Compact(values)
 }
 
-// valueOf returns the data of a record in normal form: as in a zone file, names in lower case (RFC 4034
-// section 6.2). The strings of TXT are joined, as all who use them do.
+// valueOf returns the data of a record in normal form: as in a zone file, with one spelling for what is the same on the
+// wire, such as hexadecimal digits in either case, and for what its type does not tell apart. The strings of TXT are
+// joined, as all who use them do; the case of their letters counts.
 func valueOf(rr dns.RR) string {
-	rr = resolve.Lowered(rr)
-	if txt, ok := rr.(*dns.TXT); ok {
-		if text := diag.TXT(txt); utf8.ValidString(text) {
+	if sent, err := onWire(rr); err == nil {
+		rr = sent
+	}
+	rr = resolve.Lowered(rr) // RFC 4343 section 2
+	switch r := rr.(type) {
+	case *dns.TXT:
+		if text := diag.TXT(r); utf8.ValidString(text) {
 			return printable(text)
 		}
+	case *dns.CAA:
+		r.Tag = strings.ToLower(r.Tag) // RFC 8659 section 4.1
+		r.Value = propertyValue(r.Tag, r.Value)
+	case *dns.NAPTR:
+		// The case of flags means nothing (RFC 3403 section 4.1), nor that of services, which are defined by the strings
+		// of ABNF (RFC 5234 section 2.3).
+		r.Flags, r.Service = strings.ToLower(r.Flags), strings.ToLower(r.Service)
 	}
 	// The time only matters for the times of signatures taken apart, which are not used here.
 	return resolve.NewDNSRecord(rr, time.Unix(0, 0)).Data
 }
 
-// printable writes control characters, which would change what a terminal shows, as zone files do
-// (RFC 1035 section 5.1).
+// onWire returns a record as it is read when a server sends it.
+func onWire(rr dns.RR) (dns.RR, error) {
+	rr = dns.Copy(rr)
+	if data := reflect.ValueOf(rr).Elem().FieldByName("TypeBitMap"); data.IsValid() {
+		slices.Sort(data.Interface().([]uint16)) // RFC 4034 section 4.1.2
+	}
+	wire := make([]byte, dns.MaxMsgSize)
+	n, err := dns.PackRR(rr, wire, 0, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	sent, _, err := dns.UnpackRR(wire[:n], 0)
+	return sent, err
+}
+
+// propertyValue returns the value of a CAA property in one spelling where it names an issuer: its domain in lower case,
+// its parameters without space around them (RFC 8659 section 4.2, RFC 9495 section 3).
+func propertyValue(tag, value string) string {
+	if !slices.Contains([]string{"issue", "issuewild", "issuemail"}, tag) {
+		return value
+	}
+	parts := diag.Map(strings.Split(value, ";"), strings.TrimSpace)
+	parts[0] = strings.ToLower(parts[0])
+	return strings.TrimSpace(strings.Join(parts, "; "))
+}
+
+// printable writes characters that are not seen, or would change what a terminal shows, as zone files do
+// (RFC 1035 section 5.1): two values that differ look different.
 func printable(text string) string {
 	var b strings.Builder
 	for i, r := range text {
-		if !unicode.IsControl(r) {
+		if unicode.IsPrint(r) {
 			b.WriteRune(r)
 			continue
 		}

@@ -145,6 +145,8 @@ func TestParseValue(t *testing.T) {
 		{dns.TypeTXT, `"größer"`, "größer"},
 		{dns.TypeTXT, "größer", "größer"},
 		{dns.TypeTXT, "\xff", ""},
+		{dns.TypeTXT, "token\u200B", `token\226\128\139`},
+		{dns.TypeTXT, "a\u00A0b", `a\194\160b`},
 		{dns.TypeTXT, "a\x1b[31m\n", `a\027[31m\010`},
 		{dns.TypeTXT, `"a\027[31m\010"`, `a\027[31m\010`},
 		{dns.TypeMX, "10 größer.example", ""},
@@ -162,6 +164,70 @@ func TestParseValue(t *testing.T) {
 		require.NoError(t, err, "%q", tt.text)
 		assert.Equal(t, tt.want, got)
 	}
+}
+
+// What a type does not tell apart is one value, and what it does tell apart are two.
+func TestSameValues(t *testing.T) {
+	const key = "mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="
+	tests := []struct {
+		name, qtype, one, other string
+		same                    bool
+	}{
+		{"digits of hexadecimal numbers", "TLSA", "3 1 1 ABCDEF00", "3 1 1 abcdef00", true},
+		{"space within them", "TLSA", "3 1 1 abcd ef00", "3 1 1 abcdef00", true},
+		{"leading zeros", "TLSA", "03 01 01 abcdef00", "3 1 1 abcdef00", true},
+		{"the form for unknown types", "TLSA", `\# 7 030101ABCDEF00`, "3 1 1 abcdef00", true},
+		{"other digits", "TLSA", "3 1 1 abcdef01", "3 1 1 abcdef00", false},
+		{"SMIMEA", "SMIMEA", "3 1 1 ABCDEF00", "3 1 1 abcdef00", true},
+		{"by number", "TYPE53", "3 1 1 ABCDEF00", "3 1 1 abcdef00", true},
+		{"DS", "DS", "60485 RSASHA1 1 2BB183AF5F22588179A53B0A98631FAD1A292118",
+			"60485 5 1 ( 2bb183af5f22588179a53b0a98631fad1a292118 )", true},
+		{"CDS", "CDS", "60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118",
+			"60485 5 1 2bb183af5f22588179a53b0a98631fad1a292118", true},
+		{"SSHFP", "SSHFP", "4 2 ABCDEF00", "4 2 abcdef00", true},
+		{"ZONEMD", "ZONEMD", "1 1 1 ABCDEF00", "1 1 1 abcdef00", true},
+		{"NSEC3PARAM", "NSEC3PARAM", "1 0 0 AABB", "1 0 0 aabb", true},
+		{"NSEC3", "NSEC3", "1 0 0 aabb 2T7B4G4VSA5SMI47K61MV5BV1A22BOJR A RRSIG",
+			"1 0 0 AABB 2t7b4g4vsa5smi47k61mv5bv1a22bojr RRSIG A", true},
+		{"NSEC", "NSEC", "Host.example.com. MX A", "host.example.com. A MX", true},
+		{"space within base64", "DNSKEY", "257 3 13 " + key, "257 3 13 " + key[:20] + " " + key[20:], true},
+		{"letters of base64", "DNSKEY", "257 3 13 " + key, "257 3 13 " + strings.ToLower(key), false},
+		{"CERT", "CERT", "PKIX 0 0 AQMFD5raczCJHViKtLYhWGz8hMY=", "1 0 0 AQMFD5rac zCJHViKtLYhWGz8hMY=", true},
+		{"AAAA", "AAAA", "2001:0DB8:0:0:0:0:0:1", "2001:db8::1", true},
+		{"MX", "MX", "010 MX.Example.com", "10 mx.example.com.", true},
+		{"MX with another preference", "MX", "20 mx.example.com", "10 mx.example.com.", false},
+		{"an escape in a name", "CNAME", `\119\087w.example.com`, "www.example.com.", true},
+		{"SOA", "SOA", "NS1.example.com. Root.example.com. 7 2h 15m 2w 5m", "ns1.example.com. root.example.com. 7 7200 900 1209600 300",
+			true},
+		{"tag of CAA", "CAA", `0 ISSUE "ca.example"`, `0 issue "ca.example"`, true},
+		{"issuer of CAA", "CAA", `0 issue "CA.Example"`, `0 issue ca.example`, true},
+		{"space around parameters of CAA", "CAA", `0 issue "ca.example ; account=A"`, `0 issue "ca.example;account=A"`, true},
+		{"parameter of CAA", "CAA", `0 issue "ca.example; account=A"`, `0 issue "ca.example; account=a"`, false},
+		{"address of CAA", "CAA", `0 iodef "mailto:A@example.com"`, `0 iodef "mailto:a@example.com"`, false},
+		{"parameters of HTTPS", "HTTPS", `1 Svc.example.com. port=443 alpn="h2,h3" ipv6hint=2001:DB8::1`,
+			`1 svc.example.com. alpn=h2,h3 ipv6hint=2001:db8:0::1 port=443`, true},
+		{"order within a parameter of SVCB", "SVCB", `1 . alpn="h3,h2"`, `1 . alpn="h2,h3"`, false},
+		{"NAPTR", "NAPTR", `10 1 "U" "E2U+sip" "!^.*$!sip:a@example.com!" .`, `10 1 "u" "e2u+SIP" "!^.*$!sip:a@example.com!" .`, true},
+		{"expression of NAPTR", "NAPTR", `10 1 "u" "E2U+sip" "!^.*$!sip:A@example.com!" .`,
+			`10 1 "u" "E2U+sip" "!^.*$!sip:a@example.com!" .`, false},
+		{"LOC", "LOC", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m", "52 22 23 N 4 53 32 E -2 0 10000 10", true},
+		{"strings of TXT", "TXT", `"v=spf1 " "-all"`, "v=spf1 -all", true},
+		{"escapes of TXT", "TXT", `"\118=spf1 \"-all"`, `v=spf1 "-all`, true},
+		{"letters of TXT", "TXT", "aBcD", "abcd", false},
+		{"space of TXT", "TXT", `"v=spf1  -all"`, "v=spf1 -all", false},
+		{"unknown type", "TYPE65280", `\# 3 ABCDEF`, `\# 3 ab cdef`, true},
+	}
+	for _, tt := range tests {
+		qtype, err := resolve.ParseType(tt.qtype)
+		require.NoError(t, err)
+		one, err := parseValue(qtype, tt.one)
+		require.NoError(t, err, tt.name)
+		other, err := parseValue(qtype, tt.other)
+		require.NoError(t, err, tt.name)
+		assert.Equal(t, tt.same, one == other, "%s: %s, %s", tt.name, one, other)
+	}
+	_, err := parseValue(resolve.Type(dns.TypeTLSA), "3 1 1 ABC")
+	assert.Error(t, err, "half a byte")
 }
 
 // A value that was read reads again as itself, and never as something else.
