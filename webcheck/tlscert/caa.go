@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	_ "embed"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/miekg/dns"
 	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/cryptobyte/asn1"
@@ -72,10 +71,6 @@ const (
 	flagCritical = 128
 )
 
-// knownTags are the properties that authorities understand (IANA, "Certification Authority Restriction Properties").
-var knownTags = []string{tagIssue, tagIssueWild, "iodef", "contactemail", "contactphone", "issuemail", "issuevmc",
-	"auth", "path", "policy"}
-
 // relevant lists the issuers that the records authorize for a wildcard name, or for any other; found is false if no
 // record limits them (RFC 8659 sections 4.2 and 4.3).
 func (c caa) relevant(wildcard bool) (domains []string, found bool) {
@@ -90,36 +85,18 @@ func (c caa) relevant(wildcard bool) (domains []string, found bool) {
 			continue
 		}
 		found = true
-		if domain, ok := issuerDomain(r.Value); ok && domain != "" {
+		if domain, err := pki.CAAIssuer(r.Value); err == nil && domain != "" {
 			domains = append(domains, domain)
 		}
 	}
 	return domains, found
 }
 
-// issuerDomain reads the value of issue or issuewild: a domain, or nothing, and parameters after a semicolon (RFC 8659
-// section 4.2). A value that breaks the syntax authorizes nobody.
-func issuerDomain(value string) (domain string, ok bool) {
-	domain, parameters, _ := strings.Cut(value, ";")
-	domain = strings.ToLower(strings.Trim(domain, " \t"))
-	if domain != "" {
-		if _, err := diag.ParseDomain(domain); err != nil || strings.HasSuffix(domain, ".") {
-			return "", false
-		}
-	}
-	for p := range strings.SplitSeq(parameters, ";") {
-		if p = strings.Trim(p, " \t"); p != "" && !strings.Contains(p, "=") {
-			return domain, false
-		}
-	}
-	return domain, true
-}
-
 // malformed lists the records that authorize nobody for their syntax.
 func (c caa) malformed() (list []string) {
 	for _, r := range c.records {
 		if tag := strings.ToLower(r.Tag); tag == tagIssue || tag == tagIssueWild {
-			if _, ok := issuerDomain(r.Value); !ok {
+			if _, err := pki.CAAIssuer(r.Value); err != nil {
 				list = append(list, text(r))
 			}
 		}
@@ -131,7 +108,7 @@ func (c caa) malformed() (list []string) {
 // section 4.5).
 func (c caa) strange() (list []string) {
 	for _, r := range c.records {
-		if r.Flag&flagCritical != 0 && !slices.Contains(knownTags, strings.ToLower(r.Tag)) {
+		if r.Flag&flagCritical != 0 && !slices.Contains(pki.CAATags(), strings.ToLower(r.Tag)) {
 			list = append(list, text(r))
 		}
 	}
@@ -220,27 +197,6 @@ func parseIssuer(data []byte) (*x509.Certificate, error) {
 	return c, nil
 }
 
-//go:embed data/issuers.txt
-var issuersText string
-
-// issuers holds the names in CAA records of public authorities, by the organization in their certificates.
-var issuers = sync.OnceValue(func() map[string][]string {
-	m := map[string][]string{}
-	for line := range strings.Lines(issuersText) {
-		organization, domains, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if ok && !strings.HasPrefix(line, "#") {
-			m[canonical(organization)] = strings.Fields(domains)
-		}
-	}
-	return m
-})
-
-// canonical makes names of organizations comparable: authorities spell their own with and without points and commas.
-func canonical(organization string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer(",", " ", ".", " ").Replace(strings.ToLower(organization))),
-		" ")
-}
-
 // organization is who issued the certificate of the server: of an intermediate that has the name of a customer, it is
 // the first known authority above it.
 func (e *evidence) organization() (name string, domains []string) {
@@ -256,7 +212,7 @@ func (e *evidence) organization() (name string, domains []string) {
 			if name == "" {
 				name = o
 			}
-			if known, ok := issuers()[canonical(o)]; ok {
+			if known := pki.IssuerDomains(o); len(known) > 0 {
 				return o, known
 			}
 		}

@@ -1,0 +1,89 @@
+package pki
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// caaTags are the properties of CAA that are registered (IANA, "Certification Authority Restriction Properties").
+var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone", "auth",
+	"path", "policy"}
+
+// CAATags lists the properties of CAA that authorities may know, in lower case (RFC 8659 section 4.1).
+func CAATags() []string { return slices.Clone(caaTags) }
+
+var (
+	caaDomain    = diag.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*(?:\.[a-z0-9](?:-*[a-z0-9])*)*\z`)
+	caaParameter = diag.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*[ \t]*=[ \t]*[!-:<-~]*\z`)
+)
+
+// CAAIssuer reads the value of a property that authorizes an authority: a domain in lower case, or nothing, and
+// parameters after a semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says in
+// a clause what is wrong with it. A semicolon too many is let pass.
+func CAAIssuer(value string) (domain string, err error) {
+	domain, parameters, _ := strings.Cut(value, ";")
+	domain = strings.ToLower(strings.Trim(domain, " \t"))
+	switch {
+	case strings.Contains(domain, "://"):
+		return "", errors.New("is a URL")
+	case strings.HasSuffix(domain, "."):
+		return "", errors.New("ends with a dot")
+	case strings.Contains(domain, "="):
+		return "", errors.New("has a parameter without a semicolon before it")
+	case domain != "" && !caaDomain().MatchString(domain):
+		return "", errors.New("is not a domain")
+	}
+	for p := range strings.SplitSeq(parameters, ";") {
+		p = strings.Trim(p, " \t")
+		switch {
+		case p == "", caaParameter().MatchString(p):
+		case !strings.Contains(p, "="):
+			return "", fmt.Errorf("has the parameter %s without a value", diag.Quote(p))
+		default:
+			return "", fmt.Errorf("has the parameter %s with a character that none may have", diag.Quote(p))
+		}
+	}
+	return domain, nil
+}
+
+//go:embed data/issuers.txt
+var issuersText string
+
+// issuers holds the names in CAA records of public authorities, by the organization in their certificates.
+var issuers = sync.OnceValue(func() map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(issuersText) {
+		organization, domains, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if ok && !strings.HasPrefix(line, "#") {
+			m[normalized(organization)] = strings.Fields(domains)
+		}
+	}
+	return m
+})
+
+// normalized spells the name of an organization as others do: authorities write their own with and without points and
+// commas.
+func normalized(organization string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer(",", " ", ".", " ").Replace(strings.ToLower(organization))),
+		" ")
+}
+
+// IssuerDomains lists the domains by which CAA records authorize a public authority, by the organization in its
+// certificates; none if it is not known.
+func IssuerDomains(organization string) []string { return slices.Clone(issuers()[normalized(organization)]) }
+
+// KnownIssuer reports whether CAA records authorize a public authority by a domain, as far as they are known.
+func KnownIssuer(domain string) bool {
+	for _, domains := range issuers() {
+		if slices.Contains(domains, strings.ToLower(domain)) {
+			return true
+		}
+	}
+	return false
+}
