@@ -24,8 +24,8 @@ var (
 )
 
 // CAAIssuer reads the value of a property that authorizes an authority: a domain in lower case, or nothing, and
-// parameters after a semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says in
-// a clause what is wrong with it. A semicolon too many is let pass.
+// parameters after a semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says
+// in a clause what is wrong with it. A semicolon too many is let pass.
 func CAAIssuer(value string) (domain string, err error) {
 	domain, parameters, _ := strings.Cut(value, ";")
 	domain = strings.ToLower(strings.Trim(domain, " \t"))
@@ -76,7 +76,9 @@ func normalized(organization string) string {
 
 // IssuerDomains lists the domains by which CAA records authorize a public authority, by the organization in its
 // certificates; none if it is not known.
-func IssuerDomains(organization string) []string { return slices.Clone(issuers()[normalized(organization)]) }
+func IssuerDomains(organization string) []string {
+	return slices.Clone(issuers()[normalized(organization)])
+}
 
 // KnownIssuer reports whether CAA records authorize a public authority by a domain, as far as they are known.
 func KnownIssuer(domain string) bool {

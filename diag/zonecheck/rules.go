@@ -26,6 +26,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
 		standing(categoryRecords, targetRules, recordsNS, recordsMX, hosts, mailHosts, aliases, www, content, absent),
 		standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
+		standing(categoryRecords, caaRules, content),
 		standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts)))
 })
 

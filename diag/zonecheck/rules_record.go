@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -86,14 +85,6 @@ var recordRules = diag.Rules[*evidence]{{
 			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
-	Code: "zone.caa", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8659 section 4.1",
-	Title: "Faulty CAA record", Requirement: "The CAA records are valid",
-	Advice: "Correct the record: certification authorities refuse to issue if a critical property is unknown to them.",
-	When:   hasType(dns.TypeCAA),
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
-	},
-}, {
 	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 9460 section 2.4",
 	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
 	Advice: "Correct the record: browsers ignore it, or cannot connect.", When: hasType(dns.TypeHTTPS),
@@ -143,25 +134,6 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare)
-}
-
-// caaFault returns what is wrong with a CAA record, or nothing.
-func caaFaults(caa *dns.CAA) diag.Failures {
-	switch strings.ToLower(caa.Tag) {
-	case "issue", "issuewild", "issuemail", "issuevmc":
-		issuer, _, _ := strings.Cut(caa.Value, ";")
-		if issuer = strings.TrimSpace(issuer); issuer != "" && !hostName(issuer) {
-			return diag.Fail("The CAA property %s has %.100q, which is not a domain.", caa.Tag, issuer)
-		}
-	case "iodef":
-		if !strings.HasPrefix(caa.Value, "mailto:") && !strings.HasPrefix(caa.Value, "http") {
-			return diag.Fail("The CAA property iodef has %.100q, which is not a URL.", caa.Value)
-		}
-	case "contactemail", "contactphone":
-	default:
-		return diag.FailIf(caa.Flag&128 != 0, "The CAA property %.50q is unknown and critical.", caa.Tag)
-	}
-	return nil
 }
 
 func httpsFaults(list []*dns.HTTPS, zone string) (faults diag.Failures) {
@@ -239,8 +211,8 @@ var aliasRules = diag.Rules[*evidence]{{
 }, {
 	Code: "zone.alias.literal", Severity: diag.Error, Weight: 3, Ref: "RFC 1035 section 3.3.1",
 	Title: "CNAME record with an address or a URL", Requirement: "CNAME records have the names of hosts",
-	Advice: "Write an address in an A or AAAA record, and the name of the host alone in a CNAME record. A redirect to a URL is " +
-		"made by a web server.",
+	Advice: "Write an address in an A or AAAA record, and the name of the host alone in a CNAME record. A redirect to " +
+		"a URL is made by a web server.",
 	When: followed, Fails: literalAliases,
 }, {
 	Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Ref: "RFC 1912 section 2.4",

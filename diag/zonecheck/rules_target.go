@@ -23,8 +23,9 @@ var targetRules = diag.Rules[*evidence]{{
 		advice, value := dotAdvice(e.undotted), e.dottedSets()
 		return diag.FailEach(e.undotted, func(u undotted) diag.Failures {
 			owner := survey.BareName(u.rr.Header().Name)
-			f := diag.Fail("The %s record of %s points to %s, which %s: %s %s its final dot in the zone file.", typeOf(u.rr),
-				owner, diag.Quote(survey.BareName(u.target)), u.fate, diag.Quote(u.meant), u.lacks()).About(owner + " " + typeOf(u.rr))
+			f := diag.Fail("The %s record of %s points to %s, which %s: %s %s its final dot in the zone file.",
+				typeOf(u.rr), owner, diag.Quote(survey.BareName(u.target)), u.fate, diag.Quote(u.meant), u.lacks())
+			f.About(owner + " " + typeOf(u.rr))
 			f[0].Advice, f[0].Suggested = advice, value
 			return f
 		})
@@ -53,8 +54,8 @@ func dotAdvice(list []undotted) string {
 	meant = slices.Compact(meant)
 	names := diag.Series(meant, 3)
 	if slices.ContainsFunc(list, func(u undotted) bool { return !u.proven }) {
-		return "Write " + names + " with a final dot in the zone file if that is meant, and correct the name otherwise: without " +
-			"the dot, the name of the zone is appended."
+		return "Write " + names + " with a final dot in the zone file if that is meant, and correct the name " +
+			"otherwise: without the dot, the name of the zone is appended."
 	}
 	return "Write " + names + " with a final dot in the zone file: without it, the name of the zone is appended."
 }
@@ -298,8 +299,8 @@ func addressIn(target, zone string) netip.Addr {
 	return ip
 }
 
-// misreadAlias says what stands at the end of a chain of aliases in place of a name. A name that looks so and exists is
-// one: some zones have names for each address.
+// misreadAlias says what stands at the end of a chain of aliases in place of a name. A name that looks so and exists
+// is one: some zones have names for each address.
 func (e *evidence) misreadAlias(c survey.Chain) string {
 	if len(c.Targets) == 0 || len(c.Addrs) > 0 {
 		return ""
@@ -338,7 +339,8 @@ func (e *evidence) danglingAdvice(target string) string {
 	case dns.IsSubDomain(e.Zone, target):
 		return "Create the name that the CNAME leads to, or remove the CNAME."
 	case !exists:
-		return "Point the CNAME to a name in the public DNS, or remove it: the top-level domain of its target does not exist."
+		return "Point the CNAME to a name in the public DNS, or remove it: the top-level domain of its target does not " +
+			"exist."
 	}
 	return ""
 }
@@ -348,7 +350,8 @@ var soaDotRule = diag.Rule[*evidence]{
 	Code: "zone.soa.dot", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, primary},
 	Ref:   "RFC 1035 section 5.1",
 	Title: "Final dot missing in the SOA record", Requirement: "No name in the SOA record lacks its final dot",
-	Advice: "Write the names in the SOA record with a final dot: without it, the name of the zone is appended.", When: hasSOA,
+	Advice: "Write the names in the SOA record with a final dot: without it, the name of the zone is appended.",
+	When:   hasSOA,
 	Fails: func(e *evidence) diag.Failures {
 		fails := func(field, name string) diag.Failures {
 			meant := e.undottedName(name)

@@ -318,7 +318,7 @@ func TestCheck(t *testing.T) {
 	var seen diagtest.Seen
 	for family, scenes := range map[string][]scene{
 		"delegation": delegationScenes(), "server": serverScenes(), "answer": answerScenes(), "soa": soaScenes(),
-		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(), "target": targetScenes(),
+		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(), "target": targetScenes(), "caa": caaScenes(),
 	} {
 		for _, tt := range scenes {
 			t.Run(family+"/"+tt.name, func(t *testing.T) {
