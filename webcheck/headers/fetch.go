@@ -139,6 +139,8 @@ type evidence struct {
 	hsts       []*hsts.Header
 	enforced   []csp.Policy // of the header and of meta elements
 	reportOnly []csp.Policy
+	runs       csp.Runs // under those that are enforced
+	commas     []comma
 	cookies    []cookie
 	features   features
 
@@ -174,6 +176,7 @@ func (e *evidence) digest() {
 		}
 		e.enforced = e.enforced[:min(len(e.enforced), csp.MaxPolicies)]
 	}
+	e.runs, e.commas = e.mayRun(e.enforced), e.findCommas()
 	e.features = readFeatures(e.values("Permissions-Policy"))
 	e.gradePage()
 }

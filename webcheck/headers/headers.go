@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
@@ -44,7 +45,7 @@ type Report struct {
 // SecurityHeaders are the header fields that protect visitors. Only what browsers enforce counts as present.
 type SecurityHeaders struct {
 	StrictTransportSecurity   Header `json:"strict_transport_security" doc:"RFC 6797"`
-	ContentSecurityPolicy     Header `json:"content_security_policy" doc:"CSP Level 3"`
+	ContentSecurityPolicy     Policy `json:"content_security_policy" doc:"CSP Level 3"`
 	XFrameOptions             Header `json:"x_frame_options" doc:"RFC 7034"`
 	XContentTypeOptions       Header `json:"x_content_type_options" doc:"Fetch Standard"`
 	ReferrerPolicy            Header `json:"referrer_policy" doc:"Referrer Policy"`
@@ -61,6 +62,13 @@ type Header struct {
 	Valid    bool           `json:"valid" doc:"whether browsers obey it"`
 	Strength Strength       `json:"strength" doc:"how well it protects"`
 	Findings []diag.Finding `json:"findings" doc:"those of the report that concern it"`
+}
+
+// A Policy is the Content-Security-Policy field, and what all enforced policies of the page let run. Its strength follows
+// from that alone.
+type Policy struct {
+	Header
+	Runs csp.Runs `json:"runs,omitzero" doc:"what may run under the policies of header fields and meta elements; absent if the answer is no page"`
 }
 
 // Strength is how well a header field protects: missing, weak, good or strong.

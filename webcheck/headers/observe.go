@@ -38,44 +38,117 @@ func (e *evidence) Unanswered() []diag.Source {
 	return open
 }
 
-// A part is a test of the HTTP Observatory: the factor that it belongs to, the points that it takes at most, and the
-// rules that say why it takes any.
+// A part is a test of the HTTP Observatory: the factor that it belongs to and the points that it takes at most.
 type part struct {
 	test   string
 	factor diag.Category
 	most   int
 	reads  diag.Source
-	rules  []diag.Code
 }
 
 // parts are all tests, in the order of a reader.
 var parts = []part{
-	{"strict-transport-security", factorTransport, 20, fromHTTPS, []diag.Code{"headers.hsts.missing",
-		"headers.hsts.invalid", "headers.hsts.zero", "headers.hsts.short", "headers.hsts.duplicate",
-		"headers.https.missing", "headers.site.certificate.expired", "headers.site.certificate.early",
-		"headers.site.certificate.untrusted", "headers.site.certificate.name"}},
-	{"redirection", factorTransport, 20, fromHTTP, []diag.Code{"headers.redirect.missing", "headers.redirect.insecure",
-		"headers.redirect.host", "headers.https.missing", "headers.site.certificate.expired",
-		"headers.site.certificate.early", "headers.site.certificate.untrusted", "headers.site.certificate.name"}},
-	{"content-security-policy", factorPolicy, 25, fromPage, []diag.Code{"headers.csp.missing",
-		"headers.csp.report_only", "headers.csp.scripts.unrestricted", "headers.csp.scripts.inline",
-		"headers.csp.scripts.broad", "headers.csp.scripts.eval", "headers.csp.scripts.dynamic", "headers.csp.objects",
-		"headers.csp.insecure", "headers.csp.repeated", "headers.csp.meta.directive"}},
-	{"x-frame-options", factorFraming, 20, fromPage, []diag.Code{"headers.frame_options.missing",
-		"headers.frame_options.invalid", "headers.frame_options.conflict"}},
-	{"x-content-type-options", factorTypes, 5, fromPage, []diag.Code{"headers.content_type_options.missing",
-		"headers.content_type_options.invalid", "headers.duplicate"}},
-	{"referrer-policy", factorPrivacy, 5, fromPage, []diag.Code{"headers.referrer.invalid", "headers.referrer.leaks",
-		"headers.referrer.insecure"}},
-	{"cookies", factorCookies, 40, fromHTTPS, []diag.Code{"headers.cookies.samesite.none",
-		"headers.cookies.session.secure", "headers.cookies.session.httponly", "headers.cookies.secure",
-		"headers.cookies.samesite.invalid", "headers.cookies.samesite.missing", "headers.https.missing"}},
-	{"subresource-integrity", factorScripts, 50, fromPage, []diag.Code{"headers.scripts.insecure",
-		"headers.scripts.scheme", "headers.scripts.integrity"}},
-	{"cross-origin-resource-sharing", factorSharing, 50, fromPreflight, []diag.Code{"headers.cors.reflected"}},
-	{"cross-origin-opener-policy", factorIsolation, 5, fromPage, []diag.Code{"headers.opener.invalid"}},
-	{"cross-origin-embedder-policy", factorIsolation, 5, fromPage, []diag.Code{"headers.embedder.invalid"}},
-	{"cross-origin-resource-policy", factorIsolation, 5, fromPage, []diag.Code{"headers.resource.invalid"}},
+	{"strict-transport-security", factorTransport, 20, fromHTTPS},
+	{"redirection", factorTransport, 20, fromHTTP},
+	{"content-security-policy", factorPolicy, 25, fromPage},
+	{"x-frame-options", factorFraming, 20, fromPage},
+	{"x-content-type-options", factorTypes, 5, fromPage},
+	{"referrer-policy", factorPrivacy, 5, fromPage},
+	{"cookies", factorCookies, 40, fromHTTPS},
+	{"subresource-integrity", factorScripts, 50, fromPage},
+	{"cross-origin-resource-sharing", factorSharing, 50, fromPreflight},
+	{"cross-origin-opener-policy", factorIsolation, 5, fromPage},
+	{"cross-origin-embedder-policy", factorIsolation, 5, fromPage},
+	{"cross-origin-resource-policy", factorIsolation, 5, fromPage},
+}
+
+// A loss is a result of a test that takes points: the rules that state the same fault, and what the Observatory asks for
+// where none of them found one.
+type loss struct {
+	rules []diag.Code
+	asks  string
+}
+
+var untrustedCodes = []diag.Code{"headers.site.certificate.expired", "headers.site.certificate.early",
+	"headers.site.certificate.untrusted", "headers.site.certificate.name"}
+
+// losses are all results that take points.
+var losses = map[string]loss{
+	"csp-not-implemented": {[]diag.Code{"headers.csp.missing", "headers.csp.meta.directive"},
+		"Send a Content-Security-Policy with a directive in it."},
+	"csp-not-implemented-but-reporting-enabled": {[]diag.Code{"headers.csp.report_only"},
+		"Send the policy as Content-Security-Policy, without Report-Only."},
+	"csp-header-invalid": {[]diag.Code{"headers.csp.repeated", "headers.csp.scripts.dynamic",
+		"headers.csp.scripts.unrestricted"},
+		"Send one policy in one field, without empty or very short parts between commas and without a directive twice."},
+	"csp-implemented-with-unsafe-inline": {[]diag.Code{"headers.csp.scripts.inline", "headers.csp.scripts.broad",
+		"headers.csp.scripts.unrestricted", "headers.csp.scripts.handlers", "headers.csp.objects"},
+		"In script-src, and in default-src where that stands for it, leave out 'unsafe-inline', data: and sources for any host such as https:, " +
+			"and restrict object-src: the Observatory counts them even where browsers do not."},
+	"csp-implemented-with-insecure-scheme": {[]diag.Code{"headers.csp.insecure"},
+		"Leave sources with http: out of the policy: the Observatory counts them even where browsers upgrade or ignore them."},
+	"csp-implemented-with-insecure-scheme-in-passive-content-only": {[]diag.Code{"headers.csp.insecure"},
+		"Leave sources with http: out of img-src, media-src and default-src: the Observatory counts them even where browsers upgrade them."},
+	"csp-implemented-with-unsafe-eval": {[]diag.Code{"headers.csp.scripts.eval"},
+		"Leave 'unsafe-eval' out of script-src, style-src and default-src."},
+	"cookies-without-secure-flag": {[]diag.Code{"headers.cookies.secure", "headers.cookies.session.secure",
+		"headers.cookies.samesite.none", "headers.cookies.prefix", "headers.https.missing"},
+		"Add Secure to every cookie, also to those that are removed."},
+	"cookies-without-secure-flag-but-protected-by-hsts": {[]diag.Code{"headers.cookies.secure",
+		"headers.cookies.samesite.none", "headers.cookies.prefix", "headers.https.missing"},
+		"Add Secure to every cookie, also to those that are removed."},
+	"cookies-session-without-secure-flag-but-protected-by-hsts": {[]diag.Code{"headers.cookies.secure",
+		"headers.cookies.samesite.none", "headers.cookies.prefix", "headers.https.missing"},
+		"Add Secure to every cookie whose name contains login or sess, also to those that are removed."},
+	"cookies-session-without-secure-flag": {[]diag.Code{"headers.cookies.session.secure", "headers.cookies.secure",
+		"headers.cookies.samesite.none", "headers.cookies.prefix", "headers.https.missing"},
+		"Add Secure to every cookie whose name contains login or sess, also to those that are removed."},
+	"cookies-session-without-httponly-flag": {[]diag.Code{"headers.cookies.session.httponly"},
+		"Add HttpOnly to every cookie whose name contains login or sess, also to those that are removed."},
+	"cookies-samesite-flag-invalid": {[]diag.Code{"headers.cookies.samesite.none", "headers.cookies.samesite.invalid"},
+		"Set SameSite to Strict, Lax, or None with Secure."},
+	"cookies-anticsrf-without-samesite-flag": {[]diag.Code{"headers.cookies.samesite.missing"},
+		"Add SameSite to every cookie whose name contains csrf."},
+	"cross-origin-resource-sharing-implemented-with-universal-access": {[]diag.Code{"headers.cors.reflected"},
+		"Allow no foreign origin to read with credentials."},
+	"redirection-off-host-from-http": {[]diag.Code{"headers.redirect.host"},
+		"Redirect HTTP to HTTPS on the same host first."},
+	"redirection-not-to-https-on-initial-redirection": {[]diag.Code{"headers.redirect.insecure", "headers.redirect.missing",
+		"headers.https.missing"}, "Let the first redirect of HTTP lead to HTTPS."},
+	"redirection-not-to-https": {[]diag.Code{"headers.redirect.missing", "headers.redirect.insecure", "headers.https.missing"},
+		"Redirect HTTP to HTTPS."},
+	"redirection-missing": {[]diag.Code{"headers.redirect.missing", "headers.https.missing"},
+		"Redirect HTTP to HTTPS."},
+	"redirection-invalid-cert": {untrustedCodes, "Give every host that HTTP redirects to a certificate that browsers trust."},
+	"referrer-policy-unsafe": {[]diag.Code{"headers.referrer.leaks", "headers.referrer.insecure"},
+		"Send a Referrer-Policy that tells other sites no more than the origin, and that over HTTPS only."},
+	"referrer-policy-header-invalid": {[]diag.Code{"headers.referrer.invalid"},
+		"Send a Referrer-Policy that browsers know."},
+	"hsts-implemented-max-age-less-than-six-months": {[]diag.Code{"headers.hsts.short", "headers.hsts.zero", "headers.hsts.invalid"},
+		"Raise max-age to 15552000 or more."},
+	"hsts-not-implemented": {[]diag.Code{"headers.hsts.missing", "headers.https.missing"}, "Send Strict-Transport-Security on the page itself."},
+	"hsts-header-invalid": {[]diag.Code{"headers.hsts.invalid", "headers.hsts.duplicate"},
+		"Send Strict-Transport-Security once, with max-age written as max-age=31536000, without quotes and commas."},
+	"hsts-not-implemented-no-https": {slices.Concat([]diag.Code{"headers.https.missing", "headers.hsts.missing"}, untrustedCodes),
+		"Serve the page over HTTPS."},
+	"hsts-invalid-cert": {untrustedCodes, "Give the host a certificate that browsers trust."},
+	"sri-not-implemented-but-external-scripts-loaded-securely": {[]diag.Code{"headers.scripts.integrity"},
+		"Add integrity to the scripts of other sites."},
+	"sri-implemented-but-external-scripts-not-loaded-securely": {[]diag.Code{"headers.scripts.insecure", "headers.scripts.scheme"},
+		"Begin the URLs of scripts of other sites with https."},
+	"sri-not-implemented-and-external-scripts-not-loaded-securely": {[]diag.Code{"headers.scripts.insecure", "headers.scripts.scheme"},
+		"Begin the URLs of scripts of other sites with https, and add integrity."},
+	"x-content-type-options-not-implemented": {[]diag.Code{"headers.content_type_options.missing"},
+		"Send X-Content-Type-Options: nosniff."},
+	"x-content-type-options-header-invalid": {[]diag.Code{"headers.content_type_options.invalid", "headers.duplicate"},
+		"Send X-Content-Type-Options: nosniff once."},
+	"x-frame-options-not-implemented": {[]diag.Code{"headers.frame_options.missing"},
+		"Send X-Frame-Options, or frame-ancestors in Content-Security-Policy."},
+	"x-frame-options-header-invalid": {[]diag.Code{"headers.frame_options.invalid", "headers.frame_options.conflict"},
+		"Send X-Frame-Options once, with DENY or SAMEORIGIN."},
+	"coop-header-invalid": {[]diag.Code{"headers.opener.invalid"}, "Send one value of Cross-Origin-Opener-Policy."},
+	"coep-header-invalid": {[]diag.Code{"headers.embedder.invalid"}, "Send one value of Cross-Origin-Embedder-Policy."},
+	"corp-header-invalid": {[]diag.Code{"headers.resource.invalid"}, "Send one value of Cross-Origin-Resource-Policy."},
 }
 
 // gradePage grades the page as the HTTP Observatory does. Where that gives no grade, where the page was not read, and
@@ -147,8 +220,7 @@ func (e *evidence) Graded() (points []diag.Points, score int) {
 // way of its own.
 func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 	return slices.DeleteFunc(slices.Clone(e.tests), func(t observatory.Test) bool {
-		i := slices.IndexFunc(parts, func(p part) bool { return p.test == t.Name })
-		explains := func(f diag.Finding) bool { return slices.Contains(parts[i].rules, f.Code) }
+		explains := func(f diag.Finding) bool { return slices.Contains(losses[t.Result].rules, f.Code) }
 		return t.Modifier >= 0 || slices.ContainsFunc(findings, explains)
 	})
 }
@@ -161,9 +233,11 @@ var observatoryRules = diag.Rules[*evidence]{{
 	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.quirks, func(t observatory.Test) diag.Failures {
-			return diag.Fail("The test %s of the HTTP Observatory ends in %s, which costs %d points; browsers see no fault.",
+			f := diag.Fail("The test %s of the HTTP Observatory ends in %s, which costs %d points; browsers see no fault.",
 				t.Name, t.Result, -t.Modifier).About(t.Name)
-		}).Together("%d tests of the HTTP Observatory take points; browsers see no such faults.", len(e.quirks))
+			f[0].Advice = losses[t.Result].asks
+			return f
+		})
 	},
 }}
 

@@ -1,112 +1,59 @@
 package headers
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
-	"golang.org/x/net/publicsuffix"
 )
 
-// governing are the directives that may govern what a directive's name stands for, the most particular first (CSP
-// Level 3 section 6.8.3).
-var governing = map[string][]string{
-	"script-src":   {"script-src-elem", "script-src", "default-src"},
-	"style-src":    {"style-src-elem", "style-src", "default-src"},
-	"frame-src":    {"frame-src", "child-src", "default-src"},
-	"img-src":      {"img-src", "default-src"},
-	"media-src":    {"media-src", "default-src"},
-	"font-src":     {"font-src", "default-src"},
-	"connect-src":  {"connect-src", "default-src"},
-	"object-src":   {"object-src", "default-src"},
-	"manifest-src": {"manifest-src", "default-src"},
-}
-
-// scripts returns, for each policy that restricts script elements, the sources that it allows.
-func (e *evidence) scripts() []csp.List { return lists(e.enforced, governing["script-src"]...) }
-
-func lists(policies []csp.Policy, names ...string) []csp.List {
-	var all []csp.List
-	for i := range policies {
-		if d := policies[i].Effective(names...); d != nil {
-			all = append(all, d.Sources())
-		}
+// mayRun answers what runs under some policies beside the rest of the header.
+func (e *evidence) mayRun(policies []policy) csp.Runs {
+	runs := csp.MayRun(policies, e.self)
+	if runs.Embedding.By == "" && e.frameOption() != "" { // else frame-ancestors decides alone (CSP Level 3 section 6.4.2.2)
+		runs.Embedding = csp.Answer{By: "X-Frame-Options"}
 	}
-	return all
+	return runs
 }
 
-// every reports whether there are such lists and a condition holds for all of them: the strictest policy decides.
-func every(lists []csp.List, holds func(csp.List) bool) bool {
-	return len(lists) > 0 && !slices.ContainsFunc(lists, func(l csp.List) bool { return !holds(l) })
-}
-
-// inlineScripts reports whether any script that is smuggled into the page runs.
-func (e *evidence) inlineScripts() bool {
-	return every(e.scripts(), func(l csp.List) bool { return l.AllInline(true) })
-}
-
-// broad returns the sources of a list from which anybody may serve a script.
-func broad(l csp.List) []string {
-	if l.StrictDynamic() {
-		return nil // hosts and schemes do not count
+// strengthOf is what policies are worth that let this run.
+func strengthOf(runs *csp.Runs) Strength {
+	switch {
+	case runs.InlineScript.Runs || runs.EventHandler.Runs || runs.ForeignScript.Runs && len(fromAnyone(&runs.ForeignScript)) > 0:
+		return weak
+	case runs.ForeignScript.Runs || runs.Eval.Runs || runs.Plugin.Runs || runs.Base.Runs:
+		return good
+	default:
+		return strong
 	}
-	var found []string
-	for _, s := range l.Each() {
-		switch suffix, wild := strings.CutPrefix(s.Host, "*."); {
-		case s.Host == "*":
-			found = append(found, sourceText(s))
-		case s.Host == "" && slices.Contains([]string{"http", "https", "data", "blob", "ws", "wss", "filesystem"}, s.Scheme):
-			found = append(found, s.Scheme+":")
-		case wild:
-			if public, _ := publicsuffix.PublicSuffix(suffix); public == suffix && !strings.Contains(suffix, ".") {
-				found = append(found, s.Host)
-			}
-		}
+}
+
+// fromAnyone returns the sources of an answer that stand for no certain host.
+func fromAnyone(a *csp.Answer) []string {
+	return slices.DeleteFunc(slices.Clone(a.Sources), func(v string) bool { _, ok := bypassOf(v); return ok })
+}
+
+// bypasses returns the sources of an answer that stand for a host where anyone can put a script.
+func bypasses(a *csp.Answer) []string {
+	return slices.DeleteFunc(slices.Clone(a.Sources), func(v string) bool { _, ok := bypassOf(v); return !ok })
+}
+
+func bypassOf(source string) (csp.Bypass, bool) {
+	s, _ := csp.ParseSource(source)
+	return csp.BypassOf(s)
+}
+
+// by names the directive that decided, with its policy if there are several.
+func (e *evidence) by(a *csp.Answer) string {
+	if len(e.enforced) < 2 || a.Policy == 0 {
+		return a.By
 	}
-	return found
+	return fmt.Sprintf("%s of policy %d", a.By, a.Policy)
 }
 
-func sourceText(s csp.Source) string {
-	if s.Scheme != "" && s.Host != "" {
-		return s.Scheme + "://" + s.Host
-	}
-	return s.Host
-}
-
-// broadScripts returns the sources from which anybody may serve scripts, if no policy forbids that.
-func (e *evidence) broadScripts() []string { return inEach(e.scripts(), broad) }
-
-// inEach returns what is found in the first list, if something is found in each.
-func inEach[T any](lists []csp.List, find func(csp.List) []T) []T {
-	if !every(lists, func(l csp.List) bool { return len(find(l)) > 0 }) {
-		return nil
-	}
-	return find(lists[0])
-}
-
-// A weakness is a source that lets anybody have a script served.
-type weakness struct {
-	source string
-	bypass csp.Bypass
-}
-
-// bypasses returns sources by which the policies can be got round, if no policy forbids them.
-func (e *evidence) bypasses() []weakness {
-	return inEach(e.scripts(), func(l csp.List) (found []weakness) {
-		if l.StrictDynamic() {
-			return nil
-		}
-		for _, s := range l.Each() {
-			if b, ok := csp.BypassOf(s); ok {
-				found = append(found, weakness{sourceText(s), b})
-			}
-		}
-		return found
-	})
-}
-
-// insecureSources returns sources of http in the policies of a page of https.
+// insecureSources returns sources of http in the policies of a page of https, as far as browsers heed them.
 func (e *evidence) insecureSources() []string {
 	var found []string
 	for i := range e.enforced {
@@ -115,7 +62,8 @@ func (e *evidence) insecureSources() []string {
 			return nil
 		}
 		for _, d := range p.Directives {
-			if !strings.HasSuffix(d.Name, "-src") && d.Name != "form-action" {
+			if !strings.Contains(d.Name, "-src") && d.Name != "form-action" ||
+				strings.HasPrefix(d.Name, "script-src") && d.Sources().StrictDynamic() {
 				continue
 			}
 			for _, v := range d.Values {
@@ -153,7 +101,7 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 		p := &policies[i]
 		sources := readOnce()
 		for _, l := range d.loads {
-			governs := p.Effective(governing[l.directive]...)
+			governs := p.Governing(kindOf(l.directive))
 			if governs == nil {
 				continue
 			}
@@ -172,7 +120,7 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 			add(l.raw, governs)
 		}
 		inlined := func(what, directive string, list []inline, script bool) {
-			governs := p.Effective(governing[directive]...)
+			governs := p.Governing(kindOf(directive))
 			for _, s := range list {
 				if governs != nil && !sources(governs).AllowsInline(script, s.nonce, s.text) {
 					add(what, governs)
@@ -183,6 +131,14 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 		inlined("an inline style sheet", "style-src", d.styles, false)
 	}
 	return found
+}
+
+// kindOf is what of a directive's kind elements load.
+func kindOf(directive string) string {
+	if directive == "script-src" || directive == "style-src" {
+		return directive + "-elem"
+	}
+	return directive
 }
 
 // readOnce returns a function that reads the sources of each directive of one policy once.
@@ -227,19 +183,21 @@ func nonces(policies []csp.Policy) []string {
 	return all
 }
 
-// deadlocked reports whether sources allow no script at all.
-func deadlocked(l csp.List) bool { return l.StrictDynamic() && !l.Vouches() }
+// deadlocked returns the directive by which no script can run although some are listed, or nil.
+func (e *evidence) deadlocked() *csp.Directive {
+	for i := range e.enforced {
+		if d := e.enforced[i].Governing("script-src-elem"); d != nil && d.Sources().StrictDynamic() && !d.Sources().Vouches() {
+			return d
+		}
+	}
+	return nil
+}
 
 // shortestNonce is the length of 128 bits in base64 (CSP Level 3 section 7.1).
 const shortestNonce = 22
 
 func (e *evidence) shortNonce() string {
 	return first(slices.DeleteFunc(nonces(e.enforced), func(n string) bool { return len(strings.TrimRight(n, "=")) >= shortestNonce }))
-}
-
-// knownNonce reports whether an attacker can know a nonce of the page, or nobody could see that it changes.
-func (e *evidence) knownNonce() bool {
-	return e.reusedNonce() != "" || e.shortNonce() != "" || len(nonces(e.enforced)) > 0 && silent(e.probes.foreign)
 }
 
 // reusedNonce returns a nonce that the server sent twice: in the page and in answer to another request for it.

@@ -65,7 +65,7 @@ func untrusted(hops []fetch.Hop) *fetch.Hop {
 }
 
 func (s *SecurityHeaders) list() []*Header {
-	return []*Header{&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions,
+	return []*Header{&s.StrictTransportSecurity, &s.ContentSecurityPolicy.Header, &s.XFrameOptions, &s.XContentTypeOptions,
 		&s.ReferrerPolicy, &s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy,
 		&s.CrossOriginResourcePolicy}
 }
@@ -103,6 +103,9 @@ func (e *evidence) securityHeaders(findings []diag.Finding) (s SecurityHeaders) 
 			}
 		}
 	}
+	if e.final != nil && e.isPage() {
+		s.ContentSecurityPolicy.Runs = e.runs
+	}
 	return s
 }
 
@@ -134,17 +137,10 @@ func (e *evidence) rateHSTS() (bool, Strength) {
 	}
 }
 
+// ratePolicy follows from what runs, and from nothing else.
 func (e *evidence) ratePolicy() (bool, Strength) {
-	all := e.scripts()
 	valid := slices.ContainsFunc(e.enforced, func(p policy) bool { return !p.Meta && known(p) })
-	switch {
-	case !valid || len(all) == 0 || e.inlineScripts() || e.broadScripts() != nil || e.knownNonce() || slices.ContainsFunc(all, deadlocked):
-		return rated(valid, weak)
-	case e.bypasses() != nil || e.evals() || e.objects() || e.bases():
-		return true, good
-	default:
-		return true, strong
-	}
+	return rated(valid, strengthOf(&e.runs))
 }
 
 func (e *evidence) rateFraming() (bool, Strength) {
@@ -185,12 +181,15 @@ func (e *evidence) rateFeatures() (bool, Strength) {
 	return rated(valid, weak)
 }
 
-// The ratings of the policies that isolate a page.
+// The values of the policies that isolate a page.
 var (
-	rateOpener = ofToken("Cross-Origin-Opener-Policy", map[string]Strength{"same-origin": strong,
-		"same-origin-allow-popups": good, "noopener-allow-popups": good, "unsafe-none": weak})
-	rateEmbedder = ofToken("Cross-Origin-Embedder-Policy", map[string]Strength{"require-corp": strong,
-		"credentialless": strong, "unsafe-none": weak})
+	openers = map[string]Strength{"same-origin": strong, "same-origin-allow-popups": good, "noopener-allow-popups": good,
+		"unsafe-none": weak}
+	embedders = map[string]Strength{"require-corp": strong, "credentialless": strong, "unsafe-none": weak}
+	resources = map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}
+
+	rateOpener   = ofToken("Cross-Origin-Opener-Policy", openers)
+	rateEmbedder = ofToken("Cross-Origin-Embedder-Policy", embedders)
 )
 
 func ofToken(name string, known map[string]Strength) func(*evidence) (bool, Strength) {
@@ -201,7 +200,6 @@ func ofToken(name string, known map[string]Strength) func(*evidence) (bool, Stre
 }
 
 func rateResource(e *evidence) (bool, Strength) {
-	known := map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}
-	strength, ok := known[e.value("Cross-Origin-Resource-Policy")]
+	strength, ok := resources[e.value("Cross-Origin-Resource-Policy")]
 	return rated(ok, strength)
 }

@@ -58,7 +58,8 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
 		"Content-Security-Policy-Report-Only first.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
+		a := &e.runs.InlineScript
+		return diag.FailIf(a.Runs && a.By == "", "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
 	},
 }, {
 	Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
@@ -67,8 +68,24 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
 		"browsers then ignore 'unsafe-inline'.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.inlineScripts(), "script-src allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.").
-			About("script-src")
+		a := &e.runs.InlineScript
+		return diag.FailIf(a.Runs, "%s allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.", e.by(a)).
+			About(a.By)
+	},
+}, {
+	Code: "headers.csp.scripts.handlers", Severity: diag.Warning, Category: factorPolicy,
+	DependsOn: []diag.Code{"headers.csp.scripts.inline"}, Ref: "CSP Level 3 section 6.8.2",
+	Title: "Injected event handlers run", Requirement: "Injected event handlers do not run",
+	Advice: "Set script-src-attr 'none', or leave event handlers to script-src, and attach the page's own handlers in script files; " +
+		"where one must stay in an attribute, list its hash with 'unsafe-hashes'.",
+	Fails: func(e *evidence) diag.Failures {
+		a := &e.runs.EventHandler
+		if a.Runs && a.By == "" {
+			return diag.Fail("The policy restricts script elements by script-src-elem alone: without script-src-attr, script-src and default-src " +
+				"nothing governs event handlers, and an injected onerror runs.").About("script-src-attr")
+		}
+		return diag.FailIf(a.Runs, "%s allows 'unsafe-inline' for event handlers: an injected onerror runs, although injected script "+
+			"elements do not.", e.by(a)).About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
@@ -76,9 +93,10 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
 	Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
 	Fails: func(e *evidence) diag.Failures {
-		found := e.broadScripts()
-		return diag.FailIf(found != nil, "script-src allows %s, from which anyone can serve a script.", diag.Quote(strings.Join(found, " "))).
-			About("script-src")
+		a := &e.runs.ForeignScript
+		found := fromAnyone(a)
+		return diag.FailIf(len(found) > 0, "%s allows %s, from which anyone can serve a script.", e.by(a), diag.Quote(strings.Join(found, " "))).
+			About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
@@ -87,18 +105,27 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
 		"yourself.",
 	Fails: func(e *evidence) diag.Failures {
-		found := e.bypasses()
-		return diag.FailEach(found, func(w weakness) diag.Failures {
-			return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
-		}).Together("script-src allows %d hosts that serve arbitrary scripts, the first of them %s.", len(found), first(found).source)
+		a := &e.runs.ForeignScript
+		found := bypasses(a)
+		return diag.FailEach(found, func(source string) diag.Failures {
+			b, _ := bypassOf(source)
+			return diag.Fail("%s allows %s: %s %s.", e.by(a), source, strings.TrimPrefix(b.Host, "."), b.Reason).About(source)
+		}).Together("%s allows %d hosts that serve arbitrary scripts, the first of them %s.", e.by(a), len(found), first(found))
 	},
 }, {
 	Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 4.4.1",
-	Title: "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
+	Title: "Policy lets text run as code", Requirement: "Text does not run as code",
 	Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.evals(), "script-src allows 'unsafe-eval': text that reaches eval or a template library runs as code.").About("script-src")
+		a := &e.runs.Eval
+		if a.Runs && a.By == "" {
+			f := diag.Fail("The policy has neither script-src nor default-src, and script-src-elem does not govern eval: text that reaches " +
+				"it runs as code.").About("script-src")
+			f[0].Advice = "Add script-src with the sources of script-src-elem."
+			return f
+		}
+		return diag.FailIf(a.Runs, "%s allows 'unsafe-eval': text that reaches eval or a template library runs as code.", e.by(a)).About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
@@ -108,8 +135,11 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
 		"'strict-dynamic': beside it hosts and 'self' do not count.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.ContainsFunc(e.scripts(), deadlocked), "script-src has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.").
-			About("script-src")
+		d := e.deadlocked()
+		if d == nil {
+			return nil
+		}
+		return diag.Fail("%s has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.", d.Name).About(d.Name)
 	},
 }, {
 	Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
@@ -139,7 +169,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "object-src is not restricted", Requirement: "object-src is restricted",
 	Advice: "Add object-src 'none' unless the page embeds plug-ins.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
+		return diag.FailIf(e.runs.Plugin.Runs, "The policy lets object and embed elements load from anywhere.").About("object-src")
 	},
 }, {
 	Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
@@ -147,7 +177,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "base-uri is not restricted", Requirement: "base-uri is restricted",
 	Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.bases(), "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
+		return diag.FailIf(e.runs.Base.Runs, "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
 	},
 }, {
 	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []diag.Source{fromForeign},
@@ -171,13 +201,20 @@ var policyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-var policyDetailRules = diag.Rules[*evidence]{{
+var policyDetailRules = diag.Rules[*evidence]{commaRule, {
 	Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.3",
 	Title: "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
 	Advice: "Correct this part of the policy: browsers skip what they do not know and apply the rest.",
-	Fails: inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective, csp.NoneWithOthers,
-		csp.MissingValue),
+	Fails: func(e *evidence) diag.Failures {
+		return syntaxFaults(e).Suggesting(e.correctedPolicy())
+	},
+}, {
+	Code: "headers.csp.deprecated", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+	Ref:   "CSP Level 3 section 6",
+	Title: "Directive is deprecated and does nothing", Requirement: "No directive is deprecated",
+	Advice: "Remove the directive.",
+	Fails:  inPolicies(csp.DeprecatedDirective),
 }, {
 	Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
 	Ref:   "CSP Level 3 section 2.2.2",
@@ -198,13 +235,16 @@ var policyDetailRules = diag.Rules[*evidence]{{
 	Fails:  inPolicies(csp.MetaDirective),
 }}
 
+var syntaxFaults = inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective,
+	csp.NoneWithOthers, csp.MissingValue, csp.WildcardPath, csp.InvalidValue)
+
 // inPolicies makes the test of a rule about faults of some kinds.
 func inPolicies(kinds ...csp.Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range e.enforced {
 			for _, f := range e.enforced[i].Faults {
 				for _, kind := range kinds {
-					if f.Kind == kind {
+					if f.Kind == kind && !e.behindComma(&f) {
 						all = append(all, diag.Failure{
 							Detail: describe(f), Target: diag.Quote(f.Directive), Location: where(e, &e.enforced[i], f),
 						})
@@ -238,12 +278,25 @@ var faultTexts = map[csp.Kind]string{
 		"the rest was not examined.", csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources),
 }
 
+// outdated says what became of the directives that were taken out of the specification.
+var outdated = map[string]string{
+	"block-all-mixed-content": "is no longer needed: browsers upgrade or block mixed content by themselves",
+	"plugin-types":            "was taken out of browsers together with plug-ins; object-src restricts what is left of them",
+	"prefetch-src":            "was given up: default-src governs what is prefetched",
+	"navigate-to":             "was given up before browsers knew it",
+	"referrer":                "was replaced by the field Referrer-Policy",
+	"reflected-xss":           "switched a filter that browsers have taken out",
+	"require-sri-for":         "was given up before browsers knew it",
+	"policy-uri":              "was known to early versions of Firefox only",
+	"disown-opener":           "was replaced by the field Cross-Origin-Opener-Policy",
+}
+
 // describe puts a fault into a sentence.
 func describe(f csp.Fault) string {
 	text := faultTexts[f.Kind]
-	if f.Kind == csp.UnknownDirective && f.Correct != "" {
+	if (f.Kind == csp.UnknownDirective || f.Kind == csp.InvalidValue) && f.Correct != "" {
 		text = strings.TrimSuffix(text, ".") + "; {meant} was probably meant."
 	}
 	return strings.NewReplacer("{directive}", diag.Quote(f.Directive), "{value}", diag.Quote(f.Value),
-		"{meant}", diag.Quote(f.Correct)).Replace(text)
+		"{meant}", diag.Quote(f.Correct), "{outdated}", outdated[f.Directive]).Replace(text)
 }

@@ -54,12 +54,8 @@ var framingRules = diag.Rules[*evidence]{{
 	Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
 	When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
-		for _, d := range e.frameAncestors() {
-			if len(broad(d.Sources())) == 0 {
-				return nil
-			}
-		}
-		return diag.Fail("frame-ancestors allows %s.", diag.Quote(strings.Join(e.frameAncestors()[0].Values, " "))).About("frame-ancestors")
+		a := &e.runs.Embedding
+		return diag.FailIf(a.Runs, "%s allows %s.", e.by(a), diag.Quote(strings.Join(a.Sources, " "))).About("frame-ancestors")
 	},
 }}
 
@@ -144,14 +140,46 @@ var fieldRules = diag.Rules[*evidence]{{
 		"of Feature-Policy does not work here.",
 	When: func(e *evidence) bool { return e.features.sent },
 	Fails: func(e *evidence) diag.Failures {
-		f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
-			diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy")
-		if t := translated(e.value("Permissions-Policy")); t != "" {
-			return f.Suggesting("Permissions-Policy: " + t)
+		if e.features.err == nil && len(e.features.order) > 0 {
+			return nil
 		}
-		return f
+		return diag.Fail("Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
+			diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy").Suggesting(fieldOf("Permissions-Policy", repaired(e.value("Permissions-Policy"))))
+	},
+}, {
+	Code: "headers.permissions.ignored", Severity: diag.Warning, Category: factorPrivacy,
+	DependsOn: []diag.Code{"headers.permissions.invalid"}, Ref: "Permissions Policy section 9.2",
+	Title:       "Browsers ignore a part of Permissions-Policy",
+	Requirement: "Browsers know every entry of Permissions-Policy",
+	Advice: "Write origins in double quotes and with their scheme, self and * without quotes: " +
+		"geolocation=(self \"https://maps.example.net\").",
+	When: func(e *evidence) bool { return e.features.sent },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.features.ignored, func(i entry) diag.Failures {
+			return diag.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, diag.Quote(i.text), i.why).About(i.feature)
+		}).Suggesting(fieldOf("Permissions-Policy", e.features.corrected()))
+	},
+}, {
+	Code: "headers.permissions.misspelled", Severity: diag.Warning, Category: factorPrivacy,
+	DependsOn: []diag.Code{"headers.permissions.invalid"}, Ref: "Permissions Policy section 9.2",
+	Title:       "Permissions-Policy misspells a feature",
+	Requirement: "Names of features in Permissions-Policy are spelled right",
+	Advice:      "Correct the name: browsers skip features that they do not know, and the one that was meant keeps its default.",
+	When:        func(e *evidence) bool { return e.features.sent },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.features.misspelled(), func(m [2]string) diag.Failures {
+			return diag.Fail("Permissions-Policy has the feature %s, which no browser knows; %s was probably meant.", diag.Quote(m[0]), m[1]).About(m[0])
+		}).Suggesting(fieldOf("Permissions-Policy", e.features.corrected()))
 	},
 }}
+
+// fieldOf writes a field with a value; nothing without one.
+func fieldOf(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + ": " + value
+}
 
 const nosniff = "X-Content-Type-Options: nosniff"
 
@@ -234,27 +262,68 @@ var hstsRules = diag.Rules[*evidence]{{
 	},
 }}
 
-func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength)) rule {
+func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength), known map[string]Strength) rule {
 	return rule{
 		Code: code, Severity: diag.Warning, Category: factorIsolation, Ref: ref, Title: name + " is invalid and ignored",
 		Requirement: name + " has a value that browsers know", Advice: advice,
 		When: func(e *evidence) bool { return e.has(name) },
 		Fails: func(e *evidence) diag.Failures {
-			valid, _ := rate(e)
-			return diag.FailIf(!valid, "%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
+			if valid, _ := rate(e); valid {
+				return nil
+			}
+			f := diag.Fail("%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
+			if len(words(e.value(name))) > 1 {
+				f = diag.Fail("%s is %s: browsers ignore a list, also one of equal values.", name, diag.Quote(e.value(name))).About(name)
+				f[0].Advice = advice + " Let only one of web server, proxy and application send the header."
+			}
+			return f.Suggesting(fieldOf(name, e.meantToken(name, known)))
 		},
 	}
+}
+
+// meantToken returns the value that was probably meant by one that browsers ignore: of several the mildest. It is empty if
+// one of them is unlike any that browsers know, or switches the policy off, and if the page might break by it.
+func (e *evidence) meantToken(name string, known map[string]Strength) string {
+	rank := map[Strength]int{weak: 1, good: 2, strong: 3}
+	meant := ""
+	for _, w := range words(e.value(name)) {
+		w, _, _ = strings.Cut(w, ";")
+		w = strings.Trim(w, "'\" ")
+		nearest := ""
+		for token := range known {
+			if diag.Distance(w, token) <= 2 {
+				nearest = token
+			}
+		}
+		if known[nearest] == weak || known[nearest] == "" {
+			return ""
+		}
+		if meant == "" || rank[known[nearest]] < rank[known[meant]] {
+			meant = nearest
+		}
+	}
+	if name == "Cross-Origin-Embedder-Policy" && e.loadsForeign() {
+		return ""
+	}
+	return meant
+}
+
+// loadsForeign reports whether the page loads files of other origins, or may do so.
+func (e *evidence) loadsForeign() bool {
+	return e.document == nil || e.document.cut || slices.ContainsFunc(e.document.loads, func(l load) bool {
+		return l.url.Host != "" && (l.url.Host != e.self.Host || l.url.Scheme != e.self.Scheme)
+	})
 }
 
 // isolationRules are about the fields that keep a page apart from others. Their absence is no fault: a page that
 // embeds or is embedded can break by them.
 var isolationRules = diag.Rules[*evidence]{
 	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",
-		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", rateOpener),
+		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", rateOpener, openers),
 	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy", "HTML Standard, Cross-origin embedder policies",
-		"Send one value: require-corp, credentialless or unsafe-none.", rateEmbedder),
+		"Send one value: require-corp, credentialless or unsafe-none.", rateEmbedder, embedders),
 	isolationRule("headers.resource.invalid", "Cross-Origin-Resource-Policy", "Fetch Standard, Cross-Origin-Resource-Policy header",
-		"Send one value: same-origin, same-site or cross-origin.", rateResource),
+		"Send one value: same-origin, same-site or cross-origin.", rateResource, resources),
 }
 
 // An access is what the site answers to requests from other sites.

@@ -3,6 +3,7 @@ package headers
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -50,7 +51,7 @@ func testSilence(t *testing.T) {
 				require.LessOrEqual(t, *r.Score, 89)
 				require.NotContains(t, r.Headline, "protect", "a part was not examined")
 				seen.Add(r.Verdict)
-				require.Equal(t, tt.open != "headers.csp.nonce", r.SecurityHeaders.ContentSecurityPolicy.Strength == strong)
+				require.Equal(t, strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, "it follows from the policy as it is written")
 				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })
 				most := map[diag.Code]int{"transport": 40, "sharing": 50, "content_policy": 25}[tt.factor]
 				if most == tt.lacking {
@@ -72,19 +73,21 @@ func TestUnavailable(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 }
 
-// A policy that an attacker gets past, or that stops the page itself, protects nothing.
-func TestDeadPolicies(t *testing.T) {
-	for policy, strength := range map[string]Strength{
-		"script-src 'nonce-1'":                                         weak,
-		"script-src 'nonce-0123456789abcdef012345'":                    weak, // the same each time
-		"script-src 'nonce-{random}'":                                  weak,
-		"script-src 'strict-dynamic'":                                  weak,
-		"script-src 'nonce-0123456789abcdef{random}'":                  strong,
-		"script-src 'strict-dynamic' 'nonce-0123456789abcdef{random}'": strong,
+// What a policy is worth follows from what it lets run; that an attacker can know its nonce, or that it stops the page
+// itself, are findings.
+func TestStrengthFollowsFromWhatRuns(t *testing.T) {
+	for policy, code := range map[string]diag.Code{
+		"script-src 'nonce-1'":                        "headers.csp.nonce",
+		"script-src 'nonce-0123456789abcdef012345'":   "headers.csp.nonce",
+		"script-src 'nonce-{random}'":                 "headers.csp.nonce.short",
+		"script-src 'strict-dynamic'":                 "headers.csp.scripts.dynamic",
+		"script-src 'nonce-0123456789abcdef{random}'": "",
+		"script-src 'strict-dynamic' 'nonce-0123456789abcdef{random}' 'unsafe-inline' https: http:": "",
 	} {
 		policy += "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 		r := check(t, newWorld(t, "Content-Security-Policy: "+policy, "<p>"), Request{URL: diag.MustURL("example.com")})
-		require.Equal(t, strength, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
-		require.Equal(t, strength == strong, *r.Score == 100, policy)
+		require.Equal(t, strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
+		require.Equal(t, strings.TrimPrefix(string(code), "headers."), join(diagtest.Codes(r.Verdict)))
+		require.Equal(t, code == "", *r.Score == 100, policy)
 	}
 }

@@ -58,17 +58,85 @@ func TestHSTSSuggestionStaysOnTheHost(t *testing.T) {
 	}
 }
 
-func TestTranslated(t *testing.T) {
-	for old, want := range map[string]string{
+func TestRepaired(t *testing.T) {
+	for broken, want := range map[string]string{
 		"camera 'none'; geolocation 'self' https://a.example; fullscreen *": `camera=(), geolocation=(self "https://a.example"), fullscreen=*`,
-		"camera":                  "camera=(self)",
-		"camera 'none' 'self'":    "",
-		"camera=()":               "",
-		"camera 'none'; camera *": "",
-		"":                        "",
+		"camera":                        "camera=(self)",
+		"camera 'none' 'self'":          "",
+		"camera 'none'; camera *":       "",
+		"":                              "",
+		"camera=(), ":                   "camera=()",
+		"camera=();microphone=('self')": "camera=(), microphone=(self)",
+		"geolocation=(self, \"https://a.example\")":     `geolocation=(self "https://a.example")`,
+		"geolocation=('self' 'https://a.example')":      `geolocation=(self "https://a.example")`,
+		"Geolocation=(self), CAMERA=()":                 "geolocation=(self), camera=()",
+		"camera='none', microphone=\u2018none\u2019":    "camera=(), microphone=()",
+		"picture_in_picture=(), sync-xhr:(self)":        "picture-in-picture=(), sync-xhr=(self)",
+		"camera=(self https://a.example/path?x)":        "",
+		"geolocation=(self https://maps.example.net/),": `geolocation=(self "https://maps.example.net")`,
 	} {
-		require.Equal(t, want, translated(old), old)
+		require.Equal(t, want, repaired(broken), broken)
 	}
+}
+
+func TestFeatures(t *testing.T) {
+	for _, tt := range []struct{ value, read, ignored, corrected string }{
+		{`geolocation=(self "https://maps.example.net"), camera=()`, `geolocation=(self "https://maps.example.net"), camera=()`, "", "="},
+		{"geolocation=(self https://maps.example.net), camera=()", "geolocation=(self), camera=()", "https://maps.example.net",
+			`geolocation=(self "https://maps.example.net"), camera=()`},
+		{"geolocation=https://maps.example.net", "geolocation=()", "https://maps.example.net", `geolocation=("https://maps.example.net")`},
+		{"geolocation=(self maps.example.net)", "geolocation=(self)", "maps.example.net", `geolocation=(self "https://maps.example.net")`},
+		{`geolocation=("maps.example.net")`, "geolocation=()", `"maps.example.net"`, `geolocation=("https://maps.example.net")`},
+		{`geolocation=("self"), camera="*"`, "geolocation=(), camera=()", `"self" "*"`, "geolocation=(self), camera=*"},
+		{"fullscreen=(self src)", "fullscreen=(self)", "src", "fullscreen=(self)"},
+		{"geolocation=(self maps)", "geolocation=(self)", "maps", ""},
+		{"camera=none, microphone=(none), usb", "camera=(), microphone=(), usb=()", "", "="},
+		{`camera=(self);report-to=x, fullscreen=*, unheard-of=()`, "camera=(self), fullscreen=*, unheard-of=()", "", "="},
+		{"geolocatoin=(), microfone=(), interest-cohort=(), vr=(), notifications=(), push=()",
+			"geolocatoin=(), microfone=(), interest-cohort=(), vr=(), notifications=(), push=()", "geolocatoin microfone",
+			"geolocation=(), microphone=(), interest-cohort=(), vr=(), notifications=(), push=()"},
+		{"geolocatoin=(), geolocation=(self)", "geolocatoin=(), geolocation=(self)", "", ""},
+	} {
+		f := readFeatures([]string{tt.value})
+		require.NoError(t, f.err, tt.value)
+		var ignored []string
+		for _, e := range f.ignored {
+			ignored = append(ignored, e.text)
+		}
+		for _, m := range f.misspelled() {
+			ignored = append(ignored, m[0])
+		}
+		require.Equal(t, []string{tt.read, tt.ignored}, []string{f.String(), strings.Join(ignored, " ")})
+		if tt.corrected == "=" {
+			tt.corrected = f.String()
+		}
+		require.Equal(t, tt.corrected, f.corrected(), tt.value)
+	}
+}
+
+func TestMeantToken(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"Cross-Origin-Opener-Policy: same-origin, same-origin", "same-origin"},
+		{"Cross-Origin-Opener-Policy: same-origin\n+Cross-Origin-Opener-Policy: same-origin-allow-popups", "same-origin-allow-popups"},
+		{`Cross-Origin-Opener-Policy: "same-origin"; report-to="x"`, "same-origin"},
+		{"Cross-Origin-Opener-Policy: Same-Origin", "same-origin"},
+		{"Cross-Origin-Opener-Policy: same-origin, unsafe-none", ""},
+		{"Cross-Origin-Opener-Policy: same-origin, whatever", ""},
+		{"Cross-Origin-Embedder-Policy: required-corp", "require-corp"},
+		{"Cross-Origin-Embedder-Policy: credentialles", "credentialless"},
+		{"Cross-Origin-Resource-Policy: same-site, same-origin", "same-site"},
+		{"Cross-Origin-Resource-Policy: SAME-ORIGIN", "same-origin"},
+		{"Cross-Origin-Resource-Policy: same_site", "same-site"},
+		{"Cross-Origin-Resource-Policy: none", ""},
+	} {
+		r := check(t, newWorld(t, tt.line, goodBody), Request{URL: diag.MustURL("example.com")})
+		name, _, _ := strings.Cut(tt.line, ": ")
+		require.Equal(t, fieldOf(name, tt.want), r.Recommendations[0].SuggestedValue, tt.line)
+	}
+	foreign := `<img src="https://img.example.net/x.png">`
+	r := check(t, newWorld(t, "Cross-Origin-Embedder-Policy: required-corp\nContent-Security-Policy: default-src 'self' https://img.example.net; base-uri 'none'", foreign),
+		Request{URL: diag.MustURL("example.com")})
+	require.Empty(t, r.Recommendations[0].SuggestedValue, "it would stop the image")
 }
 
 func TestWithoutVersions(t *testing.T) {
@@ -80,7 +148,7 @@ func TestWithoutVersions(t *testing.T) {
 	}
 }
 
-// FuzzPermissions: what is printed reads back as the same, and a translation is always valid.
+// FuzzPermissions: what is printed reads back as the same, and what is repaired or corrected has no fault.
 func FuzzPermissions(f *testing.F) {
 	for _, s := range []string{"camera=(), geolocation=(self \"https://a.b\")", "camera=*", "camera 'none'; usb 'self'", "a=1;b"} {
 		f.Add(s)
@@ -92,10 +160,12 @@ func FuzzPermissions(f *testing.F) {
 			require.NoError(t, again.err)
 			require.Equal(t, p.String(), again.String())
 		}
-		if s := translated(text); s != "" {
+		for _, s := range []string{repaired(text), p.corrected()} {
 			got := readFeatures([]string{s})
 			require.NoError(t, got.err)
 			require.Equal(t, s, got.String())
+			require.Empty(t, got.ignored)
+			require.Empty(t, got.misspelled())
 		}
 	})
 }

@@ -40,6 +40,8 @@ const (
 	MissingSemicolon    Kind = "missing_semicolon"    // the name of a directive stands among the values of another
 	MissingQuotes       Kind = "missing_quotes"       // a keyword is written as a host
 	InvalidSource       Kind = "invalid_source"       // ignored
+	WildcardPath        Kind = "wildcard_path"        // * in a path stands for itself
+	InvalidValue        Kind = "invalid_value"        // of a directive that lists words of its own; ignored
 	NoneWithOthers      Kind = "none_with_others"     // 'none' is ignored beside other sources
 	MissingValue        Kind = "missing_value"        // a directive that needs a value has none
 	TooLong             Kind = "too_long"             // there is more than is read
@@ -131,16 +133,6 @@ func (p *Policy) Get(name string) *Directive {
 	return &p.Directives[i]
 }
 
-// Effective returns the first of some directives that the policy has, or nil.
-func (p *Policy) Effective(names ...string) *Directive {
-	for _, name := range names {
-		if d := p.Get(name); d != nil {
-			return d
-		}
-	}
-	return nil
-}
-
 // String writes the policy as it is written in a header field.
 func (p *Policy) String() string {
 	var b strings.Builder
@@ -180,12 +172,18 @@ var directives = map[string]shape{
 	"policy-uri": deprecated, "disown-opener": deprecated,
 }
 
+// Known reports whether browsers know a directive of this name, or knew it.
+func Known(name string) bool { _, ok := directives[strings.ToLower(name)]; return ok }
+
 func (d *Directive) faults() (list []Fault) {
 	whole := Fault{Directive: d.Name, Offset: d.Offset, Length: d.Length}
 	kind, ok := directives[d.Name]
 	switch {
 	case !ok:
 		whole.Kind, whole.Correct = UnknownDirective, nearest(d.Name)
+		if isFieldName(d.Name) && len(d.Values) > 0 && Known(d.Values[0]) {
+			whole.Correct = strings.ToLower(d.Values[0])
+		}
 		return append(list, whole)
 	case kind == deprecated:
 		whole.Kind = DeprecatedDirective
@@ -193,6 +191,8 @@ func (d *Directive) faults() (list []Fault) {
 	case kind == addresses && len(d.Values) == 0, d.Name == "require-trusted-types-for" && len(d.Values) == 0:
 		whole.Kind = MissingValue
 		return append(list, whole)
+	case kind == flags:
+		return d.flagFaults(whole)
 	case kind == sources || kind == ancestors:
 		for _, v := range d.Values {
 			if f, bad := sourceFault(v, kind); bad {
@@ -200,7 +200,9 @@ func (d *Directive) faults() (list []Fault) {
 				list = append(list, f)
 			}
 		}
-		if len(d.Values) > 1 && slices.ContainsFunc(d.Values, func(v string) bool { return strings.EqualFold(v, "'none'") }) {
+		is := func(word string) func(string) bool { return func(v string) bool { return strings.EqualFold(v, word) } }
+		others := slices.DeleteFunc(slices.Clone(d.Values), is("'report-sample'")) // which allows nothing
+		if len(others) > 1 && slices.ContainsFunc(others, is("'none'")) {
 			whole.Kind, whole.Value = NoneWithOthers, "'none'"
 			list = append(list, whole)
 		}
@@ -208,17 +210,108 @@ func (d *Directive) faults() (list []Fault) {
 	return list
 }
 
-// nearest returns the directive that differs from a name in one letter, is its plural, or lacks "-src".
+// words are the values of directives that list words of their own (HTML Standard, Sandboxing; Trusted Types section 4.2).
+// What trusted-types lists are names of the page's choice.
+var words = map[string][]string{
+	"sandbox": {"allow-downloads", "allow-forms", "allow-modals", "allow-orientation-lock", "allow-pointer-lock",
+		"allow-popups", "allow-popups-to-escape-sandbox", "allow-presentation", "allow-same-origin", "allow-scripts",
+		"allow-storage-access-by-user-activation", "allow-top-navigation", "allow-top-navigation-by-user-activation",
+		"allow-top-navigation-to-custom-protocols"},
+	"require-trusted-types-for": {"'script'"},
+	"webrtc":                    {"'allow'", "'block'"},
+}
+
+func (d *Directive) flagFaults(whole Fault) (list []Fault) {
+	for _, v := range d.Values {
+		known := words[d.Name]
+		if known == nil || slices.ContainsFunc(known, func(w string) bool { return strings.EqualFold(w, v) }) {
+			continue
+		}
+		f := whole
+		f.Kind, f.Value = InvalidValue, v
+		for _, w := range known {
+			if diag.Distance(strings.ToLower(unquoted(v)), unquoted(w)) <= 1 {
+				f.Correct = w
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// nearest returns the directive that was probably meant by a name that browsers do not know; empty if none is close.
 func nearest(name string) string {
-	for _, known := range []string{"default-src", "script-src", "style-src", "img-src", "font-src", "connect-src",
-		"media-src", "object-src", "frame-src", "worker-src", "base-uri", "form-action", "frame-ancestors",
-		"report-uri", "report-to", "upgrade-insecure-requests", "manifest-src", "child-src", "sandbox"} {
-		if diag.Distance(name, known) == 1 || name == strings.TrimSuffix(known, "-src") ||
-			strings.ReplaceAll(name, "_", "-") == known || name+"s" == known || strings.ReplaceAll(known, "-", "") == name {
-			return known
+	plain := strings.TrimSuffix(strings.ReplaceAll(unquoted(name), "_", "-"), ":")
+	best, least := "", 3
+	for known, kind := range directives {
+		distance := diag.Distance(plain, known)
+		if len(known) < 10 {
+			distance *= 2 // one letter of a short name is much
+		}
+		if plain == strings.TrimSuffix(known, "-src") || plain == strings.ReplaceAll(known, "-", "") || plain+"s" == known {
+			distance = 1
+		}
+		if kind != deprecated && (distance < least || distance == least && best != "" && known < best) {
+			best, least = known, distance
 		}
 	}
+	return best
+}
+
+// Corrected writes the policy as it was probably meant, where each of its faults can be corrected; otherwise it returns
+// the empty string. What has no effect in any browser is left out.
+func (p *Policy) Corrected() string {
+	for range 3 { // a name that is put right brings up the faults of its values
+		if len(p.Faults) == 0 {
+			return p.String()
+		}
+		next := Parse(p.corrected())
+		p = &next
+	}
 	return ""
+}
+
+func (p *Policy) corrected() string {
+	list := slices.Clone(p.Directives)
+	for i := range list {
+		list[i].Values = slices.Clone(list[i].Values)
+	}
+	for _, f := range p.Faults {
+		i := slices.IndexFunc(list, func(d Directive) bool { return d.Name == f.Directive })
+		if f.Kind == DuplicateDirective || f.Kind == DeprecatedDirective {
+			if f.Kind == DeprecatedDirective {
+				list = slices.Delete(list, i, i+1)
+			}
+			continue
+		}
+		if f.Correct == "" || i < 0 || !list[i].correct(f) {
+			return ""
+		}
+	}
+	q := Policy{Directives: slices.DeleteFunc(list, func(d Directive) bool { return d.Name == "" })}
+	return q.String()
+}
+
+// correct puts what was meant in the place of a fault.
+func (d *Directive) correct(f Fault) bool {
+	if f.Kind == UnknownDirective {
+		d.Name = f.Correct
+		if isFieldName(f.Directive) {
+			d.Values = d.Values[1:]
+		}
+		return true
+	}
+	i := slices.Index(d.Values, f.Value)
+	if i >= 0 {
+		d.Values[i] = f.Correct
+	}
+	return i >= 0
+}
+
+// isFieldName reports whether a directive is the name of the field itself, which was written into the value once more.
+func isFieldName(name string) bool {
+	name = strings.TrimSuffix(name, ":")
+	return name == "content-security-policy" || name == "content-security-policy-report-only"
 }
 
 // InMeta returns the policy as it is in force in a meta element, where some directives have no effect (section 3.3).

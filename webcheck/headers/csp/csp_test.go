@@ -24,6 +24,16 @@ func TestFaults(t *testing.T) {
 		{"img-src https://*.*", "invalid_source img-src https://*.* "},
 		{"script-src 'sha256-abc='", "invalid_source script-src 'sha256-abc=' "},
 		{"frame-ancestors 'unsafe-inline'", "invalid_source frame-ancestors 'unsafe-inline' "},
+		{"img-src 'none' 'report-sample'", ""},
+		{"img-src https://cdn.example.net/js/*.js", "wildcard_path img-src https://cdn.example.net/js/*.js "},
+		{"sandbox allow-scripts allow-form", "invalid_value sandbox allow-form allow-forms"},
+		{"require-trusted-types-for script; trusted-types default dompurify", "invalid_value require-trusted-types-for script 'script'"},
+		{"webrtc 'block'; sandbox", ""},
+		{"defualt-src 'self'", "unknown_directive defualt-src  default-src"},
+		{"default-src: 'self'", "unknown_directive default-src:  default-src"},
+		{"script_src 'self'; stylesrc 'self'; frame-ancestor 'self'; base-url 'self'", "unknown_directive script_src  script-src\n" +
+			"unknown_directive stylesrc  style-src\nunknown_directive frame-ancestor  frame-ancestors\nunknown_directive base-url  base-uri"},
+		{"max-age 5; x", "unknown_directive max-age  \nunknown_directive x  "},
 		{"report-uri", "missing_value report-uri  "},
 		{"script-src 'sha256-hqBEA/HXB3aJU2FgOnYN8rkAgEVgyfi3Vs1j2/XMPBA='", ""},
 	}
@@ -34,6 +44,27 @@ func TestFaults(t *testing.T) {
 			got = append(got, fmt.Sprint(f.Kind, " ", f.Directive, " ", f.Value, " ", f.Correct))
 		}
 		require.Equal(t, tt.want, strings.Join(got, "\n"), tt.policy)
+	}
+}
+
+func TestCorrected(t *testing.T) {
+	for _, tt := range []struct{ policy, want string }{
+		{"default-src 'self'", "default-src 'self'"},
+		{"default-src self; object-src none; script-src nonce-AbC=", "default-src 'self'; object-src 'none'; script-src 'nonce-AbC='"},
+		{"default-src \u2018self\u2019", "default-src 'self'"},
+		{"defualt-src self", "default-src 'self'"},
+		{"\"default-src 'self'\"", "default-src 'self'"},
+		{"default-src 'self' img-src https: font-src data:", "default-src 'self'; img-src https:; font-src data:"},
+		{"Content-Security-Policy: default-src 'self'; img-src *", "default-src 'self'; img-src *"},
+		{"default-src 'self'; block-all-mixed-content; default-src 'none'", "default-src 'self'"},
+		{"sandbox allow-script", "sandbox allow-scripts"},
+		{"default-src 'self'; x y", ""},
+		{"default-src 'none' 'self'", ""},
+		{"img-src https://*.*", ""},
+		{"default-src 'self'; defualt-src 'none'", "default-src 'self'"},
+	} {
+		p := csp.Parse(tt.policy)
+		require.Equal(t, tt.want, p.Corrected(), tt.policy)
 	}
 }
 
@@ -132,7 +163,7 @@ func TestParseList(t *testing.T) {
 	require.Len(t, csp.ParseList(strings.Repeat("img-src *,", 1000)), csp.MaxPolicies)
 }
 
-// FuzzParse: what is printed reads back as the same, and no source has faults that depend on where it stands.
+// FuzzParse: what is printed reads back as the same, a corrected policy has no faults, and no source has faults that depend on where it stands.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"default-src 'self'; img-src *", "script-src 'nonce-a' 'strict-dynamic', x", ";;a b c;A d"} {
 		f.Add(s)
@@ -141,6 +172,9 @@ func FuzzParse(f *testing.F) {
 		for _, p := range csp.ParseList(text) {
 			again := csp.Parse(p.String())
 			require.Equal(t, p.String(), again.String())
+			corrected := csp.Parse(p.Corrected())
+			require.Empty(t, corrected.Faults)
+			require.Equal(t, p.Corrected(), corrected.String())
 			for _, d := range p.Directives {
 				require.LessOrEqual(t, d.Offset+d.Length, len(text))
 				d.Sources().Allows(&url.URL{Scheme: "https", Host: "a.b", Path: "/%"}, &url.URL{Scheme: "https", Host: "a.b"})

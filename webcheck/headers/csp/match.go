@@ -28,9 +28,6 @@ func (d *Directive) Sources() List {
 // Len returns how many sources there are.
 func (l List) Len() int { return len(l.sources) }
 
-// Each returns the sources.
-func (l List) Each() []Source { return slices.Clone(l.sources) }
-
 // Has reports whether a keyword is in the list.
 func (l List) Has(keyword string) bool {
 	return slices.ContainsFunc(l.sources, func(s Source) bool { return s.Keyword == keyword })

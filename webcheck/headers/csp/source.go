@@ -103,13 +103,13 @@ func isHost(s string) bool {
 
 // sourceFault tells what is wrong with a source, if something is.
 func sourceFault(text string, kind shape) (Fault, bool) {
-	bare := strings.ToLower(strings.Trim(text, "'\"\u2018\u2019\u201c\u201d`"))
+	bare := strings.ToLower(unquoted(text))
 	correct := "'" + bare + "'"
 	if i := strings.IndexByte(bare, '-'); strings.HasPrefix(bare, "nonce-") || strings.HasPrefix(bare, "sha") && i > 0 {
-		correct = "'" + strings.Trim(text, "'\"\u2018\u2019\u201c\u201d`") + "'"
+		correct = "'" + unquoted(text) + "'"
 	}
 	_, quotedKnown := ParseSource(correct)
-	_, ok := ParseSource(text)
+	s, ok := ParseSource(text)
 	switch {
 	case quotedKnown && !strings.EqualFold(text, correct):
 		return Fault{Kind: MissingQuotes, Correct: correct}, true
@@ -117,13 +117,18 @@ func sourceFault(text string, kind shape) (Fault, bool) {
 		return Fault{Kind: MissingSemicolon, Correct: "; " + bare}, true
 	case !ok:
 		return Fault{Kind: InvalidSource}, true
+	case strings.Contains(s.Path, "*"): // section 6.7.2.12
+		return Fault{Kind: WildcardPath}, true
 	case kind == ancestors && text[0] == '\'' && bare != "self" && bare != "none":
 		return Fault{Kind: InvalidSource}, true // section 6.4.2
 	}
 	return Fault{}, false
 }
 
-func knownName(name string) bool { _, ok := directives[name]; return ok && strings.Contains(name, "-") }
+func knownName(name string) bool { return Known(name) && strings.Contains(name, "-") }
+
+// unquoted takes quotes of any kind off a word.
+func unquoted(s string) string { return strings.Trim(s, "'\"\u2018\u2019\u201c\u201d`") }
 
 // A Bypass is a host from which anybody can have a script of his choice served, so that a policy that allows
 // it does not stop injected scripts.
