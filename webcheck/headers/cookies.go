@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -90,7 +91,9 @@ func (c *cookie) refusal() string {
 		return "name and value are longer than 4096 bytes"
 	case c.broken:
 		return "the field is empty or has a control character"
-	case c.Domain != "" && c.Domain != host && !strings.HasSuffix(host, "."+c.Domain):
+	case c.Name == "" && setcookie.PrefixOf(c.Value) != setcookie.NoPrefix:
+		return "it has no name, and a value with the prefix of one"
+	case c.Domain != "" && c.Domain != host && (isAddress(host) || !strings.HasSuffix(host, "."+c.Domain)):
 		return "its Domain " + diag.Quote(c.Domain) + " does not cover the host " + host
 	case c.Domain != "" && c.Domain == suffix && c.Domain != host:
 		return "its Domain " + c.Domain + " is a public suffix"
@@ -100,6 +103,26 @@ func (c *cookie) refusal() string {
 		return "it has Partitioned without Secure"
 	}
 	return ""
+}
+
+// isAddress reports whether a host is one, which has no domains above it (RFC 6265bis section 5.1.3).
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// repeated returns the cookies that a later field of the same answer sets anew.
+func (e *evidence) repeated() (found []cookie) {
+	type key struct{ hop, name, domain, path string }
+	seen := map[key]bool{}
+	for _, c := range e.live() {
+		k := key{c.from.String(), c.Name, c.Domain, c.path()}
+		if seen[k] && !c.broken {
+			found = append(found, c)
+		}
+		seen[k] = true
+	}
+	return found
 }
 
 // with returns the field to send instead, after a change; empty if what is in it may be meant for one visitor.
@@ -181,6 +204,25 @@ var cookieRules = diag.Rules[*evidence]{
 			why := c.refusal()
 			return diag.FailIf(why != "", "Browsers reject the cookie %s that %s sets: %s.", c.title(), c.from, why)
 		}),
+	cookieRule("headers.cookies.attribute", diag.Warning, "RFC 6265bis section 5.6",
+		"Browsers ignore an attribute of a cookie", "Browsers know the attributes of cookies",
+		"Write attributes as Max-Age=3600, Expires=Wed, 21 Oct 2026 07:28:00 GMT, Path=/, SameSite=Lax, Secure and HttpOnly, with "+
+			"semicolons between them.",
+		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailEach(c.Ignored, func(i setcookie.Ignored) diag.Failures {
+				return diag.Fail("The cookie %s has %s, which %s.", c.title(), diag.Quote(i.Text), i.Why)
+			})
+		}),
+	{
+		Code: "headers.cookies.repeated", Severity: diag.Info, Category: factorCookies, Ref: "RFC 6265 section 4.1.1",
+		Title: "Cookie is set more than once in a response", Requirement: "Each cookie is set once in a response",
+		Advice: "Set each cookie once in a response: browsers keep the last.", When: setsCookies,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.repeated(), func(c cookie) diag.Failures {
+				return diag.Fail("The response of %s sets the cookie %s again, with the same domain and path.", c.from, c.title()).About(c.title())
+			})
+		},
+	},
 	cookieRule("headers.cookies.session.secure", diag.Error, "RFC 6265bis section 8.3",
 		"Session cookie without Secure", "Session cookies have Secure, or HSTS protects them",
 		"Add Secure to the cookie, so that browsers send it over HTTPS only.", setsSessions, func(e *evidence, c *cookie) diag.Failures {

@@ -39,6 +39,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestIgnored(t *testing.T) {
+	for attributes, want := range map[string]string{
+		"Secure; HttpOnly; SameSite=Lax; Path=/; Max-Age=5; Priority=High; Version=1; Comment=x; Port; Expires=0; foo": "",
+		"Max-Age=1d":           "Max-Age=1d is not a whole number of seconds",
+		"Max-Age=\"3600\"":     "Max-Age=\"3600\" is not a whole number of seconds",
+		"Expires=tomorrow":     "Expires=tomorrow is not a date",
+		"Path=app":             "Path=app does not begin with a slash",
+		"Http-Only; same_site": "Http-Only is not an attribute; HttpOnly was probably meant, same_site is not an attribute; SameSite was probably meant",
+		"SameSite:Lax":         "SameSite:Lax is not an attribute; SameSite was probably meant",
+		"SameSite Strict":      "SameSite Strict is not an attribute; SameSite was probably meant",
+		"MaxAge=5; secured":    "MaxAge=5 is not an attribute; Max-Age was probably meant, secured is not an attribute; Secure was probably meant",
+		"HttpOnly=false":       "",
+	} {
+		c, ok := setcookie.Parse("a=b; " + attributes)
+		require.True(t, ok)
+		var got []string
+		for _, i := range c.Ignored {
+			got = append(got, i.Text+" "+i.Why)
+		}
+		require.Equal(t, want, strings.Join(got, ", "))
+	}
+}
+
 func TestBrokenPromises(t *testing.T) {
 	tests := map[string]int{
 		"__Host-a=b; Secure; Path=/": 0, "__host-a=b; Secure; Path=/x": 1, "__Host-a=b; Domain=example.com": 3,

@@ -1,9 +1,12 @@
 package setcookie
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // The bounds of a cookie (RFC 6265bis sections 5.6 and 5.7).
@@ -25,8 +28,12 @@ type Cookie struct {
 	SameSite    string // Strict, Lax or None; empty if there is none, or one that is not known
 	Partitioned bool
 
-	RawSameSite string // as written, also if it is not known
+	RawSameSite string    // as written, also if it is not known
+	Ignored     []Ignored // attributes without effect, but for those of old or single browsers
 }
+
+// An Ignored is an attribute that browsers do not take, and why.
+type Ignored struct{ Text, Why string }
 
 // Parse reads the value of a Set-Cookie field (RFC 6265bis section 5.6). It reports false if browsers ignore
 // the whole of it: because of a control character, because name and value are empty or too long.
@@ -46,25 +53,40 @@ func Parse(line string) (Cookie, bool) {
 	}
 	for av := range strings.SplitSeq(attributes, ";") {
 		name, value, _ := strings.Cut(av, "=")
-		if name, value = trim(name), trim(value); len(value) <= MaxAttribute && (name != "" || value != "") {
-			c.attribute(name, value)
+		if name, value = trim(name), trim(value); len(value) > MaxAttribute {
+			c.ignore(av, fmt.Sprintf("is longer than %d bytes", MaxAttribute))
+		} else if name != "" || value != "" {
+			c.attribute(av, name, value)
 		}
 	}
 	return c, true
 }
 
+// maxIgnored bounds the attributes that are kept to be told.
+const maxIgnored = 10
+
+func (c *Cookie) ignore(attribute, why string) {
+	if len(c.Ignored) < maxIgnored {
+		c.Ignored = append(c.Ignored, Ignored{trim(attribute), why})
+	}
+}
+
 func trim(s string) string { return strings.Trim(s, " \t") }
 
 // attribute takes one attribute; of several of a name the last counts.
-func (c *Cookie) attribute(name, value string) {
+func (c *Cookie) attribute(whole, name, value string) {
 	switch strings.ToLower(name) {
 	case "expires":
 		if t, ok := parseDate(value); ok {
 			c.Expires = &t
+		} else if value != "" && value != "0" && !strings.EqualFold(value, "session") { // no date, as it was meant
+			c.ignore(whole, "is not a date")
 		}
 	case "max-age":
 		if n, ok := parseAge(value); ok {
 			c.MaxAge = &n
+		} else if value != "" {
+			c.ignore(whole, "is not a whole number of seconds")
 		}
 	case "domain":
 		c.Domain = strings.ToLower(strings.TrimPrefix(value, "."))
@@ -72,6 +94,8 @@ func (c *Cookie) attribute(name, value string) {
 		c.Path = ""
 		if strings.HasPrefix(value, "/") {
 			c.Path = value
+		} else if value != "" {
+			c.ignore(whole, "does not begin with a slash")
 		}
 	case "secure":
 		c.Secure = true
@@ -82,7 +106,28 @@ func (c *Cookie) attribute(name, value string) {
 		c.SameSite = map[string]string{"strict": "Strict", "lax": "Lax", "none": "None"}[strings.ToLower(value)]
 	case "partitioned":
 		c.Partitioned = true
+	default:
+		if meant := meantAttribute(name); meant != "" {
+			c.ignore(whole, "is not an attribute; "+meant+" was probably meant")
+		}
 	}
+}
+
+// attributes are those that browsers know, and their letters.
+var attributes = [][2]string{{"Expires", "expires"}, {"Max-Age", "maxage"}, {"Domain", "domain"}, {"Path", "path"},
+	{"Secure", "secure"}, {"HttpOnly", "httponly"}, {"SameSite", "samesite"}, {"Partitioned", "partitioned"}}
+
+// meantAttribute returns the attribute that was probably meant by a name that browsers do not know; empty if none is close.
+func meantAttribute(name string) string {
+	name, _, _ = strings.Cut(strings.ToLower(name), ":")
+	letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
+	for _, a := range attributes {
+		if letters == a[1] || len(a[1]) > 4 && diag.Distance(letters, a[1]) == 1 ||
+			a[1] == "samesite" && (letters == "samesitelax" || letters == "samesitestrict" || letters == "samesitenone") {
+			return a[0]
+		}
+	}
+	return ""
 }
 
 // parseAge is RFC 6265bis section 5.6.2.
@@ -151,9 +196,12 @@ const (
 )
 
 // Prefix returns the prefix of the cookie's name.
-func (c *Cookie) Prefix() Prefix {
+func (c *Cookie) Prefix() Prefix { return PrefixOf(c.Name) }
+
+// PrefixOf returns the prefix with which a text begins.
+func PrefixOf(text string) Prefix {
 	for _, p := range []Prefix{HostHTTP, HostName, HTTPName, secureName} {
-		if len(c.Name) >= len(p) && strings.EqualFold(c.Name[:len(p)], string(p)) {
+		if len(text) >= len(p) && strings.EqualFold(text[:len(p)], string(p)) {
 			return p
 		}
 	}
@@ -161,7 +209,7 @@ func (c *Cookie) Prefix() Prefix {
 }
 
 // BrokenPromises lists what the prefix of the name promises and the attributes do not keep, so that browsers
-// refuse the cookie. A cookie without a name must not look like one with a prefix.
+// refuse the cookie.
 func (c *Cookie) BrokenPromises() []string {
 	prefix := c.Prefix()
 	if prefix == NoPrefix {
