@@ -109,7 +109,7 @@ func onWire(rr dns.RR) (dns.RR, error) {
 	if data := reflect.ValueOf(rr).Elem().FieldByName("TypeBitMap"); data.IsValid() {
 		slices.Sort(data.Interface().([]uint16)) // RFC 4034 section 4.1.2
 	}
-	wire := make([]byte, dns.MaxMsgSize)
+	wire := make([]byte, dns.Len(rr)+1) // the library wants a byte more, see [dns.Msg.Pack]
 	n, err := dns.PackRR(rr, wire, 0, nil, false)
 	if err != nil {
 		return nil, err
