@@ -51,7 +51,7 @@ func TestParseDomain(t *testing.T) {
 		"example｡com":           "example.com",
 		"الأردن.example":        "xn--igbhzh7gpa.example",
 		"i❤.example":            "xn--i-7iq.example", // UTS #46, not IDNA 2008 proper
-		"ex\u00ADample.com":     "example.com",       // a soft hyphen is mapped to nothing
+		"i❤\uFE0F.example":      "xn--i-7iq.example", // as keyboards write it
 		"ⓔⓧⓐⓜⓟⓛⓔ.com":           "example.com",
 	}
 	for in, want := range tests {
@@ -117,12 +117,22 @@ func TestParseDomainRefuses(t *testing.T) {
 		"xn--99999999":                 "not valid Punycode",
 		"xn--bücher":                   "not valid Punycode",
 		"xn--Bcher-kva.xn--a":          "not valid Punycode",
-		"a\u200Cb.com":                 "must not stand together", // ZWNJ between Latin letters
-		"a\u200Db.com":                 "must not stand together",
+		"a\u200Cb.com":                 "U+200C ZERO WIDTH NON-JOINER at character 2, give ab.com",
+		"a\u200Db.com":                 "U+200D ZERO WIDTH JOINER at character 2, give ab.com",
+		"ex\u00ADample.com":            "U+00AD SOFT HYPHEN at character 3, give example.com",
+		"google.com\u200B":             "the invisible character U+200B ZERO WIDTH SPACE at character 11, give google.com",
+		"\uFEFFgoogle.com":             "U+FEFF ZERO WIDTH NO-BREAK SPACE at character 1, give google.com",
+		"google\u2060.com\u200E ":      "U+2060 WORD JOINER at character 7, give google.com",
+		"google.com\u00A0":             "it has spaces around it, give google.com",
+		"https://google.com/\u200B":    "it is a URL, give google.com",
+		"a@google.com\u200B":           "it is a mail address, give google.com",
+		"com\u200B":                    "the invisible character U+200B ZERO WIDTH SPACE at character 4",
+		"bücher\u200B.example":         "give bücher.example",
+		"نامه\u200Cای.example\u200B":   "at character 16, give نامه\u200Cای.example",
 		"\u0301a.com":                  "must not stand together", // begins with a combining mark
 		"אa.com":                       "must not stand together", // RFC 5893 section 2
 		"א.1a":                         "directions",
-		"a\u202Eb.com":                 `'\u202e'`,
+		"a\u202Eb.com":                 "U+202E RIGHT-TO-LEFT OVERRIDE at character 2, give ab.com",
 	}
 	for in, want := range tests {
 		d, err := ParseDomain(in)

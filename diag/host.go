@@ -62,7 +62,7 @@ func parseHost(s string) (Host, error) {
 		}
 		s = decoded
 	}
-	name, err := canonicalName(s, true)
+	name, err := canonicalName(s, webLabels)
 	switch {
 	case err != nil:
 		return Host{}, err
@@ -166,6 +166,9 @@ type IP struct{ netip.Addr }
 func ParseIP(s string) (IP, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil {
+		if fault := unseen(s); fault != nil {
+			return IP{}, Invalid("ip", "%.100q is not an IP address: %v", s, fault)
+		}
 		return IP{}, Invalid("ip", "%.100q is not an IP address", s)
 	}
 	if a.Zone() != "" {

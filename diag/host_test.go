@@ -184,3 +184,8 @@ func FuzzParseHost(f *testing.F) {
 		}
 	})
 }
+
+func TestUnseenCharacterInAddress(t *testing.T) {
+	_, err := ParseIP("192.0.2.1\u200B")
+	require.ErrorContains(t, err, "U+200B ZERO WIDTH SPACE at character 10")
+}

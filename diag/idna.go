@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/internal/invisible"
 	"golang.org/x/net/idna"
 )
 
@@ -52,13 +53,23 @@ type badByte byte
 
 func (c badByte) Error() string { return fmt.Sprintf("it must not contain %q", byte(c)) }
 
-// canonicalName brings a name into its one form: A-labels in lower case without the final dot. If it
-// is extended, labels may have underscores and the first may be an asterisk.
-func canonicalName(s string, extended bool) (string, error) {
+// A grammar says what labels may be made of.
+type grammar int
+
+const (
+	hostLabels grammar = 0 // letters, digits and hyphens (RFC 1123 section 2.1)
+	webLabels  grammar = 1 // underscores as well, and the first may be an asterisk
+	// Likewise, and a label in ASCII is as it is: hyphens anywhere, and "xn--" before what is no Punycode. The DNS holds
+	// any label (RFC 2181 section 11).
+	anyLabels grammar = 2
+)
+
+// canonicalName brings a name into its one form: A-labels in lower case without the final dot.
+func canonicalName(s string, g grammar) (string, error) {
 	if len(s) > maxNameInput {
 		return "", errNameLong
 	}
-	if plain := strings.TrimSuffix(s, "."); !hasALabel(plain) && checkName(plain, extended) == nil {
+	if plain := strings.TrimSuffix(s, "."); (g == anyLabels || !hasALabel(plain)) && checkName(plain, g) == nil {
 		return plain, nil // which nearly all names are
 	}
 	if !isASCII(s) {
@@ -74,17 +85,17 @@ func canonicalName(s string, extended bool) (string, error) {
 	if isASCII(s) {
 		s = strings.ToLower(s)
 	}
-	if !isASCII(s) || hasALabel(s) {
+	if !isASCII(s) || hasALabel(s) && g != anyLabels {
 		var err error
-		if s, err = convertLabels(s, extended); err != nil {
+		if s, err = convertLabels(s, g); err != nil {
 			return "", err
 		}
 	}
-	return s, checkName(s, extended)
+	return s, checkName(s, g)
 }
 
 // checkName checks everything about a name in ASCII form but its A-labels.
-func checkName(s string, extended bool) error {
+func checkName(s string, g grammar) error {
 	if len(s) > maxName {
 		return errNameLong
 	}
@@ -93,9 +104,9 @@ func checkName(s string, extended bool) error {
 		if i < len(s) && s[i] != '.' {
 			switch c := s[i]; {
 			case 'a' <= c && c <= 'z' || isDigit(c) || c == '-':
-			case extended && c == '_':
+			case g != hostLabels && c == '_':
 				underscore = true
-			case extended && c == '*' && i == 0 && len(s) > 1 && s[1] == '.': // RFC 4592 section 2.1.1
+			case g != hostLabels && c == '*' && i == 0 && len(s) > 1 && s[1] == '.': // RFC 4592 section 2.1.1
 			default:
 				return badByte(c)
 			}
@@ -106,7 +117,7 @@ func checkName(s string, extended bool) error {
 			return errLabelEmpty
 		case i-begin > maxLabel:
 			return errLabelLong
-		case !underscore && (s[begin] == '-' || s[i-1] == '-'): // RFC 1123 section 2.1
+		case g != anyLabels && !underscore && (s[begin] == '-' || s[i-1] == '-'): // RFC 1123 section 2.1
 			return errLabelHyphen
 		}
 		begin, underscore = i+1, false
@@ -127,8 +138,8 @@ func endsInNumber(s string) bool {
 func hasALabel(s string) bool { return strings.HasPrefix(s, "xn--") || strings.Contains(s, ".xn--") }
 
 // convertLabels maps a name to A-labels and checks those that it has. Labels in ASCII with
-// underscores, and a first "*", are none of IDNA's business and stay as they are.
-func convertLabels(s string, extended bool) (string, error) {
+// underscores, and a first "*", are none of IDNA's business and stay as they are; of any labels all in ASCII.
+func convertLabels(s string, g grammar) (string, error) {
 	labels := strings.Split(s, ".")
 	var places []int
 	var names []string
@@ -136,7 +147,7 @@ func convertLabels(s string, extended bool) (string, error) {
 		switch {
 		case l == "":
 			return "", errLabelEmpty
-		case extended && isASCII(l) && (strings.Contains(l, "_") || i == 0 && l == "*"):
+		case isASCII(l) && (g == anyLabels || g == webLabels && (strings.Contains(l, "_") || i == 0 && l == "*")):
 			labels[i] = strings.ToLower(l)
 		default:
 			places, names = append(places, i), append(names, l)
@@ -201,6 +212,18 @@ func conversionFault(labels []string, err error) error {
 	return fmt.Errorf("it mixes directions of writing (%w)", err)
 }
 
+// unseen says which character of a name nobody sees, or returns nil: UTS #46 ignores most of them, and whoever pasted
+// one has it elsewhere too. Joiners that have passed the rules are a part of the name.
+func unseen(s string) error {
+	if isASCII(s) {
+		return nil
+	}
+	if found := invisible.Find(s, invisible.IsStray); found != "" {
+		return fmt.Errorf("it has the invisible character %s", found)
+	}
+	return nil
+}
+
 // nameFault turns the fault of a name into an InputError.
 func nameFault(field, s, kind string, err error) error {
 	if _, notIP := netip.ParseAddr(s); notIP == nil {
@@ -210,9 +233,12 @@ func nameFault(field, s, kind string, err error) error {
 }
 
 // pasted says what to give in place of what people paste where a name is asked for: a URL, an address
-// for mail, a name between spaces. All else has the fault that was found.
+// for mail, a name between spaces or with characters that nobody sees. All else has the fault that was found.
 func pasted(s string, err error) error {
 	host, kind := strings.TrimSpace(s), "it has spaces around it"
+	if fault := unseen(s); fault != nil {
+		host, kind = strings.TrimSpace(invisible.Strip(s, invisible.IsStray)), fault.Error()
+	}
 	if u, fault := url.Parse(host); fault == nil && u.Scheme != "" && u.Host != "" {
 		host, kind = u.Hostname(), "it is a URL"
 	} else if before, _, ok := strings.Cut(host, "/"); ok {
@@ -221,7 +247,11 @@ func pasted(s string, err error) error {
 	if local, after, ok := strings.Cut(host, "@"); ok && local != "" {
 		host, kind = after, "it is a mail address"
 	}
-	if _, fault := canonicalName(host, true); fault != nil || host == s || !strings.Contains(host, ".") {
+	if _, fault := canonicalName(host, webLabels); fault != nil && invisible.Find(host, invisible.Is) != "" {
+		kind = "it has the invisible character " + invisible.Find(s, invisible.Is)
+		host = invisible.Strip(host, invisible.Is)
+	}
+	if _, fault := canonicalName(host, webLabels); fault != nil || host == s || !strings.Contains(host, ".") {
 		return err
 	}
 	return fmt.Errorf("%s, give %s", kind, host)

@@ -15,13 +15,17 @@ import (
 type Name struct{ ascii string } // absolute
 
 // ParseName accepts a name in Unicode or ASCII form, with or without the final dot; "." is the root.
-// Octets beyond letters, digits, hyphens, underscores and the leading asterisk, which master files
-// write with a backslash, are refused.
+// Labels in ASCII may have hyphens anywhere, and may begin like A-labels without being any (RFC 2181
+// section 11). Octets beyond letters, digits, hyphens, underscores and the leading asterisk, which
+// master files write with a backslash, are refused, and so are characters that nobody sees.
 func ParseName(s string) (Name, error) {
 	if s == "." {
 		return Name{"."}, nil
 	}
-	ascii, err := canonicalName(s, true)
+	ascii, err := canonicalName(s, anyLabels)
+	if err == nil {
+		err = unseen(s)
+	}
 	if err == nil && endsInNumber(ascii) {
 		err = errNumeric
 	}
@@ -105,8 +109,11 @@ func canonicalSelector(s string) (string, error) {
 		return "", errNameLong
 	}
 	if !isASCII(s) {
-		ascii, err := canonicalName(s, true)
+		ascii, err := canonicalName(s, webLabels)
 		if err != nil {
+			return "", err
+		}
+		if err := unseen(s); err != nil {
 			return "", err
 		}
 		s = ascii
@@ -154,9 +161,13 @@ type Domain struct{ ascii string }
 
 // ParseDomain accepts a name in Unicode or ASCII form, with or without the final dot. A name that
 // browsers would read as an IPv4 address, such as "127.1", is none. Symbols such as emoji are
-// accepted, as UTS #46 does: such domains exist although IDNA 2008 frowns at them.
+// accepted, as UTS #46 does: such domains exist although IDNA 2008 frowns at them. Characters that
+// nobody sees are refused although UTS #46 ignores them: they were pasted by mistake, or to deceive.
 func ParseDomain(s string) (Domain, error) {
-	ascii, err := canonicalName(s, false)
+	ascii, err := canonicalName(s, hostLabels)
+	if err == nil {
+		err = unseen(s)
+	}
 	if err == nil && endsInNumber(ascii) {
 		err = errNumeric
 	}

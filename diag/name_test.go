@@ -34,6 +34,13 @@ func TestParseName(t *testing.T) {
 		"_" + label63[1:] + ".example":    "_" + label63[1:] + ".example.",
 		strings.Repeat("_.", 126) + "x":   strings.Repeat("_.", 126) + "x.",
 		"xn--fa-hia.xn--igbhzh7gpa.arpa.": "xn--fa-hia.xn--igbhzh7gpa.arpa.",
+		// RFC 2181 section 11: the DNS holds any label.
+		"xn--a.test":            "xn--a.test.",
+		"XN--U-ccb.bücher.test": "xn--u-ccb.xn--bcher-kva.test.",
+		"_a.xn--":               "_a.xn--.",
+		"-a.example":            "-a.example.",
+		"_a.-b-.example":        "_a.-b-.example.",
+		"*.xn--a.ü.-.example":   "*.xn--a.xn--tda.-.example.",
 	}
 	for in, want := range tests {
 		n, err := ParseName(in)
@@ -63,12 +70,11 @@ func TestParseNameRefuses(t *testing.T) {
 		"a\"b.example":                   `'"'`,
 		"a\nb.example":                   `'\n'`,
 		"_ü.example":                     "'_'",
-		"-a.example":                     "hyphen",
-		"_a.-b.example":                  "hyphen",
+		"-ü.example":                     "hyphen",
+		"_dmarc.google.com\u200B":        "U+200B ZERO WIDTH SPACE at character 18, give _dmarc.google.com",
 		"1.2.3.4":                        "IP address",
 		"2001:db8::1":                    "IP address",
 		"_a.127.1":                       "IP address",
-		"_a.xn--a":                       "Punycode",
 		"_" + label63 + ".example":       "longer than 63",
 		strings.Repeat("_.", 127) + "x":  "longer than 253",
 		strings.Repeat("_a.", 100) + "ü": "longer than 253",

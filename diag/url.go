@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag/internal/invisible"
 )
 
 // maxURL bounds a URL, in bytes, as written and as normalised (CONTRACT 2).
@@ -292,8 +294,16 @@ func (u URL) HTTP() *url.URL {
 // MarshalText implements [encoding.TextMarshaler].
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, characters that nobody sees are refused, which
+// browsers ignore in hosts and send in paths.
 func (u *URL) UnmarshalText(text []byte) (err error) {
-	*u, err = ParseURL(string(text))
-	return err
+	s := string(text)
+	if *u, err = ParseURL(s); err != nil {
+		return err
+	}
+	if fault := unseen(s); fault != nil {
+		*u = URL{}
+		return Invalid("url", "%.300q is not a URL to fetch: %v, give %.300s", s, fault, invisible.Strip(s, invisible.IsStray))
+	}
+	return nil
 }

@@ -209,3 +209,24 @@ func FuzzParseURL(f *testing.F) {
 		}
 	})
 }
+
+// What is pasted into a request with characters that nobody sees is refused, and not asked for under another URL. A link
+// of a page is read as browsers do.
+func TestURLWithUnseenCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://google.com\u200B":     "U+200B ZERO WIDTH SPACE at character 19, give https://google.com",
+		"https://example.com/a\u200B":  "U+200B ZERO WIDTH SPACE at character 22, give https://example.com/a",
+		"https://ex\u00ADample.com/":   "U+00AD SOFT HYPHEN at character 11, give https://example.com/",
+		"https://example.com/👩\u200D👧": "",
+	} {
+		var u URL
+		err := u.UnmarshalText([]byte(in))
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+		require.True(t, u.IsZero())
+	}
+	require.Equal(t, "google.com", MustURL("https://google.com\u200B").Host().Name())
+}

@@ -81,15 +81,18 @@ func Convert(req Request) (*Report, error) {
 
 // evidence is a name taken apart.
 type evidence struct {
-	name   *name
-	ascii  string
-	labels []Label
-	mixes  []aMix
+	domain  string // as it was given
+	name    *name
+	ascii   string
+	address string // what says that it is an IP address and not a name; empty if it is none
+	labels  []Label
+	mixes   []aMix
 }
 
 func examine(domain string) *evidence {
-	e := &evidence{name: process(domain)}
+	e := &evidence{domain: domain, name: process(domain)}
 	e.ascii = e.name.ascii()
+	e.address = addressOf(e.ascii)
 	for _, l := range e.name.labels {
 		scripts := scriptsOf(l.unicode)
 		mix := mixOf(scripts)

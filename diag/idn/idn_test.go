@@ -24,8 +24,25 @@ func TestRules(t *testing.T) {
 		{"Japanese", "日本語ひらがなカタカナabc.example", nil},
 		{"Hebrew", "אבג.example", nil},
 		{"empty label", "a..example", []diag.Code{"idn.label.empty"}},
-		{"ignored label", "a.\u00AD.example", []diag.Code{"idn.label.empty"}},
+		{"ignored label", "a.\u00AD.example", []diag.Code{"idn.label.empty", "idn.name.invisible"}},
 		{"nothing but a dot", ".", []diag.Code{"idn.label.empty"}},
+		{"IPv4 address", "192.0.2.1", []diag.Code{"idn.name.address"}},
+		{"IPv4 address with a final dot", "192.0.2.1.", []diag.Code{"idn.name.address"}},
+		{"IPv4 address in full width", "１９２．０．２．１", []diag.Code{"idn.name.address"}},
+		{"IPv4 address in circles", "①②⑦.①", []diag.Code{"idn.name.address"}},
+		{"IPv4 address in hexadecimal", "0xC0.0x00.0x02.0x01", []diag.Code{"idn.name.address"}},
+		{"IPv4 address in octal", "0300.0.02.01", []diag.Code{"idn.name.address"}},
+		{"IPv4 address as one number", "3221225985", []diag.Code{"idn.name.address"}},
+		{"what ends in a number", "example.256", []diag.Code{"idn.name.address"}},
+		{"numbers before a name", "192.0.2.1.example", nil},
+		{"IPv6 address", "2001:db8::1", []diag.Code{"idn.name.address"}},
+		{"IPv6 address in brackets", "[2001:DB8::1]", []diag.Code{"idn.name.address"}},
+		{"IPv6 address of mail", "[IPv6:2001:db8::1]", []diag.Code{"idn.name.address"}},
+		{"zero width space", "google.com\u200B", []diag.Code{"idn.name.invisible"}},
+		{"byte order mark and word joiner", "\uFEFFgoogle\u2060.com", []diag.Code{"idn.name.invisible"}},
+		{"variation selector", "i❤\uFE0F.example", []diag.Code{"idn.label.symbol"}},
+		{"direction mark", "google.com\u200E", []diag.Code{"idn.label.codepoint"}},
+		{"no-break space", "google.com\u00A0", []diag.Code{"idn.label.ascii"}},
 		{"63 octets", strings.Repeat("a", 63) + ".example", nil},
 		{"64 octets", strings.Repeat("a", 64) + ".example", []diag.Code{"idn.label.long"}},
 		{"long in ASCII only", strings.Repeat("ü", 60), []diag.Code{"idn.label.long"}},
@@ -196,6 +213,29 @@ func TestLocations(t *testing.T) {
 				t.Errorf("points at %q; want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// What is not seen is named, with its place.
+func TestUnseenCharacters(t *testing.T) {
+	cases := map[string]string{
+		"google.com\u200B":     "U+200B ZERO WIDTH SPACE was left out, which IDNA ignores. It is character 11 of the name.",
+		"bü\u00ADcher.example": "U+00AD SOFT HYPHEN was left out, which IDNA ignores. It is character 3 of the name.",
+		"a.g\u200Eoogle.com":   "In the label \"g\\u200eoogle\": Names may not have U+200E LEFT-TO-RIGHT MARK. It is character 4 of the name.",
+		"google\u00A0.com":     "The label \"google\\u00a0\" has the character ' ', typed as U+00A0 NO-BREAK SPACE. It is character 7 of the name.",
+		"a\u200Db.example":     "In the label \"a\\u200db\": U+200D ZERO WIDTH JOINER stands where it changes nothing. It is character 2 of the name.",
+		"a／b.example":          "The label \"a／b\" has the character '/', typed as U+FF0F '／'.",
+		"127.0.0.1":            "It is the IPv4 address 127.0.0.1.",
+		"1２7.1":                "Its last label is a number: browsers take the name for the IPv4 address 127.0.0.1.",
+		"example.256":          "Its last label is a number: browsers take the name for an IPv4 address, and refuse it because it is not one.",
+		"[2001:db8::1]":        "It is the IPv6 address 2001:db8::1.",
+		"::ffff:192.0.2.1":     "It is the IPv4 address ::ffff:192.0.2.1.",
+	}
+	for domain, want := range cases {
+		r, err := Convert(Request{Domain: domain})
+		if err != nil || len(r.Findings) == 0 || r.Findings[0].Detail != want {
+			t.Errorf("%q: got %+v, %v", domain, r, err)
+		}
 	}
 }
 

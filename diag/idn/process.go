@@ -58,9 +58,22 @@ func (l *label) fail(k kind, format string, args ...any) {
 // failAt is fail for a code point, which is looked for in what was typed.
 func (l *label) failAt(k kind, r rune, format string, args ...any) {
 	l.fail(k, format, args...)
-	if i := strings.IndexRune(l.source, r); i >= 0 && !l.encoded {
-		l.faults[len(l.faults)-1].at = diag.Location{Offset: l.at.Offset + i, Length: utf8.RuneLen(r)}
+	if typed, i := l.typed(r); i >= 0 && !l.encoded {
+		l.faults[len(l.faults)-1].at = diag.Location{Offset: l.at.Offset + i, Length: utf8.RuneLen(typed)}
 	}
+}
+
+// typed returns the character that was typed for one of the label, and where; the place is -1 if it is not known.
+func (l *label) typed(r rune) (rune, int) {
+	if i := strings.IndexRune(l.source, r); i >= 0 {
+		return r, i
+	}
+	for i, c := range l.source {
+		if s, to := table().statusOf(c); s == mapped && strings.ContainsRune(to, r) {
+			return c, i
+		}
+	}
+	return r, -1
 }
 
 // A name is a domain name taken apart.

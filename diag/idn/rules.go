@@ -3,13 +3,20 @@ package idn
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/internal/invisible"
 )
 
-// describe names a code point, with the character itself if it can be seen: U+0430 'а'.
-func describe(r rune) string { return fmt.Sprintf("%#U", r) }
+// describe names a code point, with the character itself if it can be seen: U+0430 'а', U+200B ZERO WIDTH SPACE.
+func describe(r rune) string {
+	if unicode.IsPrint(r) {
+		return fmt.Sprintf("%#U", r)
+	}
+	return invisible.Describe(r)
+}
 
 // ofLabel makes a detail say which label it is about.
 func ofLabel(source, detail string) string {
@@ -31,7 +38,8 @@ func faults(k kind) func(*evidence) diag.Failures {
 		for _, l := range e.name.labels {
 			for _, f := range l.faults {
 				if f.kind == k {
-					failures = append(failures, diag.Failure{Detail: ofLabel(l.source, f.detail), Target: l.source, Location: &f.at})
+					detail := ofLabel(l.source, f.detail) + e.placeOf(f.at)
+					failures = append(failures, diag.Failure{Detail: detail, Target: l.source, Location: &f.at})
 				}
 			}
 		}
@@ -52,6 +60,30 @@ func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 	}
 }
 
+// placeOf says where a character stands that a reader does not find by its looks, or nothing.
+func (e *evidence) placeOf(at diag.Location) string {
+	r, size := utf8.DecodeRuneInString(e.domain[at.Offset:])
+	if size != at.Length || unicode.IsPrint(r) {
+		return ""
+	}
+	return fmt.Sprintf(" It is character %d of the name.", utf8.RuneCountInString(e.domain[:at.Offset])+1)
+}
+
+// removed lists the characters that nobody sees and that mapping left out. Variation selectors, which keyboards put
+// behind symbols, are left out as well, and without a word.
+func removed(e *evidence) diag.Failures {
+	var failures diag.Failures
+	for i, r := range e.domain {
+		if s, _ := table().statusOf(r); s == ignored && invisible.Is(r) {
+			at := diag.Location{Offset: i, Length: utf8.RuneLen(r)}
+			failures = append(failures, diag.Failure{
+				Detail: fmt.Sprintf("%s was left out, which IDNA ignores.%s", invisible.Describe(r), e.placeOf(at)), Location: &at,
+			})
+		}
+	}
+	return failures.Joined()
+}
+
 func international(e *evidence) bool { return e.name.unicode() != e.ascii }
 
 // characters lists the characters of a label of which a test is true, each once.
@@ -68,6 +100,11 @@ func characters(text string, test func(rune) bool) string {
 }
 
 var rules = diag.Rules[*evidence]{{
+	Code: "idn.name.address", Severity: diag.Error, Ref: "RFC 1123 section 2.1",
+	Title: "IP address, not a domain name", Requirement: "The name is not an IP address",
+	Advice: "Give a domain name: an IP address has no other form. ip/nslookup finds the names of an address.",
+	Fails:  func(e *evidence) diag.Failures { return diag.FailIf(e.address != "", "%s", e.address) },
+}, {
 	Code: "idn.label.empty", Severity: diag.Error, Ref: "UTS #46 section 4.2, RFC 1035 section 3.1",
 	Title: "Empty label", Requirement: "No label is empty",
 	Advice: "Remove the extra dot, or the characters between the dots that IDNA ignores.", Fails: faults(emptyLabel),
@@ -95,7 +132,8 @@ var rules = diag.Rules[*evidence]{{
 }, {
 	Code: "idn.label.ascii", Severity: diag.Error, Ref: "RFC 5891 section 4.2.3.1, RFC 1123 section 2.1",
 	Title: "ASCII character not allowed", Requirement: "All ASCII characters are letters, digits or hyphens",
-	Advice: "Remove the character or replace it with a hyphen.", Fails: faults(notPlain),
+	Advice:    "Remove the character or replace it with a hyphen.",
+	DependsOn: []diag.Code{"idn.name.address"}, Fails: faults(notPlain),
 }, {
 	Code: "idn.label.codepoint", Severity: diag.Error, Ref: "RFC 5892 section 2, UTS #46 section 4.1",
 	Title: "Character not allowed in a domain name", Requirement: "All characters are allowed in domain names",
@@ -136,6 +174,10 @@ var rules = diag.Rules[*evidence]{{
 		}
 		return fmt.Sprintf("IDNA 2008 does not allow %s. Software that keeps to UTS #46 alone does.", list)
 	}),
+}, {
+	Code: "idn.name.invisible", Severity: diag.Warning, Ref: "UTS #46 section 5",
+	Title: "Invisible character left out", Requirement: "The name has no invisible characters",
+	Advice: "Remove the character where the name came from: not all software ignores it.", Fails: removed,
 }, {
 	Code: "idn.label.context", Severity: diag.Warning, Ref: "RFC 5892 appendix A.3 to A.9",
 	Title: "Character out of context", Requirement: "Context-dependent characters are in context",

@@ -48,7 +48,11 @@ func (l *label) checkRune(p *properties, r rune) {
 	if r < utf8.RuneSelf {
 		// STD3, RFC 1123 section 2.1.
 		if r != '-' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) {
-			l.failAt(notPlain, r, "The label has the character %q.", r)
+			from := ""
+			if typed, _ := l.typed(r); typed != r {
+				from = ", typed as " + describe(typed)
+			}
+			l.failAt(notPlain, r, "The label has the character %q%s.", r, from)
 		}
 		return
 	}
@@ -70,7 +74,7 @@ func (l *label) checkJoiner(p *properties, rs []rune, i int) {
 	if rs[i] == zwnj && p.joinsBefore(rs[:i]) && p.joinsAfter(rs[i+1:]) {
 		return
 	}
-	l.failAt(badJoiner, rs[i], "%U stands where it changes nothing.", rs[i])
+	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", describe(rs[i]))
 }
 
 // joinsBefore reports whether the text ends with a letter that joins to the next one.
