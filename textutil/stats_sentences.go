@@ -107,14 +107,6 @@ type sentenceState struct {
 	lower bool
 }
 
-func countSentences(text string) int {
-	n := 0
-	for range sentences(text) {
-		n++
-	}
-	return n
-}
-
 // sentences returns the sentences of a text, by the rules of UAX 29 section 5.1, in time that grows with the
 // length of the text.
 func sentences(text string) iter.Seq[string] {

@@ -3,6 +3,7 @@ package textutil
 import (
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestSentenceRules(t *testing.T) {
 				}
 			}
 		}
-		if got := countSentences(text); got != want {
+		if got := len(slices.Collect(sentences(text))); got != want {
 			t.Errorf("%+q (%s): %d sentences; want %d", text, classes, got, want)
 		}
 	}
@@ -88,3 +89,29 @@ var extends = regexp.MustCompile(`([^PRNX])X+`)
 
 // withoutExtend applies rule SB5.
 func withoutExtend(classes string) string { return extends.ReplaceAllString(classes, "$1") }
+
+func TestSentencesOfPeople(t *testing.T) {
+	for text, want := range map[string]int{
+		// Abbreviations and initials.
+		"Dr. Smith went home.": 1, "Mr. and Mrs. Jones met Prof. Lee. They talked.": 2, "DR. SMITH WENT. HE SLEPT.": 2,
+		"J. R. R. Tolkien wrote it. John F. Kennedy read it.": 2, "Fruit, e.g. Apples, i.e. Braeburn.": 1,
+		"See No. 5 and Fig. 3, p. 12. It is vol. 2.": 2, "No. That is wrong.": 2, "Is it? No. 5 is right.": 2,
+		"Acme Inc. Chief Executive Jane Roe left. She works at Acme Inc. The firm is large.": 3,
+		"The U.S. Senate met at 5 p.m. Monday. He lives in the U.S. She does not.":           3,
+		"Martin Luther King Jr. Day is in January. Ask Dr. “Bones” McCoy.":                   2, "She has a Ph.D. Her name is Roe.": 2,
+		"Apples, pears, etc. Then we left.": 2, "Roe v. Wade. St. Peter. Mt. Everest.": 3, "He came 3rd. John won.": 2,
+		"On Dec. 5 they met. In Sept. John came.": 2, "Das ist z.B. Herr Müller bzw. Frau Roe. Er kommt.": 2,
+		"(Dr. Smith) went. [See Prof. Lee.] Yes.": 3,
+		// Numbers, names of hosts and items of lists.
+		"It is 3.14 or 1,234.56. Right.": 2, "Visit example.com. It works.": 2, "Read www.example.com/a.html now.": 1,
+		"1. First do this.\n2. Then do that.": 2, "It was 1990. He left.": 2, "Version 2.0.1 is out. Get it.": 2,
+		// Ends of sentences.
+		"What?! Really... Yes!": 3, "Wait... what?": 1, "\"Why?\" he asked. (No!) she said.": 2,
+		"He said “Go.” She went.": 2, "It ends (here.) Then it goes on.": 2, "One.\nTwo.": 2, "Dr.\nSmith": 2,
+		"今日は。元気？はい！": 3, "「はい。」と言った。": 2, "Plan B. The end.": 2, "": 0, "Dr.": 1, "a": 1,
+	} {
+		if got := countSentences(text); got != want {
+			t.Errorf("%q: %d sentences; want %d", text, got, want)
+		}
+	}
+}
