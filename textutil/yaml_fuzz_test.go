@@ -25,7 +25,7 @@ func TestYAMLReadsJSON(t *testing.T) {
 		assert.Equal(t, jsonValues(t, []byte(text)), jsonValues(t, []byte(*report.Result)), text)
 	}
 	twice := readYAML("{\"a\":1,\n\"a\":2}")
-	assert.EqualError(t, twice.err, `the mapping has the key "a" already`)
+	assert.EqualError(t, twice.err, `the mapping has the key "a" already, in line 1, column 2; keep one of them`)
 }
 
 // FuzzYAMLToJSON holds three things: the JSON of a text is JSON; JSON means the same when it is read as YAML; and

@@ -72,6 +72,7 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 		p.pending = append(p.pending, outer)
 	}
 	begin, line := p.pos, p.line
+	p.begun = begin
 	node := p.content(b.n, inner)
 	if outer != nil {
 		p.pending = p.pending[:len(p.pending)-1]
@@ -81,7 +82,7 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 		return node
 	}
 	if b.column == noColumn {
-		p.misplaced("a key with its colon")
+		p.strayColon(b.n, begin, line)
 	}
 	p.checkKey(begin, line)
 	return p.mapping(b, outer, node)
@@ -120,7 +121,11 @@ func (p *parser) misplaced(what string) {
 	if indented && tab >= 0 {
 		p.fail(p.line+len(before)+tab, "a tab cannot indent; use spaces")
 	}
-	p.fail(p.pos, "%s cannot stand here; begin it on a line of its own", what)
+	quotes := ""
+	if strings.HasSuffix(before, ":") {
+		quotes = ", or put the value in quotes" + p.inQuotes(p.pos)
+	}
+	p.fail(p.pos, "%s cannot stand here; begin it on a line of its own%s", what, quotes)
 }
 
 // sequence reads a block sequence (YAML 1.2.2 section 8.2.1).
@@ -135,7 +140,7 @@ func (p *parser) sequence(b blockPlace, props *properties) *Node {
 		switch more := p.goesOn(b.column); {
 		case more && p.indicates('-'):
 		case more && b.column != b.n:
-			p.fail(p.pos, "a dash was expected here, as before the other items")
+			p.noDash()
 		default: // the end, or the next key of the mapping at the same column
 			return p.close(n, int(child.end))
 		}
@@ -149,7 +154,7 @@ func (p *parser) goesOn(column int) bool {
 		return false
 	}
 	if !p.fresh() {
-		p.unexpected("the value")
+		p.unexpected(theValue)
 	}
 	spaces, tab := p.indentation()
 	if spaces > column || spaces == column && tab {
@@ -203,9 +208,9 @@ func (p *parser) implicitKey(column int) *Node {
 	props, crossed := p.properties()
 	switch c := p.at(0); {
 	case crossed || p.ended():
-		p.fail(start, "a key was expected, but no colon follows it")
+		p.noColon(start, column)
 	case p.indicates('-') && props == nil:
-		p.fail(p.pos, "a sequence cannot stand between the keys of a mapping")
+		p.fail(p.pos, "a sequence cannot stand between the keys of a mapping; %s", p.dashAdvice())
 	case p.indicates('-'):
 		p.misplaced("a sequence")
 	case p.indicates('?'):
@@ -213,12 +218,13 @@ func (p *parser) implicitKey(column int) *Node {
 	case p.indicates(':'):
 		return p.missing(props, p.pos)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key")
+		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes")
 	}
 	begin := p.pos
+	p.begun = begin
 	key := p.content(column, props)
 	if !p.keyEnds() {
-		p.fail(start, "a key was expected, but no colon follows it")
+		p.noColon(start, column)
 	}
 	p.checkKey(begin, line)
 	return key
@@ -238,7 +244,7 @@ func (p *parser) keyEnds() bool {
 // checkKey refuses a key without "?" that has several lines or is too long.
 func (p *parser) checkKey(begin, line int) {
 	if p.line != line {
-		p.fail(begin, "a key cannot have several lines, unless ? stands before it")
+		p.keyOfLines(begin)
 	}
 	if !isShort(strings.TrimRight(p.Text[begin:p.pos], " \t")) {
 		p.fail(begin, "a key of more than %d characters needs a ? before it", MaxKey)
@@ -262,9 +268,9 @@ func (p *parser) content(n int, props *properties) *Node {
 	case '#':
 		p.fail(p.pos, "a comment must have a space before its #")
 	case ']', '}':
-		p.fail(p.pos, "nothing is open that %q could close", c)
+		p.fail(p.pos, "nothing is open that %q could close; remove it, or put the text in quotes", c)
 	case '%', '@', '`', ',':
-		p.fail(p.pos, "a plain scalar cannot begin with %q; put it in quotes", c)
+		p.fail(p.pos, "a plain scalar cannot begin with %q; put it in quotes%s", c, p.inQuotes(p.pos))
 	}
 	return p.plain(n, false, props)
 }

@@ -105,10 +105,22 @@ func (c *checker) checkKeys(n *Node) error {
 	var keys Keys
 	for key := n.first; key != nil; key = key.next.next {
 		if !keys.Add(c.canonical(key.Target())) {
-			return &SyntaxError{int(key.begin()), fmt.Sprintf("the mapping has the key %s already", c.keyName(key.Target()))}
+			line, column := Position(c.Text, int(c.sameKey(n, key).begin()))
+			return &SyntaxError{int(key.begin()), fmt.Sprintf("the mapping has the key %s already, in line %d, column %d; "+
+				"keep one of them", c.keyName(key.Target()), line, column)}
 		}
 	}
 	return nil
+}
+
+// sameKey returns the first key of a mapping that is equal to another of its keys.
+func (c *checker) sameKey(n, other *Node) *Node {
+	want := c.canonical(other.Target())
+	key := n.first
+	for c.canonical(key.Target()) != want {
+		key = key.next.next
+	}
+	return key
 }
 
 // keyName returns how a message calls a key.

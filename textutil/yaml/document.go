@@ -51,12 +51,16 @@ func (p *parser) document() {
 		p.doc.marker, p.doc.explicit = p.pos, true
 		p.pos += 3
 	case len(p.doc.directives) > 0:
+		last := p.doc.directives[len(p.doc.directives)-1]
+		if !strings.HasPrefix(last, "%YAML") && !strings.HasPrefix(last, "%TAG") {
+			p.fail(p.doc.Start, "a line that begins with %% is a directive; put text in quotes")
+		}
 		p.fail(p.pos, "a line with --- must follow the directives")
 	}
 	p.doc.Root = p.block(-1, root)
 	if p.separate(); !p.ended() {
 		if !p.fresh() {
-			p.unexpected("the value")
+			p.unexpected(theValue)
 		}
 		p.stray()
 	}
@@ -74,6 +78,9 @@ func (p *parser) lineEnd(behind string) {
 	}
 }
 
+// theValue is how messages call what is complete before other text on its line.
+const theValue = "the value"
+
 // unexpected explains text on the line of something that is complete.
 func (p *parser) unexpected(behind string) {
 	switch {
@@ -81,6 +88,8 @@ func (p *parser) unexpected(behind string) {
 		p.fail(p.pos, "a comment must have a space before its #")
 	case p.indicates(':'):
 		p.misplaced("a key with its colon")
+	case behind == theValue:
+		p.behindValue()
 	}
 	p.fail(p.pos, "unexpected text behind %s", behind)
 }
@@ -92,13 +101,13 @@ func (p *parser) stray() {
 	case tab:
 		p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 	case spaces > 0:
-		p.fail(p.pos, "the indentation of %d fits no line before", spaces)
+		p.misfit(spaces)
 	case c == '%':
 		p.fail(p.pos, "a line with ... must stand before the directives of the next document")
 	case c == ']' || c == '}':
-		p.fail(p.pos, "nothing is open that %q could close", c)
+		p.fail(p.pos, "nothing is open that %q could close; remove it", c)
 	}
-	p.fail(p.pos, "the document has ended, but there is more text")
+	p.fail(p.pos, "the document has ended, but there is more text; write --- on the line before it to begin another")
 }
 
 // directive reads a directive (YAML 1.2.2 section 6.8). Those that have no meaning here are left alone.

@@ -40,5 +40,5 @@ func ExampleParse_invalid() {
 		fmt.Println("line", 1+strings.Count(text[:wrong.Offset], "\n"), wrong.Message)
 	}
 	// Output:
-	// line 3 a line of a flow collection must be indented by more than 0
+	// line 3 '[' of line 2, column 4 is still open; write ']' where it ends, or indent this line by more than 0
 }

@@ -1,17 +1,22 @@
 package yaml
 
+import (
+	"fmt"
+	"strings"
+)
+
 // flowSeparate skips white space and comments inside a flow collection that opens at the offset. Its lines
 // must be indented by more than n (YAML 1.2.2 section 6.9).
 func (p *parser) flowSeparate(n, open int) {
 	crossed := p.separate()
 	if p.pos == len(p.Text) {
-		p.fail(open, "%q is not closed", p.Text[open])
+		p.fail(open, "%q is not closed; write %q where it ends", p.Text[open], p.Text[open]+2)
 	}
 	if !crossed {
 		return
 	}
 	if p.ended() {
-		p.fail(p.pos, "a flow collection is not closed before the document ends")
+		p.fail(open, "%q is not closed before the document ends; write %q where it ends", p.Text[open], p.Text[open]+2)
 	}
 	spaces, tab := p.indentation()
 	switch c := p.at(0); {
@@ -22,7 +27,8 @@ func (p *parser) flowSeparate(n, open int) {
 		p.fail(p.pos, "this %q must be indented by more than %d; YAML 1.2 does not allow it here, "+
 			"though some readers do", c, n)
 	default:
-		p.fail(p.pos, "a line of a flow collection must be indented by more than %d", n)
+		p.fail(p.pos, "%q of %s is still open; write %q where it ends, or indent this line by more than %d",
+			p.Text[open], p.place(open), p.Text[open]+2, n)
 	}
 }
 
@@ -35,17 +41,19 @@ func (p *parser) flow(n int, props *properties) *Node {
 	closer := p.Text[open] + 2 // "]" behind "[", "}" behind "{"
 	node := p.collection(kind, flow, open, props)
 	list := tail{next: &node.first}
+	p.flows++
 	p.pos++
 	for {
 		p.flowSeparate(n, open)
 		switch c := p.at(0); c {
 		case closer:
+			p.flows--
 			p.pos++
 			return p.close(node, p.pos)
 		case ']', '}':
-			p.fail(p.pos, "a comma or %q was expected", closer)
+			p.noComma(open)
 		case ',':
-			p.fail(p.pos, "something must stand before a comma")
+			p.fail(p.pos, "something must stand before a comma; remove it")
 		}
 		entry(n, open, &list)
 		p.flowSeparate(n, open)
@@ -56,9 +64,20 @@ func (p *parser) flow(n int, props *properties) *Node {
 		case '#':
 			p.fail(p.pos, "a comment must have a space before its #")
 		default:
-			p.fail(p.pos, "a comma or %q was expected", closer)
+			p.noComma(open)
 		}
 	}
+}
+
+// noComma refuses what follows an entry of a flow collection that opens at the offset.
+func (p *parser) noComma(open int) {
+	what := "write one, or put text with such characters in quotes"
+	if c := p.at(0); c == ']' || c == '}' {
+		what = fmt.Sprintf("%q of %s is still open", p.Text[open], p.place(open))
+	} else if p.line > open && strings.IndexAny(p.Text[p.line:p.pos], ",[]{}") < 0 {
+		what = fmt.Sprintf("write one at the end of line %d", p.lineOf(p.lineAbove(p.pos)))
+	}
+	p.fail(p.pos, "a comma or %q was expected; %s", p.Text[open]+2, what)
 }
 
 func (p *parser) flowPair(n, open int, list *tail) {
@@ -141,7 +160,7 @@ func (p *parser) flowNode(n, open int) *Node {
 	case bare && c == '?':
 		p.fail(p.pos, "%q cannot stand here", c)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key")
+		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes%s", p.inQuotes(p.pos))
 	case c == '"' || c == '\'' || c == '*' || c == '[' || c == '{' || c == '#' || c == '%' || c == '@' || c == '`':
 		return p.content(n, props)
 	}

@@ -22,7 +22,7 @@ func (p *parser) blockScalar(n int, props *properties) *Node {
 // blockHeader reads the first line with its line break (YAML 1.2.2 section 8.1.1), and returns the
 // indentation indicator, or 0.
 func (p *parser) blockHeader() (indent int) {
-	chomped := false
+	chomped, mark := false, p.pos
 	for p.pos++; ; p.pos++ {
 		switch c := p.at(0); {
 		case (c == '-' || c == '+') && !chomped:
@@ -31,7 +31,11 @@ func (p *parser) blockHeader() (indent int) {
 			indent = int(c - '0')
 		default:
 			begin := p.pos
-			p.lineEnd("the mark of a block scalar")
+			p.skipBlanks()
+			if c := p.at(0); c != '\n' && c != 0 && (c != '#' || p.pos == begin) {
+				p.fail(p.pos, "text follows the mark of a block scalar; begin it on the next line, or put the value in quotes%s",
+					p.inQuotes(mark))
+			}
 			if p.at(0) == '#' && p.pos > begin {
 				p.comment()
 			}
@@ -64,7 +68,7 @@ func (p *parser) detectIndent(n int) int {
 			case spaces <= n || isMarker(p.Text[i:]) && spaces == 0:
 				return max(most, n+1)
 			case most > spaces:
-				p.fail(line, "an empty line before the first of a block scalar has more spaces than it")
+				p.fail(line, "an empty line before the first of a block scalar has more spaces than it; remove its spaces")
 			}
 			return spaces
 		}
@@ -87,7 +91,7 @@ func (p *parser) blockLines(n, indent int) {
 				p.fail(i, "a tab cannot indent; use spaces")
 			}
 			if spaces > n && p.Text[i] != '#' {
-				p.fail(i, "a line of the block scalar has fewer spaces than the first")
+				p.fail(i, "a line of the block scalar has fewer spaces than the first; indent it by %d", indent)
 			}
 			return
 		}

@@ -93,6 +93,11 @@ func (n *Node) Tag() string {
 	return n.props.tag
 }
 
+// TagSpan returns where the tag of a node that has one is written.
+func (n *Node) TagSpan() (start, end int) {
+	return int(n.props.tagEnd) - len(n.props.tagText), int(n.props.tagEnd)
+}
+
 // Span returns where the content of the node is written, without its properties.
 func (n *Node) Span() (start, end int) { return int(n.start), int(n.end) }
 

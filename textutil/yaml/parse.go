@@ -28,12 +28,14 @@ type parser struct {
 	head    int // first byte of the line that is no white space, as far as the parser looked; or -1
 	odd     int // first character that only quotes may hold and that is behind all quotes so far, or -1
 	quoting bool
+	begun   int // where the scalar, flow collection or alias begins that was read last
 	doc     *Document
 	anchors map[string]*Node
 	pending []*properties // of the nodes around that have not begun
 	tags    map[string]string
 	tagged  int // bytes of them
 	depth   int
+	flows   int // of the collections around, those in brackets
 	most    int // nodes that the text may have
 	left    int // of them
 	free    []Node
@@ -49,6 +51,9 @@ func Parse(text string, nodes int) (*Stream, error) {
 	})
 	if wrong, ok := err.(*SyntaxError); p.odd >= 0 && (err == nil || ok && p.odd < wrong.Offset && !p.quoting) {
 		err = p.try(p.oddCharacter)
+	}
+	if wrong, ok := err.(*SyntaxError); ok {
+		return nil, p.explained(wrong)
 	}
 	if err != nil {
 		return nil, err
@@ -117,6 +122,9 @@ func (p *parser) findOdd(from int) {
 // oddCharacter refuses a character that is in no quotes.
 func (p *parser) oddCharacter() {
 	r, _ := utf8.DecodeRuneInString(p.Text[p.odd:])
+	if name, remedy := UnseenName(r); name != "" {
+		p.fail(p.odd, "%s must be in quotes; %s", name, remedy)
+	}
 	p.fail(p.odd, "the character U+%04X must be in quotes", r)
 }
 

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -108,13 +109,20 @@ func (p *parser) alias(props *properties) *Node {
 	case inside:
 		p.fail(begin, "the alias %.40s stands inside the node that it means", name)
 	case target == nil:
-		p.fail(begin, "no anchor before is called %.40q", name)
+		what := fmt.Sprintf("put text in quotes%s", p.inQuotes(begin))
+		if anchorName().MatchString(name) {
+			what = fmt.Sprintf("write &%.40s before what it means, or %s", name, what)
+		}
+		p.fail(begin, "the asterisk begins an alias, and no anchor before is called %.40q; %s", name, what)
 	}
 	p.doc.aliases, p.Aliases = true, true
 	n := p.node(alias, Plain, begin, nil)
 	n.first, n.end = target, int32(p.pos)
 	return n
 }
+
+// anchorName matches the names that people give to anchors.
+var anchorName = lazily(`^[-A-Za-z0-9_]+$`)
 
 // name reads the name behind "&" or "*" (YAML 1.2.2 section 6.9.2): anything but white space and the
 // marks of flow collections.
@@ -125,7 +133,7 @@ func (p *parser) name(what string) string {
 		p.pos++
 	}
 	if p.pos == begin {
-		p.fail(begin-1, "the %s has no name", what)
+		p.fail(begin-1, "the %s has no name; put text in quotes%s", what, p.inQuotes(begin-1))
 	}
 	return p.Text[begin:p.pos]
 }
@@ -150,7 +158,7 @@ func (p *parser) shortTag(begin int, text string) string {
 		return tag
 	}
 	if i := strings.IndexFunc(text, notURI); i >= 0 {
-		p.fail(begin+i, "a tag cannot have this character; write it as %%XX")
+		p.fail(begin+i, "a tag cannot have this character; write it as %%XX, or put text in quotes%s", p.inQuotes(begin))
 	}
 	if text == "!" {
 		return text
@@ -160,7 +168,7 @@ func (p *parser) shortTag(begin int, text string) string {
 		handle, suffix = text[:i+2], suffix[i+1:]
 	}
 	if !tagHandle().MatchString(handle) || suffix == "" || strings.Contains(suffix, "!") {
-		p.fail(begin, "%.40q is no tag", text)
+		p.fail(begin, "%.40q is no tag; put text in quotes%s", text, p.inQuotes(begin))
 	}
 	decoded := p.decoded(suffix, begin, "tag", text)
 	prefix, ok := p.doc.handles[handle]

@@ -82,7 +82,7 @@ func (p *parser) quotedLine(n, open int) {
 		p.pos++
 		p.line = p.pos
 		if p.pos < len(p.Text) && p.ended() {
-			p.fail(open, "the quote is not closed before the document ends")
+			p.openQuote(open)
 		}
 		p.skipBlanks()
 	}
@@ -90,8 +90,22 @@ func (p *parser) quotedLine(n, open int) {
 		if tab {
 			p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 		}
-		p.fail(p.pos, "a line of a quoted scalar must be indented by more than %d", n)
+		p.fail(open, "the %s quote that opens here is not closed before line %d, which is not indented by more than %d; "+
+			"close it, or indent that line", quoteName(p.Text[open]), p.lineOf(p.pos), n)
 	}
+}
+
+func quoteName(c byte) string {
+	if c == '"' {
+		return "double"
+	}
+	return "single"
+}
+
+// openQuote refuses a quote that nothing closes.
+func (p *parser) openQuote(open int) {
+	p.fail(open, "the %s quote that opens here is not closed; write %c where the value ends", quoteName(p.Text[open]),
+		p.Text[open])
 }
 
 // quoted reads a scalar in quotes (YAML 1.2.2 sections 7.3.1 and 7.3.2).
@@ -101,7 +115,7 @@ func (p *parser) quoted(n int, style Style, props *properties) *Node {
 	for p.pos++; ; {
 		switch c := p.at(0); {
 		case c == 0:
-			p.fail(begin, "the %s quote is not closed", map[Style]string{single: "single", double: "double"}[style])
+			p.openQuote(begin)
 		case c == '\n':
 			p.quotedLine(n, begin)
 		case c == '\\' && style == double:
@@ -155,7 +169,8 @@ func (p *parser) escape() {
 			p.fail(p.pos, "there is no character %X", r)
 		}
 	case simpleEscapes[c] == "":
-		p.fail(p.pos, "a backslash begins an escape, and there is none with this character; write \\\\")
+		p.fail(p.pos, "a backslash begins an escape in double quotes, and there is none with this character; write \\\\ for "+
+			"a backslash, or put the value in single quotes")
 	}
 	p.pos += 2 + digits
 }
@@ -264,6 +279,9 @@ func isPlain(value string) bool {
 	}
 	if t, _ := resolvePlain(value); t != String {
 		return false
+	}
+	if strings.HasPrefix(value, "“") || strings.HasPrefix(value, "‘") || Unseen(value, true) >= 0 {
+		return false // people would take it for a mistake
 	}
 	return !isMarker(value) && LegacyOf(value) == SameInBoth
 }

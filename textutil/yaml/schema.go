@@ -164,13 +164,16 @@ type Legacy uint8
 const (
 	SameInBoth     Legacy = 0
 	LegacyBool     Legacy = 1 // yes, no, on, off
-	LegacyOctal    Legacy = 2 // 012 is 12 in YAML 1.2 and 10 in 1.1; 0o12 is 10 and a string
+	LegacyOctal    Legacy = 2 // 0644 is 644 in YAML 1.2 and 420 in 1.1; 0o644 is 420 and a string
 	LegacyBase60   Legacy = 3 // 1:30 is a string in YAML 1.2 and 90 in 1.1
 	LegacyNumber   Legacy = 4 // 1_000 and 0b1 are strings in YAML 1.2 and numbers in 1.1
 	LegacyNoNumber Legacy = 5 // 1e3 is a number in YAML 1.2 and a string in 1.1
 	LegacyMerge    Legacy = 6 // << merges in YAML 1.1
-	legacyTime     Legacy = 7 // a string in YAML 1.2
-	legacyUnlikely Legacy = 8 // y, n, = and a point alone, which most readers of YAML 1.1 leave alone
+	LegacyTime     Legacy = 7 // 2001-12-14 is a string in YAML 1.2 and a timestamp in 1.1
+	LegacyZero     Legacy = 8 // 08 is 8 in YAML 1.2, and a string or 8 to readers of 1.1, for 8 is no octal digit
+	LegacySameZero Legacy = 9 // 007 is 7 in both
+	// y, n, =, a point alone, 0_8, 09:30 and 2001-1-2, which most readers of YAML 1.1 take for strings
+	legacyUnlikely Legacy = 10
 )
 
 // The types of YAML 1.1: https://yaml.org/type/int.html, float.html, timestamp.html, bool.html and merge.html.
@@ -220,8 +223,10 @@ func legacyNumber(value string) Legacy {
 	if t, _ := resolvePlain(value); t == Int || t == Float {
 		whole, fraction, exponent := NumberParts(unsigned)
 		switch {
-		case strings.HasPrefix(unsigned, "0o"), fraction == "" && exponent == "" && len(whole) > 1 && whole[0] == '0':
+		case strings.HasPrefix(unsigned, "0o"):
 			return LegacyOctal
+		case fraction == "" && exponent == "" && len(whole) > 1 && whole[0] == '0':
+			return legacyZero(whole)
 		case exponent != "" && (fraction == "" || exponent[1] != '+' && exponent[1] != '-'):
 			return LegacyNoNumber
 		}
@@ -231,13 +236,45 @@ func legacyNumber(value string) Legacy {
 	case unsigned == ".":
 		return legacyUnlikely
 	case strings.Trim(unsigned, "0123456789_") == "" && strings.HasPrefix(unsigned, "0"):
+		if strings.ContainsAny(unsigned, "89") {
+			return legacyUnlikely
+		}
 		return LegacyOctal
 	case strings.Contains(value, ":") && base60().MatchString(value):
+		if unsigned[0] == '0' && !strings.Contains(value, ".") {
+			return legacyUnlikely
+		}
 		return LegacyBase60
 	case strings.ContainsAny(value, "_bx.") && number11().MatchString(value):
 		return LegacyNumber
 	case strings.Contains(value, "-") && time11().MatchString(value):
-		return legacyTime
+		if len(value) < len("2001-12-14") { // a date without a time has two digits for the month and the day
+			return legacyUnlikely
+		}
+		return LegacyTime
 	}
 	return SameInBoth
+}
+
+// legacyZero compares what is made of digits that begin with a 0.
+func legacyZero(digits string) Legacy {
+	switch significant := strings.TrimLeft(digits, "0"); {
+	case strings.ContainsAny(digits, "89"):
+		return LegacyZero
+	case len(significant) <= 1:
+		return LegacySameZero
+	}
+	return LegacyOctal
+}
+
+// FromOctal returns the decimal digits of an octal number of YAML 1.1, such as -0644 or 0_7.
+func FromOctal(value string) string {
+	i, ok := new(big.Int), len(value) <= maxRadixDigits
+	if ok {
+		i, ok = i.SetString(strings.ReplaceAll(value, "_", ""), 8)
+	}
+	if !ok {
+		return "another number"
+	}
+	return i.String()
 }
