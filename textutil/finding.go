@@ -1,7 +1,10 @@
 package textutil
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -68,6 +71,40 @@ func (f *findings) all() []Finding {
 	return f.list
 }
 
+// place begins the detail of each finding that points to a place with its line and column. The places are offsets in
+// the text, but for so many bytes that are before it.
+func (f *findings) place(text string, before int) {
+	var placed []*Finding
+	for i := range f.list {
+		if f.list[i].Location != nil {
+			placed = append(placed, &f.list[i])
+		}
+	}
+	slices.SortStableFunc(placed, func(a, b *Finding) int { return cmp.Compare(a.Location.Offset, b.Location.Offset) })
+	c := cursor{text: text}
+	for _, finding := range placed {
+		line, column := c.to(max(0, finding.Location.Offset-before))
+		finding.Detail = fmt.Sprintf("Line %d, column %d: %s", line, column, finding.Detail)
+	}
+}
+
+// A cursor goes forward through a text and knows its line and column, in characters, both from 0.
+type cursor struct {
+	text             string
+	at, line, column int
+}
+
+// to returns the line and the column of an offset that is not before the last, both from 1.
+func (c *cursor) to(offset int) (line, column int) {
+	passed := c.text[c.at:offset]
+	if breaks := strings.Count(passed, "\n"); breaks > 0 {
+		c.line, c.column = c.line+breaks, 0
+		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
+	}
+	c.at, c.column = offset, c.column+utf8.RuneCountInString(passed)
+	return c.line + 1, c.column + 1
+}
+
 // room reports whether one more finding would be listed. If not, it counts as omitted.
 func (f *findings) room() bool {
 	if len(f.list) < maxFindings {
@@ -75,6 +112,15 @@ func (f *findings) room() bool {
 	}
 	f.omitted++
 	return false
+}
+
+// clip returns the beginning of a text that is long.
+func clip(text string) string {
+	const most = 60
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // MaxText bounds the text of a request, in bytes (CONTRACT 1.9).

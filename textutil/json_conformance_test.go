@@ -95,7 +95,7 @@ func refusedWithPosition(t *testing.T, name, text string) bool {
 
 // wrongPlace returns what is wrong about the place of an error, by what the standard library says and by counting
 // anew, or nothing. What is before the place is the beginning of a valid text; and it is where the library stops, or
-// where the token or the comma begins at which it does.
+// where the token or the mark begins at which it does, or where a comma is missing before.
 func wrongPlace(text string, e JSONError) string {
 	text, marked := strings.CutPrefix(text, byteOrderMark)
 	offset := e.Offset
@@ -125,8 +125,11 @@ func wrongPlace(text string, e JSONError) string {
 		stop = int(wrong.Offset) - 1
 	}
 	between := text[min(offset, stop):stop]
-	token := strings.HasPrefix(between, `"`) || !strings.ContainsAny(between, " \t\r\n[]{},:")
-	if offset > stop || !token && strings.TrimRight(between, " \t\r\n") != "," {
+	quote := strings.HasPrefix(between, `"`) || strings.HasPrefix(between, "“") || strings.HasPrefix(between, "”")
+	token := quote || !strings.ContainsAny(between, " \t\r\n[]{},:")
+	// The place of a comma that is missing or too many, or the first brace of two.
+	mark := slices.Contains([]string{"", ",", "{"}, strings.TrimRight(between, " \t\r\n"))
+	if offset > stop || !token && !mark {
 		return fmt.Sprintf("the library stops at byte %d", stop)
 	}
 	return ""

@@ -30,10 +30,11 @@ func (s *jsonScanner) scan() error {
 	for {
 		inside, err := s.value()
 		for err == nil && !inside {
+			end := s.pos
 			if s.space(); len(s.open) == 0 {
 				return s.end()
 			}
-			inside, err = s.next()
+			inside, err = s.next(end)
 		}
 		if err != nil {
 			return err
@@ -46,10 +47,7 @@ func (s *jsonScanner) end() error {
 	if s.pos == len(s.text) {
 		return nil
 	}
-	if c := s.text[s.pos]; c == '}' || c == ']' {
-		return failJSON(s.pos, "nothing is open that %q could close", c)
-	}
-	return failJSON(s.pos, "the text must end behind its value, but there is more")
+	return s.behindRoot()
 }
 
 func (s *jsonScanner) space() {
@@ -100,15 +98,16 @@ func (s *jsonScanner) value() (inside bool, err error) {
 	return false, s.noValue()
 }
 
-// next reads what follows a value inside an object or array. It reports whether a value is next.
-func (s *jsonScanner) next() (inside bool, err error) {
+// next reads what follows a value inside an object or array that ends at the offset. It reports whether a value is
+// next.
+func (s *jsonScanner) next(end int) (inside bool, err error) {
 	open := s.open[len(s.open)-1]
 	switch c := s.at(0); {
 	case c == open+2:
 		s.pop()
 		return false, nil
 	case c != ',':
-		return false, s.noComma(open)
+		return false, s.noComma(open, end)
 	}
 	comma := s.pos
 	s.pos++
@@ -153,10 +152,7 @@ func (s *jsonScanner) name() error {
 	}
 	s.space()
 	if s.at(0) != ':' {
-		if s.pos == len(s.text) {
-			return s.unclosed()
-		}
-		return failJSON(s.pos, "a colon must follow the name")
+		return s.noColon()
 	}
 	s.pos++
 	s.space()
@@ -203,7 +199,7 @@ func (s *jsonScanner) str() error {
 		}
 		switch {
 		case i == len(s.text):
-			return failJSON(begin, "the string is not closed")
+			return s.openString(begin)
 		case s.text[i] == '"':
 			s.pos = i + 1
 			return nil
@@ -219,18 +215,32 @@ func (s *jsonScanner) str() error {
 }
 
 func (s *jsonScanner) control(begin, i int) error {
-	if c := s.text[i]; c != '\n' && c != '\r' {
-		return failJSON(i, `a string cannot hold the control character U+%04X; write \u%04x`, c, c)
+	switch c := s.text[i]; {
+	case c == '\t':
+		return failJSON(i, `a string cannot hold a tab as it is; write \t`)
+	case c != '\n' && c != '\r':
+		return failJSON(i, `a string cannot hold the control character U+%04X; write \u%04[1]x`, c)
+	case strings.IndexByte(s.text[i:], '"') < 0 || strings.ContainsAny(s.text[begin:i], "“”"):
+		return s.openString(begin)
 	}
-	if strings.IndexByte(s.text[i:], '"') < 0 {
-		return failJSON(begin, "the string is not closed")
+	return failJSON(i, `the string of %s is not closed on its line; close it with ", or write \n for a line break`,
+		s.place(begin))
+}
+
+// openString explains a string that nothing closes.
+func (s *jsonScanner) openString(begin int) error {
+	line, _, _ := strings.Cut(s.text[begin:], "\n")
+	if i := strings.IndexAny(line, "“”"); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(line[i:])
+		return failJSON(begin+i, `the typographic quote %c does not close the string of %s; write " instead`, r,
+			s.place(begin))
 	}
-	return failJSON(i, `a string cannot hold a line break; close it, or write \n`)
+	return failJSON(begin, `the string that opens here is not closed; write " where it ends`)
 }
 
 func (s *jsonScanner) escape(i int) (int, error) {
 	if i+1 == len(s.text) {
-		return 0, failJSON(i, "the text ends inside an escape")
+		return 0, failJSON(i, "the text ends inside an escape; write \\\\ for a backslash, and close the string")
 	}
 	switch s.text[i+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -238,11 +248,14 @@ func (s *jsonScanner) escape(i int) (int, error) {
 	case 'u':
 	default:
 		r, _ := utf8.DecodeRuneInString(s.text[i+1:])
-		return 0, failJSON(i, `a backslash with %q is no escape; a backslash itself is \\`, r)
+		if r == '\'' {
+			return 0, failJSON(i, `a backslash with '\'' is not an escape; write ' alone`)
+		}
+		return 0, failJSON(i, `a backslash with %q is not an escape; write \\ for a backslash`, r)
 	}
 	unit, ok := yaml.Hex(s.text[i+2:], 4)
 	if !ok {
-		return 0, failJSON(i, `\u needs four hexadecimal digits`)
+		return 0, failJSON(i, `\u needs four hexadecimal digits; write \\u for a backslash and a u`)
 	}
 	if unit>>11 != 0xD800>>11 {
 		return 6, nil
@@ -288,39 +301,28 @@ func (s *jsonScanner) number() error {
 		s.pos = begin
 		return s.noValue()
 	case len(whole) > 1 && whole[0] == '0':
-		return failJSON(begin, "a number cannot begin with a 0 before other digits")
+		return failJSON(begin, `a number cannot begin with a 0 before other digits; remove it, or write "%.40s" for text`,
+			s.text[begin:s.pos])
 	case fraction == ".":
-		return failJSON(begin, "digits must follow the point of a number")
+		return failJSON(begin, "digits must follow the point of a number; write %.40s0", s.text[begin:s.pos])
 	case s.pos < len(s.text) && s.text[s.pos]|0x20 == 'e':
-		return failJSON(s.pos, "digits must follow the exponent of a number")
+		return failJSON(s.pos, "digits must follow the exponent of a number; write them, or remove the e")
 	case jsonWord(s.at(0)):
-		return failJSON(s.pos, "the number cannot go on with %q", s.text[s.pos])
+		return s.noNumber(begin)
 	}
-	if len(whole) > 15 || exponent != "" {
-		s.judgeNumber(begin, fraction == "" && exponent == "")
+	if s.pos-begin >= len(maxSafe) || exponent != "" {
+		s.addNumber(s.text[begin:s.pos], false, s.location(begin))
 	}
 	return nil
 }
 
-// judgeNumber finds numbers that readers with doubles cannot hold.
-func (s *jsonScanner) judgeNumber(begin int, integer bool) {
-	text := s.text[begin:s.pos]
-	f, err := strconv.ParseFloat(text, 64)
-	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
-	lost := err != nil || f == 0 && strings.Trim(mantissa, "-0.") != ""
-	inexact := integer && (f > 1<<53 || f < -1<<53)
-	switch {
-	case !lost && !inexact || !s.room():
-	case lost:
-		s.add(Finding{Code: "text.json.number.range", Severity: Warning,
-			Title:     "Number beyond a double",
-			Detail:    fmt.Sprintf("%.40s is beyond it: readers take it as infinite or zero, or refuse it.", text),
-			Reference: "RFC 8259 section 6", Location: s.location(begin)})
-	default:
-		s.add(Finding{Code: "text.json.number.precision", Severity: info,
-			Title:     "Integer not exact in a double",
-			Detail:    fmt.Sprintf("Readers with doubles, such as JavaScript, may change the last digits of %.40s.", text),
-			Advice:    "Write identifiers as strings.",
-			Reference: "RFC 8259 section 6", Location: s.location(begin)})
+// noNumber explains a number that goes on in another way than those of JSON.
+func (s *jsonScanner) noNumber(begin int) error {
+	word := s.text[begin:]
+	word = word[:wordEnd(word)]
+	decimal, err := strconv.ParseInt(word, 0, 64) // a prefix for the base, and underscores, as other languages have them
+	if err != nil {
+		return failJSON(s.pos, "the number cannot go on with %q; put text in double quotes", s.text[s.pos])
 	}
+	return failJSON(s.pos, "the number cannot go on with %q; write it in decimal digits alone, %d", s.text[s.pos], decimal)
 }

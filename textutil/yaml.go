@@ -2,10 +2,8 @@ package textutil
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
@@ -79,8 +77,14 @@ func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 		return nil, err
 	}
 	reading := readYAML(req.Text)
-	if reading.merge = req.Merge; req.Merge {
+	reading.merge = req.Merge
+	if req.Merge {
 		reading.list = slices.DeleteFunc(reading.list, func(f Finding) bool { return f.Code == codeYAMLMerge })
+	}
+	for i := range reading.list {
+		if f := &reading.list[i]; f.Code == codeYAMLMerge {
+			f.Severity, f.Advice = Warning, "Set merge to have the mapping merged, or write the merged pairs out."
+		}
 	}
 	return reading.report(reading.toJSON(indent, req.AllDocuments, maxResult))
 }
@@ -96,10 +100,7 @@ func indentOr2(indent *int, least int) (int, error) {
 	return *indent, nil
 }
 
-const (
-	codeYAMLMark  = "text.yaml.byte_order_mark"
-	codeYAMLMerge = "text.yaml.v1_1.merge"
-)
+const codeYAMLMark = "text.yaml.byte_order_mark"
 
 // A yamlReading is a YAML text that was read, as far as it can be.
 type yamlReading struct {
@@ -108,6 +109,8 @@ type yamlReading struct {
 	stream   *yaml.Stream
 	merge    bool  // whether "<<" merges
 	err      error // why the text cannot be used: a [yaml.SyntaxError] or an [InputError]
+	// placeholders are the keys that stand for what is in the braces of templates; nil if there are none.
+	placeholders map[*yaml.Node]bool
 	findings
 }
 
@@ -141,7 +144,7 @@ func readYAMLWithin(original string, nodes int) *yamlReading {
 		return r
 	}
 	for _, doc := range r.stream.Documents {
-		r.compareVersions(doc.Root)
+		r.findTraps(doc.Root, rootRole)
 	}
 	return r
 }
@@ -173,22 +176,16 @@ func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 		if !ok {
 			return nil, err
 		}
-		line, column := position(r.text, wrong.Offset)
+		line, column := yaml.Position(r.text, wrong.Offset)
 		report.Error = YAMLError{Message: wrong.Message, Line: line, Column: column}
 	} else {
 		report.Valid, report.Result, report.OutputBytes = true, &result, len(result)
 		report.RootType = r.rootType()
 	}
+	r.place(r.text, 0)
 	report.Findings, report.OmittedCount = r.all(), r.omitted
 	r.locate(report.Findings)
 	return report, nil
-}
-
-// position returns the line and the column of an offset, in characters, both from 1.
-func position(text string, offset int) (line, column int) {
-	before := text[:offset]
-	begin := strings.LastIndexByte(before, '\n') + 1
-	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[begin:]) + 1
 }
 
 // locate turns places in the text that was read into places in the original.
@@ -233,40 +230,4 @@ func (r *yamlReading) rootType() RootType {
 		return NumberType
 	}
 	return stringType
-}
-
-// versionTraps are what readers of YAML 1.1 take a plain scalar for: what follows "YAML 1.2 reads" in a detail.
-var versionTraps = map[yaml.Legacy]struct{ code, title, detail, advice string }{
-	yaml.LegacyBool: {"text.yaml.v1_1.boolean", "Boolean in YAML 1.1, string in YAML 1.2",
-		"%s as a string, and YAML 1.1 as a boolean.", "Put it in quotes, or write true or false."},
-	yaml.LegacyOctal: {"text.yaml.v1_1.octal", "Octal number read differently by YAML 1.1 and 1.2",
-		"%s as it reads no other version: a leading 0 makes a number octal in YAML 1.1 alone, and 0o in 1.2 alone.",
-		"Write the number in decimal, or put it in quotes."},
-	yaml.LegacyBase60: {"text.yaml.v1_1.base60", "Base-60 number in YAML 1.1, string in YAML 1.2",
-		"%s as a string, and YAML 1.1 as a number to the base 60.", "Put it in quotes."},
-	yaml.LegacyNumber: {"text.yaml.v1_1.number", "Number in YAML 1.1, string in YAML 1.2",
-		"%s as a string, and YAML 1.1 as a number.", "Put it in quotes, or write the number in decimal digits alone."},
-	yaml.LegacyNoNumber: {"text.yaml.v1_1.exponent", "String in YAML 1.1, number in YAML 1.2",
-		"%s as a number, and YAML 1.1 as a string: it wants a point and a sign of the exponent.",
-		"Put it in quotes, or write it with a point and a sign, such as 1.0e+3."},
-	yaml.LegacyMerge: {codeYAMLMerge, "Merge key in YAML 1.1, string in YAML 1.2",
-		"%s as a key like others; many readers merge the mapping behind it into the one around.",
-		"Ask for merging, or write the merged pairs out."},
-}
-
-// compareVersions adds findings about scalars in a node that YAML 1.1, which many readers follow, takes for
-// something else.
-func (r *yamlReading) compareVersions(n *yaml.Node) {
-	if n.Kind() == yaml.Scalar && n.Style() == yaml.Plain && n.Tag() == "" {
-		value := r.stream.Value(n)
-		legacy := yaml.LegacyOf(value)
-		if trap, ok := versionTraps[legacy]; legacy != yaml.SameInBoth && ok {
-			r.addNode(Finding{Code: trap.code, Severity: Warning, Title: trap.title,
-				Detail: fmt.Sprintf("YAML 1.2 reads "+trap.detail, fmt.Sprintf("%.40q", value)),
-				Advice: trap.advice, Reference: "YAML 1.2.2 section 10.3"}, n)
-		}
-	}
-	for child := n.First(); child != nil; child = child.Next() {
-		r.compareVersions(child)
-	}
 }

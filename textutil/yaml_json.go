@@ -32,6 +32,8 @@ type yamlWriter struct {
 	limit  int // of bytes
 	depth  int
 
+	longForms bool // whether tags of CloudFormation become the functions that they call
+
 	merged      map[*yaml.Node][]pair // of mappings with merged pairs; nil if nothing is merged
 	mergedCount int
 }
@@ -66,6 +68,7 @@ func (w *yamlWriter) documents(all bool) {
 	switch {
 	case all:
 		w.list('[', ']', len(docs), func(i int) { w.node(docs[i].Root) })
+		w.findLosses(docs)
 		return
 	case len(docs) == 0:
 		w.out = append(w.out, "null"...)
@@ -73,10 +76,11 @@ func (w *yamlWriter) documents(all bool) {
 	case len(docs) > 1:
 		w.add(Finding{Code: "text.yaml.documents.several", Severity: Warning, Title: "More than one document",
 			Detail:    fmt.Sprintf("The text has %d documents; the result is the first.", len(docs)),
-			Advice:    "Ask for all documents to get a list.",
+			Advice:    "Set all_documents to get a list of all.",
 			Reference: "YAML 1.2.2 section 9.2"})
 	}
 	w.node(docs[0].Root)
+	w.findLosses(docs[:1])
 }
 
 // list writes brackets around so many entries, up to an error.
@@ -116,6 +120,12 @@ func (w *yamlWriter) node(n *yaml.Node) {
 	if cap(w.out)-len(w.out) < 512 {
 		w.out = slices.Grow(w.out, cap(w.out)+512) // twice as much, rather than a quarter more
 	}
+	if !w.function(n) {
+		w.content(n)
+	}
+}
+
+func (w *yamlWriter) content(n *yaml.Node) {
 	child := n.First()
 	next := func(int) {
 		item := child
@@ -173,8 +183,10 @@ func (w *yamlWriter) key(key *yaml.Node, names *yaml.Keys) {
 		_, text, _ = w.stream.Resolve(n)
 	} else {
 		text = w.compact(n)
-		w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
-			Detail: "A key is a collection; its JSON is the key in the result."}, n)
+		if !w.placeholders[key] {
+			w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
+				Detail: "A key is a collection; its JSON is the key in the result."}, n)
+		}
 	}
 	if names != nil && !names.Add(text) {
 		w.addNode(Finding{Code: "text.yaml.key.same_text", Severity: Warning, Title: "Two keys with the same name in JSON",
@@ -221,9 +233,13 @@ func (w *yamlWriter) scalar(n *yaml.Node) {
 
 // addNode adds a finding about a node.
 func (f *findings) addNode(finding Finding, n *yaml.Node) {
-	start, end := n.Span()
-	finding.Location = &Location{Offset: start, Length: end - start}
+	finding.Location = nodeLocation(n)
 	f.add(finding)
+}
+
+func nodeLocation(n *yaml.Node) *Location {
+	start, end := n.Span()
+	return &Location{Offset: start, Length: end - start}
 }
 
 type pair struct{ key, value *yaml.Node }
