@@ -55,7 +55,7 @@ type factTold struct {
 }
 
 // mayRepeat are codes whose findings are several by nature: what each tells is a fact of its own.
-var mayRepeat = regexp.MustCompile(`^(dnsbl\.listed|csp\.|headers\.cookies\.|phishing\.|lint\.|tls\.chain\.)`)
+var mayRepeat = regexp.MustCompile(`^(dnsbl\.listed|csp\.|headers\.cookies\.|phishing\.|lint\.|tls\.chain\.|zone\.answers\.)`)
 
 // nothingToDo is how a verdict says that all is well.
 var nothingToDo = regexp.MustCompile(`(?i)nothing (needs|has|is) to be done|nothing to do`)

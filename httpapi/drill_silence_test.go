@@ -92,6 +92,8 @@ var examined = map[diag.Code]string{
 	"zone.ns.lame":                "the audit asks each name server for the zone",
 	"zone.delegation.unreachable": "the audit asks each name server",
 	"zone.delegation.lame":        "the audit asks each name server for the zone",
+	"zone.ns.aaaa.failing":        "the audit asks each name server for each type, and an error is an answer",
+	"zone.answers.servfail":       "the audit asks each name server for each type, and an error is an answer",
 	"smtp.connection.silent":      "the test connects to each mail server, and another one answered on the same port",
 	"smtp.address.unavailable":    "the test connects to each address of a mail server, and another one answered",
 	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",

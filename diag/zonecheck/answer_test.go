@@ -22,7 +22,7 @@ func answerScenes() []scene {
 			s.serve(goodZone)
 			s.ns1.Fault("example.com", dns.TypeAAAA, diagtest.Fault{Silent: true})
 		}, "ns.aaaa.dropped"},
-		{"case changed", configured(func(c *diagtest.ServerConfig) { c.LowerCase = true }), ""},
+		{"case changed", configured(func(c *diagtest.ServerConfig) { c.LowerCase = true }), "ns.case.changed"},
 		{"case matters", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
 			if q.Question[0].Name != strings.ToLower(q.Question[0].Name) {
 				refuse(dns.RcodeNameError)(q, m)

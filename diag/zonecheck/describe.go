@@ -2,6 +2,7 @@ package zonecheck
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -32,16 +33,23 @@ func (e *evidence) delegationReport() Delegation {
 	}
 	d.Lame = view.Each(e.Servers, func(s *survey.Server) string {
 		return view.If(slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
-			return slices.Contains(s.IPs, ad.IP) && ad.SOA().Standing(e.Zone) >= survey.NonAuthoritative
+			return slices.Contains(s.IPs, ad.IP) && ad.Standing(e.Zone) >= survey.NonAuthoritative
 		}), survey.BareName(s.Name))
 	})
 	return d
 }
 
+// answersReport lists what each server answers for each type, in the order of the types.
+func (e *evidence) answersReport() []Answer {
+	return diag.Map(e.cells, func(c cell) Answer {
+		return Answer{Type: dns.Type(c.qtype).String(), Server: c.server, Address: c.ip, Answer: c.answer}
+	})
+}
+
 func (e *evidence) addressReport(ad *survey.Address) Address {
 	r := Address{
 		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(), UDP: ad.Replies[survey.ProbeSOA].OK(),
-		TCP: ad.Replies[survey.ProbeTCP].OK(), Authoritative: ad.SOA().Standing(e.Zone) == survey.Authoritative,
+		TCP: ad.Replies[survey.ProbeTCP].OK(), Authoritative: ad.Standing(e.Zone) == survey.Authoritative,
 		RecursionAvailable: recurses(ad), AXFROpen: transfers(ad, e.Zone), EDNS: ad.EDNS,
 		NSID: nsidOf(ad.Replies[survey.ProbeIdentity]), Error: e.trouble(ad),
 	}
@@ -97,9 +105,9 @@ func (e *evidence) diversity() Diversity {
 
 // results lists what came of each rule that applied, in the order of the table.
 func results(v diag.Verdict) []RuleResult {
-	failed := map[diag.Code]diag.Finding{}
+	failed := map[diag.Code][]diag.Finding{}
 	for _, f := range v.Findings {
-		failed[f.Code] = f
+		failed[f.Code] = append(failed[f.Code], f)
 	}
 	passed := map[diag.Code]bool{}
 	for _, c := range v.Passed {
@@ -110,10 +118,13 @@ func results(v diag.Verdict) []RuleResult {
 		r := RuleResult{
 			Code: rule.Code, Category: Category(rule.Category.Code), Status: Passed, Message: rule.Requirement,
 		}
-		finding, found := failed[rule.Code]
-		switch {
-		case found:
-			r.Status, r.Message, r.Action = statusOf(rule), finding.Detail, finding.Advice
+		switch findings := failed[rule.Code]; {
+		case len(findings) > 0:
+			worst := findings[0] // they come first
+			r.Status, r.Message, r.Action = statusOf(rule, worst), worst.Detail, worst.Advice
+			if more := len(findings) - 1; more > 0 {
+				r.Message += fmt.Sprintf(" And %d more.", more)
+			}
 		case !passed[rule.Code]:
 			continue
 		}
@@ -133,11 +144,11 @@ func summarize(list []RuleResult) (s Summary) {
 }
 
 // statusOf is the status of a rule that is violated.
-func statusOf(rule diag.RuleInfo) Status {
+func statusOf(rule diag.RuleInfo, f diag.Finding) Status {
 	switch {
-	case rule.Severity == diag.Info:
+	case f.Severity == diag.Info:
 		return informed
-	case rule.Severity == diag.Warning || rule.State == diag.Unknown:
+	case f.Severity == diag.Warning || rule.State == diag.Unknown:
 		return warned
 	default:
 		return failed

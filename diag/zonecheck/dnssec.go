@@ -137,7 +137,9 @@ func (s *zoneSecurity) checkApex(a *answers, ad *survey.Address, c *signedCopy) 
 			continue
 		}
 		j := s.checkName(r, a.Zone, qtype, a.target(ad))
-		c.collect(j)
+		if p != survey.ProbeCDS && p != survey.ProbeCDNSKEY { // which each provider may sign with its entry point
+			c.collect(j)
+		}
 		for _, sig := range j.Signatures {
 			switch p {
 			case survey.ProbeIdentity:
@@ -206,17 +208,22 @@ func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 // checkContent verifies the signatures of what one server was asked, and looks at the parameters.
 func (s *zoneSecurity) checkContent(a *answers) {
 	s.cdsOK = true
-	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD,
-		dns.TypeNSEC3PARAM} {
+	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY} {
+		r := a.at(a.Zone, qtype)
+		if !s.verifiable(r) {
+			continue
+		}
+		if j, found := s.Read(r.Msg).Records(a.Zone, qtype); found {
+			s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
+		}
+	}
+	for _, qtype := range []uint16{dns.TypeZONEMD, dns.TypeNSEC3PARAM} {
 		r := a.at(a.Zone, qtype)
 		if !s.verifiable(r) {
 			continue
 		}
 		if len(survey.RRSet(r.Msg.Answer, a.Zone, qtype)) > 0 {
-			j := s.checkName(r, a.Zone, qtype, survey.BareName(a.Zone))
-			if qtype == dns.TypeCDS || qtype == dns.TypeCDNSKEY {
-				s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
-			}
+			s.checkName(r, a.Zone, qtype, survey.BareName(a.Zone))
 		}
 		if params := survey.Set[*dns.NSEC3PARAM](r.Msg.Answer, a.Zone); len(params) > 0 {
 			s.param = params[0]

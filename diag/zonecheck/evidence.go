@@ -98,7 +98,9 @@ var probes = []struct {
 	}},
 	{absent, survey.ProbeAbsent, says}, {www, survey.ProbeWWW, says}, {recordsKeys, survey.ProbeKeys, says},
 	{recordsNS, survey.ProbeNS, says}, {recordsA, survey.ProbeA, says}, {recordsAAAA, survey.ProbeAAAA, says},
-	{recordsMX, survey.ProbeMX, says}, {recordsTXT, survey.ProbeTXT, says},
+	{recordsMX, survey.ProbeMX, says}, {recordsTXT, survey.ProbeTXT, says}, {recordsCAA, survey.ProbeCAA, says},
+	{recordsHTTPS, survey.ProbeHTTPS, says}, {recordsCDS, survey.ProbeCDS, says},
+	{recordsCDS, survey.ProbeCDNSKEY, says},
 }
 
 func says(_ *survey.Address, r survey.Reply) bool { return r.Settled() }
@@ -179,6 +181,7 @@ type answers struct {
 	serving  []*survey.Address // those that are authoritative
 	own      []string          // the servers that the zone names, of all answers
 	ownTTL   *uint32           // of these NS records; nil if there are none
+	cells    []cell            // what each server answered for each type
 }
 
 func newAnswers(s *survey.Survey) *answers {
@@ -188,7 +191,7 @@ func newAnswers(s *survey.Survey) *answers {
 	}
 	for _, ad := range s.Addresses {
 		a.note(ad.IP, ad.Replies[:]...)
-		if ad.SOA().Standing(s.Zone) == survey.Authoritative {
+		if ad.Standing(s.Zone) == survey.Authoritative {
 			a.serving = append(a.serving, ad)
 		}
 	}
@@ -200,6 +203,7 @@ func newAnswers(s *survey.Survey) *answers {
 		}
 	}
 	a.own = slices.Sorted(maps.Keys(own))
+	a.cells = a.matrix()
 	return a
 }
 
@@ -222,7 +226,23 @@ func (a *answers) records(ad *survey.Address, p survey.Probe, qtype uint16) []dn
 	return survey.RRSet(r.Msg.Answer, a.Zone, qtype)
 }
 
-func (a *answers) at(name string, qtype uint16) survey.Reply { return a.Content[name][qtype] }
+// at returns what one of the servers said: where each was asked, the first that has records.
+func (a *answers) at(name string, qtype uint16) (reply survey.Reply) {
+	p, each := probeOf[qtype]
+	if _, asked := a.Content[name][qtype]; asked || !each || name != a.Zone {
+		return a.Content[name][qtype]
+	}
+	for _, ad := range a.serving {
+		r := ad.Replies[p]
+		if r.By = ad; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
+			return r
+		}
+		if !reply.OK() || r.Rcode() == dns.RcodeSuccess && reply.Rcode() != dns.RcodeSuccess {
+			reply = r
+		}
+	}
+	return reply
+}
 
 func (a *answers) hostsOn(ip netip.Addr) []string {
 	return view.Each(a.Servers, func(s *survey.Server) string {

@@ -46,7 +46,7 @@ var grounds = []struct{ code, answers string }{
 	{"zone.ns.alias", "resolver A,resolver AAAA"},
 	{"zone.ns.address.", "parent NS,resolver A,resolver AAAA"}, {"zone.ns.address", "resolver A,resolver AAAA"},
 	{"zone.diversity.asn", "resolver TXT"}, {"zone.diversity.", "parent NS,resolver A,resolver AAAA"},
-	{"zone.ns.aaaa.", "server AAAA,server A"}, {"zone.ns.differ", "server NS"},
+	{"zone.ns.aaaa.", "server AAAA,server A"}, {"zone.answers.", "server A"},
 	{"zone.ns.lame", "server"}, {"zone.ns.unauthoritative", "server"}, {"zone.ns.upward", "server"},
 	{"zone.ns.malformed", "server"}, {"zone.ns.source", "server"}, {"zone.ns.forged", "server"},
 	{"zone.ns.closed", "server"}, {"zone.ns.unreachable", "server"}, {"zone.ns.slow", "server"},
@@ -200,8 +200,12 @@ func TestOutcome(t *testing.T) {
 			"Name server does not answer", true},
 		{"open transfer", configured(func(c *diagtest.ServerConfig) { c.Transfer = true }), diag.Warned, 94,
 			"Zone transfer open to anyone", true},
-		{"MX unknown", meddledAll(dns.TypeMX, func(_, m *dns.Msg) { m.Truncated, m.Answer = true, nil }), diag.Unknown, -1,
-			"Records could not be retrieved", true},
+		{"MX cut off", meddledAll(dns.TypeMX, func(_, m *dns.Msg) { m.Truncated, m.Answer = true, nil }), diag.Bad, 69,
+			"Answers are truncated, and not sent over TCP", true},
+		{"MX lost on the way", func(s *stage) {
+			s.serve(goodZone)
+			s.FaultEverywhere("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
+		}, diag.Unknown, -1, "Records could not be retrieved", true},
 		{"not registered", func(s *stage) { s.Zone(parentZone + around); s.ServeZones() }, diag.Missing, -1,
 			"Domain does not exist", false},
 		{"not a zone", func(s *stage) {

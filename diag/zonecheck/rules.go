@@ -10,24 +10,27 @@ import (
 // rules is the table, in the order in which a zone is looked up. Zonemaster's cases SYNTAX01 and
 // SYNTAX02 have no rule: a [diag.Domain] has neither other characters nor a hyphen at its ends.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(ofCategory(categoryParent, existenceRules, diag.FromRequest), ofZone(
+	return slices.Concat(ofCategory(categoryParent, existenceRules, diag.FromRequest), ofZone(together(
 		standing(categoryParent, parentRules, parents), ofCategory(categoryDelegation, delegationRules, parents, recordsNS),
 		ofCategory(categoryGlue, glueRules, parents, hosts), standing(categoryNameserver, nameRules, hosts),
 		standing(categoryNameserver, serverRules, servers),
-		standing(categoryNameserver, behaviourRules, recordsA, recordsAAAA),
-		standing(categoryTransport, transportRules, servers), standing(categoryTransport, ednsRules, identity),
-		standing(categorySecurity, securityRules, identity),
-		ofCategory(categorySecurity, keyRules, parentDS, recordsKeys, identity),
-		standing(categorySecurity, signerRules, recordsKeys, identity),
-		standing(categorySecurity, signatureRules, recordsKeys, identity, recordsNS, recordsA, recordsAAAA, recordsMX,
-			recordsTXT, www, absent, content),
-		ofCategory(categorySecurity, childRules, content, parentDS, recordsKeys),
-		ofCategory(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
-		standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
-		standing(categoryRecords, targetRules, recordsNS, recordsMX, hosts, mailHosts, aliases, www, content, absent),
-		standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
-		standing(categoryRecords, caaRules, content),
-		standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts)))
+		standing(categoryNameserver, behaviourRules, recordsA, recordsAAAA)),
+		standing(categoryNameserver, answerRules, servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT,
+			recordsCAA, recordsHTTPS, recordsKeys, recordsCDS, parentDS), together(
+			standing(categoryTransport, transportRules, servers), standing(categoryTransport, ednsRules, identity),
+			standing(categorySecurity, securityRules, identity),
+			ofCategory(categorySecurity, keyRules, parentDS, recordsKeys, identity),
+			standing(categorySecurity, signerRules, recordsKeys, identity),
+			standing(categorySecurity, signatureRules, recordsKeys, identity, recordsNS, recordsA, recordsAAAA, recordsMX,
+				recordsTXT, recordsCAA, recordsHTTPS, recordsCDS, www, absent, content),
+			ofCategory(categorySecurity, childRules, recordsCDS, parentDS, recordsKeys),
+			ofCategory(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
+			standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
+			standing(categoryRecords, targetRules, recordsNS, recordsMX, recordsHTTPS, hosts, mailHosts, aliases, www, content,
+				absent),
+			standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
+			standing(categoryRecords, caaRules, recordsCAA),
+			standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts))))
 })
 
 func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
@@ -45,14 +48,23 @@ func standing(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Sour
 }
 
 // ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not
-// exist, or that belongs to its parent zone, nothing else is judged. What a rule finds is one finding.
+// exist, or that belongs to its parent zone, nothing else is judged.
 func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
-		when, fails := list[i].When, list[i].Fails
-		list[i].Fails = func(e *evidence) diag.Failures { return fails(e).Joined() }
+		when := list[i].When
 		list[i].Reads = append(slices.Clone(list[i].Reads), isZone)
 		list[i].When = func(e *evidence) bool { return !e.cut.nxdomain && !e.cut.undelegated && (when == nil || when(e)) }
+	}
+	return list
+}
+
+// together returns rules of which whatever one finds is one finding.
+func together(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+	list := slices.Concat(tables...)
+	for i := range list {
+		fails := list[i].Fails
+		list[i].Fails = func(e *evidence) diag.Failures { return fails(e).Joined() }
 	}
 	return list
 }
@@ -110,6 +122,10 @@ const (
 	recordsAAAA diag.Source = "AAAA"
 	recordsMX   diag.Source = "MX"
 	recordsTXT  diag.Source = "TXT"
+	recordsCAA  diag.Source = "CAA"
+
+	recordsHTTPS diag.Source = "HTTPS"
+	recordsCDS   diag.Source = "CDS" // and CDNSKEY
 )
 
 // texts are what the verdict says in words where the gravest finding does not say it.
@@ -130,6 +146,11 @@ var texts = diag.Texts{
 	"zone.delegation.unreachable": {
 		Headline: "The domain cannot be resolved: no name server can be reached",
 		Sub:      "Start the name servers and open port 53 for UDP and TCP.",
+	},
+	"zone.records.address.differ": {
+		Headline: "The domain is served, with addresses that differ by name server",
+		Sub: "That is right where the servers direct clients to machines nearby. Otherwise check that all of them have the " +
+			"same zone.",
 	},
 	"zone.glue.none": {
 		Headline: "The domain cannot be resolved: its name servers have no glue",

@@ -180,12 +180,6 @@ var mailRules = diag.Rules[*evidence]{{
 			diag.Series(special, maxNamed))
 	}),
 }, {
-	Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsMX},
-	Ref:   "Zonemaster ZONE09, RFC 1034 section 4.3.5",
-	Title: "Name servers have different MX records", Requirement: "All name servers have the same MX records",
-	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeMX),
-	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
-}, {
 	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []diag.Source{recordsTXT},
 	Ref:   "Zonemaster ZONE11, RFC 7208 section 3.2",
 	Title: "More than one SPF record", Requirement: "There is at most one SPF record",

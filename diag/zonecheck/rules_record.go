@@ -38,18 +38,6 @@ var recordRules = diag.Rules[*evidence]{{
 		return ""
 	}),
 }, {
-	Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Reads: []diag.Source{recordsNS},
-	Ref:   "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
-	Title: "Name servers have different NS records", Requirement: "All name servers have the same NS records",
-	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeNS),
-	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeNS, dns.TypeNS) },
-}, {
-	Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsTXT},
-	Ref:   "RFC 1034 section 4.3.5",
-	Title: "Name servers have different TXT records", Requirement: "All name servers have the same TXT records",
-	Advice: "Check that all name servers transfer the zone from the same primary.", When: told(2, survey.ProbeTXT),
-	Fails: func(e *evidence) diag.Failures { return e.differing(survey.ProbeTXT, dns.TypeTXT) },
-}, {
 	Code: "zone.records.address.differ", Severity: diag.Info, Ref: "RFC 1034 section 4.3.5",
 	Title: "Name servers have different address records", Requirement: "All name servers have the same address records",
 	Advice: "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
@@ -85,7 +73,7 @@ var recordRules = diag.Rules[*evidence]{{
 			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
-	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 9460 section 2.4",
+	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{recordsHTTPS}, Ref: "RFC 9460 section 2.4",
 	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
 	Advice: "Correct the record: browsers ignore it, or cannot connect.", When: hasType(dns.TypeHTTPS),
 	Fails: func(e *evidence) diag.Failures {

@@ -105,10 +105,18 @@ func aaaaKnown(e *evidence) bool {
 	return determined(survey.ProbeAAAA)(e) || determined(survey.ProbeA)(e) && asked(survey.ProbeAAAA)(e)
 }
 
-// typeFails reports whether a failing AAAA query is the fault of the server that was asked: others answered it, or the
-// one for another name failed too. Else nobody knows the records of this one name.
-func (e *evidence) typeFails() bool {
-	return determined(survey.ProbeAAAA)(e) || !e.at("www."+e.Zone, dns.TypeAAAA).Settled()
+func (e *evidence) deniesAAAA(ad *survey.Address) bool {
+	return e.answerTo(ad.Replies[survey.ProbeAAAA], dns.TypeAAAA) == "NXDOMAIN"
+}
+
+func (e *evidence) dropsAAAA(ad *survey.Address) bool {
+	return ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut && ad.Replies[survey.ProbeA].OK() &&
+		!e.undecided(dns.TypeAAAA)
+}
+
+func (e *evidence) failsAAAA(ad *survey.Address) bool {
+	rcode := ad.Replies[survey.ProbeAAAA].Rcode()
+	return rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess
 }
 
 var behaviourRules = diag.Rules[*evidence]{{
@@ -117,29 +125,22 @@ var behaviourRules = diag.Rules[*evidence]{{
 	Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
 	Advice: "Replace the server software: resolvers conclude that the whole domain does not exist.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		return view.If(ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError,
-			"answers NXDOMAIN for the AAAA records of "+e.Domain.String()+", which exists")
+		return view.If(e.deniesAAAA(ad), "answers NXDOMAIN for the AAAA records of "+e.Domain.String()+", which exists")
 	}),
 }, {
 	Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
 	Title: "AAAA queries are dropped", Requirement: "Every name server answers AAAA queries",
 	Advice: "Replace the server software, or the firewall in front of it: clients run into timeouts.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
-		return view.If(dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails(),
-			"answers A queries and drops AAAA queries")
+		return view.If(e.dropsAAAA(ad), "answers A queries and drops AAAA queries")
 	}),
 }, {
 	Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
 	Title: "Error reply for AAAA queries", Requirement: "No name server answers AAAA queries with an error",
 	Advice: "Replace the server software: without AAAA records it must answer NOERROR.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		rcode := ad.Replies[survey.ProbeAAAA].Rcode()
-		if rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess &&
-			e.typeFails() {
-			return "answers " + diag.RcodeName(rcode) + " for AAAA queries and NOERROR for A queries"
-		}
-		return ""
+		rcode := diag.RcodeName(ad.Replies[survey.ProbeAAAA].Rcode())
+		return view.If(e.failsAAAA(ad), "answers "+rcode+" for AAAA queries and NOERROR for A queries")
 	}),
 }, {
 	Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Reads: []diag.Source{servers},
@@ -155,6 +156,16 @@ var behaviourRules = diag.Rules[*evidence]{{
 		}
 		return fmt.Sprintf("answers for %s, and not for %s", e.Domain, survey.MixedCase(e.Domain.String()))
 	}),
+}, {
+	Code: "zone.ns.case.changed", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers},
+	Ref:         "Zonemaster NAMESERVER08, RFC 1035 section 4.1.1, draft-vixie-dnsext-dns0x20",
+	Title:       "Letter case of the query name is changed",
+	Requirement: "The query name is returned as it was sent",
+	Advice: "Replace the server software, or the load balancer in front of it: resolvers that mix upper and lower case " +
+		"against forgery discard its replies.",
+	When: answered(survey.ProbeCase),
+	Fails: atServing(saying("changes the letter case of the query name in its reply",
+		func(ad *survey.Address) bool { return ad.Replies[survey.ProbeCase].CaseChanged })),
 }, {
 	Code: "zone.names.within", Severity: diag.Error, Weight: 3, Reads: []diag.Source{within},
 	Ref:   "RFC 8020 section 2, RFC 4592 section 2.2.2",

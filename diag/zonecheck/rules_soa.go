@@ -25,8 +25,7 @@ var soaRules = diag.Rules[*evidence]{soaDotRule, {
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		return view.If(len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone)) == 0,
-			"has no SOA record for "+e.Domain.String())
+		return view.If(e.answerTo(ad.SOA(), dns.TypeSOA) == noData, "has no SOA record for "+e.Domain.String())
 	}),
 }, {
 	Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE10, RFC 2181 section 6.1",

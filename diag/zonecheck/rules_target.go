@@ -112,7 +112,8 @@ func (a *answers) pointers() []dns.RR {
 // ownReplies are those of servers of the zone that say something about names in it.
 func (a *answers) ownReplies() (list []survey.Reply) {
 	for _, ad := range a.serving {
-		list = append(list, ad.Replies[survey.ProbeNS], ad.Replies[survey.ProbeMX], ad.Replies[survey.ProbeWWW])
+		list = append(list, ad.Replies[survey.ProbeNS], ad.Replies[survey.ProbeMX], ad.Replies[survey.ProbeHTTPS],
+			ad.Replies[survey.ProbeWWW])
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Content)) {
 		list = append(list, slices.Collect(maps.Values(a.Content[name]))...)

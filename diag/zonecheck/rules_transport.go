@@ -49,9 +49,7 @@ var transportRules = diag.Rules[*evidence]{{
 	Advice: "Repeat the audit from a network with both IPv4 and IPv6.", When: addressed,
 	Fails: func(e *evidence) diag.Failures {
 		for _, ipv6 := range []bool{false, true} {
-			works := func(ad *survey.Address) bool { return ad.IP.Is6() == ipv6 && ad.SOA().OK() }
-			if n := len(e.family(ipv6)); n > 0 && !e.responds[ipv6] && e.responds[!ipv6] &&
-				!slices.ContainsFunc(e.Addresses, works) {
+			if n := len(e.family(ipv6)); n > 0 && e.lacksFamily(ipv6) {
 				return diag.Fail("IPv%d does not work from here, so not every address was examined (%d left out).",
 					map[bool]int{false: 4, true: 6}[ipv6], n)
 			}
@@ -75,6 +73,12 @@ var transportRules = diag.Rules[*evidence]{{
 		})
 	},
 }}
+
+// lacksFamily reports whether a version of IP does not seem to work from here.
+func (e *evidence) lacksFamily(ipv6 bool) bool {
+	works := func(ad *survey.Address) bool { return ad.IP.Is6() == ipv6 && ad.SOA().OK() }
+	return !e.responds[ipv6] && e.responds[!ipv6] && !slices.ContainsFunc(e.Addresses, works)
+}
 
 // ednsRules are about EDNS (RFC 6891).
 var ednsRules = diag.Rules[*evidence]{{
@@ -304,7 +308,7 @@ func (e *evidence) measured(ad *survey.Address) bool {
 func unlessLame(s survey.Standing) func(*evidence) bool {
 	return func(e *evidence) bool {
 		has := func(s survey.Standing) bool {
-			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.SOA().Standing(e.Zone) == s })
+			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Standing(e.Zone) == s })
 		}
 		return reached(e) && (has(s) || !has(survey.Lame))
 	}
@@ -312,6 +316,6 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 
 func withStanding(s survey.Standing) func(*evidence) diag.Failures {
 	return atAddresses(func(e *evidence, ad *survey.Address) string {
-		return view.If(ad.SOA().Standing(e.Zone) == s, e.trouble(ad))
+		return view.If(ad.Standing(e.Zone) == s, e.trouble(ad))
 	})
 }

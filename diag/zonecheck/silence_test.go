@@ -12,7 +12,8 @@ import (
 )
 
 // ofServers are the rules that servers break by what they leave unanswered.
-var ofServers = []string{"zone.delegation.lame", "zone.delegation.unreachable", "zone.ns.lame", "zone.ns.unreachable"}
+var ofServers = []string{"zone.delegation.lame", "zone.delegation.unreachable", "zone.ns.lame", "zone.ns.unreachable",
+	"zone.ns.aaaa.failing", "zone.answers.servfail"}
 
 func (s *stage) audit(t *testing.T) *Report {
 	r, err := Check(t.Context(), s.env, request)

@@ -15,7 +15,7 @@ import (
 // begins with the address.
 func (e *evidence) trouble(ad *survey.Address) string {
 	r := ad.SOA()
-	switch r.Standing(e.Zone) {
+	switch ad.Standing(e.Zone) {
 	case survey.Authoritative:
 		switch udp := ad.Replies[survey.ProbeSOA]; {
 		case udp.OK():
@@ -71,44 +71,23 @@ func (e *evidence) troubles() string {
 	return strings.Join(list, "; ")
 }
 
-// unknownRecords reports the types for which servers were asked, and none returned an answer.
+// unknownRecords reports the types for which no server returned an answer, and that may not be their fault, or is told
+// of their replies as a whole.
 func (e *evidence) unknownRecords() diag.Failures {
-	var list diag.Failures
-	for _, probe := range survey.ApexProbes {
-		qtype := dns.Type(survey.ApexTypes[probe])
-		var places []string
-		known := false
-		for _, ad := range e.serving {
-			switch r := ad.Replies[probe]; {
-			case r.Settled():
-				known = true
-			case r.Result != survey.NotAsked:
-				places = append(places, e.place(ad)+" "+answerFault(r))
-			}
+	return diag.FailEach(apexTypes, func(qtype uint16) diag.Failures {
+		cells := e.of(qtype)
+		unknown := func(c cell) bool {
+			return c.answer == malformed || c.answer == silence && e.undecided(qtype)
 		}
-		if !known && len(places) > 0 {
-			list = append(list, diag.Failure{
-				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", qtype, e.Domain,
-					joined(places)),
-				Target: qtype.String(),
-			})
+		if len(cells) == 0 || view.Many(cells, unknown) < len(cells) {
+			return nil
 		}
-	}
-	return list
-}
-
-// answerFault says in words why a reply is no answer.
-func answerFault(r survey.Reply) string {
-	switch r.Result {
-	case survey.Answered:
-		return "answers " + diag.RcodeName(r.Msg.Rcode)
-	case survey.Truncated:
-		return "truncates the answer over UDP and does not send it over TCP"
-	case survey.Malformed:
-		return "sends a malformed reply"
-	default:
-		return "does not answer"
-	}
+		name, why := dns.Type(qtype).String(), "the replies cannot be read"
+		if e.undecided(qtype) {
+			why = "queries for this type were dropped, and so was one to a server of another zone, so the cause may be on our side"
+		}
+		return diag.Fail("No server returned the %s records of %s: %s.", name, e.Domain, why).About(name)
+	})
 }
 
 // lookupFault says what came of a lookup that brought nothing.
@@ -165,10 +144,13 @@ func about(name, text string) diag.Failures {
 	return diag.FailIf(text != "", "%s %s.", diag.Quote(name), text).About(name)
 }
 
-// differing reports servers whose answers to a probe differ from that of the first that answered.
+// differing reports servers that have other records of a type than the first that has any.
 func (e *evidence) differing(p survey.Probe, qtype uint16) diag.Failures {
 	return e.comparing(dns.Type(qtype).String()+" records", func(ad *survey.Address) []dns.RR {
-		return e.records(ad, p, qtype)
+		if records := e.records(ad, p, qtype); len(records) > 0 {
+			return records
+		}
+		return nil
 	})
 }
 

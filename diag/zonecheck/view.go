@@ -3,6 +3,7 @@ package zonecheck
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -23,7 +24,7 @@ func (r *Report) View() *view.View {
 		}
 		for _, a := range n.Addresses {
 			answers := view.If(a.UDP, " UDP") + view.If(a.TCP, " TCP") + view.If(a.EDNS, " EDNS")
-			d.Stands(a.stands(), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
+			d.Stands(a.stands(r.failing(a.Address)), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
 				cmp.Or(strings.TrimSpace(answers), "no"), view.Number(a.LatencyMS, ""))
 		}
 		addresses += len(n.Addresses)
@@ -31,7 +32,7 @@ func (r *Report) View() *view.View {
 	}
 	if addresses > 0 {
 		v.Fact("servers", serversText(len(r.Nameservers), addresses, serving),
-			"zone.delegation.few", "zone.ns", "zone.transport", "zone.edns", "zone.axfr")
+			"zone.delegation.few", "zone.ns", "zone.answers", "zone.transport", "zone.edns", "zone.axfr")
 		v.Fact("delegation", r.Delegation.text(), "zone.delegation.cyclic", "zone.delegation.lame",
 			"zone.delegation.missing_at_parent", "zone.delegation.missing_in_zone", "zone.delegation.silent",
 			"zone.delegation.truncated", "zone.delegation.unreachable", "zone.glue", "zone.parent")
@@ -60,13 +61,20 @@ func serversText(names, addresses, serving int) string {
 		view.If(serving == 1, "s"))
 }
 
-// stands is how a server stands at the address, and why.
-func (a *Address) stands() view.Standing {
+// failing lists the types for which a server does not answer as it should, with what it answers.
+func (r *Report) failing(ip netip.Addr) string {
+	return diag.Series(view.Each(r.Answers, func(a Answer) string {
+		return view.If(a.Address == ip && a.Answer != "NOERROR" && a.Answer != noData, a.Type+" "+a.Answer)
+	}), maxNamed)
+}
+
+// stands is how a server stands at the address, and why; failing is what it does not answer as it should.
+func (a *Address) stands(failing string) view.Standing {
 	return cmp.Or(view.When(!a.Authoritative && a.Error == "", view.Unknown, "not examined"),
 		view.When(!a.Authoritative, view.Error, a.Error),
 		view.When(!a.UDP || !a.TCP, view.Error, cmp.Or(a.Error, "does not answer over all transports")),
 		view.When(a.RecursionAvailable, view.Error, "resolves names for anyone"),
-		view.When(a.AXFROpen, view.Warning, "hands out the whole zone"),
+		view.When(failing != "", view.Warning, failing), view.When(a.AXFROpen, view.Warning, "hands out the whole zone"),
 		view.When(!a.EDNS, view.Warning, "does not understand EDNS"), view.Standing{Mark: view.Good, Note: a.Error})
 }
 

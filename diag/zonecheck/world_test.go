@@ -146,6 +146,11 @@ type meddler func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg
 
 // meddle lets a function change the replies of all servers on their way, over UDP and TCP.
 func (s *stage) meddle(f meddler) {
+	s.meddleOver(func(_ bool, addr netip.Addr, q, m *dns.Msg) []*dns.Msg { return f(addr, q, m) })
+}
+
+// meddleOver is [stage.meddle] for a function that is told whether a reply comes over TCP.
+func (s *stage) meddleOver(f func(stream bool, addr netip.Addr, q, m *dns.Msg) []*dns.Msg) {
 	env := s.NewEnv()
 	env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := s.Dial(ctx, network, addr)
@@ -153,7 +158,10 @@ func (s *stage) meddle(f meddler) {
 		if err != nil || parsed != nil || to.Port() != 53 {
 			return c, err
 		}
-		return &meddled{Conn: c, addr: to.Addr(), stream: network == "tcp", f: f}, nil
+		stream := network == "tcp"
+		return &meddled{Conn: c, addr: to.Addr(), stream: stream, f: func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
+			return f(stream, addr, q, m)
+		}}, nil
 	}
 	s.env = env
 }

@@ -28,6 +28,7 @@ type Report struct {
 	Zone        Zone         `json:"zone" doc:"what the zone says of itself"`
 	Delegation  Delegation   `json:"delegation" doc:"how the two agree"`
 	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
+	Answers     []Answer     `json:"answers" maxitems:"150" doc:"what each server answers for each type at the apex; for DS, those of the parent zone"`
 	SOA         SOA          `json:"soa,omitzero" doc:"the SOA record, the newest if servers differ; absent if unknown"`
 	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
 	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result; then facts worth knowing"`
@@ -67,7 +68,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules().Judge(e, texts),
 		Parent: e.parentReport(), Zone: Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
-		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, SOA: e.soaReport(), Diversity: e.diversity(),
+		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, Answers: e.answersReport(), SOA: e.soaReport(), Diversity: e.diversity(),
 		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),
 	}
 	for _, s := range e.Servers {
@@ -132,6 +133,14 @@ type Address struct {
 	NSID               string     `json:"nsid,omitempty" doc:"its identifier (RFC 5001), as text or in hexadecimal"`
 	LatencyMS          *int64     `json:"latency_ms,omitempty" min:"0" doc:"time of its fastest answer"`
 	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
+}
+
+// An Answer is what came of the question for one type at one server. Where it was not asked there is none.
+type Answer struct {
+	Type    string     `json:"type" doc:"the type that was asked for at the apex"`
+	Server  string     `json:"server" doc:"name of the server; several if they share the address"`
+	Address netip.Addr `json:"address" doc:"its address"`
+	Answer  string     `json:"answer" doc:"the response code, NODATA (NOERROR without such a record), silent, truncated (and not sent over TCP), or malformed" example:"NOERROR"`
 }
 
 // SOA is the SOA record of the zone. All times are in seconds.
@@ -209,9 +218,6 @@ var zoneFacts = []fact{
 		}
 		return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", subnet.SourceScope)
 	})},
-	{"zone.ns.case.changed", categoryNameserver, atServing(saying(
-		"changes the letter case of the query name in its reply",
-		func(ad *survey.Address) bool { return ad.Replies[survey.ProbeCase].CaseChanged }))},
 	{"zone.delegation.functional", categoryDelegation, func(e *evidence) diag.Failures {
 		return eachChain(func(c survey.Chain) string {
 			return view.If(!served(e) && named(e) && len(c.Addrs) > 0,

@@ -318,7 +318,8 @@ func TestCheck(t *testing.T) {
 	var seen diagtest.Seen
 	for family, scenes := range map[string][]scene{
 		"delegation": delegationScenes(), "server": serverScenes(), "answer": answerScenes(), "soa": soaScenes(),
-		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(), "target": targetScenes(), "caa": caaScenes(),
+		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(),
+		"target": targetScenes(), "caa": caaScenes(), "matrix": matrixScenes(),
 	} {
 		for _, tt := range scenes {
 			t.Run(family+"/"+tt.name, func(t *testing.T) {

@@ -85,6 +85,9 @@ var effects = []effect{
 		"dkim.hash.refused",
 	}},
 	{"dns", "some lookups of {it} fail", []diag.Code{
+		"zone.answers.differ", "zone.answers.formerr", "zone.answers.nodata", "zone.answers.notimp",
+		"zone.answers.nxdomain", "zone.answers.rcode", "zone.answers.refused", "zone.answers.servfail",
+		"zone.answers.silent", "zone.answers.truncated",
 		"zone.ns.aaaa.dropped", "zone.ns.aaaa.failing", "zone.ns.aaaa.nxdomain", "zone.ns.address",
 		"zone.ns.address.special", "zone.ns.alias", "zone.ns.case.sensitive", "zone.ns.closed",
 		"zone.ns.cookies.wrong", "zone.ns.lame", "zone.ns.literal", "zone.ns.malformed", "zone.ns.name",

@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,26 +28,31 @@ const (
 	ProbeAAAA      Probe = 8
 	ProbeMX        Probe = 9
 	ProbeTXT       Probe = 10
-	ProbeAbsent    Probe = 11
-	ProbeRecursion Probe = 12
-	ProbeCase      Probe = 13
-	ProbeVersion   Probe = 14 // of EDNS
-	ProbeOption    Probe = 15
-	ProbeFlags     Probe = 16
-	ProbeSmall     Probe = 17
-	ProbeChaos     Probe = 18
-	probeStray     Probe = 19
-	ProbeSubnet    Probe = 20
-	ProbeWWW       Probe = 21
-	probeCount           = 22
+	ProbeCAA       Probe = 11
+	ProbeHTTPS     Probe = 12
+	ProbeCDS       Probe = 13
+	ProbeCDNSKEY   Probe = 14
+	ProbeAbsent    Probe = 15
+	ProbeRecursion Probe = 16
+	ProbeCase      Probe = 17
+	ProbeVersion   Probe = 18 // of EDNS
+	ProbeOption    Probe = 19
+	ProbeFlags     Probe = 20
+	ProbeSmall     Probe = 21
+	ProbeChaos     Probe = 22
+	probeStray     Probe = 23
+	ProbeSubnet    Probe = 24
+	ProbeWWW       Probe = 25
+	probeCount           = 26
 )
 
 // An Address is one address of the name servers, and what it answered.
 type Address struct {
 	IP      netip.Addr
-	Deep    bool // examined in full
-	EDNS    bool // answers queries with EDNS
-	Hurried bool // the time was up before all was asked
+	Deep    bool   // examined in full
+	EDNS    bool   // answers queries with EDNS
+	Hurried bool   // the time was up before all was asked
+	control uint16 // the type that it is known to answer for
 	Replies [probeCount]Reply
 	Origin  Origin
 }
@@ -58,6 +64,15 @@ func (ad *Address) SOA() Reply {
 		return udp
 	}
 	return tcp
+}
+
+// Standing returns what the server is to the zone. One that fails for the SOA record alone serves it.
+func (ad *Address) Standing(zone string) Standing {
+	standing := ad.SOA().Standing(zone)
+	if standing == Lame && ad.Replies[ProbeNS].names(zone) {
+		return Authoritative
+	}
+	return standing
 }
 
 // Asked reports whether a probe was sent to the address.
@@ -93,8 +108,11 @@ func (a *audit) complete(ctx context.Context, ip netip.Addr, q *dns.Msg, r Reply
 	if !r.OK() || !r.Msg.Truncated {
 		return r
 	}
-	if over := a.wire.tcp(ctx, ip, q)[0].whole(); over.OK() {
+	switch over := a.wire.tcp(ctx, ip, q)[0].whole(); {
+	case over.OK():
 		over.Forged += r.Forged
+		return over
+	case over.Result == NotAsked: // what would have come is not known
 		return over
 	}
 	return r.whole()
@@ -102,16 +120,20 @@ func (a *audit) complete(ctx context.Context, ip netip.Addr, q *dns.Msg, r Reply
 
 // ask asks an address that is known to answer, in the form that it understands.
 func (a *audit) ask(ctx context.Context, ad *Address, q *dns.Msg) Reply {
-	if !ad.EDNS {
-		q = without(q)
-	}
+	q = ad.fit(q)
 	return a.complete(ctx, ad.IP, q, a.wire.udp(ctx, ad.IP, q, 2, ad.timeout()))
 }
 
-// timeout is how long a reply of the address may take, by the first.
-func (ad *Address) timeout() time.Duration {
-	return min(silentAfter, max(quickest, slack*ad.Replies[ProbeSOA].Latency))
+// fit returns a query in the form that the address understands.
+func (ad *Address) fit(q *dns.Msg) *dns.Msg {
+	if !ad.EDNS {
+		return without(q)
+	}
+	return q
 }
+
+// timeout is how long a reply of the address may take, by the first.
+func (ad *Address) timeout() time.Duration { return ad.Replies[ProbeSOA].patience() }
 
 // examine asks an address whether it serves the zone and, if it does, all the rest.
 func (a *audit) examine(ctx context.Context, ad *Address) {
@@ -133,16 +155,59 @@ func (a *audit) examine(ctx context.Context, ad *Address) {
 			a.aim(ctx, soa.Ns)
 		}
 	}
+	standing := r.Standing(a.Zone)
+	if standing == Lame && ad.Replies[ProbeSOA].OK() && a.namesServers(ctx, ad) {
+		standing = Authoritative
+	}
 	switch {
 	case !r.OK() || !ad.Replies[ProbeSOA].OK():
-	case r.Standing(a.Zone) == Lame:
-		a.pool(ctx, ad, []Probe{ProbeRecursion}, false)
+	case standing == Lame:
+		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
 	case !ad.Deep:
 		a.identify(ctx, ad)
-		a.pool(ctx, ad, []Probe{ProbeRecursion}, false)
+		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
 	default:
 		a.identify(ctx, ad)
-		a.pool(ctx, ad, a.rest(ad), r.Standing(a.Zone) == Authoritative)
+		a.pool(ctx, ad, a.rest(ad), standing == Authoritative)
+		a.confirm(ctx, ad)
+	}
+	g.Wait()
+}
+
+// namesServers asks an address that failed for the SOA record for the NS records: with them it serves the zone.
+func (a *audit) namesServers(ctx context.Context, ad *Address) bool {
+	r := a.ask(ctx, ad, extended(a.Zone, dns.TypeNS))
+	ad.Replies[ProbeNS] = r
+	if !r.names(a.Zone) {
+		return false
+	}
+	ad.control = dns.TypeNS
+	a.followUp(ctx, ProbeNS, r)
+	return true
+}
+
+// confirm asks once more for the types for which an address gave no answer or an error, if they are few: datagrams are
+// lost, and a server may be busy. Many that fail are no accident.
+func (a *audit) confirm(ctx context.Context, ad *Address) {
+	var failed []Probe
+	for _, p := range ApexProbes {
+		if r := ad.Replies[p]; r.Result == TimedOut || r.OK() && !r.Settled() {
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) > maxConfirmed {
+		return
+	}
+	var g diag.Group
+	for _, p := range failed {
+		q := ad.fit(a.query(ctx, ad, p))
+		g.Go(func() {
+			r := a.complete(ctx, ad.IP, q, a.wire.udp(ctx, ad.IP, q, 1, ad.timeout()))
+			if r.Settled() {
+				ad.Replies[p] = r
+				a.followUp(ctx, p, r)
+			}
+		})
 	}
 	g.Wait()
 }
@@ -169,21 +234,24 @@ func (a *audit) first(ctx context.Context, ad *Address) {
 // identify finds out whether the address understands EDNS.
 func (a *audit) identify(ctx context.Context, ad *Address) {
 	ad.EDNS = true
-	r := a.ask(ctx, ad, identity(a.Zone))
+	r := a.ask(ctx, ad, identity(a.Zone, ad.control))
 	ad.Replies[ProbeIdentity] = r
 	if r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil {
 		return
 	}
-	r = a.ask(ctx, ad, bare(a.Zone, dns.TypeSOA))
+	r = a.ask(ctx, ad, bare(a.Zone, ad.control))
 	ad.Replies[ProbeEDNS] = r
 	ad.EDNS = r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil
 }
 
 func (a *audit) rest(ad *Address) []Probe {
-	list := []Probe{ProbeKeys, ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeWWW, ProbeAbsent,
-		ProbeRecursion, ProbeCase}
+	list := []Probe{ProbeKeys, ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeCAA, ProbeHTTPS, ProbeCDS,
+		ProbeCDNSKEY, ProbeWWW, ProbeAbsent, ProbeRecursion, ProbeCase}
 	if ad.EDNS {
 		list = append(list, ProbeVersion, ProbeOption, ProbeFlags, ProbeSmall)
+	}
+	if ad.control == dns.TypeNS { // it was asked for them
+		list = slices.DeleteFunc(list, func(p Probe) bool { return p == ProbeNS })
 	}
 	return list
 }
@@ -219,7 +287,7 @@ func (a *audit) pool(ctx context.Context, ad *Address, list []Probe, tasks bool)
 }
 
 func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
-	q := a.query(ctx, p)
+	q := a.query(ctx, ad, p)
 	var r Reply
 	switch {
 	case q == nil:
@@ -275,7 +343,7 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 		for _, host := range MailServers(r, a.Zone) {
 			a.aim(ctx, host)
 		}
-	case ProbeWWW:
+	case ProbeWWW, ProbeHTTPS:
 		a.aimAll(ctx, r.Msg.Answer)
 	case ProbeAbsent:
 		for _, rr := range r.Msg.Ns {
@@ -304,13 +372,15 @@ func (a *audit) askA(ctx context.Context, ad *Address, q *dns.Msg) Reply {
 var (
 	ApexTypes = map[Probe]uint16{
 		ProbeNS: dns.TypeNS, ProbeA: dns.TypeA, ProbeAAAA: dns.TypeAAAA, ProbeMX: dns.TypeMX, ProbeTXT: dns.TypeTXT,
-		ProbeKeys: dns.TypeDNSKEY,
+		ProbeCAA: dns.TypeCAA, ProbeHTTPS: dns.TypeHTTPS, ProbeKeys: dns.TypeDNSKEY, ProbeCDS: dns.TypeCDS,
+		ProbeCDNSKEY: dns.TypeCDNSKEY,
 	}
-	ApexProbes = []Probe{ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeKeys}
+	ApexProbes = []Probe{ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeCAA, ProbeHTTPS, ProbeKeys, ProbeCDS,
+		ProbeCDNSKEY}
 )
 
-// query makes the query of a probe, or nil if it cannot be asked.
-func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
+// query makes the query of a probe to an address, or nil if it cannot be asked.
+func (a *audit) query(ctx context.Context, ad *Address, p Probe) *dns.Msg {
 	if qtype, ok := ApexTypes[p]; ok {
 		return extended(a.Zone, qtype)
 	}
@@ -324,13 +394,13 @@ func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
 			return extended(name, dns.TypeA)
 		}
 	case ProbeCase:
-		return plain(MixedCase(a.Zone), dns.TypeSOA)
+		return plain(MixedCase(a.Zone), ad.control)
 	case ProbeVersion: // that does not exist (RFC 6891 section 6.1.3)
-		return odd(a.Zone, func(o *dns.OPT) { o.SetVersion(1) })
+		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.SetVersion(1) })
 	case ProbeOption: // that nobody knows (RFC 6891 section 6.1.2)
-		return odd(a.Zone, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
+		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
 	case ProbeFlags: // that nobody has assigned (RFC 6891 section 6.1.4)
-		return odd(a.Zone, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
+		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
 	case ProbeSmall:
 		q := extended(a.Zone, dns.TypeDNSKEY)
 		q.IsEdns0().SetUDPSize(dns.MinMsgSize) // which leaves no room for a reply with keys

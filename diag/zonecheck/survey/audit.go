@@ -47,7 +47,7 @@ func newAudit(env *diag.Env, d diag.Domain) *audit {
 		Survey: &Survey{
 			Domain: d, Zone: d.FQDN(), Began: env.Now(), Hosts: map[string]diag.Addresses{},
 			Content: map[string]map[uint16]Reply{}, Within: map[string]Reply{}, Public: env.Public,
-			Services: map[string]diag.Answer[*dns.HTTPS]{},
+			Services: map[string]diag.Answer[*dns.HTTPS]{}, Across: map[uint16]Reply{},
 		},
 		env: env, wire: w, raw: &diag.Env{Resolver: unchecked{env.DNS(), w}}, aboveKnown: make(chan struct{}),
 		servers: map[string]*Server{}, addresses: map[netip.Addr]*Address{}, hosts: map[string]*hostLookup{},
@@ -97,7 +97,47 @@ func (a *audit) askRest(ctx context.Context) {
 		})
 	}
 	g.Go(func() { a.askWithin(ctx) })
+	g.Go(func() { a.askAcross(ctx) })
 	g.Wait()
+}
+
+// askAcross asks a server on the other side of the zone cut for the types for which all on one side were silent: if it
+// is silent, too, the queries may be lost near us.
+func (a *audit) askAcross(ctx context.Context) {
+	serving := a.serving()
+	serving = slices.DeleteFunc(serving, func(ad *Address) bool { return !ad.Deep })
+	above := slices.DeleteFunc(slices.Clone(a.Parent.Views), func(v View) bool { return !v.NS.OK() || !v.IP.IsValid() })
+	if len(serving) == 0 || len(above) == 0 {
+		return
+	}
+	var g diag.Group
+	ask := func(ip netip.Addr, known Reply, qtype uint16) {
+		g.Go(func() {
+			r := a.wire.udp(ctx, ip, plain(a.Zone, qtype), 2, known.patience())
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.Across[qtype] = r
+		})
+	}
+	for _, p := range ApexProbes {
+		if !slices.ContainsFunc(serving, func(ad *Address) bool { return ad.Replies[p].Result != TimedOut }) {
+			ask(above[0].IP, above[0].NS, ApexTypes[p])
+		}
+	}
+	if !slices.ContainsFunc(above, func(v View) bool { return v.DS.Result != TimedOut }) {
+		ask(serving[0].IP, serving[0].Replies[ProbeSOA], dns.TypeDS)
+	}
+	g.Wait()
+}
+
+// serving lists the addresses that serve the zone over UDP.
+func (a *audit) serving() (list []*Address) {
+	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
+		if ad := a.addresses[ip]; ad.Standing(a.Zone) == Authoritative && ad.Replies[ProbeSOA].OK() {
+			list = append(list, ad)
+		}
+	}
+	return list
 }
 
 // meet takes note of a name server and examines its addresses, once.
@@ -142,7 +182,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 	if known != nil {
 		return
 	}
-	ad := &Address{IP: ip, Deep: len(a.addresses) < maxProbed}
+	ad := &Address{IP: ip, Deep: len(a.addresses) < MaxProbed, control: dns.TypeSOA}
 	a.addresses[ip] = ad
 	a.g.Go(func() { a.examine(ctx, ad) })
 	if ad.Deep {
@@ -181,7 +221,7 @@ func (a *audit) contentTasks() []*task {
 			}
 		}
 	}
-	add("", dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD)
+	add("", dns.TypeNSEC3PARAM, dns.TypeZONEMD)
 	add("www.", dns.TypeAAAA, dns.TypeHTTPS)
 	add("_smtp._tls.", dns.TypeTXT)
 	add("default._domainkey.", dns.TypeTXT)
@@ -228,12 +268,7 @@ func (a *audit) finish(t *task, r Reply) {
 // askWithin asks for the names between names that exist and the zone: they exist too, although they may
 // have no records (RFC 8020 section 2, RFC 4592 section 2.2.2).
 func (a *audit) askWithin(ctx context.Context) {
-	servers := []*Address{}
-	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
-		if ad := a.addresses[ip]; ad.SOA().Standing(a.Zone) == Authoritative && ad.Replies[ProbeSOA].OK() {
-			servers = append(servers, ad)
-		}
-	}
+	servers := a.serving()
 	if len(servers) == 0 {
 		return
 	}

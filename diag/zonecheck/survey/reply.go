@@ -62,6 +62,9 @@ func (r Reply) EDNS() *dns.OPT {
 	return r.Msg.IsEdns0()
 }
 
+// patience is how long the next reply of who sent this one may take.
+func (r Reply) patience() time.Duration { return min(silentAfter, max(quickest, slack*r.Latency)) }
+
 // whole returns the reply unless it was cut off, for nobody knows what is missing then (RFC 2181 section 9).
 func (r Reply) whole() Reply {
 	if r.OK() && r.Msg.Truncated {
@@ -99,6 +102,11 @@ func (r Reply) Standing(zone string) Standing {
 	default:
 		return Lame
 	}
+}
+
+// names reports whether a reply has the NS records of the zone, with authority.
+func (r Reply) names(zone string) bool {
+	return r.Rcode() == dns.RcodeSuccess && r.Msg.Authoritative && len(Set[*dns.NS](r.Msg.Answer, zone)) > 0
 }
 
 // refersUp reports whether a reply refers to the servers of a parent zone.
@@ -206,15 +214,15 @@ func bare(name string, qtype uint16) *dns.Msg {
 }
 
 // odd makes a query with something in EDNS that servers need not know.
-func odd(name string, change func(*dns.OPT)) *dns.Msg {
-	q := bare(name, dns.TypeSOA)
+func odd(name string, qtype uint16, change func(*dns.OPT)) *dns.Msg {
+	q := bare(name, qtype)
 	change(q.IsEdns0())
 	return q
 }
 
 // identity asks for the name of a server (RFC 5001) and whether it knows cookies (RFC 7873).
-func identity(name string) *dns.Msg {
-	return extended(name, dns.TypeSOA, &dns.EDNS0_NSID{Code: dns.EDNS0NSID},
+func identity(name string, qtype uint16) *dns.Msg {
+	return extended(name, qtype, &dns.EDNS0_NSID{Code: dns.EDNS0NSID},
 		&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: ClientCookie})
 }
 

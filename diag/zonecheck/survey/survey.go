@@ -26,6 +26,7 @@ type Survey struct {
 	Chains    []Chain                            // of usual names, by name
 	Content   map[string]map[uint16]Reply        // what any of the servers was asked, by name and type
 	Within    map[string]Reply                   // for names between the zone and names that exist
+	Across    map[uint16]Reply                   // of one server across the zone cut, where those who know a type are silent
 	Services  map[string]diag.Answer[*dns.HTTPS] // of names that HTTPS records in alias mode lead to
 	Cyclic    []string                           // zones whose delegations depend on each other
 	Surplus   int                                // servers and addresses that were left out
@@ -113,16 +114,18 @@ const (
 	Timeout = 5500 * time.Millisecond
 	// MaxQueries is how many queries an audit sends, to servers and to the resolver together. Thirteen
 	// servers with two addresses each, which is the most that is usual, stay below.
-	MaxQueries = 400
+	MaxQueries = 450
 	// MaxInFlight is how many queries one address is asked at the same time, so that no server takes
-	// an audit for an attack.
-	MaxInFlight = 2
+	// an audit for an attack. Busy resolvers ask many more.
+	MaxInFlight = 3
 	// MaxServers is how many names of servers are looked at. More than 13 do not fit into a referral of 512 octets.
 	MaxServers = 20
 	// maxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
 	// of these are examined in full.
 	maxAddresses = 26
-	maxProbed    = 10
+	MaxProbed    = 10
+	// maxConfirmed is how many types an address may fail for and be asked again.
+	maxConfirmed = 3
 )
 
 const (

@@ -97,8 +97,11 @@ func (w *wire) converse(ctx context.Context, conn net.Conn, ip netip.Addr, q *dn
 		if _, err := conn.Write(packed); err != nil {
 			return l.note(Reply{Result: resultOf(ctx, err)})
 		}
-		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == times || !w.spend() {
+		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == times {
 			break
+		}
+		if !w.spend() { // one datagram may have been lost
+			return l.note(Reply{})
 		}
 	}
 	r.Latency = time.Since(began)

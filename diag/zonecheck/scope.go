@@ -1,0 +1,87 @@
+package zonecheck
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+)
+
+// partNames are the sources in words, for a reader of what was not examined.
+var partNames = map[diag.Source]string{
+	isZone: "the delegation", parents: "the delegation at each server of the parent zone",
+	parentDS: "the DS records at each server of the parent zone", hosts: "the addresses of the name servers",
+	origins: "the networks of the name servers", aliases: "aliases below the domain",
+	mailHosts: "the addresses of the mail servers", primary: "the address of the primary server",
+	content: "records below the apex", within: "names between others", identity: "EDNS", recursion: "recursion",
+	transfer: "zone transfers", absent: "a name that does not exist", www: "www", recordsNS: "NS records",
+	recordsA: "A records", recordsAAAA: "AAAA records", recordsMX: "MX records", recordsTXT: "TXT records",
+	recordsCAA: "CAA records", recordsHTTPS: "HTTPS records", recordsKeys: "DNSKEY records",
+	recordsCDS: "CDS and CDNSKEY records",
+}
+
+// Scope lists each address of the name servers, and what else was asked without an answer.
+func (e *evidence) Scope() []diag.ScopePart {
+	parts := diag.Map(e.Addresses, e.part)
+	if e.Surplus > 0 {
+		parts = append(parts, diag.ScopePart{Part: diag.Count(e.Surplus, "more name server or address"),
+			State: diag.LeftOut, Reason: "beyond the limit of an audit"})
+	}
+	open := e.Unanswered()
+	for i, s := range open {
+		if partNames[s] == "" || slices.Contains(open[:i], s) {
+			continue
+		}
+		if p, missing := e.missing(s); missing {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// part says whether the server at an address was examined.
+func (e *evidence) part(ad *survey.Address) diag.ScopePart {
+	p, r := diag.ScopePart{Part: e.place(ad), State: diag.LeftOut}, ad.SOA()
+	switch {
+	case ad.Hurried, r.Result == survey.NotAsked:
+		p.Reason = "time ran out"
+	case r.Result == survey.Unroutable, silent(ad) && e.lacksFamily(ad.IP.Is6()):
+		p.Reason = "cannot be reached from here"
+	case r.Result == survey.Blocked:
+		p.Reason = "not a public address"
+	case silent(ad):
+		p.State, p.Reason = diag.NotAnswered, e.trouble(ad)
+	case slices.Contains(e.serving, ad) && !ad.Deep:
+		p.Reason = fmt.Sprintf("%d addresses are examined in full", survey.MaxProbed)
+	default:
+		p.State = diag.Examined
+	}
+	return p
+}
+
+// missing says of what was asked where nobody answered. Of servers that are parts themselves nothing more is said.
+func (e *evidence) missing(s diag.Source) (diag.ScopePart, bool) {
+	p := diag.ScopePart{Part: partNames[s], State: diag.NotAnswered}
+	var places []string
+	asked, probed := false, false
+	for _, probe := range probes {
+		probed = probed || probe.source == s
+		for _, ad := range e.serving {
+			r := ad.Replies[probe.probe]
+			if probe.source == s && ad.Deep && !probe.told(ad, r) && !slices.Contains(places, e.place(ad)) {
+				places = append(places, e.place(ad))
+				asked = asked || r.Result != survey.NotAsked
+			}
+		}
+	}
+	switch {
+	case !probed:
+		return p, true
+	case !asked:
+		p.State, p.Reason = diag.LeftOut, "not asked"
+	default:
+		p.Reason = "no answer from " + diag.Series(places, maxNamed)
+	}
+	return p, len(places) > 0
+}
