@@ -97,6 +97,7 @@ func (a *audit) askRest(ctx context.Context) {
 		})
 	}
 	g.Go(func() { a.askWithin(ctx) })
+	g.Go(func() { a.askElsewhere(ctx) })
 	g.Go(func() { a.askAcross(ctx) })
 	g.Wait()
 }
@@ -204,12 +205,9 @@ func (a *audit) exists(name string) {
 type task struct {
 	name  string
 	qtype uint16
-	tries int
+	begun bool
 	reply Reply
 }
-
-// maxTries is how many servers are asked what one of them could say.
-const maxTries = 2
 
 // contentTasks lists what is asked of one server. The names below others show whether the names in between exist.
 func (a *audit) contentTasks() []*task {
@@ -238,31 +236,40 @@ func (a *audit) work(ctx context.Context, ad *Address) {
 		}
 		r := a.ask(ctx, ad, extended(t.name, t.qtype))
 		r.By = ad
-		a.finish(t, r)
+		t.reply = r
 		if a.witness(r); r.OK() {
 			a.aimAll(ctx, r.Msg.Answer)
 		}
 	}
 }
 
+// nextTask returns a task that nobody has begun, or nil.
 func (a *audit) nextTask() *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.tasks {
-		if t.tries < maxTries && !t.reply.OK() {
-			t.tries++
+		if !t.begun {
+			t.begun = true
 			return t
 		}
 	}
 	return nil
 }
 
-func (a *audit) finish(t *task, r Reply) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !t.reply.OK() {
-		t.reply = r
+// askElsewhere asks another server for what one left unanswered.
+func (a *audit) askElsewhere(ctx context.Context) {
+	serving := a.serving()
+	var g diag.Group
+	for _, t := range a.tasks {
+		other := func(ad *Address) bool { return ad != t.reply.By }
+		if i := slices.IndexFunc(serving, other); i >= 0 && t.begun && !t.reply.OK() {
+			g.Go(func() {
+				t.reply = a.ask(ctx, serving[i], extended(t.name, t.qtype))
+				t.reply.By = serving[i]
+			})
+		}
 	}
+	g.Wait()
 }
 
 // askWithin asks for the names between names that exist and the zone: they exist too, although they may
