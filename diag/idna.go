@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag/internal/invisible"
 	"golang.org/x/net/idna"
 )
 
@@ -218,7 +217,7 @@ func unseen(s string) error {
 	if isASCII(s) {
 		return nil
 	}
-	if found := invisible.Find(s, invisible.IsStray); found != "" {
+	if found := findRune(s, stray); found != "" {
 		return fmt.Errorf("it has the invisible character %s", found)
 	}
 	return nil
@@ -237,7 +236,7 @@ func nameFault(field, s, kind string, err error) error {
 func pasted(s string, err error) error {
 	host, kind := strings.TrimSpace(s), "it has spaces around it"
 	if fault := unseen(s); fault != nil {
-		host, kind = strings.TrimSpace(invisible.Strip(s, invisible.IsStray)), fault.Error()
+		host, kind = strings.TrimSpace(without(s, stray)), fault.Error()
 	}
 	if u, fault := url.Parse(host); fault == nil && u.Scheme != "" && u.Host != "" {
 		host, kind = u.Hostname(), "it is a URL"
@@ -247,9 +246,9 @@ func pasted(s string, err error) error {
 	if local, after, ok := strings.Cut(host, "@"); ok && local != "" {
 		host, kind = after, "it is a mail address"
 	}
-	if _, fault := canonicalName(host, webLabels); fault != nil && invisible.Find(host, invisible.Is) != "" {
-		kind = "it has the invisible character " + invisible.Find(s, invisible.Is)
-		host = invisible.Strip(host, invisible.Is)
+	if _, fault := canonicalName(host, webLabels); fault != nil && findRune(host, Invisible) != "" {
+		kind = "it has the invisible character " + findRune(s, Invisible)
+		host = without(host, Invisible)
 	}
 	if _, fault := canonicalName(host, webLabels); fault != nil || host == s || !strings.Contains(host, ".") {
 		return err

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/diagkit/diagkit/diag/internal/invisible"
 )
 
 // maxURL bounds a URL, in bytes, as written and as normalised (CONTRACT 2).
@@ -303,7 +301,7 @@ func (u *URL) UnmarshalText(text []byte) (err error) {
 	}
 	if fault := unseen(s); fault != nil {
 		*u = URL{}
-		return Invalid("url", "%.300q is not a URL to fetch: %v, give %.300s", s, fault, invisible.Strip(s, invisible.IsStray))
+		return Invalid("url", "%.300q is not a URL to fetch: %v, give %.300s", s, fault, without(s, stray))
 	}
 	return nil
 }

@@ -7,16 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/internal/invisible"
 )
-
-// describe names a code point, with the character itself if it can be seen: U+0430 'а', U+200B ZERO WIDTH SPACE.
-func describe(r rune) string {
-	if unicode.IsPrint(r) {
-		return fmt.Sprintf("%#U", r)
-	}
-	return invisible.Describe(r)
-}
 
 // ofLabel makes a detail say which label it is about.
 func ofLabel(source, detail string) string {
@@ -74,10 +65,10 @@ func (e *evidence) placeOf(at diag.Location) string {
 func removed(e *evidence) diag.Failures {
 	var failures diag.Failures
 	for i, r := range e.domain {
-		if s, _ := table().statusOf(r); s == ignored && invisible.Is(r) {
+		if s, _ := table().statusOf(r); s == ignored && diag.Invisible(r) {
 			at := diag.Location{Offset: i, Length: utf8.RuneLen(r)}
 			failures = append(failures, diag.Failure{
-				Detail: fmt.Sprintf("%s was left out, which IDNA ignores.%s", invisible.Describe(r), e.placeOf(at)), Location: &at,
+				Detail: fmt.Sprintf("%s was left out, which IDNA ignores.%s", diag.DescribeRune(r), e.placeOf(at)), Location: &at,
 			})
 		}
 	}
@@ -93,7 +84,7 @@ func characters(text string, test func(rune) bool) string {
 	for _, r := range text {
 		if test(r) && !seen[r] {
 			seen[r] = true
-			list = append(list, describe(r))
+			list = append(list, diag.DescribeRune(r))
 		}
 	}
 	return strings.Join(list, ", ")

@@ -50,7 +50,7 @@ func (l *label) checkRune(p *properties, r rune) {
 		if r != '-' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) {
 			from := ""
 			if typed, _ := l.typed(r); typed != r {
-				from = ", typed as " + describe(typed)
+				from = ", typed as " + diag.DescribeRune(typed)
 			}
 			l.failAt(notPlain, r, "The label has the character %q%s.", r, from)
 		}
@@ -59,9 +59,9 @@ func (l *label) checkRune(p *properties, r rune) {
 	switch s, _ := p.statusOf(r); s {
 	case valid:
 	case disallowed:
-		l.failAt(notAllowed, r, "Names may not have %s.", describe(r))
+		l.failAt(notAllowed, r, "Names may not have %s.", diag.DescribeRune(r))
 	default:
-		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, describe(r))
+		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, diag.DescribeRune(r))
 	}
 }
 
@@ -74,7 +74,7 @@ func (l *label) checkJoiner(p *properties, rs []rune, i int) {
 	if rs[i] == zwnj && p.joinsBefore(rs[:i]) && p.joinsAfter(rs[i+1:]) {
 		return
 	}
-	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", describe(rs[i]))
+	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", diag.DescribeRune(rs[i]))
 }
 
 // joinsBefore reports whether the text ends with a letter that joins to the next one.
@@ -134,7 +134,7 @@ func (l *label) checkDirection() {
 	for i, r := range []rune(l.unicode) { // rules 2 and 5
 		if !slices.Contains(inside, classes[i]) {
 			l.failAt(badDirection, r, "In this label text from right to left and from left to right is mixed, by %s.",
-				describe(r))
+				diag.DescribeRune(r))
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func outOfContext(text string) string {
 	rs := []rune(text)
 	for i, r := range rs {
 		if why := contextOf(rs, i); why != "" {
-			return fmt.Sprintf("%s %s.", describe(r), why)
+			return fmt.Sprintf("%s %s.", diag.DescribeRune(r), why)
 		}
 	}
 	return ""

@@ -1,4 +1,4 @@
-package invisible
+package diag
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFind(t *testing.T) {
+func TestInvisible(t *testing.T) {
 	tests := []struct{ text, found, stripped string }{
 		{"example.com", "", "example.com"},
 		{"example.com\u200B", "U+200B ZERO WIDTH SPACE at character 12", "example.com"},
@@ -20,13 +20,13 @@ func TestFind(t *testing.T) {
 		{"❤\uFE0F", "", "❤\uFE0F"},
 	}
 	for _, tt := range tests {
-		require.Equal(t, tt.found, Find(tt.text, IsStray), "%q", tt.text)
-		require.Equal(t, tt.stripped, Strip(tt.text, IsStray), "%q", tt.text)
+		require.Equal(t, tt.found, findRune(tt.text, stray), "%q", tt.text)
+		require.Equal(t, tt.stripped, without(tt.text, stray), "%q", tt.text)
 	}
-	require.Equal(t, "U+200D ZERO WIDTH JOINER at character 2", Find("a\u200D", Is))
-	require.Equal(t, "U+00A0 NO-BREAK SPACE", Describe('\u00A0'))
-	require.Equal(t, "'a' (U+0061)", Describe('a'))
-	for r := range names {
-		require.Contains(t, Describe(r), names[r])
+	require.Equal(t, "U+200D ZERO WIDTH JOINER at character 2", findRune("a\u200D", Invisible))
+	require.Equal(t, "U+00A0 NO-BREAK SPACE", DescribeRune('\u00A0'))
+	require.Equal(t, "U+0061 'a'", DescribeRune('a'))
+	for r := range runeNames {
+		require.Contains(t, DescribeRune(r), runeNames[r])
 	}
 }

@@ -1,6 +1,4 @@
-// Package invisible knows the characters that nobody sees, which text copied from web pages and documents brings along,
-// and names them (Unicode Standard, section 23.2 and following).
-package invisible
+package diag
 
 import (
 	"fmt"
@@ -9,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// names are those of the characters that occur, and of spaces that look like the common one.
-var names = map[rune]string{
+// runeNames are those of the characters that nobody sees, which text copied from web pages and documents brings along, and of spaces that look like the common one.
+var runeNames = map[rune]string{
 	'\u00A0': "NO-BREAK SPACE", '\u00AD': "SOFT HYPHEN", '\u034F': "COMBINING GRAPHEME JOINER",
 	'\u061C': "ARABIC LETTER MARK", '\u115F': "HANGUL CHOSEONG FILLER", '\u1160': "HANGUL JUNGSEONG FILLER",
 	'\u180E': "MONGOLIAN VOWEL SEPARATOR", '\u2007': "FIGURE SPACE", '\u2009': "THIN SPACE", '\u200A': "HAIR SPACE",
@@ -28,38 +26,34 @@ var names = map[rune]string{
 // fillers are invisible although they are letters or marks.
 const fillers = "\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0"
 
-// Is reports whether nobody sees a character: one of format, or a filler. Spaces are seen, and so is what variation
-// selectors select.
-func Is(r rune) bool { return unicode.Is(unicode.Cf, r) || strings.ContainsRune(fillers, r) }
+// Invisible reports whether nobody sees a character: one of format, or a filler (Unicode Standard, section 23.2). Spaces
+// are seen, and so is what variation selectors select.
+func Invisible(r rune) bool { return unicode.Is(unicode.Cf, r) || strings.ContainsRune(fillers, r) }
 
-// IsStray is [Is] but for joiners, which text in several scripts needs (RFC 5892 appendix A.1 and A.2).
-func IsStray(r rune) bool { return Is(r) && r != '\u200C' && r != '\u200D' }
+// stray is [Invisible] but for joiners, which text in several scripts needs (RFC 5892 appendix A.1 and A.2).
+func stray(r rune) bool { return Invisible(r) && r != '\u200C' && r != '\u200D' }
 
-// Describe names a character: U+200B ZERO WIDTH SPACE.
-func Describe(r rune) string {
-	switch name := names[r]; {
-	case name != "":
+// DescribeRune names a character: U+200B ZERO WIDTH SPACE, U+0430 'а'.
+func DescribeRune(r rune) string {
+	if name := runeNames[r]; name != "" {
 		return fmt.Sprintf("%U %s", r, name)
-	case unicode.IsPrint(r):
-		return fmt.Sprintf("%q (%U)", r, r)
-	default:
-		return fmt.Sprintf("%U", r)
 	}
+	return fmt.Sprintf("%#U", r)
 }
 
-// Find describes the first character of a text that a test is true of, with its place, counted from 1, or returns
+// findRune describes the first character of a text that a test is true of, with its place, counted from 1, or returns
 // nothing.
-func Find(text string, test func(rune) bool) string {
+func findRune(text string, test func(rune) bool) string {
 	i := strings.IndexFunc(text, test)
 	if i < 0 {
 		return ""
 	}
 	r, _ := utf8.DecodeRuneInString(text[i:])
-	return fmt.Sprintf("%s at character %d", Describe(r), utf8.RuneCountInString(text[:i])+1)
+	return fmt.Sprintf("%s at character %d", DescribeRune(r), utf8.RuneCountInString(text[:i])+1)
 }
 
-// Strip returns a text without the characters that a test is true of.
-func Strip(text string, test func(rune) bool) string {
+// without returns a text without the characters that a test is true of.
+func without(text string, test func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if test(r) {
 			return -1
