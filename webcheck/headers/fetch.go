@@ -21,8 +21,8 @@ const (
 	// MaxPage bounds the part of a page that is read. Elements that load something stand in the first half
 	// megabyte, or are added by scripts.
 	MaxPage = 1 << 20
-	// Memory is what a check takes at worst: three fetches of the longest page with the longest head, and what is
-	// made of them.
+	// Memory is what a check takes at worst: three fetches of the longest page with the longest head, that of
+	// security.txt, and what is made of them.
 	Memory = 32 << 20
 	// timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
 	// usually up after 15 seconds (CONTRACT 1.9).
@@ -45,9 +45,23 @@ type probes struct {
 	null      *fetch.Result // GET from the origin null, as of a sandboxed frame
 }
 
-// gather fetches the page and what http and https lead to, all at once; then, where the page is known, probes of CORS.
+// gather fetches the page, with probes, and security.txt, both at once.
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	e := &evidence{req: req, now: env.Now(), follow: req.FollowRedirects == nil || *req.FollowRedirects}
+	var failure [2]error
+	var g diag.Group
+	g.Go(func() { failure[0] = e.fetchPage(ctx, env) })
+	g.Go(func() { failure[1] = e.fetchSecurityTxt(ctx, env) })
+	g.Wait()
+	if err := cmp.Or(failure[:]...); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// fetchPage fetches the page and what http and https lead to, all at once; then, where the page is known, probes of CORS.
+func (e *evidence) fetchPage(ctx context.Context, env *diag.Env) error {
+	req := e.req
 	page := fetch.Request{
 		Method: req.Method, Header: http.Header{"Accept": {accept}}, MaxBytes: MaxPage,
 		Timeout: diag.TimeLeft(ctx, timeout), AllowUntrusted: true,
@@ -74,7 +88,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	}
 	g.Wait()
 	if err := cmp.Or(failure[:]...); err != nil {
-		return nil, err
+		return err
 	}
 	if e.overHTTP == nil {
 		e.overHTTP = e.page
@@ -83,9 +97,9 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 		e.overHTTPS = e.page
 	}
 	if e.page.Err == nil {
-		return e, e.probe(ctx, env)
+		return e.probe(ctx, env)
 	}
-	return e, fetch.Unavailable(e.page, e.overHTTP, e.overHTTPS)
+	return fetch.Unavailable(e.page, e.overHTTP, e.overHTTPS)
 }
 
 func variant(u diag.URL, scheme string) diag.URL {
@@ -130,6 +144,7 @@ type evidence struct {
 	overHTTP  *fetch.Result // what http:// leads to; page if that was asked for
 	overHTTPS *fetch.Result
 	probes    probes
+	security  *fetch.Result // security.txt; nil if it was not asked for
 
 	final    *fetch.Hop  // that is judged; nil if the chain ended before
 	self     *url.URL    // its URL
@@ -143,6 +158,7 @@ type evidence struct {
 	commas     []comma
 	cookies    []cookie
 	features   features
+	contacts   *securityTxt // nil if it is not known
 
 	grade  *observatory.Result // nil if there is none
 	tests  []observatory.Test  // those whose answers are known
@@ -177,6 +193,7 @@ func (e *evidence) digest() {
 		e.enforced = e.enforced[:min(len(e.enforced), csp.MaxPolicies)]
 	}
 	e.runs, e.commas = e.mayRun(e.enforced), e.findCommas()
+	e.contacts = e.readSecurityTxt()
 	e.features = readFeatures(e.values("Permissions-Policy"))
 	e.gradePage()
 }
@@ -212,10 +229,12 @@ func (e *evidence) isPage() bool {
 	return false
 }
 
-func (e *evidence) mediaType() string {
-	kind, _, err := mime.ParseMediaType(e.head.Get("Content-Type"))
+func (e *evidence) mediaType() string { return mediaTypeOf(e.final) }
+
+func mediaTypeOf(h *fetch.Hop) string {
+	kind, _, err := mime.ParseMediaType(h.Header.Get("Content-Type"))
 	if err != nil {
-		kind, _, _ = strings.Cut(e.head.Get("Content-Type"), ";")
+		kind, _, _ = strings.Cut(h.Header.Get("Content-Type"), ";")
 	}
 	return strings.ToLower(strings.TrimSpace(kind))
 }

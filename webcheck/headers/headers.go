@@ -34,6 +34,7 @@ type Report struct {
 	Caching         Caching            `json:"caching" doc:"what caches may do with the answer"`
 	Disclosure      []Disclosure       `json:"disclosure" maxitems:"30" doc:"header fields that tell what software the site runs"`
 	Compression     string             `json:"compression,omitempty" doc:"content coding in which the page came" example:"gzip"`
+	SecurityTxt     SecurityTxt        `json:"security_txt,omitzero" doc:"whom to tell of vulnerabilities; absent if that is not known"`
 	TLS             pki.TLS            `json:"tls,omitzero" doc:"TLS of the host that was judged"`
 	Observatory     observatory.Result `json:"observatory,omitzero" doc:"grade by the algorithm of the HTTP Observatory of MDN; absent where that gives none"`
 	Partial         bool               `json:"partial" doc:"whether something could not be learned"`

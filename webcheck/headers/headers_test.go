@@ -35,6 +35,17 @@ Cache-Control: no-cache`
 
 const goodBody = `<!doctype html><title>Home</title><script src="/app.js"></script><link rel="stylesheet" href="/site.css">`
 
+// goodSecurityTxt is a security.txt without a fault in the time of a world.
+const goodSecurityTxt = "Contact: mailto:security@example.com\nExpires: 2026-06-30T12:00:00Z\n"
+
+// securityPath is where it is.
+const securityPath = "/.well-known/security.txt"
+
+func serveSecurityTxt(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, goodSecurityTxt)
+}
+
 // change changes a header by lines: "Name: value" in the place of what there is, "+Name: value" beside it, "-Name".
 func change(header http.Header, lines string) http.Header {
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
@@ -56,6 +67,10 @@ func change(header http.Header, lines string) http.Header {
 func serve(lines, body string) http.Handler {
 	var requests atomic.Int32
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == securityPath {
+			serveSecurityTxt(w)
+			return
+		}
 		w.Header()["Content-Type"] = nil // not to be guessed
 		random := fmt.Sprintf("%06d", requests.Add(1))
 		status := http.StatusOK
@@ -393,7 +408,7 @@ func testWorlds(t *testing.T) {
 
 // TestRules plays both tables, and then holds what they have shown against the rules.
 func TestRules(t *testing.T) {
-	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) && t.Run("silence", testSilence) {
+	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) && t.Run("silence", testSilence) && t.Run("security.txt", testSecurityTxt) {
 		diagtest.CoverRules(t, rules(), seen)
 		diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 	}

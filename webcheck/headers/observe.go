@@ -19,6 +19,7 @@ const (
 	fromPreflight diag.Source = "preflight"
 	fromForeign   diag.Source = "foreign" // the page once more, as a foreign site would ask for it
 	fromNull      diag.Source = "null"
+	fromSecurity  diag.Source = "security.txt"
 )
 
 // Unanswered implements [diag.Asked].
@@ -34,6 +35,9 @@ func (e *evidence) Unanswered() []diag.Source {
 		if silent(s.answer) {
 			open = append(open, s.source)
 		}
+	}
+	if e.secure() && e.security != nil && silent(e.security) {
+		open = append(open, fromSecurity)
 	}
 	return open
 }

@@ -40,6 +40,9 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Disclosure = append(r.Disclosure, e.disclosures()...)
 	r.Compression = text(e.page.Encoding)
 	r.Observatory = diag.OrZero(e.grade)
+	if e.contacts != nil {
+		r.SecurityTxt = e.contacts.SecurityTxt
+	}
 	return r
 }
 

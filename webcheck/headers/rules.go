@@ -12,7 +12,8 @@ import (
 // rules are all that is examined.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fetchRules, slices.Concat(transportRules, hstsRules, policyRules, policyDetailRules, framingRules,
-		fieldRules, isolationRules, cookieRules, sharingRules.With(rule{Reads: fromOthers, Stands: true, When: sharing}), hygieneRules, observatoryRules).With(rule{DependsOn: fetched})).
+		fieldRules, isolationRules, cookieRules, sharingRules.With(rule{Reads: fromOthers, Stands: true, When: sharing}), hygieneRules,
+		securityTxtRules.With(rule{Reads: []diag.Source{fromSecurity}}), observatoryRules).With(rule{DependsOn: fetched})).
 		Reading(fromPage)
 })
 

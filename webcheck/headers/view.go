@@ -3,10 +3,12 @@ package headers
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
 // View is what a person sees of the report.
@@ -26,11 +28,19 @@ func (r *Report) View() *view.View {
 	}
 	o := r.Observatory
 	v.Fact("grade", view.If(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
+	if p := &r.SecurityHeaders.ContentSecurityPolicy; p.Present {
+		v.Fact("policy lets run", cmp.Or(diag.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts", "headers.csp.objects",
+			"headers.csp.base")
+	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
 	v.Fact("caching", cmp.Or(diag.Clip(r.Caching.CacheControl, maxURL),
 		view.If(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
 	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
 	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
+	if s := r.SecurityTxt; s.Present {
+		v.Fact("security.txt", view.Join(diag.Clip(diag.Series(s.Contact, 1), maxURL),
+			view.If(!s.Expires.IsZero(), "until "+s.Expires.Format(time.DateOnly))), "headers.security_txt")
+	}
 	if t := r.TLS; len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
 	}
@@ -47,6 +57,22 @@ func (r *Report) View() *view.View {
 	v.BriefIf(o.Grade != "" && (v.Mark() == view.Good || v.Mark() == view.Warning),
 		"grade "+o.Grade, cmp.Or(lacking, fmt.Sprintf("%d of %d protecting fields", protected, len(protecting))))
 	return v
+}
+
+// running names the injected content that runs, with the directive that lets it.
+func running(runs *csp.Runs) (list []string) {
+	for _, r := range []struct {
+		what   string
+		answer *csp.Answer
+	}{
+		{"inline scripts", &runs.InlineScript}, {"event handlers", &runs.EventHandler}, {"eval", &runs.Eval},
+		{"scripts of others", &runs.ForeignScript}, {"plug-ins", &runs.Plugin}, {"base elements", &runs.Base},
+	} {
+		if a := r.answer; a.Runs {
+			list = append(list, r.what+view.If(a.By != "", " ("+a.By+")"))
+		}
+	}
+	return list
 }
 
 // The bounds of what a view shows, in bytes: of a value, and of a URL.
