@@ -2,6 +2,7 @@ package dnssec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -247,10 +248,13 @@ func (v *validation) positive(msg *message, set *rrset) statusCause {
 // prove looks for a signature over a set in the zone that it names (RFC 4035 section 5.3).
 func (v *validation) prove(msg *message, set *rrset) statusCause {
 	signer := set.signer()
-	d := v.at(v.place(set.owner, set.rrtype, signer))
-	if d.status == diag.Bogus && d.why.Code == codeDelegation && signer == "" {
-		return bogus(&ChainFault{d.why.Zone, codeSigMissing,
-			fmt.Sprintf("There is no signature over %s, nor a proof that none is needed", set)})
+	place := v.place(set.owner, set.rrtype, signer)
+	d := v.at(place)
+	if owed := v.owed(d, place, signer, msg); owed != nil {
+		return bogus(owed)
+	}
+	if d.unproven && d.why.Code == codeDelegation && signer == "" {
+		return bogus(fault(d.zone.name, codeSigMissing, "There is no signature over %s, nor a proof that none is needed", set))
 	}
 	if d.status != diag.Secure {
 		return d.statusCause
@@ -261,6 +265,62 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 		d.zone.info.deny(proofs, f)
 	}
 	return f
+}
+
+// owed is the fault of a zone that does not prove of a zone below it, whose servers have answered, that it has no DS
+// record. It is nil if the zone is the one that has answered for the name, or if it was proven not to be signed.
+func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
+	above := d.zone
+	contrary := d.unproven && d.why.Code == codeDenialContradict // something filters its answers
+	if contrary || !d.unproven && (d.status != diag.Secure || signer != "" && !signer.below(above.name)) {
+		return nil
+	}
+	child := msg.apex(n)
+	if child == "" {
+		if own := v.fetch.glance(n, dns.TypeSOA); own != nil {
+			child = own.apex(n)
+		}
+	}
+	if child == "" || !child.below(above.name) {
+		return nil
+	}
+	asked := v.fetch.glance(child, dns.TypeDS)
+	if asked == nil {
+		return nil
+	}
+	v.begin()
+	proofs := v.denials(asked, above.name, above.keys)
+	f := fault(above.name, codeDelegation, "%s does not prove that there is no DS record for %s: %s",
+		diag.Upper(v.served(above.name)), child, proofs.objection(child))
+	f.advice = fmt.Sprintf("Ask the operator of %s to repair its proof: its name servers must return signed NSEC or NSEC3 "+
+		"records that show the delegation of %s and no DS record. No change of %s mends that.", parentName(above.name), child, child)
+	return f
+}
+
+// served names a zone, in a report with its servers.
+func (v *validation) served(z name) string {
+	if !v.thorough {
+		return parentName(z)
+	}
+	msg := v.fetch.glance(z, dns.TypeNS)
+	if msg == nil || msg.answer[setKey{z, dns.TypeNS}] == nil {
+		return parentName(z)
+	}
+	hosts := diag.Map(recordsOf[*dns.NS](msg.answer[setKey{z, dns.TypeNS}]), func(r *dns.NS) string { return quoteName(r.Ns) })
+	slices.Sort(hosts)
+	return fmt.Sprintf("%s (name servers: %s)", parentName(z), diag.Series(hosts, 3))
+}
+
+// apex returns the zone that a message is from which answers for a name, by its SOA record, or nothing.
+func (m *message) apex(n name) name {
+	for _, sets := range []map[setKey]*rrset{m.answer, m.authority} {
+		for key := range sets {
+			if key.rrtype == dns.TypeSOA && n.within(key.owner) {
+				return key.owner
+			}
+		}
+	}
+	return ""
 }
 
 // place returns the name at which the zone of records is to be looked for: that of the zone that
@@ -305,7 +365,11 @@ func (v *validation) negative(msg *message, n name, rrtype uint16) step {
 
 // disprove looks for the proof in the zone that signed it (RFC 4035 section 5.4).
 func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) statusCause {
-	d := v.at(v.place(n, rrtype, signer))
+	place := v.place(n, rrtype, signer)
+	d := v.at(place)
+	if owed := v.owed(d, place, signer, msg); owed != nil {
+		return bogus(owed)
+	}
 	if d.status != diag.Secure {
 		return d.statusCause
 	}

@@ -2,6 +2,7 @@ package dnssec
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -25,7 +26,8 @@ type validation struct {
 type node struct {
 	zone *zone // the deepest known that encloses the name; nil above the trust anchors
 	statusCause
-	gone bool // the zone proves that there is no such name, and so no zone below it either
+	gone     bool // the zone proves that there is no such name, and so no zone below it either
+	unproven bool // the zone does not prove that there is no DS record
 }
 
 // A zone is one whose delegation was reached.
@@ -180,7 +182,7 @@ func (v *validation) withoutDS(z *zone, n name, msg *message) node {
 		return v.unsigned(child, insecure(why))
 	}
 	z.info.deny(d, bogus(why))
-	return node{zone: z, statusCause: bogus(why)}
+	return node{zone: z, statusCause: bogus(why), unproven: true}
 }
 
 // unsigned looks at the keys that an insecure zone may have all the same, for a report.
@@ -204,6 +206,8 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	records := recordsOf[*dns.DS](set)
 	child.info.listDS(records, f == nil)
 	if f != nil {
+		f.advice = fmt.Sprintf("Ask the operator of %s to repair the DS records of %s there, or their signatures. No change of "+
+			"%s mends that.", parentName(z.name), n, n)
 		return child.settle(bogus(f))
 	}
 	usable := usableOf(records)

@@ -193,8 +193,8 @@ func TestReportOfAFailure(t *testing.T) {
 	assert.Equal(t, "SOA", r.Type.String())
 	assert.True(t, r.Signed)
 	assert.False(t, r.Answer.RRSIGValid)
-	assert.Equal(t, ChainFault{"example.com", codeSigExpired,
-		"The signature over DNSKEY example.com by the key 41247 expired at 2025-12-31 00:00:00 UTC"}, r.FirstFailure)
+	assert.Equal(t, ChainFault{Zone: "example.com", Code: codeSigExpired,
+		Message: "The signature over DNSKEY example.com by the key 41247 expired at 2025-12-31 00:00:00 UTC"}, r.FirstFailure)
 	assert.Equal(t, []diag.Code{codeSigExpired}, diagtest.CodesOf(r.Findings))
 	require.Len(t, r.Recommendations, 1)
 	assert.Equal(t, diag.High, r.Recommendations[0].Priority)

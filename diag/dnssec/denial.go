@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -336,11 +337,27 @@ func (d *denials) unproven(code diag.Code, aim string) *ChainFault {
 	}
 }
 
+// objection says why there is no proof that a delegation has no DS record.
+func (d *denials) objection(n name) string {
+	kind, why := d.delegation(n)
+	switch {
+	case kind == noName:
+		return "its NSEC or NSEC3 records say that the name does not exist"
+	case kind == noDelegation:
+		return "its NSEC or NSEC3 records say that there is no delegation"
+	case d.failed != nil && why == d.failed:
+		return strings.ToLower(why.Message[:1]) + why.Message[1:]
+	case !d.any():
+		return "its answer has no NSEC or NSEC3 record"
+	}
+	return "the NSEC or NSEC3 records of its answer are about other names"
+}
+
 func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault) {
 	switch {
 	case t.has(dns.TypeDS):
 		return notProven, fault(d.zone, codeDenialContradict,
-			"The zone proves that there is a DS record for %s, contrary to the answer", n)
+			"%s proves that there is a DS record for %s, contrary to its answer", diag.Upper(parentName(d.zone)), n)
 	case t.has(dns.TypeSOA):
 		return notProven, fault(d.zone, codeDelegation,
 			"The proof that there is no DS record for %s is from below the delegation", n)

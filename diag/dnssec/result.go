@@ -206,12 +206,14 @@ type ChainFault struct {
 	Zone    string    `json:"zone" doc:"zone in which the fault lies" example:"example.com"`
 	Code    diag.Code `json:"code" doc:"permanent name of the rule that is not fulfilled" example:"dnssec.signature.expired"`
 	Message string    `json:"message" doc:"what is wrong, in one sentence"`
+
+	advice string // what to do, where more is known than the rule can say
 }
 
 func (f *ChainFault) Error() string { return f.Zone + ": " + f.Message }
 
 func fault(zone name, code diag.Code, format string, args ...any) *ChainFault {
-	return &ChainFault{zone.String(), code, fmt.Sprintf(format, args...)}
+	return &ChainFault{Zone: zone.String(), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // The codes of failures, each of which is a rule.

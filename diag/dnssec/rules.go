@@ -31,7 +31,7 @@ func failed(code diag.Code) func(*Result) diag.Failures {
 		if r.Failure == nil || r.Failure.Code != code {
 			return nil
 		}
-		f := diag.Failure{Detail: r.Failure.Message + ".", Target: r.Failure.Zone}
+		f := diag.Failure{Detail: r.Failure.Message + ".", Target: r.Failure.Zone, Advice: r.Failure.advice}
 		if strings.HasPrefix(string(code), "dnssec.ds.") {
 			f.Suggested = r.publish(r.Failure.Zone)
 		}
@@ -126,8 +126,8 @@ var delegationRules = diag.Rules[*Result]{{
 }, {
 	Code: codeDelegation, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
 	Title: "The absence of a DS record is not proven", Requirement: "The presence or absence of a DS record is proven",
-	Advice: "Check the parent zone and sign it again: its servers must prove with NSEC or NSEC3 records " +
-		"that a name has no DS record.",
+	Advice: "Ask the operator of the zone that owes the proof to repair it: its name servers must prove with NSEC or NSEC3 " +
+		"records that a name has no DS record.",
 }}
 
 var signatureRules = diag.Rules[*Result]{{
@@ -247,7 +247,7 @@ var answerRules = diag.Rules[*Result]{{
 	Fails: func(r *Result) diag.Failures {
 		how := "which is proven"
 		if r.Status != diag.Secure {
-			how = "which is not proven, because the zone is not signed"
+			how = "which is not proven, because " + r.unprovable()
 		}
 		return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
 	},

@@ -111,11 +111,11 @@ func judged(t *testing.T) []diag.Verdict {
 	unanchored, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
 	require.NoError(t, err)
 	require.Equal(t, diag.Indeterminate, unanchored.Status)
-	broken := &Result{Status: diag.Bogus, Failure: &ChainFault{"zone.test", codeSigExpired, "It expired"}}
+	broken := &Result{Status: diag.Bogus, Failure: &ChainFault{Zone: "zone.test", Code: codeSigExpired, Message: "It expired"}}
 	for _, r := range []*Result{
 		exempted, unanchored,
-		{Status: diag.Indeterminate, Failure: &ChainFault{".", codeStripped, "No signatures"}},
-		{Status: diag.Secure, Resolver: &ChainFault{".", codeStripped, "No signatures"}},
+		{Status: diag.Indeterminate, Failure: &ChainFault{Zone: ".", Code: codeStripped, Message: "No signatures"}},
+		{Status: diag.Secure, Resolver: &ChainFault{Zone: ".", Code: codeStripped, Message: "No signatures"}},
 		{Status: diag.Secure, besides: []*Result{broken}},
 		{Status: diag.Secure, besides: []*Result{{Status: diag.Secure}}},
 		{Status: diag.Secure, Rcode: dns.RcodeNameError},

@@ -76,6 +76,21 @@ func (r *Result) island() bool {
 	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.island() && z.Zone == r.Failure.Zone })
 }
 
+// unprovable says why the answer cannot be proven.
+func (r *Result) unprovable() string {
+	switch {
+	case r.Failure.Code == codeOptOut:
+		return "of opt-out (RFC 5155 section 6)"
+	case r.Failure.Code == codeDenialIterations:
+		return "its NSEC3 records have too many iterations"
+	case r.Failure.Code == codeDSUnsupported:
+		return "no DS record can be used"
+	case r.island():
+		return "no DS record vouches for the keys of the zone"
+	}
+	return "the zone is not signed"
+}
+
 // answered reports whether there is an answer that counts for something.
 func answered(r *Result) bool {
 	return (r.Status == diag.Secure || r.Status == diag.Insecure) &&
