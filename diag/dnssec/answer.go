@@ -254,7 +254,8 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 		return bogus(owed)
 	}
 	if d.unproven && d.why.Code == codeDelegation && signer == "" {
-		return bogus(fault(d.zone.name, codeSigMissing, "There is no signature over %s, nor a proof that none is needed", set))
+		return bogus(fault(d.zone.name, codeSigMissing,
+			"There is no signature over %s, nor a proof that none is needed", set))
 	}
 	if d.status != diag.Secure {
 		return d.statusCause
@@ -293,7 +294,8 @@ func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
 	f := fault(above.name, codeDelegation, "%s does not prove that there is no DS record for %s: %s",
 		diag.Upper(v.served(above.name)), child, proofs.objection(child))
 	f.advice = fmt.Sprintf("Ask the operator of %s to repair its proof: its name servers must return signed NSEC or NSEC3 "+
-		"records that show the delegation of %s and no DS record. No change of %s mends that.", parentName(above.name), child, child)
+		"records that show the delegation of %s and no DS record. No change to %s fixes that.",
+		parentName(above.name), child, child)
 	return f
 }
 
@@ -306,7 +308,8 @@ func (v *validation) served(z name) string {
 	if msg == nil || msg.answer[setKey{z, dns.TypeNS}] == nil {
 		return parentName(z)
 	}
-	hosts := diag.Map(recordsOf[*dns.NS](msg.answer[setKey{z, dns.TypeNS}]), func(r *dns.NS) string { return quoteName(r.Ns) })
+	records := recordsOf[*dns.NS](msg.answer[setKey{z, dns.TypeNS}])
+	hosts := diag.Map(records, func(r *dns.NS) string { return quoteName(r.Ns) })
 	slices.Sort(hosts)
 	return fmt.Sprintf("%s (name servers: %s)", parentName(z), diag.Series(hosts, 3))
 }

@@ -126,8 +126,8 @@ var delegationRules = diag.Rules[*Result]{{
 }, {
 	Code: codeDelegation, Severity: diag.Critical, Ref: "RFC 4035 section 5.2",
 	Title: "The absence of a DS record is not proven", Requirement: "The presence or absence of a DS record is proven",
-	Advice: "Ask the operator of the zone that owes the proof to repair it: its name servers must prove with NSEC or NSEC3 " +
-		"records that a name has no DS record.",
+	Advice: "Ask the operator of the zone that owes the proof to repair it: its name servers must prove with NSEC or " +
+		"NSEC3 records that a name has no DS record.",
 }}
 
 var signatureRules = diag.Rules[*Result]{{

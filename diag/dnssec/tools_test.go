@@ -5,7 +5,7 @@
 //
 //	go test -tags dnstools -run TestAgainstTools ./diag/dnssec
 //
-// where the Debian packages bind9, bind9-utils, bind9-dnsutils, ldnsutils and unbound-host are
+// where the Debian packages bind9, bind9-utils, bind9-dnsutils, ldnsutils, nsd and unbound-host are
 // installed.
 
 package dnssec
@@ -39,8 +39,10 @@ type made struct {
 	sign    []string // further arguments of dnssec-signzone
 	records string   // beside those that all have
 	ds      func(t *testing.T, ds []string) []string
-	edit    func(t *testing.T, signed string) string
+	edit    func(b toolbox, signed string) string
 	ldns    []string // arguments of ldns-signzone, which then signs instead
+
+	undelegated bool // not by the records that others are delegated with
 }
 
 // inEveryZone are the records of all zones.
@@ -50,6 +52,7 @@ const inEveryZone = `
 ns 300 A 127.0.0.1
 www 300 A 192.0.2.1
 a.ent 300 A 192.0.2.2
+foo.*.wilder 300 A 192.0.2.2
 *.wild 300 A 192.0.2.3
 alias 300 CNAME www.good.
 away.d 300 DNAME d.good.
@@ -62,6 +65,7 @@ var questions = []struct {
 }{
 	{"", "SOA"}, {"", "DNSKEY"}, {"", "DS"}, {"www", "A"}, {"www", "TXT"}, {"nope", "A"}, {"ent", "A"}, {"x.wild", "A"},
 	{"x.y.wild", "A"}, {"x.wild", "TXT"}, {"alias", "A"}, {"b.away.d", "A"}, {"nope.nope.nope", "AAAA"}, {"www", "CAA"},
+	{"x.wilder", "A"}, {"*.wilder", "A"},
 }
 
 func keyed(algorithm string, more ...string) []string {
@@ -69,13 +73,13 @@ func keyed(algorithm string, more ...string) []string {
 		strings.Join(append([]string{"-a", algorithm}, more...), " ")}
 }
 
-func cut(pattern string) func(*testing.T, string) string { return swap(pattern, "") }
+func cut(pattern string) func(toolbox, string) string { return swap(pattern, "") }
 
 // swap replaces lines of a signed zone.
-func swap(pattern, by string) func(*testing.T, string) string {
-	return func(t *testing.T, signed string) string {
+func swap(pattern, by string) func(toolbox, string) string {
+	return func(b toolbox, signed string) string {
 		changed := regexp.MustCompile("(?m)"+pattern).ReplaceAllString(signed, by)
-		require.NotEqual(t, signed, changed, "nothing matches %s", pattern)
+		require.NotEqual(b.t, signed, changed, "nothing matches %s", pattern)
 		return changed
 	}
 }
@@ -145,7 +149,40 @@ var zonesMade = []made{
 	{name: "plain.optout"},
 	{name: "sub.plain.good", keygen: p256},
 	{name: "expired.good", keygen: p256, sign: []string{"-s", "20200101000000", "-e", "20200201000000"}},
+	// A parent zone that denies a delegation which it has.
+	{name: "denying", keygen: p256, records: "plain 300 TXT here\n",
+		edit: swap(`^(plain\.denying\.\s+\d+ IN )(TXT\s.*|RRSIG\s+TXT .*)\n`, "${1}NS ns.denying.\n")},
+	{name: "plain.denying", undelegated: true},
+	signedByTwo("multisigner", true),
+	signedByTwo("multisignerapart", false),
 	{name: "badspan", keygen: p256, edit: swap(`^(a\.ent\.badspan\.\s+\d+ IN NSEC\s+)\S+`, "${1}zzz.badspan.")},
+}
+
+// signedByTwo makes what a resolver sees of a zone with two signers that has the keys from one of them, and all else
+// from the other (RFC 8901 section 3): the keys of the first hold the zone signing key of the second, or not.
+func signedByTwo(zone string, imported bool) made {
+	keys := regexp.MustCompile(`(?m)^\S+\s+\d+ IN (RRSIG\s+)?DNSKEY .*\n`)
+	var firstDS string
+	edit := func(b toolbox, second string) string {
+		text := "$TTL 300\n" + zone + ". SOA ns hostmaster 1 7200 900 1209600 300\n" + zone + ". NS ns." + zone + ".\n" +
+			"ns." + zone + ". A 127.0.0.1\n"
+		var names []string
+		for _, args := range p256 {
+			key := strings.TrimSpace(b.run("dnssec-keygen", append(strings.Fields(args), zone+".")...))
+			names, text = append(names, key), text+b.read(key+".key")
+		}
+		if imported {
+			text += regexp.MustCompile(`(?m)^\S+\s+\d+ IN DNSKEY 256 .*\n`).FindString(second)
+		}
+		b.write("first", text)
+		b.run("dnssec-signzone", append([]string{"-x", "-P", "-O", "full", "-o", zone + ".", "-f", "first.zone", "first"},
+			names...)...)
+		firstDS = strings.Join(strings.Fields(b.run("dnssec-dsfromkey", "-a", "SHA-256", names[0]))[3:7], " ")
+		return keys.ReplaceAllString(second, "") + strings.Join(keys.FindAllString(b.read("first.zone"), -1), "")
+	}
+	return made{name: zone, keygen: p256, edit: edit, ds: func(_ *testing.T, ds []string) []string {
+		return append(ds, firstDS)
+	}}
 }
 
 // digestDS makes the DS record anew with another type of digest.
@@ -218,73 +255,91 @@ func (b toolbox) sign(z made, text string) (ds []string, keys string) {
 			z.sign...), "unsigned")...)
 	}
 	if z.edit != nil {
-		b.write(file, z.edit(b.t, b.read(file)))
+		b.write(file, z.edit(b, b.read(file)))
 	}
 	return ds, keys
 }
 
-// lab makes all zones and serves them. It returns the port and the keys of the root.
-func lab(t *testing.T) (b toolbox, port int, anchors string) {
-	b = toolbox{t, t.TempDir()}
+// make makes zones below a root zone. It returns the keys of the root.
+func (b toolbox) make(zones []made) (anchors string) {
 	rootText := "$TTL 300\n. 300 SOA ns.good. hostmaster.good. 1 7200 900 1209600 300\n. 300 NS ns.good.\n"
-	conf := ""
 	delegations := map[string]string{} // by the parent zone; the zones below come first
-	for _, z := range slices.Backward(zonesMade) {
+	for _, z := range slices.Backward(zones) {
 		text := "$ORIGIN " + z.name + ".\n$TTL 300" + inEveryZone + z.records + delegations[z.name]
 		ds, _ := b.sign(z, text)
 		if z.ds != nil {
-			ds = z.ds(t, ds)
+			ds = z.ds(b.t, ds)
 		}
 		_, above, _ := strings.Cut(z.name, ".")
-		delegations[above] += fmt.Sprintf("%s. 300 NS ns.%s.\nns.%s. 300 A 127.0.0.1\n", z.name, z.name, z.name)
+		if !z.undelegated {
+			delegations[above] += fmt.Sprintf("%s. 300 NS ns.%s.\nns.%s. 300 A 127.0.0.1\n", z.name, z.name, z.name)
+		}
 		for _, d := range ds {
 			f := strings.Fields(d)
 			delegations[above] += fmt.Sprintf("%s. 300 DS %s\n", z.name, strings.Join(f[:4], " "))
 		}
-		conf += fmt.Sprintf("zone %q { type primary; file %q; check-names ignore; };\n", z.name, z.name+".zone")
 	}
 	_, anchors = b.sign(made{name: "", keygen: p256}, rootText+delegations[""])
-	conf += `zone "." { type primary; file "root.zone"; };` + "\n"
-	l, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port = l.LocalAddr().(*net.UDPAddr).Port
-	require.NoError(t, l.Close())
-	b.write("named.conf", fmt.Sprintf(`options { directory %q; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; };
+	return anchors
+}
+
+// named serves zones on a port.
+func (b toolbox) named(zones []made, port int) *exec.Cmd {
+	conf := fmt.Sprintf(`options { directory %q; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; };
 		recursion no; allow-query { any; }; dnssec-validation no; pid-file none; session-keyfile none; notify no;
 		check-integrity no; minimal-responses yes; };
 		controls { };
-		%s`, b.dir, port, conf))
-	server := exec.Command("/usr/sbin/named", "-g", "-c", filepath.Join(b.dir, "named.conf"), "-n", "1")
+		zone "." { type primary; file "root.zone"; };
+		`, b.dir, port)
+	for _, z := range zones {
+		conf += fmt.Sprintf("zone %q { type primary; file %q; check-names ignore; };\n", z.name, z.name+".zone")
+	}
+	b.write("named.conf", conf)
+	return exec.Command("/usr/sbin/named", "-g", "-c", filepath.Join(b.dir, "named.conf"), "-n", "1")
+}
+
+// nsd serves zones on a port.
+func (b toolbox) nsd(zones []made, port int) *exec.Cmd {
+	conf := fmt.Sprintf("server:\n ip-address: 127.0.0.1\n port: %d\n server-count: 1\n username: \"\"\n chroot: \"\"\n"+
+		" database: \"\"\n zonesdir: %q\n pidfile: \"\"\n xfrdfile: %q\n zonelistfile: %q\n"+
+		"remote-control:\n control-enable: no\nzone:\n name: \".\"\n zonefile: root.zone\n", port, b.dir,
+		filepath.Join(b.dir, "xfrd"), filepath.Join(b.dir, "list"))
+	for _, z := range zones {
+		conf += fmt.Sprintf("zone:\n name: %q\n zonefile: %q\n", z.name, z.name+".zone")
+	}
+	b.write("nsd.conf", conf)
+	return exec.Command("/usr/sbin/nsd", "-d", "-c", filepath.Join(b.dir, "nsd.conf"))
+}
+
+// serve starts a name server and waits until it has read its zones. It returns what validates its answers.
+func (b toolbox) serve(zones []made, how func([]made, int) *exec.Cmd, anchors string) (v *Validator, port int) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(b.t, err)
+	port = l.LocalAddr().(*net.UDPAddr).Port
+	require.NoError(b.t, l.Close())
+	server := how(zones, port)
 	var log bytes.Buffer
 	server.Stderr = &log
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
+	require.NoError(b.t, server.Start())
+	client := &resolver.Client{Servers: []resolver.Server{{
+		Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(port),
+	}}}
+	b.t.Cleanup(func() {
+		client.Close()
 		_ = server.Process.Kill()
 		_ = server.Wait()
-		if t.Failed() {
-			t.Logf("%.20000s", log.String())
+		if b.t.Failed() {
+			b.t.Logf("%.20000s", log.String())
 		}
 	})
-	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
-	defer client.Close()
+	last := zones[len(zones)-1].name + "."
 	for range 1200 {
-		m, err := client.Exchange(t.Context(), new(dns.Msg).SetQuestion("badspan.", dns.TypeSOA))
+		m, err := client.Exchange(b.t.Context(), new(dns.Msg).SetQuestion(last, dns.TypeSOA))
 		if err == nil && m.Rcode == dns.RcodeSuccess {
 			break
 		}
-		time.Sleep(50 * time.Millisecond) // there is nothing else that tells when named has read its zones
+		time.Sleep(50 * time.Millisecond) // there is nothing else that tells when a server has read its zones
 	}
-	return b, port, anchors
-}
-
-func address(port int) resolver.Server {
-	return resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(port)}
-}
-
-// TestAgainstTools compares verdicts, by day of a fifth of the questions. Where the tools agree, theirs is right; where
-// they do not, one of theirs is; and nothing is secure that none of them says is.
-func TestAgainstTools(t *testing.T) {
-	b, port, anchors := lab(t)
 	b.write("unbound.conf",
 		fmt.Sprintf("server:\n trust-anchor-file: %q\n do-not-query-localhost: no\n"+
 			" val-sig-skew-min: 0\n val-sig-skew-max: 0\n"+
@@ -294,10 +349,15 @@ func TestAgainstTools(t *testing.T) {
 	b.write("delv.anchor", fmt.Sprintf("trust-anchors { . static-key %s %s %s %q; };\n", fields[3], fields[4],
 		fields[5], strings.Join(fields[6:], "")))
 	list, err := ParseAnchors(anchors)
-	require.NoError(t, err)
-	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
-	defer client.Close()
-	v := Validator{Env: &diag.Env{Resolver: client}, Anchors: list}
+	require.NoError(b.t, err)
+	return &Validator{Env: &diag.Env{Resolver: client}, Anchors: list}, port
+}
+
+// TestAgainstTools compares verdicts, by day of a fifth of the questions. Where the tools agree, theirs is right; where
+// they do not, one of theirs is; and nothing is secure that none of them says is.
+func TestAgainstTools(t *testing.T) {
+	b := toolbox{t, t.TempDir()}
+	v, port := b.serve(zonesMade, b.named, b.make(zonesMade))
 	var agreed, total atomic.Int64
 	t.Run("zones", func(t *testing.T) {
 		for _, z := range zonesMade {
@@ -308,7 +368,7 @@ func TestAgainstTools(t *testing.T) {
 						continue
 					}
 					total.Add(1)
-					if b.compare(t, &v, port, strings.TrimPrefix(q.name+"."+z.name+".", "."), q.qtype) {
+					if b.compare(t, v, port, strings.TrimPrefix(q.name+"."+z.name+".", "."), q.qtype) {
 						agreed.Add(1)
 					}
 				}
@@ -316,6 +376,26 @@ func TestAgainstTools(t *testing.T) {
 		}
 	})
 	t.Logf("dns/dnssec against delv and unbound-host: %d/%d", agreed.Load(), total.Load())
+}
+
+// A wildcard that exists because of the names below it alone has no records, which NSEC proves by two records (RFC 4592
+// section 4.9). NSD returns both; BIND 9.18 and Knot DNS 3.2 leave one out, so that all validators refuse their answers.
+// Unbound 1.17 refuses the complete proof too if one of its records is that of another wildcard, which BIND takes.
+func TestAgainstToolsEmptyWildcards(t *testing.T) {
+	b := toolbox{t, t.TempDir()}
+	zones := []made{{name: "good", keygen: p256}, {name: "nsec3", keygen: p256, sign: []string{"-3", "-", "-H", "0"}}}
+	v, port := b.serve(zones, b.nsd, b.make(zones))
+	for _, q := range []struct{ name, unbound string }{
+		{"x.wilder.good.", string(diag.Bogus)}, {"x.wilder.nsec3.", string(diag.Secure)},
+		{"*.wilder.good.", string(diag.Secure)}, {"x.wild.good.", string(diag.Secure)},
+	} {
+		for name, got := range map[string]string{"delv": b.delv(port, q.name, "TXT"), "here": b.verdict(v, q.name, "TXT")} {
+			require.Equal(t, string(diag.Secure), got, "%s, %s", q.name, name)
+		}
+		if got := b.unbound(q.name, "TXT"); got != q.unbound {
+			t.Logf("%s: unbound says %s, and has said %s", q.name, got, q.unbound)
+		}
+	}
 }
 
 // compare asks all three.
@@ -332,6 +412,12 @@ func (b toolbox) compare(t *testing.T, v *Validator, port int, name, qtype strin
 		t.Log(text)
 	}
 	return true
+}
+
+func (b toolbox) verdict(v *Validator, name, qtype string) string {
+	result, err := v.Validate(b.t.Context(), name, dns.StringToType[qtype])
+	require.NoError(b.t, err)
+	return string(result.Status)
 }
 
 func lastLine(text string) string {
