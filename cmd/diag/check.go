@@ -40,24 +40,10 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		}
 		complete(cmd, name, choices(p)...)
 	}
-	usage, name, example := []string{ep.Name()}, ep.Name(), []string{}
-	for _, p := range positional(params) {
-		if !p.Required && p.OneOf == "" {
-			continue
-		}
-		if _, ok := fileOf(params, p); ok {
-			usage, example = append(usage, "FILE"), append(example, "FILE")
-			continue
-		}
-		usage = append(usage, strings.ToUpper(p.Name))
-		if p.In == httpapi.InPath {
-			name = strings.ReplaceAll(name, "{"+p.Name+"}", p.Example)
-			continue
-		}
-		example = append(example, quoteExample(p.Example))
+	cmd.Use, cmd.Example = synopsis(ep)
+	if ep.Name() == "resolve" {
+		cmd.Example += digExamples
 	}
-	cmd.Use = strings.Join(usage, " ")
-	cmd.Example = strings.TrimRight("  diag "+name+" "+strings.Join(example, " "), " ")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if list := positional(params); len(args) < len(list) {
 			return choices(list[len(args)]), cobra.ShellCompDirectiveNoFileComp
@@ -65,33 +51,66 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if ep.Name() == "resolve" && len(args)+len(*values["qname"]) == 1 && len(*values["qtype"]) == 0 {
-			*values["qtype"] = []string{"A"} // what dig and host ask for too
-		}
-		if a.batch.file != "" {
-			ask, release, err := a.asker()
+		a.shared(params, values)
+		switch {
+		case a.batch.file == "" && a.line != nil:
+			return a.askLine(cmd.Context(), values)
+		case a.batch.file == "":
+			body, err := a.bodyOf(ep, values, args)
 			if err != nil {
 				return err
 			}
-			defer release()
-			if ep.Hosted() && a.server == "" {
-				return errHostedHere(ep)
-			}
-			return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask()))
+			return a.check(cmd.Context(), ep, body)
+		case ep.Hosted() && a.server == "":
+			return errHostedHere(ep)
 		}
-		body, err := a.requestBody(params, values, args)
+		ask, release, err := a.asker()
 		if err != nil {
 			return err
 		}
-		if string(body) == "{}" && len(usage) > 1 {
-			return usagef("%s takes %s, as in: %s", ep.Name(), strings.Join(usage[1:], " "), strings.TrimSpace(cmd.Example))
+		defer release()
+		if a.line != nil {
+			return a.many(cmd.Context(), a.eachLine(values, ask()))
 		}
-		if err := incomplete(ep, params, values); err != nil {
-			return err
-		}
-		return a.check(cmd.Context(), ep, body)
+		return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask()))
 	}
 	return cmd
+}
+
+// synopsis is how a check is called, and an example of that.
+func synopsis(ep httpapi.Endpoint) (use, example string) {
+	params := ep.Params()
+	usage, name, words := []string{ep.Name()}, ep.Name(), []string{}
+	for _, p := range positional(params) {
+		if !p.Required && p.OneOf == "" {
+			continue
+		}
+		if _, ok := fileOf(params, p); ok {
+			usage, words = append(usage, "FILE"), append(words, "FILE")
+			continue
+		}
+		usage = append(usage, strings.ToUpper(p.Name))
+		if p.In == httpapi.InPath {
+			name = strings.ReplaceAll(name, "{"+p.Name+"}", p.Example)
+			continue
+		}
+		words = append(words, quoteExample(p.Example))
+	}
+	return strings.Join(usage, " "), strings.TrimRight("  diag "+name+" "+strings.Join(words, " "), " ")
+}
+
+// bodyOf is the body of a request, which lacks nothing that is required.
+func (a *app) bodyOf(ep httpapi.Endpoint, values map[string]*[]string, args []string) ([]byte, error) {
+	params := ep.Params()
+	body, err := a.requestBody(params, values, args)
+	if err != nil {
+		return nil, err
+	}
+	use, example := synopsis(ep)
+	if _, takes, ok := strings.Cut(use, " "); ok && string(body) == "{}" {
+		return nil, usagef("%s takes %s, as in: %s", ep.Name(), takes, strings.TrimSpace(example))
+	}
+	return body, incomplete(ep, params, values)
 }
 
 // incomplete says how a call goes on that lacks a required argument.
@@ -181,7 +200,6 @@ func (f *valueFlag) Set(text string) error {
 }
 
 func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, args []string) ([]byte, error) {
-	a.shared(params, values)
 	for _, p := range positional(params) {
 		if len(args) > 0 && len(*values[p.Name]) == 0 {
 			if err := a.argument(params, p, values, args[0]); err != nil {
@@ -279,13 +297,18 @@ func (a *app) common() error {
 
 // check runs the operation here or at a server, and prints what it answered.
 func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
+	return a.checkAt(ctx, ep, body, nil)
+}
+
+// checkAt is check with a question that is put to the given name servers.
+func (a *app) checkAt(ctx context.Context, ep httpapi.Endpoint, body []byte, servers []digServer) error {
 	if err := a.common(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	progress := a.startProgress(ep.Name() + subject(ep, body))
-	result, err := a.ask(ctx, ep, body)
+	result, err := a.askAt(ctx, ep, body, servers)
 	progress.end()
 	if err != nil {
 		return err
@@ -298,6 +321,7 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 	case err != nil:
 		return err
 	case a.short:
+		a.code = a.exitCode(o.view)
 		return a.printShort(o.report)
 	}
 	return a.show(o)
@@ -354,18 +378,35 @@ func (a *app) printShort(report any) error {
 }
 
 func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
-	if a.server != "" {
+	return a.askAt(ctx, ep, body, nil)
+}
+
+// askAt puts a question to the given name servers, or to those of the flags if there are none.
+func (a *app) askAt(
+	ctx context.Context, ep httpapi.Endpoint, body []byte, servers []digServer,
+) (*httpapi.Result, error) {
+	switch {
+	case a.server != "" && len(servers) > 0:
+		return nil, usagef("%s: the API at %s chooses whom it asks: leave --server and $DIAG_SERVER out to ask from here",
+			servers[0].typed, a.server)
+	case a.server != "":
 		return a.askServer(ctx, ep, body)
-	}
-	if ep.Hosted() {
+	case ep.Hosted():
 		return nil, errHostedHere(ep)
+	case len(servers) > 0 && len(a.world.Resolvers) > 0:
+		flag := strings.Join(a.world.Resolvers, ",")
+		return nil, usagef("%s and --resolver %s: one of them is enough", servers[0].typed, flag)
 	}
-	env, release, err := a.localEnv()
+	env, release, err := a.asking(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return ep.Run(ctx, env, body)
+	result, err := ep.Run(ctx, env, body)
+	if len(servers) > 0 {
+		err = callServers(result, err, servers)
+	}
+	return result, err
 }
 
 // writeImage writes an image; on a terminal a QR code is drawn in characters.

@@ -80,6 +80,7 @@ type app struct {
 	whole   whole
 	batch   batch
 	zoned   zoned
+	line    *digLine // nil if the command line is none of dig, host or nslookup
 	verbose bool
 	quiet   bool
 	color   string
@@ -89,6 +90,7 @@ type app struct {
 	key     string
 	timeout time.Duration
 
+	several   *several      // nil if there is one question
 	threshold diag.Severity // of --fail-on
 	code      int           // exit code of the check
 }
@@ -96,17 +98,26 @@ type app struct {
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
-	args = expand(root.PersistentFlags(), named(root.PersistentFlags(), pasted(args)))
+	flags := root.PersistentFlags()
+	args, err := a.digLine(flags, pasted(args))
+	if err != nil {
+		return a.failed(err)
+	}
+	args = expand(flags, named(flags, args))
 	a.addChecks(root, args)
-	a.zoned.note(root, args)
+	a.zoned.note(root, append(args, a.line.names()...))
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return a.code
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.failed(err)
 	}
+	return a.code
+}
+
+// failed tells what went wrong, and returns the exit code for it.
+func (a *app) failed(err error) int {
 	for _, line := range explain(err) {
 		fmt.Fprintln(a.stderr, "diag:", printable(line))
 	}

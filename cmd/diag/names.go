@@ -10,7 +10,6 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/taglist"
-	"github.com/miekg/dns"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -51,14 +50,10 @@ func namesOf() map[string][]string {
 var byContent = map[string]struct{ record, address string }{
 	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""},
 	"bimi": {"bimi/validate", ""}, "whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"},
-	"host": {"", "ip/nslookup"}, "nslookup": {"", "ip/nslookup"},
 }
 
-// named replaces short names of checks by their paths, and what dig takes by what resolve takes.
+// named replaces short names of checks by their paths.
 func named(global *pflag.FlagSet, args []string) []string {
-	if x := slices.Index(args, "-x"); x >= 0 && x+1 < len(args) && commandWord(global, args[:x]) < 0 {
-		return append(args[:x:x], digged(args[x:])...)
-	}
 	i := commandWord(global, args)
 	if i < 0 {
 		return args
@@ -68,10 +63,9 @@ func named(global *pflag.FlagSet, args []string) []string {
 	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
 		return append(append(before, shortNames[rest[0]]), "--help")
 	}
-	if _, whole := httpapi.Operation(word); whole && word != "resolve" {
+	if _, whole := httpapi.Operation(word); whole {
 		return args
 	}
-	name := shortNames[word]
 	if at := commandWord(global, rest); at >= 0 {
 		t, err := target.Parse(rest[at])
 		switch other := byContent[word]; {
@@ -82,77 +76,78 @@ func named(global *pflag.FlagSet, args []string) []string {
 			return append(append(before, other.address), rest...)
 		}
 	}
-	digging := name == "resolve" || word == "resolve" || name == "" && recordType(word)
-	switch {
-	case digging && hasEmpty(rest):
-		return append(before, "resolve", "", "A") // the check says what is missing
-	case name == "resolve", word == "resolve":
-		return append(before, digged(rest)...)
-	case name != "":
+	if name := shortNames[word]; name != "" {
 		return append(append(before, name), rest...)
-	case recordType(word), strings.HasPrefix(word, "@"):
-		return append(before, digged(args[i:])...)
-	}
-	if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
-		return append(before, digged(args[i:])...) // example.com MX, as dig has it
 	}
 	return args
 }
 
-// hasEmpty reports whether an argument is empty that is no value of a flag, as a variable of a script may be.
-func hasEmpty(args []string) bool {
-	for i, arg := range args {
-		if arg == "" && (i == 0 || !strings.HasPrefix(args[i-1], "-")) {
-			return true
-		}
+// digBegins returns the program whose habits a command line follows, and where its words begin; a nil program says that
+// the line is none of that kind.
+func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
+	i := commandWord(global, args)
+	if x := slices.IndexFunc(args, digOptionFirst); x >= 0 && commandWord(global, args[:x]) < 0 {
+		return programs["dig"], x
 	}
-	return false
+	if i < 0 {
+		return nil, 0
+	}
+	word, rest := strings.ToLower(args[i]), args[i+1:]
+	switch {
+	case programs[word] != nil:
+		return programs[word], i + 1
+	case word == "":
+		return nil, 0
+	case word[0] == '@', word[0] == '+':
+		return programs["dig"], i
+	case shortNames[word] == "" && recordType(word):
+		return typeFirst, i
+	}
+	if _, err := netip.ParseAddr(word); err == nil && slices.ContainsFunc(rest, digs) {
+		return programs["dig"], i
+	}
+	t, err := target.Parse(args[i])
+	if err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
+		return programs["dig"], i // example.com MX, as dig has it
+	}
+	return nil, 0
+}
+
+// digOptionFirst reports whether an argument is an option of dig that diag itself does not have, as in "-x 192.0.2.1".
+func digOptionFirst(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && strings.IndexByte("46bckpntxy", arg[1]) >= 0
 }
 
 // digs reports whether an argument is one that dig alone has behind a name.
 func digs(arg string) bool {
-	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || recordType(arg)
+	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "-t") || recordType(arg)
 }
 
-func recordType(word string) bool {
-	_, ok := dns.StringToType[strings.ToUpper(word)]
-	return ok && strings.ToLower(word) != "none"
-}
-
-// digged makes arguments of resolve from those that dig takes in any order: name, type, @server, +short, +dnssec, -x.
-func digged(args []string) []string {
-	var name, kind string
-	var flags []string
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == "-x" && i+1 < len(args):
-			return append([]string{"ip/nslookup", args[i+1]}, args[i+2:]...)
-		case arg == "-t" && i+1 < len(args):
-			i++
-			kind = strings.ToUpper(args[i])
-		case strings.HasPrefix(arg, "@"):
-			flags = append(flags, "--resolver="+arg[1:])
-		case strings.HasPrefix(arg, "+"):
-			flags = append(flags, "--"+strings.TrimLeft(arg, "+"))
-		case strings.HasPrefix(arg, "-"):
-			return append(withName(name, kind, flags), args[i:]...)
-		case kind == "" && recordType(arg) && !strings.Contains(arg, "."):
-			kind = strings.ToUpper(arg)
-		case name == "":
-			name = arg
-		default:
-			flags = append(flags, arg)
-		}
+// digLine takes the questions out of a command line of dig, host or nslookup. It leaves the check that answers them and
+// the flags of diag.
+func (a *app) digLine(global *pflag.FlagSet, args []string) ([]string, error) {
+	p, at := digBegins(global, args)
+	if p == nil {
+		return args, nil
 	}
-	return withName(name, kind, flags)
-}
-
-func withName(name, kind string, flags []string) []string {
-	if addr, err := netip.ParseAddr(name); err == nil && (kind == "" || kind == "PTR") {
-		return append([]string{"ip/nslookup", addr.String()}, flags...)
+	before := args[:at:at]
+	if i := commandWord(global, before); i >= 0 {
+		before = before[:i:i] // without the name of the program
 	}
-	words := slices.DeleteFunc([]string{"resolve", name, kind}, func(word string) bool { return word == "" })
-	return append(words, flags...)
+	takes := func(flag string) bool {
+		f := global.Lookup(flag)
+		return f != nil && f.NoOptDefVal == "" || fieldTakes(flag)
+	}
+	line, err := p.parse(lookup{}, args[at:], takes)
+	if err != nil {
+		return nil, err
+	}
+	a.line = line
+	operation := "resolve"
+	if len(line.questions) > 0 && !slices.ContainsFunc(line.questions, question.ofRecords) {
+		operation = "ip/nslookup"
+	}
+	return slices.Concat(before, []string{operation}, line.flags), nil
 }
 
 // exists reports whether a word is the name of a file rather than of a domain.

@@ -71,21 +71,36 @@ func (a *app) show(o outcome) error {
 			text = printableJSON(text)
 		}
 		return a.writeOut(text)
+	case a.formats.junit && a.several != nil:
+		a.several.suites = append(a.several.suites, junitSuiteOf(o.view.Subject, o.view, nil, a.threshold))
+		return nil
 	case a.formats.count() > 0:
 		text, err := a.document(o)
 		if err != nil {
 			return err
 		}
-		return a.writeOut(text)
+		return a.writeOut(append(a.gap(), text...))
 	}
 	if done, err := a.printUtility(o); done {
 		return err
 	}
-	var b bytes.Buffer
-	if err := a.text(&b, o); err != nil {
+	b := bytes.NewBuffer(a.gap())
+	if err := a.text(b, o); err != nil {
 		return err
 	}
 	return a.writeOut(b.Bytes())
+}
+
+// gap is what stands between this answer and the one before.
+func (a *app) gap() []byte {
+	switch {
+	case a.several == nil:
+		return nil
+	case a.several.begun:
+		return []byte("\n")
+	}
+	a.several.begun = true
+	return nil
 }
 
 // json is the report as the API answers it, or those of a whole by name.
@@ -313,7 +328,11 @@ func (p *progress) end() {
 }
 
 func (a *app) writeOut(data []byte) error {
-	if a.output != "" {
+	switch {
+	case a.output != "" && a.several != nil:
+		a.several.file.Write(data)
+		return nil
+	case a.output != "":
 		return os.WriteFile(a.output, data, 0o644)
 	}
 	_, err := a.stdout.Write(data)

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/target"
+)
+
+// A digRequest is a question as the operation takes it.
+type digRequest struct {
+	about   string // the name and the type
+	ep      httpapi.Endpoint
+	body    []byte
+	servers []digServer
+}
+
+// several is the output of more than one question.
+type several struct {
+	suites []junitSuite // of --junit
+	file   bytes.Buffer // of --output
+	begun  bool
+}
+
+// prepare makes the request of a question; what it leaves open, flags may say.
+func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, err error) {
+	r.servers = q.servers
+	r.ep, _ = httpapi.Operation(q.operation)
+	own := map[string]*[]string{}
+	for _, p := range r.ep.Params() {
+		own[p.Name] = new([]string)
+		if given := values[p.Name]; given != nil {
+			*own[p.Name] = slices.Clone(*given)
+		}
+		said, ok := q.fields[p.Name]
+		if flag := *own[p.Name]; ok && len(flag) > 0 && !strings.EqualFold(flag[0], said) {
+			return r, usagef("--%s %s, and %s beside it: one of them is enough", flagName(p.Name), flag[0], said)
+		}
+		if ok {
+			*own[p.Name] = []string{said}
+		}
+	}
+	if kind := own["qtype"]; kind != nil && len(*kind) == 0 && len(*own["qname"]) > 0 {
+		*kind = []string{"A"} // what dig asks for too
+	}
+	r.body, err = a.bodyOf(r.ep, own, nil)
+	return r, err
+}
+
+// described says what the requests are about, which must be good names and types before one of them is asked for.
+func described(requests []digRequest) error {
+	for i := range requests {
+		r := &requests[i]
+		var read struct {
+			IP   diag.IP      `json:"ip"`
+			Name diag.Name    `json:"qname"`
+			Type resolve.Type `json:"qtype"`
+		}
+		if err := json.Unmarshal(r.body, &read); err != nil {
+			return err
+		}
+		if r.about = read.Name.String() + " " + read.Type.String(); read.Name.IsZero() {
+			r.about = read.IP.String()
+		}
+	}
+	return nil
+}
+
+// askLine answers the questions of a command line, one after the other.
+func (a *app) askLine(ctx context.Context, values map[string]*[]string) error {
+	var requests []digRequest
+	for _, q := range a.line.questions {
+		r, err := a.prepare(q, values)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, r)
+	}
+	if len(requests) == 1 {
+		return a.checkAt(ctx, requests[0].ep, requests[0].body, requests[0].servers)
+	}
+	if a.formats.html || a.formats.svg || a.zoned.annotate != "" {
+		return usagef("--html, --svg and --annotate are about one answer, and this asks %d questions", len(requests))
+	}
+	if err := described(requests); err != nil {
+		return err
+	}
+	a.several = new(several)
+	codes, failed := []int{}, 0
+	for _, r := range requests {
+		err := a.checkAt(ctx, r.ep, r.body, r.servers)
+		switch {
+		case err != nil && (atFault(err) || ctx.Err() != nil):
+			return err
+		case err != nil:
+			failed++
+			a.unanswered(r, err)
+		default:
+			codes = append(codes, a.code)
+		}
+	}
+	a.code = worst(codes, failed)
+	return a.endSeveral()
+}
+
+// worst is the exit code of several answers, of which some are not known.
+func worst(codes []int, unknown int) int {
+	switch {
+	case slices.Contains(codes, exitFinding):
+		return exitFinding
+	case len(codes) == 0:
+		return exitIncomplete
+	case unknown > 0 || slices.Contains(codes, exitPartial):
+		return exitPartial
+	}
+	return exitOK
+}
+
+// unanswered tells which of several questions has no answer, and why.
+func (a *app) unanswered(r digRequest, err error) {
+	if a.formats.junit {
+		a.several.suites = append(a.several.suites, junitSuiteOf(r.about, nil, err, a.threshold))
+	}
+	for _, line := range explain(err) {
+		fmt.Fprintln(a.stderr, "diag:", printable(r.about+": "+line))
+	}
+}
+
+// endSeveral writes what is written once for all answers.
+func (a *app) endSeveral() error {
+	s := a.several
+	a.several = nil
+	if a.formats.junit {
+		text, err := junit(s.suites...)
+		return errors.Join(err, a.writeOut(text))
+	}
+	if a.output != "" {
+		return a.writeOut(s.file.Bytes())
+	}
+	return nil
+}
+
+// eachLine answers the one question that stands in a line of a file, as behind the name of the program.
+func (a *app) eachLine(values map[string]*[]string, ask target.Ask) func(context.Context, string) (outcome, error) {
+	p := *a.line.program
+	p.types, p.root = nil, false
+	return func(ctx context.Context, text string) (outcome, error) {
+		line, err := p.parse(a.line.global, strings.Fields(text), func(string) bool { return false })
+		switch {
+		case err != nil:
+			return outcome{}, err
+		case len(line.flags) > 0:
+			return outcome{}, usagef("%s is for the command line, not for a line of -f", line.flags[0])
+		case len(line.questions) != 1:
+			return outcome{}, usagef("a line of -f asks one question, and this one asks %d", len(line.questions))
+		}
+		r, err := a.prepare(line.questions[0], values)
+		if err != nil {
+			return outcome{}, err
+		}
+		var result *httpapi.Result
+		if len(r.servers) > 0 {
+			result, err = a.askAt(ctx, r.ep, r.body, r.servers)
+		} else {
+			result, err = ask(ctx, r.ep, r.body)
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+		return outcomeOf(r.ep, result)
+	}
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// A digServer is one that a question is put to.
+type digServer struct {
+	typed   string // such as @ns1.example.com
+	server  resolver.Server
+	host    string // whose addresses are those of the server, to be looked up; empty: it has them
+	version int    // of the Internet Protocol; 0: both
+}
+
+// systemServers stands for the name servers of the system, at another port.
+const systemServers = "system"
+
+// secure is what a command line says of TLS.
+type secure struct {
+	typed     string // such as +tls; empty: nothing
+	transport resolver.Transport
+	path      string // of DoH
+	name      string // in the certificate
+}
+
+// String is the server as --resolver has it.
+func (s digServer) String() string {
+	server := s.server
+	if s.host != "" && server.Name == "" {
+		server.Name = s.host
+	}
+	return server.String()
+}
+
+// splitServers takes a list apart. In the form with "://" commas stand between the addresses of one server.
+func splitServers(text string) []string {
+	if strings.Contains(text, "://") {
+		return []string{text}
+	}
+	return strings.Split(text, ",")
+}
+
+// nameServers are the servers that a lookup is put to. A public resolver that is given by its name is a field of the
+// question instead.
+func (l *lookup) nameServers() (list []digServer, err error) {
+	for _, typed := range l.servers {
+		if id := strings.ToLower(typed); slices.Contains(resolve.Default.Values(), id) {
+			l.fields["resolver"] = id
+			continue
+		}
+		s, err := l.server(typed)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	switch id := l.fields["resolver"]; {
+	case id != "" && len(l.servers) > 1:
+		return nil, usagef("@%s is asked alone, not beside other name servers", id)
+	case id != "" && l.port != "":
+		return nil, usagef("-p: @%s is asked at its usual port", id)
+	case id != "" && l.secure.typed != "":
+		l.fields["transport"] = string(l.secure.transport)
+	case len(l.servers) == 0 && l.secure.typed != "":
+		return nil, usagef("%s: name the server that is asked, as in @9.9.9.9", l.secure.typed)
+	case len(l.servers) == 0 && l.port != "":
+		s := digServer{typed: "-p " + l.port, host: systemServers}
+		return []digServer{s}, l.complete(&s, l.port)
+	}
+	return list, nil
+}
+
+// server reads a server as dig, host, kdig and doggo take it: an address or a name, with a port behind a colon or a
+// number sign, or as --resolver takes it.
+func (l *lookup) server(typed string) (digServer, error) {
+	s := digServer{typed: "@" + typed}
+	scheme, rest, explicit := strings.Cut(typed, "://")
+	if explicit {
+		server, err := resolver.ParseServer(typed)
+		named := strings.EqualFold(scheme, "udp") || strings.EqualFold(scheme, "tcp")
+		switch {
+		case err == nil:
+			if s.server = server; len(server.Addrs) == 0 {
+				s.host = server.Name
+			}
+			return s, l.complete(&s, "")
+		case !named:
+			return s, usagef("%s: %s", s.typed, strings.TrimPrefix(err.Error(), fmt.Sprintf("name server %.200q: ", typed)))
+		}
+		s.server.Transport = resolver.Transport(strings.ToLower(scheme))
+	} else {
+		rest = typed
+	}
+	host, port := splitPort(rest)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		s.server.Addrs = []netip.Addr{ip.Unmap()}
+	} else if name, err := diag.ParseDomain(host); err == nil {
+		s.host = name.String()
+	} else {
+		return s, usagef("%s: %q is neither the address nor the name of a server", s.typed, host)
+	}
+	return s, l.complete(&s, port)
+}
+
+// splitPort takes the port from behind a host, after a colon as in URLs or a number sign as BIND and Knot have it.
+func splitPort(text string) (host, port string) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.String(), ""
+	}
+	i := strings.LastIndexAny(text, ":#")
+	if i < 0 || i < strings.LastIndexByte(text, ']') {
+		i = len(text)
+	}
+	host, port = text[:i], strings.TrimLeft(text[i:], ":#")
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return host, port
+}
+
+// complete gives a server what other options say of it.
+func (l *lookup) complete(s *digServer, port string) error {
+	s.version, _ = strconv.Atoi(l.fields["ip_version"])
+	if port != "" && l.port != "" && port != l.port {
+		return usagef("-p %s and %s name two ports", l.port, s.typed)
+	}
+	if port == "" {
+		port = l.port
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || number == 0) {
+		return usagef("%s: %q is not a port", s.typed, port)
+	} else if port != "" {
+		s.server.Port = uint16(number)
+	}
+	if l.secure.typed != "" {
+		if s.server.Transport != "" && s.server.Transport != l.secure.transport {
+			return usagef("%s and %s do not go together", l.secure.typed, s.typed)
+		}
+		s.server.Transport, s.server.Path = l.secure.transport, l.secure.path
+		if s.server.Name = l.secure.name; s.server.Name == "" {
+			s.server.Name = s.host
+		}
+	}
+	encrypted := s.server.Transport == resolver.DoT || s.server.Transport == resolver.DoH
+	if encrypted && l.fields["transport"] == string(resolver.TCP) {
+		return usagef("+tcp: %s is asked over TLS", s)
+	}
+	for _, ip := range s.server.Addrs {
+		if s.version != 0 && ip.Is4() != (s.version == 4) {
+			return usagef("-%d: %s is not an IPv%d address", s.version, ip, s.version)
+		}
+	}
+	if len(s.server.Addrs) > 0 || encrypted {
+		if _, err := resolver.ParseServer(s.String()); err != nil {
+			return usagef("%s: %w", s.typed, err)
+		}
+	}
+	return nil
+}
+
+// resolved returns the server once for each of its addresses. Those of a name are looked up; what may not be reached is
+// left out.
+func (s digServer) resolved(ctx context.Context, env *diag.Env) ([]resolver.Server, error) {
+	if s.host == systemServers {
+		return s.ofSystem()
+	}
+	if s.host == "" {
+		return []resolver.Server{s.server}, nil
+	}
+	addrs, err := s.addresses(ctx, env)
+	if err != nil || s.server.Transport == resolver.DoT || s.server.Transport == resolver.DoH {
+		s.server.Addrs = addrs
+		return []resolver.Server{s.server}, err
+	}
+	return diag.Map(addrs, func(ip netip.Addr) resolver.Server {
+		return resolver.Server{Transport: s.server.Transport, Addrs: []netip.Addr{ip}, Port: s.server.Port}
+	}), nil
+}
+
+// maxServerAddresses bounds the addresses of a name that are asked in turn.
+const maxServerAddresses = 16
+
+// addresses looks up the addresses of the server, those of IPv4 first: hosts without IPv6 are the more common ones.
+func (s digServer) addresses(ctx context.Context, env *diag.Env) ([]netip.Addr, error) {
+	found := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} // RFC 6761 section 6.3
+	if s.host != "localhost" {
+		answer := diag.LookupAddresses(ctx, env, s.host)
+		if found = answer.All(); len(found) == 0 {
+			return nil, s.unknown(answer)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	var addrs []netip.Addr
+	var blocked error
+	for _, ip := range found[:min(len(found), maxServerAddresses)] {
+		if s.version != 0 && ip.Is4() != (s.version == 4) {
+			continue
+		}
+		port := max(s.server.Port, 1)
+		if err := env.Guard.Check(netip.AddrPortFrom(ip, port), diag.Ports{port}); err != nil && s.host != "localhost" {
+			blocked = usagef("%s: %s is not a public address; give the address itself to ask it all the same", s.typed, ip)
+			continue
+		}
+		addrs = append(addrs, ip)
+	}
+	switch {
+	case len(addrs) > 0:
+		return addrs, nil
+	case blocked != nil:
+		return nil, blocked
+	}
+	return nil, usagef("-%d: %s has no IPv%d address", s.version, s.typed, s.version)
+}
+
+// unknown says why there is no address to ask at.
+func (s digServer) unknown(a diag.Addresses) error {
+	missing := a.V4.NXDomain() && a.V6.NXDomain()
+	return fmt.Errorf("%s: %w", s.typed, &diag.NoAddressError{Host: s.host, Missing: missing, Err: a.Err()})
+}
+
+// ofSystem are the name servers of the system at the port that was given.
+func (s digServer) ofSystem() ([]resolver.Server, error) {
+	conf := resolver.Config{Servers: resolver.FallbackServers()}
+	if file, err := os.Open("/etc/resolv.conf"); err == nil {
+		defer file.Close()
+		if conf, err = resolver.ParseConfig(file); err != nil {
+			return nil, err
+		}
+	}
+	for i := range conf.Servers {
+		conf.Servers[i].Port = s.server.Port
+	}
+	return conf.Servers, nil
+}
+
+// callServers lets a report and an error name the servers as they were typed, which are the default resolver to the
+// operation.
+func callServers(result *httpapi.Result, err error, servers []digServer) error {
+	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok && silent.Asked == diag.DefaultResolver {
+		typed := diag.Map(servers, func(s digServer) string { return strings.TrimPrefix(s.typed, "@") })
+		return fmt.Errorf("no answer from %s: %s", diag.Series(typed, len(typed)), diag.Reason(silent.Err))
+	}
+	if err != nil {
+		return err
+	}
+	if r, ok := result.Report.(*resolve.Report); ok && r.Resolver.ID == resolve.Default {
+		r.Resolver.Name = "" // its address says it
+		if s := servers[0]; len(servers) == 1 && s.host != systemServers {
+			r.Resolver.Name = s.host
+		}
+	}
+	return nil
+}
+
+// asking returns the environment in which the servers of a question are asked, and a function that releases it.
+func (a *app) asking(ctx context.Context, servers []digServer) (*diag.Env, func(), error) {
+	env, release, err := a.localEnv()
+	if err != nil || len(servers) == 0 {
+		return env, release, err
+	}
+	client := &resolver.Client{Dial: env.Dial, Roots: env.Roots, Clock: env.Now}
+	done := func() { client.Close(); release() }
+	for _, s := range servers {
+		list, err := s.resolved(ctx, env)
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		client.Servers = append(client.Servers, list...)
+	}
+	env, err = a.laid(env.WithResolver(client))
+	if err != nil {
+		done()
+	}
+	return env, done, err
+}
