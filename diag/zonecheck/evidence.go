@@ -135,6 +135,7 @@ func (e *evidence) Unanswered() []diag.Source {
 		return c.Err != nil && !errors.Is(c.Err, survey.ErrLong)
 	}))
 	note(mailHosts, slices.ContainsFunc(e.mailServers(), e.lookupFailed))
+	note(serviceHosts, e.servicesUnknown())
 	note(primary, hasSOA(e) && e.lookupFailed(dns.CanonicalName(e.soa().Ns)))
 	for _, ad := range e.Addresses {
 		note(origins, ad.Deep && ad.Origin.Err != nil)

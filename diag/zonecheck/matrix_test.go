@@ -2,6 +2,7 @@ package zonecheck
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -297,8 +298,8 @@ func matrixScenes() []scene {
 			s.serve(goodZone)
 			s.meddle(func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
 				if q.Question[0].Qtype == dns.TypeHTTPS {
-					last := addr.As16()[15]
-					m.Answer = []dns.RR{rr(fmt.Sprintf("example.com. 3600 HTTPS 1 . alpn=h2 ipv4hint=192.0.2.%d", last))}
+					keys := base64.StdEncoding.EncodeToString(addr.AsSlice())
+					m.Answer = []dns.RR{rr("example.com. 3600 HTTPS 1 . alpn=h2 ech=" + keys)}
 				}
 				return []*dns.Msg{m}
 			})

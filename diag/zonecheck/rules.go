@@ -30,6 +30,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 				absent),
 			standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
 			standing(categoryRecords, caaRules, recordsCAA),
+			standing(categoryRecords, httpsRules, recordsHTTPS, content, serviceHosts, recordsA, recordsAAAA, www),
 			standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts))))
 })
 
@@ -106,7 +107,9 @@ const (
 	within    diag.Source = "within"    // names between others
 	aliases   diag.Source = "aliases"   // where usual names lead
 	mailHosts diag.Source = "mailHosts" // the addresses of the mail servers
-	primary   diag.Source = "primary"   // the addresses of the primary server
+	// serviceHosts is where HTTPS records lead.
+	serviceHosts diag.Source = "serviceHosts"
+	primary      diag.Source = "primary" // the addresses of the primary server
 )
 
 // The probes that rules read, each at all servers of the zone.

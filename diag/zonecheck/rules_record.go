@@ -73,13 +73,6 @@ var recordRules = diag.Rules[*evidence]{{
 			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
-	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{recordsHTTPS}, Ref: "RFC 9460 section 2.4",
-	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
-	Advice: "Correct the record: browsers ignore it, or cannot connect.", When: hasType(dns.TypeHTTPS),
-	Fails: func(e *evidence) diag.Failures {
-		return httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone)
-	},
-}, {
 	Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8976 section 4",
 	Title:       "ZONEMD record of an older zone version",
 	Requirement: "The ZONEMD record belongs to the present zone version",
@@ -122,43 +115,6 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare)
-}
-
-func httpsFaults(list []*dns.HTTPS, zone string) (faults diag.Failures) {
-	alias, service := 0, 0
-	for _, r := range list {
-		if r.Priority != 0 {
-			service++
-			faults = append(faults, serviceFaults(r)...)
-			continue
-		}
-		alias++
-		switch {
-		case dns.CanonicalName(r.Target) == zone:
-			faults = append(faults, diag.Fail("An HTTPS record in alias mode points to the domain itself.")...)
-		case len(r.Value) > 0:
-			faults = append(faults, diag.Fail("An HTTPS record in alias mode has parameters, which are ignored.")...)
-		}
-	}
-	return append(faults, diag.FailIf(alias > 0 && service > 0,
-		"There are HTTPS records in alias mode and in service mode.")...)
-}
-
-// serviceFaults returns what is wrong with an HTTPS record in service mode (RFC 9460 section 7.1.1, 8).
-func serviceFaults(r *dns.HTTPS) (faults diag.Failures) {
-	keys := map[dns.SVCBKey]bool{}
-	for _, v := range r.Value {
-		keys[v.Key()] = true
-	}
-	for _, v := range r.Value {
-		if mandatory, ok := v.(*dns.SVCBMandatory); ok {
-			for _, k := range mandatory.Code {
-				faults = append(faults, diag.FailIf(!keys[k], "The HTTPS parameter %s is mandatory and missing.", k)...)
-			}
-		}
-	}
-	return append(faults, diag.FailIf(keys[dns.SVCB_NO_DEFAULT_ALPN] && !keys[dns.SVCB_ALPN],
-		"The HTTPS parameter no-default-alpn is there without alpn.")...)
 }
 
 // wwwRecords returns the aliases and addresses that a server gave for www; nil if it did not say.

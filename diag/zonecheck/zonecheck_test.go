@@ -319,7 +319,7 @@ func TestCheck(t *testing.T) {
 	for family, scenes := range map[string][]scene{
 		"delegation": delegationScenes(), "server": serverScenes(), "answer": answerScenes(), "soa": soaScenes(),
 		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(),
-		"target": targetScenes(), "caa": caaScenes(), "matrix": matrixScenes(),
+		"target": targetScenes(), "caa": caaScenes(), "https": httpsScenes(), "matrix": matrixScenes(),
 	} {
 		for _, tt := range scenes {
 			t.Run(family+"/"+tt.name, func(t *testing.T) {
