@@ -289,6 +289,10 @@ func (a *app) common() error {
 		return usagef("--color: %q is none of auto, always, never", a.color)
 	case a.formats.count() > 1:
 		return usagef("of --json, --jsonl, --md, --html, --junit and --svg one is enough")
+	case a.formats.csv && a.formats.count() > 0:
+		return usagef("--csv is a format of its own")
+	case a.formats.csv && a.batch.file == "":
+		return usagef("--csv has a row for each of many targets: name their file with -f")
 	case a.quiet && a.verbose:
 		return usagef("--quiet and --verbose do not go together")
 	}

@@ -183,6 +183,7 @@ func (a *app) command() *cobra.Command {
 		{&a.formats.html, "html", "print a web page that needs nothing else"},
 		{&a.formats.junit, "junit", "print a report of tests, as CI servers read it"},
 		{&a.formats.svg, "svg", "print the drawing of the report as SVG"},
+		{&a.formats.csv, "csv", "of -f: print a row of comma-separated values for each target"},
 		{&a.short, "short", "of resolve and ip/nslookup: print the data of the records alone"},
 	} {
 		flags.BoolVar(f.on, f.name, false, f.about)

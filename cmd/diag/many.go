@@ -41,7 +41,7 @@ func (b *batch) check(a *app) error {
 	case b.resume && (a.output == "" || !a.formats.jsonl):
 		return usagef("--resume needs --jsonl and --output FILE")
 	case a.formats.count() > 0 && !a.formats.jsonl && !a.formats.junit:
-		return usagef("-f goes with --jsonl, --junit or a line for each target")
+		return usagef("-f goes with --jsonl, --csv, --junit or a line for each target")
 	}
 	return nil
 }
@@ -68,6 +68,11 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 		return err
 	}
 	r := &manyRun{app: a, out: out, kept: len(done)}
+	if a.formats.csv {
+		if _, err := out.Write(csvLine(csvColumns)); err != nil {
+			return err
+		}
+	}
 	lines := make(chan string)
 	var group diag.Group
 	for range a.batch.parallel {
@@ -107,7 +112,7 @@ func (a *app) list() (io.ReadCloser, error) {
 // taken away.
 func (a *app) ledger() (io.Writer, map[string]bool, error) {
 	done := map[string]bool{}
-	if a.output == "" || !a.formats.jsonl {
+	if a.output == "" || a.formats.junit { // which is written at the end
 		return a.stdout, done, nil
 	}
 	flags := os.O_RDWR | os.O_CREATE
@@ -180,8 +185,11 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 
 // write makes the line of a target: JSON, or the sign, the target and the outcome in short.
 func (r *manyRun) write(line string, o outcome, err error) []byte {
-	if r.formats.jsonl {
+	switch {
+	case r.formats.jsonl:
 		return jsonLine(line, o, err)
+	case r.formats.csv:
+		return csvLine(csvRow(line, o, err))
 	}
 	v := o.view
 	if err != nil {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
-	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/view"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +11,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // targetsOf lists the targets of a file of lines, in their order.
@@ -46,6 +48,47 @@ func TestMany(t *testing.T) {
 	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --junit")))
 	assert.Contains(t, s.out.String(), `<testsuite name="broken.example"`)
 	assert.Contains(t, s.out.String(), `<error message=`)
+}
+
+// A row of --csv says how a target stands and what to do first, or why nothing is known.
+func TestCSV(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.stdin = strings.NewReader("example.com\nbroken.example\nexa..mple\n")
+	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --csv --parallel 1")), "%s", &s.err)
+	rows, err := csv.NewReader(&s.out).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	assert.Equal(t, csvColumns, rows[0])
+	get := func(row int, column string) string { return rows[row][slices.Index(csvColumns, column)] }
+	assert.Equal(t, []string{"example.com", "mta-sts/lookup", "valid", "100", "0", "0", "0"}, rows[1][:7])
+	assert.Equal(t, "broken.example", get(2, "target"))
+	assert.NotEqual(t, "0", get(2, "errors"))
+	assert.NotEmpty(t, get(2, "do_first"))
+	assert.Empty(t, get(3, "state"))
+	assert.Contains(t, get(3, "unknown"), "empty label")
+
+	file := filepath.Join(t.TempDir(), "out.csv")
+	s = newSession(testWorld(t))
+	s.stdin = strings.NewReader("broken.example\n")
+	s.run(t.Context(), strings.Fields("-f - --no-smtp --csv -o "+file))
+	assert.Empty(t, s.out.String())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(text), "\n"), "%s", text)
+
+	for _, args := range []string{"spf example.com --csv", "spf -f - --csv --jsonl", "example.com --csv"} {
+		assert.Equal(t, exitUsage, newSession(nil).run(t.Context(), strings.Fields(args)), args)
+	}
+}
+
+// What strangers publish is no formula to a spreadsheet, and stays on its line.
+func TestCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "=1+1": "'=1+1", "@x": "'@x", "+1": "'+1", "-1": "'-1", " \t=cmd\r\n|x": "'=cmd |x",
+		"a=b": "a=b", "\xff": "\uFFFD",
+	} {
+		assert.Equal(t, want, cell(text))
+	}
 }
 
 // JUnit's report and the exit code agree on what is at or above the threshold.

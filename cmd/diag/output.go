@@ -30,7 +30,7 @@ type outcome struct {
 }
 
 // formats are the flags that choose how a report is written; of them at most one is set.
-type formats struct{ json, jsonl, markdown, html, junit, svg bool }
+type formats struct{ json, jsonl, markdown, html, junit, svg, csv bool }
 
 func (f *formats) count() (n int) {
 	for _, on := range []bool{f.json, f.jsonl, f.markdown, f.html, f.junit, f.svg} {
