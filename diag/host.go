@@ -152,10 +152,18 @@ func (h Host) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (h Host) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, characters that nobody sees are refused, which
+// browsers ignore.
 func (h *Host) UnmarshalText(text []byte) (err error) {
-	*h, err = ParseHost(string(text))
-	return err
+	s := string(text)
+	if *h, err = ParseHost(s); err != nil {
+		return err
+	}
+	if fault := unseen(s); fault != nil {
+		*h = Host{}
+		return Invalid("host", "%.300q is not a host: %v, give %.300s", s, fault, without(s, stray))
+	}
+	return nil
 }
 
 // An IP is an IPv4 or IPv6 address without a zone. An IPv4 address in IPv6 clothes (RFC 4291 section

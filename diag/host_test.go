@@ -185,6 +185,15 @@ func FuzzParseHost(f *testing.F) {
 	})
 }
 
+// A host that is pasted into a request has no characters that nobody sees; that of a link is read as browsers do.
+func TestUnseenCharacterInHost(t *testing.T) {
+	var h Host
+	require.ErrorContains(t, h.UnmarshalText([]byte("google.com\u200B")),
+		"the invisible character U+200B ZERO WIDTH SPACE at character 11, give google.com")
+	require.True(t, h.IsZero())
+	require.Equal(t, "google.com", MustHost("google.com\u200B").Name())
+}
+
 func TestUnseenCharacterInAddress(t *testing.T) {
 	_, err := ParseIP("192.0.2.1\u200B")
 	require.ErrorContains(t, err, "U+200B ZERO WIDTH SPACE at character 10")

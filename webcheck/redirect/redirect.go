@@ -96,8 +96,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 func (r Request) fetch() (fetch.Request, error) {
-	u, err := diag.ParseURL(r.URL)
-	if err != nil {
+	var u diag.URL
+	if err := u.UnmarshalText([]byte(r.URL)); err != nil {
 		return fetch.Request{}, err
 	}
 	ask := fetch.Request{

@@ -58,6 +58,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"url", Request{URL: "https://user:pass@example.com/"}},
 		{"url", Request{URL: "ftp://example.com/"}},
 		{"url", Request{URL: "mailto:a@example.com"}},
+		{"url", Request{URL: "https://example.com\u200B/"}},
 		{"url", Request{URL: "https://example.com/" + strings.Repeat("a", 2048)}},
 		{"method", Request{URL: "example.com", Method: "POST"}},
 		{"method", Request{URL: "example.com", Method: "OPTIONS"}},

@@ -287,7 +287,8 @@ func parseHost(s string) (Host, error) {
 		}
 		s, port = name, uint16(n)
 	}
-	h, err := diag.ParseHost(s)
+	var h diag.Host
+	err := h.UnmarshalText([]byte(s))
 	return Host{h, port}, err
 }
 

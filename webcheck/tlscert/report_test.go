@@ -77,7 +77,7 @@ func TestRequest(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 	for _, text := range []string{"", "https://example.com/", "example.com:", "example.com:0", "example.com:65536",
-		"a b", "example.com:https", "localhost", ":443"} {
+		"a b", "example.com:https", "localhost", ":443", "example.com\u200B"} {
 		_, err := parseHost(text)
 		require.Error(t, err, text)
 	}
