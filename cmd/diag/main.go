@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/manual"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -207,7 +208,7 @@ func (a *app) command() *cobra.Command {
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	root.AddCommand(manual(root), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
+	root.AddCommand(manual.Command(root, exitMeanings, wrongUse), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
 	root.AddCommand(a.exporter(), a.mcpCommand())
 	shortHelp(root)
 	return root

@@ -17,6 +17,8 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+func wrongUse(text string) error { return usageError{errors.New(text)} }
+
 // atFault reports whether what was asked for is wrong, rather than an answer missing.
 func atFault(err error) bool {
 	_, usage := errors.AsType[usageError](err)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/manual"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -44,6 +45,14 @@ const (
 	exitFaults = 3 // an audit, a check of the settings or an examination was carried out, and found faults
 )
 
+// exitMeanings says what each exit code tells, for the manual.
+var exitMeanings = []string{
+	exitOK:     "The command was carried out.",
+	exitFailed: "The command failed.",
+	exitUsage:  "The command line, a setting or an input is at fault.",
+	exitFaults: "An audit, a check of the settings or an examination was carried out, and found faults.",
+}
+
 // The results of an audit and of a check of the settings, not failures of them.
 var (
 	errFaults = errors.New("the audit found faults")
@@ -56,6 +65,8 @@ type usageError struct{ error }
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func wrongUse(text string) error { return usageError{errors.New(text)} }
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -147,7 +158,7 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
 		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
-		a.memberCommand(), a.logCommand(), a.watchCommand())
+		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, wrongUse))
 	a.logActs(root)
 	return root
 }
