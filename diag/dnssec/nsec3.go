@@ -104,19 +104,24 @@ func (h *hashed) match(n name) (types, bool) {
 // empty is never so: empty names have records of their own.
 func (h *hashed) empty(name) bool { return false }
 
-// cover looks for the record that denies a name. The last record of a zone points to the first.
 func (h *hashed) cover(n name) (optOut, ok bool) {
+	r, ok := h.covering(n)
+	return r.optOut, ok
+}
+
+// covering looks for the record that denies a name. The last record of a zone points to the first.
+func (h *hashed) covering(n name) (record nsec3, ok bool) {
 	if len(h.records) == 0 {
-		return false, false
+		return nsec3{}, false
 	}
 	hash := h.of(n)
 	for _, r := range h.records {
 		after, before := hash > r.hash, hash < r.next
 		if hash != "" && hash != r.hash && (after && before || r.next <= r.hash && (after || before)) {
-			return r.optOut, true
+			return r, true
 		}
 	}
-	return false, false
+	return nsec3{}, false
 }
 
 // closest finds the proof for a name that is not there itself. The ancestors are tried from both ends, for the encloser

@@ -44,8 +44,8 @@ func TestOwedProof(t *testing.T) {
 			})
 		}
 	}
-	const does = "The parent zone test (name servers: ns.example and ns.test) does not prove that there is no DS record for " +
-		"plain.test: "
+	const does = "The parent zone test (name servers: ns.example and ns.test) does not prove that there is no DS record " +
+		"for plain.test: "
 	tests := []struct {
 		name   string
 		proof  func(*farm)

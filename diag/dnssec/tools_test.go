@@ -379,7 +379,7 @@ func TestAgainstTools(t *testing.T) {
 }
 
 // A wildcard that exists because of the names below it alone has no records, which NSEC proves by two records (RFC 4592
-// section 4.9). NSD returns both; BIND 9.18 and Knot DNS 3.2 leave one out, so that all validators refuse their answers.
+// section 4.9). NSD returns both; BIND 9.18 and Knot DNS 3.2 leave one out, so that all validators refuse the answer.
 // Unbound 1.17 refuses the complete proof too if one of its records is that of another wildcard, which BIND takes.
 func TestAgainstToolsEmptyWildcards(t *testing.T) {
 	b := toolbox{t, t.TempDir()}

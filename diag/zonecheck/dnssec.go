@@ -31,6 +31,8 @@ type zoneSecurity struct {
 	algs    map[uint8]bool // of the signatures over the SOA records
 	keyAlgs map[uint8]bool // of the keys
 	proofs  int            // negative replies with a proof that were looked at
+	held    bool           // proofs were held against what there is
+	denied  diag.Failures  // records that proofs deny
 }
 
 // A dsView compares the DS records of the parent zone with the keys.
@@ -80,6 +82,7 @@ func (a *answers) secure() zoneSecurity {
 		s.ds.propose = cmp.Or(dnssec.ProposeDS(keys, proven), s.proposeAll())
 	}
 	s.checkContent(a)
+	s.holdProofs(a)
 	return s
 }
 

@@ -3,7 +3,6 @@ package zonecheck
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -62,8 +61,9 @@ var signerRules = diag.Rules[*evidence]{{
 	Ref:         "RFC 8901 section 4, RFC 4035 section 2.2",
 	Title:       "Name servers sign with different algorithms",
 	Requirement: "All name servers sign with the same algorithms",
-	Advice:      "Let all providers sign with one common algorithm: strict validators expect signatures of each algorithm.",
-	When:        severalSigned,
+	Advice: "Let all providers sign with one common algorithm: strict validators expect signatures of each " +
+		"algorithm that has a key.",
+	When: severalSigned,
 	Fails: func(e *evidence) diag.Failures {
 		var used, texts []string
 		for _, c := range e.sec.copies {
@@ -211,9 +211,14 @@ func (s *zoneSecurity) join(c *signedCopy) {
 	if len(c.keys) == 0 {
 		return
 	}
-	alternatives := diag.Map(slices.Collect(maps.Values(c.signers)), func(k []signatureKey) string { return fmt.Sprint(k) })
-	slices.Sort(alternatives)
-	c.how = fmt.Sprint(slices.Sorted(slices.Values(diag.Map(c.keys, func(k *dns.DNSKEY) string { return dataOf(k) }))), c.entries, slices.Compact(alternatives))
+	keys := diag.Map(c.keys, func(k *dns.DNSKEY) string { return dataOf(k) })
+	var signers []string
+	for _, list := range c.signers {
+		signers = append(signers, fmt.Sprint(list))
+	}
+	slices.Sort(keys)
+	slices.Sort(signers)
+	c.how = fmt.Sprint(keys, c.entries, slices.Compact(signers))
 	for _, other := range s.copies {
 		if other.how == c.how {
 			other.servers = append(other.servers, c.servers...)
@@ -272,8 +277,8 @@ func (c *signedCopy) propose() string {
 	}))
 }
 
-// unused lists the zone signing keys that one copy has and the other lacks, and that sign nothing anywhere. Those with the
-// flag of a secure entry point are of no concern to other signers (RFC 8901 section 2.1.2).
+// unused lists the zone signing keys that one copy lacks and another has, and that sign nothing anywhere. Those with
+// the flag of a secure entry point are of no concern to other signers (RFC 8901 section 2.1.2).
 func (s *zoneSecurity) unused(c, other *signedCopy) (list []signatureKey) {
 	for _, k := range other.keys {
 		key := keyOf(k)

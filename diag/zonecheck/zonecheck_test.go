@@ -318,7 +318,7 @@ func TestCheck(t *testing.T) {
 	var seen diagtest.Seen
 	for family, scenes := range map[string][]scene{
 		"delegation": delegationScenes(), "server": serverScenes(), "answer": answerScenes(), "soa": soaScenes(),
-		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(),
+		"keys": keyScenes(), "signers": signerScenes(), "signatures": signatureScenes(), "denials": denialScenes(),
 		"target": targetScenes(), "caa": caaScenes(), "https": httpsScenes(), "matrix": matrixScenes(),
 	} {
 		for _, tt := range scenes {

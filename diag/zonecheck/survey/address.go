@@ -342,6 +342,7 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 	case ProbeMX:
 		for _, host := range MailServers(r, a.Zone) {
 			a.aim(ctx, host)
+			a.askOwn(host)
 		}
 	case ProbeWWW, ProbeHTTPS:
 		a.aimAll(ctx, r.Msg.Answer)

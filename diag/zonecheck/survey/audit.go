@@ -38,6 +38,7 @@ type audit struct {
 	addresses map[netip.Addr]*Address
 	hosts     map[string]*hostLookup
 	tasks     []*task
+	own       int             // tasks for mail servers within the zone
 	names     map[string]bool // names in the zone that exist
 }
 
@@ -227,6 +228,23 @@ func (a *audit) contentTasks() []*task {
 	return list
 }
 
+// maxOwn is how many mail servers within the zone its servers are asked for.
+const maxOwn = 2
+
+// askOwn adds the task to ask a server of the zone for the address of a mail server within: the answer shows, as that of
+// the resolver does not, whether the proofs of the zone deny what it has.
+func (a *audit) askOwn(host string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := func(t *task) bool { return t.name == host && t.qtype == dns.TypeA }
+	if host == a.Zone || host == "www."+a.Zone || !dns.IsSubDomain(a.Zone, host) || a.own == maxOwn ||
+		slices.ContainsFunc(a.tasks, known) {
+		return
+	}
+	a.own++
+	a.tasks = append(a.tasks, &task{name: host, qtype: dns.TypeA})
+}
+
 // work does tasks that nobody has begun, as long as there are any.
 func (a *audit) work(ctx context.Context, ad *Address) {
 	for ctx.Err() == nil {
@@ -284,7 +302,10 @@ func (a *audit) askWithin(ctx context.Context) {
 	replies := make([]Reply, len(names))
 	var g diag.Group
 	for i, name := range names {
-		g.Go(func() { replies[i] = a.ask(ctx, servers[i%len(servers)], extended(name, dns.TypeA)) })
+		g.Go(func() {
+			replies[i] = a.ask(ctx, servers[i%len(servers)], extended(name, dns.TypeA))
+			replies[i].By = servers[i%len(servers)]
+		})
 	}
 	g.Wait()
 	for i, name := range names {
