@@ -36,8 +36,8 @@ func (e *evidence) findCommas() (found []comma) {
 	return found
 }
 
-// findComma returns the first such comma of a line. Policies that are separate on purpose, as an application and the proxy
-// before it send them, name the same directives, or no more than one of them lists sources of resources.
+// findComma returns the first such comma of a line. Policies that are separate on purpose, as an application and the
+// proxy before it send them, name the same directives, or no more than one of them lists sources of resources.
 func findComma(line string) (comma, bool) {
 	var parts []string
 	var offsets []int // of the commas before them
@@ -57,19 +57,29 @@ func findComma(line string) (comma, bool) {
 		switch {
 		case csp.Known(name):
 			meant += "; " + part
-		case at == 0:
-			at = i + 1
-			fallthrough
 		default:
-			meant += " " + part
+			meant += separator(parts[i]) + part
+			if at == 0 {
+				at = i + 1
+			}
 		}
 	}
 	listed := at > 0
 	at = max(at, 1)
 	before := parts[at-1][strings.LastIndexByte(parts[at-1], ';')+1:]
 	after, _, _ := strings.Cut(parts[at], ";")
-	return comma{before: strings.TrimSpace(before), after: strings.TrimSpace(after), offset: offsets[at], meant: meant, listed: listed},
-		listed || divided(parts)
+	c := comma{offset: offsets[at], meant: meant, listed: listed}
+	c.before, c.after = strings.TrimSpace(before), strings.TrimSpace(after)
+	return c, listed || divided(parts)
+}
+
+// separator is what was probably meant by a comma behind a part: within a URL one that is encoded (RFC 3986 section
+// 2.1).
+func separator(part string) string {
+	if p := csp.Parse(part); len(p.Directives) > 0 && p.Directives[len(p.Directives)-1].Name == "report-uri" {
+		return "%2C"
+	}
+	return " "
 }
 
 // divided reports whether the directives of one policy seem to be distributed among several.
@@ -90,8 +100,8 @@ func divided(parts []string) bool {
 	return fetching > 1
 }
 
-// serves reports whether a policy can be sent in the place of that of the header: browsers know every part of it, and it
-// lets nothing run and blocks nothing of the page that does not or is not today.
+// serves reports whether a policy can be sent in the place of that of the header: browsers know every part of it,
+// and it lets nothing run and blocks nothing of the page that does not or is not today.
 func (e *evidence) serves(value string) bool {
 	p := csp.Parse(value)
 	if len(p.Directives) == 0 || len(p.Faults) > 0 || strings.Contains(value, ",") || len(e.values(fieldCSP)) != 1 {
@@ -122,7 +132,8 @@ func (e *evidence) suggested(value string) string {
 	return fieldCSP + ": " + value
 }
 
-// correctedPolicy is the policy of the header as it was probably meant, if there is one and all of it can be corrected.
+// correctedPolicy is the policy of the header as it was probably meant, if there is one and all of it can be
+// corrected.
 func (e *evidence) correctedPolicy() string {
 	if len(e.values(fieldCSP)) != 1 || strings.Contains(e.value(fieldCSP), ",") {
 		return ""
@@ -138,15 +149,15 @@ var commaRule = rule{
 	Title:       "A comma splits Content-Security-Policy into several policies",
 	Requirement: "Directives are separated by semicolons and sources by spaces",
 	Advice: "Put a semicolon between directives and a space between sources. Send a second policy on purpose in a field " +
-		"of its own.",
+		"of its own, and a comma within a URL as %2C.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.commas, func(c comma) diag.Failures {
 			effect := "Browsers enforce both, so what one of them allows the other can block."
 			if c.listed {
 				effect = "There browsers take it for the name of a directive."
 			}
-			f := diag.Fail("The comma behind \"%s\" ends the policy, and \"%s\" begins another one. %s", diag.Quote(c.before), diag.Quote(c.after), effect).
-				About(fieldCSP)
+			f := diag.Fail("The comma behind \"%s\" ends the policy, and \"%s\" begins another one. %s",
+				diag.Quote(c.before), diag.Quote(c.after), effect).About(fieldCSP)
 			if !c.meta && len(e.values(fieldCSP)) == 1 {
 				f[0].Location = &diag.Location{Offset: c.offset, Length: 1}
 				f[0].Suggested = e.suggested(c.meant)
@@ -156,11 +167,17 @@ var commaRule = rule{
 	},
 }
 
-// behindComma reports whether a fault is that a source behind a comma is read as a directive, which the comma explains.
+// behindComma reports whether a fault is that a source behind a comma is read as a directive, which the comma
+// explains.
 func (e *evidence) behindComma(f *csp.Fault) bool {
 	if f.Kind != csp.UnknownDirective || len(e.commas) == 0 {
 		return false
 	}
 	s, ok := csp.ParseSource(f.Directive)
-	return ok && (s.Scheme != "" || s.Keyword != "" || strings.Contains(s.Host, "."))
+	if ok && (s.Scheme != "" || s.Keyword != "" || strings.Contains(s.Host, ".")) {
+		return true
+	}
+	return slices.ContainsFunc(e.commas, func(c comma) bool {
+		return c.listed && strings.HasPrefix(strings.ToLower(c.after), f.Directive)
+	})
 }

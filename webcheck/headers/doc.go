@@ -16,7 +16,11 @@
 //
 // [Check] fetches the page as a visitor would, follows http:// and https:// at the same time, and then requests the
 // page as a script of a foreign site would (CORS). It reads the page's HTML for what it loads, so that no suggestion
-// blocks it.
+// blocks it. Beside the page it asks for security.txt (RFC 9116).
+//
+// A Content-Security-Policy is worth what it keeps from running: [Policy] says of inline scripts, event handlers, eval,
+// scripts of others, plug-ins, base elements and frames whether they would run if someone injected them, and by which
+// directive. Its strength follows from that alone.
 //
 // The score is that of the HTTP Observatory of MDN for the same answers, at most 100, capped by the gravest finding;
 // see package [github.com/diagkit/diagkit/webcheck/headers/observatory]. Each test that takes points has a finding.

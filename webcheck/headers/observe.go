@@ -83,7 +83,7 @@ var losses = map[string]loss{
 	"csp-not-implemented-but-reporting-enabled": {[]diag.Code{"headers.csp.report_only"},
 		"Send the policy as Content-Security-Policy, without Report-Only."},
 	"csp-header-invalid": {[]diag.Code{"headers.csp.repeated", "headers.csp.scripts.dynamic",
-		"headers.csp.scripts.unrestricted"},
+		"headers.csp.scripts.unrestricted", "headers.csp.comma"},
 		"Send one policy in one field, without empty or very short parts between commas and without a directive twice."},
 	"csp-implemented-with-unsafe-inline": {[]diag.Code{"headers.csp.scripts.inline", "headers.csp.scripts.broad",
 		"headers.csp.scripts.unrestricted", "headers.csp.scripts.handlers", "headers.csp.objects"},

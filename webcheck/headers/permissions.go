@@ -10,8 +10,8 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// features are the Permissions-Policy of a page: a structured dictionary whose values are * or lists of self and quoted
-// origins (Permissions Policy section 5.2, RFC 9651).
+// features are the Permissions-Policy of a page: a structured dictionary whose values are * or lists of self and
+// quoted origins (Permissions Policy section 5.2, RFC 9651).
 type features struct {
 	sent    bool
 	err     error
@@ -99,8 +99,8 @@ func quotedOrigin(s string) string {
 	}
 	s = strings.TrimSuffix(s, "/")
 	scheme, host, _ := strings.Cut(s, "://")
-	if scheme != "https" && scheme != "http" || strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.:*") != "" ||
-		strings.Trim(host, "-.:*") == "" {
+	plain := strings.Trim(strings.ToLower(host), nameLetters+"0123456789.:*") == "" && strings.Trim(host, "-.:*") != ""
+	if scheme != "https" && scheme != "http" || !plain {
 		return ""
 	}
 	return `"` + s + `"`
@@ -188,8 +188,8 @@ func (f *features) valid() string {
 	return s
 }
 
-// repaired reads a policy that is no dictionary, be it in the syntax of Feature-Policy, "geolocation 'self'; camera 'none'",
-// and writes it as one; empty if what was meant is not known.
+// repaired reads a policy that is no dictionary, be it in the syntax of Feature-Policy, "geolocation 'self'; camera
+// 'none'", and writes it as one; empty if what was meant is not known.
 func repaired(text string) string {
 	f := features{lists: map[string][]string{}}
 	for _, part := range splitFeatures(text) {

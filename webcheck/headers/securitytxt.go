@@ -173,7 +173,8 @@ func (s *securityTxt) read(body string) {
 		}
 	}
 	if languages > 1 {
-		s.fault("Preferred-Languages", "It has %d Preferred-Languages fields, of which there must not be more than one.", languages)
+		s.fault("Preferred-Languages", "It has %d Preferred-Languages fields, of which there must not be more than one.",
+			languages)
 	}
 }
 
@@ -195,7 +196,8 @@ func (s *securityTxt) addURI(list []string, field, value string) []string {
 	u, err := url.Parse(value)
 	switch {
 	case err == nil && u.Scheme == "" && field == "Contact" && strings.Contains(value, "@"):
-		s.fault(field, "%s has %s: an address is written as mailto:%s.", field, diag.Quote(text(value)), diag.Quote(text(value)))
+		address := diag.Quote(text(value))
+		s.fault(field, "%s has %s: an address is written as mailto:%s.", field, address, address)
 	case err != nil || u.Scheme == "":
 		s.fault(field, "%s has %s, which is not a URI.", field, diag.Quote(text(value)))
 	case strings.EqualFold(u.Scheme, "http"):
@@ -217,8 +219,8 @@ func (s *securityTxt) readExpires(value string) {
 
 const securityTxtField = "security.txt"
 
-// The ages of security.txt: it should not be valid for more than a year (RFC 9116 section 2.5.5), and whoever is to renew it
-// wants to know some time before.
+// The ages of security.txt: it should not be valid for more than a year (RFC 9116 section 2.5.5), and whoever is to
+// renew it wants to know some time before.
 const (
 	longestSecurityTxt = 366 * 24 * time.Hour
 	securityTxtNotice  = 14 * 24 * time.Hour
@@ -231,14 +233,15 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	Advice: "Make the server answer requests for /.well-known/security.txt at once: with the file, or with 404.",
 	When:   func(e *evidence) bool { return e.secure() && e.security != nil },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(silent(e.security), "Whether %s exists is not known: it was not answered in time.", securityURL(e.req.URL)).
-			About(securityTxtField)
+		return diag.FailIf(silent(e.security), "Whether %s exists is not known: it was not answered in time.",
+			securityURL(e.req.URL)).About(securityTxtField)
 	},
 }, {
-	Code: "headers.security_txt.missing", Severity: diag.Info, DependsOn: []diag.Code{"headers.security_txt.unknown"}, Ref: "RFC 9116 section 3",
+	Code: "headers.security_txt.missing", Severity: diag.Info,
+	DependsOn: []diag.Code{"headers.security_txt.unknown"}, Ref: "RFC 9116 section 3",
 	Title: "No security.txt", Requirement: "A security.txt says where to report vulnerabilities",
-	Advice: "Publish /.well-known/security.txt with Contact and Expires, so that whoever finds a vulnerability knows where to " +
-		"report it.",
+	Advice: "Publish /.well-known/security.txt with Contact and Expires, so that whoever finds a vulnerability knows " +
+		"where to report it.",
 	When: func(e *evidence) bool { // a name that only leads to another one over HTTP may leave HTTPS to that
 		return e.security.Final() != nil || strings.EqualFold(e.self.Hostname(), e.req.URL.Host().Name())
 	},
@@ -247,22 +250,26 @@ var securityTxtRules = diag.Rules[*evidence]{{
 		if s.Present {
 			return nil
 		}
-		return diag.Fail("%s has no /.well-known/security.txt: %s.", e.req.URL.Host(), e.securityAnswer()).About(securityTxtField)
+		return diag.Fail("%s has no /.well-known/security.txt: %s.", e.req.URL.Host(), e.securityAnswer()).
+			About(securityTxtField)
 	},
 }, {
-	Code: "headers.security_txt.invalid", Severity: diag.Warning, DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5",
+	Code: "headers.security_txt.invalid", Severity: diag.Warning,
+	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5",
 	Title: "security.txt does not meet RFC 9116", Requirement: "security.txt meets RFC 9116",
-	Advice: "Write one field in a line, with at least one Contact that is a URI and one Expires, and serve the file as text/plain.",
-	Fails:  func(e *evidence) diag.Failures { return slices.Clone(e.contacts.faults) },
+	Advice: "Write one field in a line, with at least one Contact that is a URI and one Expires, and serve the file as " +
+		"text/plain.",
+	Fails: func(e *evidence) diag.Failures { return slices.Clone(e.contacts.faults) },
 }, {
-	Code: "headers.security_txt.expired", Severity: diag.Warning, DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.5",
+	Code: "headers.security_txt.expired", Severity: diag.Warning,
+	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.5",
 	Title: "security.txt has expired", Requirement: "security.txt has not expired",
 	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead; renew it by a job.",
 	When:   expires,
 	Fails: func(e *evidence) diag.Failures {
 		at := e.contacts.Expires
-		return diag.FailIf(!at.After(e.now), "security.txt expired on %s: reporters are told not to use it any more.", at.Format(time.DateOnly)).
-			About("Expires")
+		return diag.FailIf(!at.After(e.now), "security.txt expired on %s: reporters are told not to use it any more.",
+			at.Format(time.DateOnly)).About("Expires")
 	},
 }, {
 	Code: "headers.security_txt.expiring", Severity: diag.Info, DependsOn: []diag.Code{"headers.security_txt.expired"},
@@ -272,7 +279,8 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	When:   expires,
 	Fails: func(e *evidence) diag.Failures {
 		at := e.contacts.Expires
-		f := diag.FailIf(at.Before(e.now.Add(securityTxtNotice)), "security.txt expires on %s.", at.Format(time.DateOnly)).About("Expires")
+		f := diag.FailIf(at.Before(e.now.Add(securityTxtNotice)), "security.txt expires on %s.", at.Format(time.DateOnly)).
+			About("Expires")
 		for i := range f {
 			f[i].Due = at
 		}
@@ -286,18 +294,22 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	When:   expires,
 	Fails: func(e *evidence) diag.Failures {
 		at := e.contacts.Expires
-		return diag.FailIf(at.After(e.now.Add(longestSecurityTxt)), "security.txt expires on %s.", at.Format(time.DateOnly)).About("Expires")
+		return diag.FailIf(at.After(e.now.Add(longestSecurityTxt)), "security.txt expires on %s.", at.Format(time.DateOnly)).
+			About("Expires")
 	},
 }, {
-	Code: "headers.security_txt.canonical", Severity: diag.Info, DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.2",
+	Code: "headers.security_txt.canonical", Severity: diag.Info,
+	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.2",
 	Title: "Canonical of security.txt names another URL", Requirement: "Canonical of security.txt names its URL",
-	Advice: "Add the URL as another Canonical, or remove it from this host: reporters are told not to trust a file from elsewhere.",
-	When:   func(e *evidence) bool { return len(e.contacts.Canonical) > 0 },
+	Advice: "Add the URL as another Canonical, or remove it from this host: reporters are told not to trust a file from " +
+		"elsewhere.",
+	When: func(e *evidence) bool { return len(e.contacts.Canonical) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		s := e.contacts
 		at := []string{s.URL, e.security.Final().URL}
 		found := slices.ContainsFunc(s.Canonical, func(c string) bool { return slices.Contains(at, c) })
-		return diag.FailIf(!found, "The file at %s names %s as its place.", s.URL, diag.Series(s.Canonical, 3)).About("Canonical")
+		return diag.FailIf(!found, "The file at %s names %s as its place.", s.URL, diag.Series(s.Canonical, 3)).
+			About("Canonical")
 	},
 }}
 

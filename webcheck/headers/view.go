@@ -38,7 +38,7 @@ func (r *Report) View() *view.View {
 	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
 	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
 	if s := r.SecurityTxt; s.Present {
-		v.Fact("security.txt", view.Join(diag.Clip(diag.Series(s.Contact, 1), maxURL),
+		v.Fact("security contact", view.Join(diag.Clip(diag.Series(s.Contact, 1), maxURL),
 			view.If(!s.Expires.IsZero(), "until "+s.Expires.Format(time.DateOnly))), "headers.security_txt")
 	}
 	if t := r.TLS; len(t.Chain) > 0 {

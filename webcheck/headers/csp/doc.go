@@ -16,5 +16,5 @@
 // A policy exists to keep injected scripts from running. It fails if scripts may be inline ('unsafe-inline'), or may
 // come from a place where anyone can put one. A nonce or hash authorizes one script; where one is listed, browsers
 // ignore 'unsafe-inline' and, with 'strict-dynamic', hosts as well. Such sources are harmless beside a nonce: they
-// serve older browsers.
+// serve older browsers. [MayRun] answers for all policies of a page what injected content runs under them.
 package csp

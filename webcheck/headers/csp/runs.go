@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// fallbacks are the directives that may govern a kind of resource, the most particular first (section 6.8.3). A kind that
-// is not listed is governed by the directive of its own name and else by default-src.
+// fallbacks are the directives that may govern a kind of resource, the most particular first (section 6.8.3). A kind
+// that is not listed is governed by the directive of its own name and else by default-src.
 var fallbacks = map[string][]string{
 	"script-src-elem": {"script-src-elem", "script-src", "default-src"},
 	"script-src-attr": {"script-src-attr", "script-src", "default-src"},
@@ -23,8 +23,8 @@ var fallbacks = map[string][]string{
 	"frame-ancestors": {"frame-ancestors"},
 }
 
-// Governing returns the directive that governs a kind of resource, such as "script-src-elem" or "img-src", or nil if the
-// policy does not restrict it.
+// Governing returns the directive that governs a kind of resource, such as "script-src-elem" or "img-src", or nil if
+// the policy does not restrict it.
 func (p *Policy) Governing(kind string) *Directive {
 	names := fallbacks[kind]
 	if names == nil {
@@ -43,24 +43,25 @@ type Runs struct {
 	InlineScript  Answer `json:"inline_script" doc:"an injected script element, or a link with javascript:"`
 	EventHandler  Answer `json:"event_handler" doc:"an injected event handler, such as an onerror attribute"`
 	Eval          Answer `json:"eval" doc:"text that reaches eval() or the like"`
-	ForeignScript Answer `json:"foreign_script" doc:"an injected script element with a script from a place where anyone can put one"`
+	ForeignScript Answer `json:"foreign_script" doc:"an injected script from a place where anyone can put one"`
 	Plugin        Answer `json:"plugin" doc:"an injected object or embed element with content of another site"`
 	Base          Answer `json:"base" doc:"an injected base element that leads relative URLs to another site"`
 	Frame         Answer `json:"frame" doc:"an injected frame with a page of another site"`
-	Embedding     Answer `json:"embedding" doc:"the page itself in a frame of another site; where no policy decides, X-Frame-Options does"`
+	Embedding     Answer `json:"embedding" doc:"the page in a frame of another site; without frame-ancestors X-Frame-Options decides"`
 }
 
 // An Answer tells whether something runs, and what decides. Every policy must allow it.
 type Answer struct {
 	Runs    bool     `json:"runs" doc:"whether it runs"`
-	By      string   `json:"by,omitempty" doc:"directive that forbids it or, if it runs, the first that allows it; absent if none governs it" example:"script-src"`
-	Policy  int      `json:"policy,omitempty" min:"1" doc:"which policy that stands in, counted from 1: those of header fields, then those of meta elements"`
+	By      string   `json:"by,omitempty" doc:"directive that decides; absent if none governs it" example:"script-src"`
+	Policy  int      `json:"policy,omitempty" min:"1" doc:"which policy it stands in, from 1: those of header fields, then of meta elements"`
 	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"source expressions of that directive that let it run"`
 }
 
 // List returns the answers in the order of their fields.
 func (r *Runs) List() []*Answer {
-	return []*Answer{&r.InlineScript, &r.EventHandler, &r.Eval, &r.ForeignScript, &r.Plugin, &r.Base, &r.Frame, &r.Embedding}
+	return []*Answer{&r.InlineScript, &r.EventHandler, &r.Eval, &r.ForeignScript, &r.Plugin, &r.Base, &r.Frame,
+		&r.Embedding}
 }
 
 // MayRun answers for the enforced policies of a page with this URL.
@@ -77,8 +78,8 @@ func MayRun(policies []Policy, self *url.URL) Runs {
 	}
 }
 
-// scripting and plugins return what of a sandbox forbids scripts and plug-ins (HTML Standard, Sandboxing): it lets plug-ins
-// run in no case.
+// scripting and plugins return what of a sandbox forbids scripts and plug-ins (HTML Standard, Sandboxing): it lets
+// plug-ins run in no case.
 func scripting(p *Policy) *Directive {
 	d := p.Get("sandbox")
 	if d == nil || slices.ContainsFunc(d.Values, func(v string) bool { return strings.EqualFold(v, "allow-scripts") }) {
@@ -91,8 +92,8 @@ func plugins(p *Policy) *Directive { return p.Get("sandbox") }
 
 func nothing(*Policy) *Directive { return nil }
 
-// decide asks each policy for the directive that governs something, and for the sources in it by which it runs. A policy
-// without such a directive allows it.
+// decide asks each policy for the directive that governs something, and for the sources in it by which it runs. A
+// policy without such a directive allows it.
 func decide(policies []Policy, ask func(*Policy) (governs *Directive, sources []string)) Answer {
 	a := Answer{Runs: true}
 	for i := range policies {
@@ -142,8 +143,8 @@ func eval(policies []Policy) Answer {
 // maxPlaces bounds the places that are held against the policies: a header of 256 KiB can list thousands.
 const maxPlaces = 20
 
-// foreign tells whether something of a kind may come from a place where anyone can put it. Such places are read off the
-// sources of all policies, and are held against each policy as a browser does (section 6.7.2.7).
+// foreign tells whether something of a kind may come from a place where anyone can put it. Such places are read off
+// the sources of all policies, and are held against each policy as a browser does (section 6.7.2.7).
 func foreign(policies []Policy, self *url.URL, kind string, forbids func(*Policy) *Directive) Answer {
 	script := kind == "script-src-elem"
 	lists := make([]List, len(policies))
@@ -212,9 +213,9 @@ func (l List) addPlaces(places []*url.URL, script bool) []*url.URL {
 // stranger is a host that anyone could have.
 const stranger = "stranger"
 
-// place returns a URL that the source allows and where anyone can put something, or nil if none is known. What blob: and
-// filesystem: stand for is made by the page's own scripts; and browsers load no scripts and frames by ws: and wss:,
-// although section 6.7.2.9 has them match https.
+// place returns a URL that the source allows and where anyone can put something, or nil if none is known. What blob:
+// and filesystem: stand for is made by the page's own scripts; and browsers load no scripts and frames by ws: and
+// wss:, although section 6.7.2.9 has them match https.
 func (s Source) place(script bool) *url.URL {
 	if s.Host == "" && s.Scheme == "data" {
 		return &url.URL{Scheme: "data", Opaque: ","}

@@ -153,8 +153,8 @@ func TestSourcesThatLetScriptsRun(t *testing.T) {
 	require.Equal(t, []string{"https:", "data:", "unpkg.com"}, runs.ForeignScript.Sources)
 }
 
-// FuzzMayRun: another policy never lets more run, what one policy forbids stays forbidden, and a policy of 'none' lets
-// nothing run.
+// FuzzMayRun: another policy never lets more run, what one policy forbids stays forbidden, and a policy of 'none'
+// lets nothing run.
 func FuzzMayRun(f *testing.F) {
 	for _, s := range []string{"default-src 'self'|img-src *", "script-src 'nonce-a' 'strict-dynamic' *|x", "sandbox|script-src *.com data:",
 		"script-src-elem https:;script-src-attr 'unsafe-inline'|script-src https://unpkg.com"} {
