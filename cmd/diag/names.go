@@ -86,7 +86,7 @@ func named(global *pflag.FlagSet, args []string) []string {
 // the line is none of that kind.
 func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
 	i := commandWord(global, args)
-	if x := slices.IndexFunc(args, digOptionFirst); x >= 0 && commandWord(global, args[:x]) < 0 {
+	if x := slices.IndexFunc(args, digOptionWord); x >= 0 && commandWord(global, args[:x]) < 0 {
 		return programs["dig"], x
 	}
 	if i < 0 {
@@ -113,14 +113,14 @@ func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
 	return nil, 0
 }
 
-// digOptionFirst reports whether an argument is an option of dig that diag itself does not have, as in "-x 192.0.2.1".
-func digOptionFirst(arg string) bool {
+// digOptionWord reports whether an argument is an option of dig that diag itself does not have, as in "-x 192.0.2.1".
+func digOptionWord(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && strings.IndexByte("46bckpntxy", arg[1]) >= 0
 }
 
 // digs reports whether an argument is one that dig alone has behind a name.
 func digs(arg string) bool {
-	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "-t") || recordType(arg)
+	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || digOptionWord(arg) || recordType(arg)
 }
 
 // digLine takes the questions out of a command line of dig, host or nslookup. It leaves the check that answers them and
