@@ -43,6 +43,8 @@ func (s *jsonScanner) foreign() error {
 		return failJSON(s.pos, "%s is not white space in JSON; %s", name, remedy)
 	}
 	switch {
+	case r < ' ' || 0x7F <= r && r < 0xA0:
+		return failJSON(s.pos, "the control character U+%04X is not white space in JSON; remove it", r)
 	case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") || r == '#':
 		return failJSON(s.pos, "JSON has no comments; remove it")
 	case strings.ContainsRune("“”„‟«»‘’‚‛", r):
@@ -166,6 +168,8 @@ func (s *jsonScanner) noColon() error {
 		return err
 	}
 	switch rest := s.text[s.pos:]; {
+	case s.text[s.pos-1] == '"' && jsonWord(rest[0]):
+		return failJSON(s.pos, `text follows the closing quote; write \" for a quote in a name, or " before the colon alone`)
 	case strings.HasPrefix(rest, "=>"):
 		return failJSON(s.pos, "a colon must follow the name; write : instead of =>")
 	case rest[0] == '=' || strings.HasPrefix(rest, "："):

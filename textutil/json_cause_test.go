@@ -16,7 +16,8 @@ func TestJSONCauses(t *testing.T) {
 		line, column int
 		piece        string
 	}{
-		{"comma missing at the end of a line", "{\"a\": 1\n \"b\": 2}", 1, 8, "write one before what follows in line 2, column 2"},
+		{"comma missing at the end of a line", "{\"a\": 1\n \"b\": 2}", 1, 8,
+			"write one before what follows in line 2, column 2"},
 		{"comma missing between objects", "[{}\n\n {}]", 1, 4, "line 3, column 2"},
 		{"comma behind the last member", `{"a": 1,}`, 1, 8, "remove it"},
 		{"two commas", "[1,,2]", 1, 4, "or remove the comma"},
@@ -49,6 +50,9 @@ func TestJSONCauses(t *testing.T) {
 		{"path", `["C:\dir"]`, 1, 5, `write \\ for a backslash`},
 		{"apostrophe", `["don\'t"]`, 1, 6, "write ' alone"},
 		{"quotes in a string", `["say "hi" now"]`, 1, 8, `write \" for a quote in a string`},
+		{"name with its quote too late", `{"a: "b"}`, 1, 7, `" before the colon alone`},
+		{"form feed", "{\f}", 1, 2, "U+000C is not white space"},
+		{"line separator", "[1,\u20282]", 1, 4, "U+2028 (line separator)"},
 		{"tab in a string", "[\"a\tb\"]", 1, 4, `write \t`},
 		{"string over lines", "[\"a\nb\"]", 1, 4, "the string of line 1, column 2 is not closed on its line"},
 		{"open string", `{"a": "b`, 1, 7, `write " where it ends`},

@@ -20,7 +20,7 @@ const (
 var abbreviations = func() map[string]abbreviation {
 	words := map[string]abbreviation{}
 	for kind, list := range map[abbreviation]string{
-		never: "mr mrs ms mx dr prof messrs mme mlle hr e.g i.e cf v vs viz approx z.b d.h bzw ca inkl ggf evtl p.ex",
+		never: "mr mrs ms mx dr prof messrs mme mlle hr e.g i.e a.k.a cf v vs viz approx z.b d.h bzw ca inkl ggf evtl p.ex",
 		seldom: "st gen col capt lt sgt maj cmdr adm gov sen rep rev hon pres sr jr inc ltd co corp bros dept est al " +
 			"ave blvd rd ft mt a.m p.m ph.d m.d b.a m.a d.c jan feb mar apr jun jul aug sep sept oct nov dec u.a fr " +
 			"sra",
@@ -74,7 +74,7 @@ func goesOn(before, after string) bool {
 		return unicode.IsLower(next) // "Why?" he asked.
 	case last != '.':
 		return false
-	case strings.Trim(trimmed, "0123456789. ") == "":
+	case len(trimmed) <= longestAbbreviation && strings.Trim(trimmed, "0123456789. ") == "":
 		return true // the number of an item in a list
 	}
 	word := trimmed[max(0, len(trimmed)-longestAbbreviation) : len(trimmed)-size]

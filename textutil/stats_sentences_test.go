@@ -98,8 +98,9 @@ func TestSentencesOfPeople(t *testing.T) {
 		"See No. 5 and Fig. 3, p. 12. It is vol. 2.": 2, "No. That is wrong.": 2, "Is it? No. 5 is right.": 2,
 		"Acme Inc. Chief Executive Jane Roe left. She works at Acme Inc. The firm is large.": 3,
 		"The U.S. Senate met at 5 p.m. Monday. He lives in the U.S. She does not.":           3,
-		"Martin Luther King Jr. Day is in January. Ask Dr. “Bones” McCoy.":                   2, "She has a Ph.D. Her name is Roe.": 2,
-		"Apples, pears, etc. Then we left.": 2, "Roe v. Wade. St. Peter. Mt. Everest.": 3, "He came 3rd. John won.": 2,
+		"Martin Luther King Jr. Day is in January. Ask Dr. “Bones” McCoy.":                   2,
+		"She has a Ph.D. Her name is Roe.":                                                   2,
+		"Apples, pears, etc. Then we left.":                                                  2, "Roe v. Wade. St. Peter. Mt. Everest.": 3, "He came 3rd. John won.": 2,
 		"On Dec. 5 they met. In Sept. John came.": 2, "Das ist z.B. Herr Müller bzw. Frau Roe. Er kommt.": 2,
 		"(Dr. Smith) went. [See Prof. Lee.] Yes.": 3,
 		// Numbers, names of hosts and items of lists.

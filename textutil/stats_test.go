@@ -149,7 +149,7 @@ func TestStatsStaysInTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
-	units := []string{"a", "a ", "a. ", ".)", "a'", "👩‍", "🇫", "\u0301", "สวัสดี", "ÀΣ", "日", "\r\n"}
+	units := []string{"a", "a ", "a. ", "A. ", "1. ", ".)", "a'", "👩‍", "🇫", "\u0301", "สวัสดี", "ÀΣ", "日", "\r\n"}
 	texts := []string{"a." + strings.Repeat(")]", longText/2-1), "a." + strings.Repeat(" ", longText-2),
 		"a'" + strings.Repeat("\u0301", longText/2-1), "a." + strings.Repeat(")", longText/2) +
 			strings.Repeat(" ", longText/2-3) + "b"}

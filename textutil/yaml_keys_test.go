@@ -79,10 +79,10 @@ func TestYAMLTagsFit(t *testing.T) {
 		"a: !!set\n  - b":  "the tag !!set is for a mapping, and this is a sequence",
 		"!!map":            "the tag !!map is for a mapping, and this is a scalar",
 		"!!null [a]":       "the tag !!null is for a scalar, and this is a sequence",
-		"? [!!int a]\n: b": `the text "a" does not fit the tag !!int`,
-		"!!bool yes":       `the text "yes" does not fit the tag !!bool`,
-		"!!null x":         `the text "x" does not fit the tag !!null`,
-		"!!float x":        `the text "x" does not fit the tag !!float`,
+		"? [!!int a]\n: b": `the text "a" does not fit the tag !!int; remove the tag, or write a value of its type`,
+		"!!bool yes":       `the text "yes" does not fit the tag !!bool; remove the tag, or write a value of its type`,
+		"!!null x":         `the text "x" does not fit the tag !!null; remove the tag, or write a value of its type`,
+		"!!float x":        `the text "x" does not fit the tag !!float; remove the tag, or write a value of its type`,
 	} {
 		report := toJSON(t, text)
 		require.NotZero(t, report.Error, text)

@@ -103,6 +103,7 @@ func (r *yamlReading) plainTraps(n *yaml.Node, as role) {
 		r.comments(n, text)
 	}
 	if text == "" {
+		r.anchorAlone(n)
 		return
 	}
 	r.compareVersions(n, r.stream.Value(n))
@@ -134,11 +135,14 @@ var (
 // comments finds values that are a comment, in whole or in part (YAML 1.2.2 section 6.6).
 func (r *yamlReading) comments(n *yaml.Node, text string) {
 	end := spanEnd(n)
-	rest, _, _ := strings.Cut(r.text[end:], "\n")
-	if !strings.HasPrefix(strings.TrimLeft(rest, " \t"), "#") {
+	at := end
+	for at < len(r.text) && (r.text[at] == ' ' || r.text[at] == '\t') {
+		at++
+	}
+	if at == len(r.text) || r.text[at] != '#' {
 		return
 	}
-	at := end + strings.IndexByte(rest, '#')
+	rest, _, _ := strings.Cut(r.text[end:], "\n")
 	finding := Finding{Code: "text.yaml.comment.value", Severity: Warning, Title: "Value read as a comment",
 		Reference: "YAML 1.2.2 section 6.6", Location: &Location{Offset: at, Length: end + len(rest) - at}}
 	if m := wordInComment().FindStringSubmatch(rest); text == "" && n.Anchor() == "" && m != nil {
@@ -146,12 +150,23 @@ func (r *yamlReading) comments(n *yaml.Node, text string) {
 		finding.Advice = "Put the value in quotes" + written(m[1]) + "."
 		r.add(finding)
 	} else if t, _, _ := r.stream.Resolve(n); t == yaml.String && numberInComment().MatchString(rest) {
-		whole := strings.TrimRight(r.text[at-(at-end)-len(text):end+len(rest)], " \t")
+		whole := strings.TrimRight(text+rest, " \t")
 		finding.Severity, finding.Title = info, "Part of a value read as a comment"
 		finding.Detail = fmt.Sprintf("A # behind a space begins a comment, so the value ends before %s.", clip(rest[at-end:]))
 		finding.Advice = "If it belongs to the value, put all of it in quotes" + written(whole) + "."
 		r.add(finding)
 	}
+}
+
+// anchorAlone finds an anchor that nothing follows and no alias calls, such as &nbsp;.
+func (r *yamlReading) anchorAlone(n *yaml.Node) {
+	if n.Anchor() == "" || r.stream.Aliases {
+		return
+	}
+	text := "&" + n.Anchor()
+	r.addNode(Finding{Code: "text.yaml.anchor.value", Severity: Warning, Title: "Value read as an anchor",
+		Detail: fmt.Sprintf("An & begins an anchor, so the value is null, not %s.", clip(text)),
+		Advice: "Put the value in quotes" + written(text) + ".", Reference: "YAML 1.2.2 section 6.9.2"}, n)
 }
 
 // unseen finds characters that look like a space or like nothing, and quotes that are text.

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -42,6 +43,9 @@ func (p *parser) inQuotes(offset int) string {
 		text = text[:i]
 	}
 	text = strings.TrimRight(text, " \t")
+	if inner, ok := strings.CutPrefix(text, "“"); ok && strings.HasSuffix(inner, "”") {
+		text = strings.TrimSuffix(inner, "”")
+	}
 	if text == "" || len(text) > longestQuote {
 		return ""
 	}
@@ -91,7 +95,8 @@ var (
 func (p *parser) templateCause(begin int, line string, at int) string {
 	before := line[:at]
 	if strings.Trim(before, " -") == "" && statement().MatchString(line[at:]) {
-		return "this line is for a template engine, such as Jinja or Helm, and not YAML; render the template, and check its output"
+		return "this line is for a template engine, such as Jinja or Helm, and not YAML; render the template, and check " +
+			"its output"
 	}
 	const message = "the braces of a template begin a mapping in YAML; put the value in quotes"
 	if strings.ContainsAny(before, "[{") {
@@ -104,8 +109,11 @@ func (p *parser) templateCause(begin int, line string, at int) string {
 // strayColon refuses a key where a value is read, in a collection at column n. The value began at the offset in a line.
 func (p *parser) strayColon(n, begin, line int) {
 	if p.line != line {
-		p.fail(p.line+len(p.lineIndent(p.line)), "this line continues the value of line %d, because it is indented "+
-			"further; to begin a key, indent it by %d", p.lineOf(begin), n)
+		start, advice := p.line+len(p.lineIndent(p.line)), fmt.Sprintf("to begin a key, indent it by %d", n)
+		if strings.HasPrefix(p.Text[start:], "- ") {
+			advice = "to begin a sequence, remove that value"
+		}
+		p.fail(start, "this line continues the value of line %d, because it is indented further; %s", p.lineOf(begin), advice)
 	}
 	before := strings.TrimRight(p.Text[p.line:begin], " \t")
 	if strings.HasSuffix(before, ":") && n >= 0 {
@@ -224,17 +232,28 @@ func (p *parser) behindValue() {
 	case p.begun < p.line && (open == '"' || open == '\''):
 		p.fail(p.pos, "the quote that opens in %s is closed before this text; close it where the value ends",
 			p.place(p.begun))
-	case open == '\'' && p.Text[p.pos-1] == '\'':
-		value, closed := strings.CutSuffix(strings.TrimRight(p.lineFrom(p.begun), " \t"), "'")
-		if !closed {
-			p.fail(p.pos, "text follows the closing quote; put the whole value in quotes%s", p.inQuotes(p.begun))
-		}
+	case open == '\'' && p.endsIn(open):
 		p.fail(p.pos, "text follows the closing quote; write '' for an apostrophe in single quotes, or use double quotes: %s",
-			brief(string(appendDoubleQuoted(nil, value[1:]))))
+			p.inOtherQuotes())
+	case open == '"' && p.endsIn(open):
+		p.fail(p.pos, "text follows the closing quote; write \\\" for a quote in double quotes, or use single quotes: %s",
+			p.inOtherQuotes())
 	case p.begun >= p.line && strings.IndexByte("\"'[{*", open) >= 0:
 		p.fail(p.pos, "text follows the value on its line; put the whole value in quotes%s", p.inQuotes(p.begun))
 	}
 	p.fail(p.pos, "unexpected text behind the value")
+}
+
+// endsIn reports whether the line of the last value ends in a quote, and so perhaps the value.
+func (p *parser) endsIn(quote byte) bool {
+	line := strings.TrimRight(p.lineFrom(p.begun), " \t")
+	return line[len(line)-1] == quote && p.begun+len(line) > p.pos
+}
+
+// inOtherQuotes returns what is between the first and the last quote of a line in quotes of the other kind.
+func (p *parser) inOtherQuotes() string {
+	line := strings.TrimRight(p.lineFrom(p.begun), " \t")
+	return brief(quote(line[1 : len(line)-1]))
 }
 
 // misfit refuses a line with an indentation that none of the collections has that are open above it.
@@ -244,20 +263,23 @@ func (p *parser) misfit(spaces int) {
 		p.fail(p.pos, "the value above ends with its line, so this line belongs to nothing; put a value of several lines in "+
 			"quotes, without comments between them")
 	}
-	p.fail(p.pos, "the indentation of %d fits no line before; indent the line by %s", spaces, strings.Join(list, " or "))
+	advice := strings.Join(list, ", ")
+	if i := strings.LastIndex(advice, ", "); i >= 0 {
+		advice = advice[:i] + " or " + advice[i+2:]
+	}
+	p.fail(p.pos, "the indentation of %d fits no line before; indent the line by %s", spaces, advice)
 }
 
 // fitting returns the indentations that a line can have, so that it belongs to a collection that is open above it.
 func (p *parser) fitting(offset int) (list []string) {
 	least := len(p.Text)
 	for begin := p.lineAbove(offset); begin >= 0 && least > 0 && len(list) < maxFitting; begin = p.lineAbove(begin) {
-		indent := len(p.lineIndent(begin))
 		line := p.lineFrom(begin)
-		inside := indent // where the content of the items begins that begin on this line
-		for strings.HasPrefix(line[inside:], "- ") {
+		columns := []int{len(p.lineIndent(begin))} // where the line begins, and the content of items on it
+		for inside := columns[0]; strings.HasPrefix(line[inside:], "- "); columns = append(columns, inside) {
 			inside += 2 + len(p.lineIndent(begin+inside+2))
 		}
-		for _, column := range []int{inside, indent} {
+		for _, column := range slices.Backward(columns) {
 			if column < least {
 				least = column
 				list = append(list, strconv.Itoa(column))

@@ -95,7 +95,8 @@ func (c *checker) checkTag(n *Node) error {
 		return nil
 	}
 	if _, text, ok := c.Resolve(n); !ok {
-		return &SyntaxError{int(n.begin()), fmt.Sprintf("the text %.40q does not fit the tag !!%s", text, core)}
+		return &SyntaxError{int(n.begin()), fmt.Sprintf("the text %.40q does not fit the tag !!%s; remove the tag, or "+
+			"write a value of its type", text, core)}
 	}
 	return nil
 }

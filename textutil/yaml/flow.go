@@ -129,8 +129,12 @@ func (p *parser) flowItem(n, open int, list *tail) {
 			list.add(child)
 			return
 		}
-		if p.line != line || !isShort(p.Text[begin:p.pos]) {
-			p.fail(begin, "a key in a sequence has one line of at most %d characters", MaxKey)
+		if p.line != line {
+			p.fail(begin, "a key in a sequence has one line, and %q of %s is still open; write %q where it ends, or the key "+
+				"on one line", p.Text[open], p.place(open), p.Text[open]+2)
+		}
+		if !isShort(p.Text[begin:p.pos]) {
+			p.fail(begin, "a key in a sequence has at most %d characters; write ? before it", MaxKey)
 		}
 	}
 	pair := p.collection(Mapping, pair, begin, nil)

@@ -96,7 +96,7 @@ func (p *parser) checkCharacters() {
 			continue
 		}
 		if c < ' ' {
-			p.fail(i, "the control character U+%04X must be written as an escape in double quotes", c)
+			p.fail(i, "the control character U+%04X must be written as \\x%02[1]X in double quotes, or removed", c)
 		}
 		r, size := utf8.DecodeRuneInString(p.Text[i:])
 		if r == 0xFFFE || r == 0xFFFF {

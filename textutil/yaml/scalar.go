@@ -164,7 +164,7 @@ func (p *parser) escape() {
 	case digits > 0:
 		switch r, ok := Hex(p.Text[p.pos+2:], digits); {
 		case !ok:
-			p.fail(p.pos, "\\%c needs %d hexadecimal digits", c, digits)
+			p.fail(p.pos, "\\%c needs %d hexadecimal digits; write \\\\ for a backslash", c, digits)
 		case r > utf8.MaxRune:
 			p.fail(p.pos, "there is no character %X", r)
 		}

@@ -13,12 +13,13 @@ var unseenNames = map[rune]string{
 	0x2002: "en space", 0x2003: "em space", 0x2007: "figure space", 0x2008: "punctuation space", 0x2009: "thin space",
 	0x200A: "hair space", 0x200B: "zero-width space", 0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner",
 	0x200E: "left-to-right mark", 0x200F: "right-to-left mark", 0x202F: "narrow no-break space",
+	0x2028: "line separator", 0x2029: "paragraph separator",
 	0x205F: "medium mathematical space", 0x2060: "word joiner", 0x3000: "ideographic space", 0xFEFF: "byte-order mark",
 }
 
 // isUnseen reports whether a character looks like a space or like nothing, and is neither a space nor a tab.
 func isUnseen(r rune) bool {
-	return r >= 0xA0 && (unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Cf, r))
+	return r >= 0xA0 && unicode.In(r, unicode.Z, unicode.Cf)
 }
 
 // UnseenName returns the code point of a character that looks like a space or like nothing with its name, and what to
@@ -31,7 +32,7 @@ func UnseenName(r rune) (name, remedy string) {
 	if known := unseenNames[r]; known != "" {
 		name += " (" + known + ")"
 	}
-	if unicode.Is(unicode.Zs, r) {
+	if unicode.Is(unicode.Z, r) {
 		return name, "write a space in its place"
 	}
 	return name, "remove it"
@@ -42,6 +43,8 @@ func UnseenName(r rune) (name, remedy string) {
 // comment, inside a key or a word in ASCII. It returns -1 if there is none. Spaces between words and joiners inside them
 // are text.
 func Unseen(line string, isKey bool) int {
+	begin := strings.IndexFunc(line, isSeen)
+	end := strings.LastIndexFunc(line, isSeen)
 	for i, r := range line {
 		if !isUnseen(r) {
 			continue
@@ -49,28 +52,30 @@ func Unseen(line string, isKey bool) int {
 		before, after := line[:i], line[i+utf8.RuneLen(r):]
 		joins := (r == 0x200C || r == 0x200D) && !endsInASCII(before) && !beginsInASCII(after)
 		switch {
-		case isBlankText(before), isBlankText(after):
+		case i < begin || i > end: // end is -1 if there is nothing else
 			return i
 		case isKey && !joins:
 			return i
 		case (r == 0x200B || r == 0x2060 || r == 0xFEFF) && (endsInASCII(before) || beginsInASCII(after)):
 			return i
-		case unicode.Is(unicode.Zs, r) && (isEntry(before) || strings.HasPrefix(after, "#")):
+		case unicode.Is(unicode.Z, r) && (isEntry(before) || strings.HasPrefix(after, "#")):
 			return i
 		}
 	}
 	return -1
 }
 
-func isBlankText(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r != ' ' && r != '\t' && !isUnseen(r) }) < 0
-}
+func isSeen(r rune) bool { return r != ' ' && r != '\t' && !isUnseen(r) }
 
 func endsInASCII(s string) bool   { return s != "" && s[len(s)-1] < utf8.RuneSelf }
 func beginsInASCII(s string) bool { return s != "" && s[0] < utf8.RuneSelf }
 
-// isEntry reports whether a text would begin an entry of a collection, were a space behind it.
+// isEntry reports whether a text would begin an entry of a collection, were a space behind it. It does not look at a
+// text that is too long for a key.
 func isEntry(s string) bool {
+	if len(s) > MaxKey {
+		return false
+	}
 	s = strings.TrimLeft(s, " \t")
 	return s == "-" || strings.HasSuffix(s, ":") && !strings.ContainsAny(s, " \t")
 }
