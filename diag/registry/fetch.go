@@ -150,15 +150,19 @@ func (e *domainEvidence) parse() error {
 	return fmt.Errorf("looking up the registration of %s: %w", e.name, failureOf(e.rdap, e.whois))
 }
 
-// failureOf is why nothing was learned. Where we could not look up a server, or not reach the network, it is not the
-// server that failed.
-func failureOf(rdap rdapAnswer, whois []whoisAnswer) error {
+// ourFailure is why we could not look up a server, or not reach the network; nil if it is not we who failed.
+func ourFailure(rdap rdapAnswer, whois []whoisAnswer) error {
 	ours := rdap.ours
 	for _, a := range whois {
 		failed, _ := errors.AsType[*fetch.Error](a.err)
 		ours = failed.Unavailable()
 	}
-	if ours != nil {
+	return ours
+}
+
+// failureOf is why nothing was learned: by our fault, or else by that of the servers.
+func failureOf(rdap rdapAnswer, whois []whoisAnswer) error {
+	if ours := ourFailure(rdap, whois); ours != nil {
 		return ours
 	}
 	return diag.Unavailable(serversOf(rdap, whois), errors.New(excuse(rdap, whois)))

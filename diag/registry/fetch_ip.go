@@ -148,7 +148,8 @@ func (e *ipEvidence) parse() error {
 	if e.purpose != nil && e.outcome != found {
 		e.facts = factsOfPurpose(e.block, *e.purpose)
 	}
-	if e.purpose != nil || e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
+	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) ||
+		e.purpose != nil && ourFailure(e.rdap, e.whois) == nil {
 		return nil
 	}
 	return fmt.Errorf("looking up the holder of %s: %w", e.ip, failureOf(e.rdap, e.whois))

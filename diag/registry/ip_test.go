@@ -326,6 +326,14 @@ func TestRegisteredSpecialAddress(t *testing.T) {
 	require.Equal(t, "AS112-v4", r.Network.Name)
 }
 
+// Without a resolver of our own nothing is learned of such an address either.
+func TestRegisteredSpecialAddressWithoutResolver(t *testing.T) {
+	env := diagtest.NewWorld(t).NewEnv()
+	env.Resolver = deadResolver{}
+	_, err := LookupIP(t.Context(), env, IPRequest{IP: diag.MustIP("192.175.48.1")})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+}
+
 // The IPv4 address within an address of IPv6 is what can be looked up.
 func TestEmbeddedAddress(t *testing.T) {
 	for ip, want := range map[string]string{
