@@ -43,7 +43,9 @@ func readFeatures(values []string) features {
 		switch m := member.(type) {
 		case httpsfv.Item:
 			f.add(name, m, true)
+			f.addParameters(name, m.Params)
 		case httpsfv.InnerList:
+			f.addParameters(name, m.Params)
 			for _, item := range m.Items {
 				f.add(name, item, len(m.Items) == 1)
 			}
@@ -89,6 +91,18 @@ func (f *features) add(name string, item httpsfv.Item, alone bool) {
 	}
 	if len(f.ignored) < maxIgnored {
 		f.ignored = append(f.ignored, e)
+	}
+}
+
+// addParameters takes what stands behind semicolons, as features do in Feature-Policy.
+func (f *features) addParameters(name string, params *httpsfv.Params) {
+	if params == nil {
+		return
+	}
+	for _, key := range params.Names() {
+		if knownFeatures()[key] && len(f.ignored) < maxIgnored {
+			f.ignored = append(f.ignored, entry{feature: name, text: key, why: "stands behind a semicolon and so is a parameter, not a feature"})
+		}
 	}
 }
 
@@ -192,7 +206,7 @@ func (f *features) valid() string {
 // 'none'", and writes it as one; empty if what was meant is not known.
 func repaired(text string) string {
 	f := features{lists: map[string][]string{}}
-	for _, part := range splitFeatures(text) {
+	for _, part := range splitFeatures(unseparated().ReplaceAllString(text, ", $1")) {
 		name, list, ok := repairFeature(part)
 		if _, twice := f.lists[name]; !ok || twice || len(f.order) == maxFeatures {
 			return ""
@@ -201,6 +215,9 @@ func repaired(text string) string {
 	}
 	return f.valid()
 }
+
+// unseparated finds a feature that nothing but space separates from the one before it.
+var unseparated = diag.Regexp(`[ \t]+([A-Za-z][A-Za-z_-]*=)`)
 
 // splitFeatures divides a policy at commas and semicolons outside of parentheses and double quotes.
 func splitFeatures(text string) (parts []string) {

@@ -294,7 +294,7 @@ var outdated = map[string]string{
 // describe puts a fault into a sentence.
 func describe(f csp.Fault) string {
 	text := faultTexts[f.Kind]
-	if (f.Kind == csp.UnknownDirective || f.Kind == csp.InvalidValue) && f.Correct != "" {
+	if slices.Contains([]csp.Kind{csp.UnknownDirective, csp.InvalidValue, csp.InvalidSource}, f.Kind) && f.Correct != "" {
 		text = strings.TrimSuffix(text, ".") + "; {meant} was probably meant."
 	}
 	return strings.NewReplacer("{directive}", diag.Quote(f.Directive), "{value}", diag.Quote(f.Value),

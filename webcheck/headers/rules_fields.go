@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ var fieldRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.features.ignored, func(i entry) diag.Failures {
 			return diag.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, diag.Quote(i.text), i.why).About(i.feature)
-		}).Suggesting(fieldOf("Permissions-Policy", e.features.corrected()))
+		}).Suggesting(fieldOf("Permissions-Policy", cmp.Or(e.features.corrected(), repaired(e.value("Permissions-Policy")))))
 	},
 }, {
 	Code: "headers.permissions.misspelled", Severity: diag.Warning, Category: factorPrivacy,

@@ -73,6 +73,8 @@ func TestRepaired(t *testing.T) {
 		"camera='none', microphone=\u2018none\u2019":    "camera=(), microphone=()",
 		"picture_in_picture=(), sync-xhr:(self)":        "picture-in-picture=(), sync-xhr=(self)",
 		"camera=(self https://a.example/path?x)":        "",
+		"camera=() microphone=() usb=(self)":            "camera=(), microphone=(), usb=(self)",
+		"camera=*; microphone=*":                        "camera=*, microphone=*",
 		"geolocation=(self https://maps.example.net/),": `geolocation=(self "https://maps.example.net")`,
 	} {
 		require.Equal(t, want, repaired(broken), broken)
@@ -95,6 +97,7 @@ func TestFeatures(t *testing.T) {
 		{"geolocatoin=(), microfone=(), interest-cohort=(), vr=(), notifications=(), push=()",
 			"geolocatoin=(), microfone=(), interest-cohort=(), vr=(), notifications=(), push=()", "geolocatoin microfone",
 			"geolocation=(), microphone=(), interest-cohort=(), vr=(), notifications=(), push=()"},
+		{"camera=*; microphone=*, usb=()", "camera=*, usb=()", "microphone", ""},
 		{"geolocatoin=(), geolocation=(self)", "geolocatoin=(), geolocation=(self)", "", ""},
 	} {
 		f := readFeatures([]string{tt.value})

@@ -38,7 +38,7 @@ const (
 	DeprecatedDirective Kind = "deprecated_directive" // was taken out of the specification
 	MetaDirective       Kind = "meta_directive"       // ignored in a meta element
 	MissingSemicolon    Kind = "missing_semicolon"    // the name of a directive stands among the values of another
-	MissingQuotes       Kind = "missing_quotes"       // a keyword is written as a host
+	MissingQuotes       Kind = "missing_quotes"       // a keyword or scheme is written as a host
 	InvalidSource       Kind = "invalid_source"       // ignored
 	WildcardPath        Kind = "wildcard_path"        // * in a path stands for itself
 	InvalidValue        Kind = "invalid_value"        // of a directive that lists words of its own; ignored

@@ -26,6 +26,11 @@ func TestFaults(t *testing.T) {
 		{"frame-ancestors 'unsafe-inline'", "invalid_source frame-ancestors 'unsafe-inline' "},
 		{"img-src 'none' 'report-sample'", ""},
 		{"img-src https://cdn.example.net/js/*.js", "wildcard_path img-src https://cdn.example.net/js/*.js "},
+		{"img-src cdn.example.net/img/*", "wildcard_path img-src cdn.example.net/img/* cdn.example.net/img/"},
+		{"img-src 'https://cdn.example.net' 'data:'", "invalid_source img-src 'https://cdn.example.net' https://cdn.example.net\n" +
+			"invalid_source img-src 'data:' data:"},
+		{"img-src data https localhost", "missing_quotes img-src data data:\nmissing_quotes img-src https https:"},
+		{"script-src 'nonce-{nonce}' 'selv'", "invalid_source script-src 'nonce-{nonce}' \ninvalid_source script-src 'selv' "},
 		{"sandbox allow-scripts allow-form", "invalid_value sandbox allow-form allow-forms"},
 		{"require-trusted-types-for script; trusted-types default dompurify", "invalid_value require-trusted-types-for script 'script'"},
 		{"webrtc 'block'; sandbox", ""},

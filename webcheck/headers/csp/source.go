@@ -116,13 +116,33 @@ func sourceFault(text string, kind shape) (Fault, bool) {
 	case knownName(bare) && text[0] != '\'':
 		return Fault{Kind: MissingSemicolon, Correct: "; " + bare}, true
 	case !ok:
-		return Fault{Kind: InvalidSource}, true
+		f := Fault{Kind: InvalidSource}
+		if text[0] == '\'' && isResource(bare) {
+			f.Correct = bare // hosts and schemes have no quotes
+		}
+		return f, true
+	case s.Host != "" && schemes[text]:
+		return Fault{Kind: MissingQuotes, Correct: text + ":"}, true
 	case strings.Contains(s.Path, "*"): // section 6.7.2.12
-		return Fault{Kind: WildcardPath}, true
+		f := Fault{Kind: WildcardPath}
+		if strings.HasSuffix(s.Path, "/*") && strings.Count(s.Path, "*") == 1 {
+			f.Correct = text[:len(text)-1] // which covers all below it
+		}
+		return f, true
 	case kind == ancestors && text[0] == '\'' && bare != "self" && bare != "none":
 		return Fault{Kind: InvalidSource}, true // section 6.4.2
 	}
 	return Fault{}, false
+}
+
+// schemes are those that are listed in policies, where they end in a colon.
+var schemes = map[string]bool{"data": true, "blob": true, "https": true, "http": true, "wss": true, "ws": true,
+	"mediastream": true, "filesystem": true}
+
+// isResource reports whether a source is a scheme, or a host with a dot in it.
+func isResource(source string) bool {
+	s, ok := ParseSource(source)
+	return ok && (s.Host == "" || strings.Contains(s.Host, ".")) && s.Keyword == "" && s.Nonce == "" && s.Hash == ""
 }
 
 func knownName(name string) bool { return Known(name) && strings.Contains(name, "-") }
