@@ -60,7 +60,8 @@ func contrary(addr netip.Addr, qtype uint16, answer []dns.RR) []dns.RR {
 	name := "example.com. 3600 "
 	switch qtype {
 	case dns.TypeSOA:
-		return []dns.RR{rr(fmt.Sprintf(name+"SOA ns1.example.com. hostmaster.example.com. 202601010%d 14400 3600 1209600 3600", n))}
+		return []dns.RR{rr(fmt.Sprintf(name+"SOA ns1.example.com. hostmaster.example.com. 202601010%d 14400 3600 1209600 "+
+			"3600", n))}
 	case dns.TypeNS:
 		return append(slices.Clone(answer[:1]), rr(fmt.Sprintf(name+"NS ns%d.example.com.", 1+n%2)))[:1+n%2]
 	case dns.TypeA, dns.TypeAAAA: // that there are none; addresses may differ
@@ -157,7 +158,7 @@ func TestMatrix(t *testing.T) {
 						assert.Contains(t, found.Detail, name+" records of example.com")
 						assert.NotEmpty(t, found.Advice)
 						assert.Equal(t, 1, strings.Count(codes(r), "answers."), "it is told once: %s", codes(r))
-						assert.Equal(t, all && f.name != "differ", found.Target == name, "the target of all servers is the type: %s", found.Target)
+						assert.Equal(t, all && f.name != "differ", found.Target == name, "where all fail it is the type: %s", found.Target)
 					}
 					if !strings.HasPrefix(string(code), "zone.dnssec.") { // which names those that lack keys
 						assert.Contains(t, found.Detail, server)
@@ -172,7 +173,8 @@ func TestMatrix(t *testing.T) {
 							return a.Type == name && a.Answer == f.word && a.Server == server
 						}), "%v", r.Answers)
 					}
-					fmt.Fprintf(&table, "%-8s %-10s %-4s %-8s %-7s %-5s %s\n", name, f.name, where, severity, r.State, diagtest.Score(r.Verdict), codes(r))
+					fmt.Fprintf(&table, "%-8s %-10s %-4s %-8s %-7s %-5s %s\n", name, f.name, where, severity, r.State,
+						diagtest.Score(r.Verdict), codes(r))
 				})
 			}
 		}
@@ -228,7 +230,8 @@ func TestMatrixSets(t *testing.T) {
 		}, []string{"error NS ns1.example.com 192.0.2.53 ns1.example.com 2001:db8:1::53", "warning HTTPS CDS"}},
 		{"all but SOA", func(s *stage, ns1, _ []*diagtest.Server) {
 			fails(s, ns1, dns.RcodeRefused, apexTypes[1:]...)
-		}, []string{"error NS A AAAA MX TXT CAA HTTPS DNSKEY CDS CDNSKEY ns1.example.com 192.0.2.53 ns1.example.com 2001:db8:1::53"}},
+		}, []string{"error NS A AAAA MX TXT CAA HTTPS DNSKEY CDS CDNSKEY ns1.example.com 192.0.2.53 " +
+			"ns1.example.com 2001:db8:1::53"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := play(t, func(s *stage) {
@@ -243,6 +246,37 @@ func TestMatrixSets(t *testing.T) {
 					slices.Contains(diagtest.Codes(r.Verdict), c.Code))
 			}
 		})
+	}
+}
+
+// What depends on a type decides how grave it is that nobody answers for it.
+func TestMatrixDepends(t *testing.T) {
+	for _, tt := range []struct {
+		qtype  uint16
+		zones  []string
+		faulty []string
+		want   diag.Severity
+	}{
+		{dns.TypeDNSKEY, nil, []string{"ns1.example.com", "ns2.example.com"}, diag.Warning},
+		{dns.TypeDNSKEY, []string{"example.com", "com"}, []string{"ns1.example.com", "ns2.example.com"}, diag.Error},
+		{dns.TypeCDS, []string{"example.com", "com"}, []string{"ns1.example.com", "ns2.example.com"}, diag.Warning},
+		{dns.TypeDS, nil, []string{"ns1.nic.com", "ns2.nic.com"}, diag.Warning},
+		{dns.TypeDS, []string{"com"}, []string{"ns1.nic.com", "ns2.nic.com"}, diag.Error},
+		{dns.TypeDS, []string{"com"}, []string{"ns1.nic.com"}, diag.Warning},
+	} {
+		r := play(t, func(s *stage) {
+			s.serve(goodZone)
+			for _, zone := range tt.zones {
+				s.Sign(zone, diagtest.Signing{})
+			}
+			for _, host := range tt.faulty {
+				s.Server(host, "").Configure(good).Fault("example.com", tt.qtype, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+			}
+		})
+		i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Code == "zone.answers.servfail" })
+		require.GreaterOrEqual(t, i, 0, codes(r))
+		assert.Equal(t, tt.want, r.Findings[i].Severity, "%s %v: %s", dns.TypeToString[tt.qtype], tt.zones, r.Findings[i].Detail)
+		assert.Equal(t, tt.qtype == dns.TypeDS, strings.Contains(r.Findings[i].Advice, "operator of the parent zone"))
 	}
 }
 
@@ -270,6 +304,14 @@ func matrixScenes() []scene {
 			s.serve(goodZone)
 			s.FaultEverywhere("example.com", dns.TypeCAA, diagtest.Fault{Silent: true})
 		}, "records.unknown"},
+		{"no other zone to compare with", func(s *stage) {
+			s.serve(goodZone)
+			for _, host := range []string{"ns1.nic.com", "ns2.nic.com"} {
+				s.Server(host, "").Configure(diagtest.ServerConfig{Silent: true})
+			}
+			s.ns1.Fault("example.com", dns.TypeCAA, diagtest.Fault{Silent: true})
+			s.ns2.Fault("example.com", dns.TypeCAA, diagtest.Fault{Silent: true})
+		}, "parent.unknown records.unknown"},
 		{"all queries for DS are lost", func(s *stage) {
 			s.serve(goodZone)
 			s.FaultEverywhere("example.com", dns.TypeDS, diagtest.Fault{Silent: true})
@@ -288,7 +330,8 @@ func matrixScenes() []scene {
 			s.serve(goodZone)
 			s.meddle(func(_ netip.Addr, q, m *dns.Msg) []*dns.Msg {
 				if q.Question[0].Qtype == dns.TypeMX {
-					m.Answer = []dns.RR{&dns.RFC3597{Hdr: dns.RR_Header{Name: "example.com.", Rrtype: dns.TypeMX, Class: dns.ClassINET}, Rdata: "00"}}
+					header := dns.RR_Header{Name: "example.com.", Rrtype: dns.TypeMX, Class: dns.ClassINET}
+					m.Answer = []dns.RR{&dns.RFC3597{Hdr: header, Rdata: "00"}}
 				}
 				return []*dns.Msg{m}
 			})

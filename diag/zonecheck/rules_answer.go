@@ -3,7 +3,7 @@ package zonecheck
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,116 +12,6 @@ import (
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
-
-// What comes of a question beside a response code, which goes by its name.
-const (
-	noData    = "NODATA" // NOERROR without a record of the type (RFC 2308 section 2.2)
-	silence   = "silent"
-	cutOff    = "truncated" // and TCP did not bring the rest
-	malformed = "malformed"
-)
-
-// apexTypes are the types for which each server is asked, in the order in which they are named. The servers of the
-// parent zone are those that know DS.
-var apexTypes = []uint16{dns.TypeSOA, dns.TypeNS, dns.TypeA, dns.TypeAAAA, dns.TypeMX, dns.TypeTXT, dns.TypeCAA,
-	dns.TypeHTTPS, dns.TypeDNSKEY, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeDS}
-
-// probeOf tells which probe asks for a type at the apex; SOA and DS have none of these.
-var probeOf = func() map[uint16]survey.Probe {
-	list := map[uint16]survey.Probe{}
-	for p, qtype := range survey.ApexTypes {
-		list[qtype] = p
-	}
-	return list
-}()
-
-// A cell is what one server answered for one type at the apex.
-type cell struct {
-	qtype  uint16
-	server string // its names
-	ip     netip.Addr
-	ad     *survey.Address // nil of a server of the parent zone
-	counts bool            // the server is one of those that should know
-	answer string
-	reply  survey.Reply
-}
-
-// answerTo says in a word what came of the question for a type; nothing if it was not asked from here.
-func (a *answers) answerTo(r survey.Reply, qtype uint16) string {
-	switch r.Result {
-	case survey.NotAsked, survey.Unroutable, survey.Blocked:
-		return ""
-	case survey.Answered:
-	case survey.Truncated:
-		return cutOff
-	case survey.Malformed:
-		return malformed
-	default:
-		return silence
-	}
-	aliased := len(survey.Set[*dns.CNAME](r.Msg.Answer, a.Zone)) > 0
-	switch {
-	case r.Rcode() == dns.RcodeNameError && aliased: // what does not exist is its target (RFC 6604 section 2)
-		return diag.RcodeName(dns.RcodeSuccess)
-	case r.Rcode() == dns.RcodeSuccess && !aliased && len(survey.RRSet(r.Msg.Answer, a.Zone, qtype)) == 0:
-		return noData
-	default:
-		return diag.RcodeName(r.Rcode())
-	}
-}
-
-// matrix lists what each server answered for each type, by type.
-func (a *answers) matrix() (list []cell) {
-	add := func(c cell) {
-		if c.answer = a.answerTo(c.reply, c.qtype); c.answer != "" {
-			list = append(list, c)
-		}
-	}
-	for _, qtype := range apexTypes {
-		for _, ad := range a.Addresses {
-			c := cell{qtype: qtype, server: strings.Join(a.hostsOn(ad.IP), " "), ip: ad.IP, ad: ad,
-				counts: slices.Contains(a.serving, ad)}
-			if p, ok := probeOf[qtype]; ok {
-				c.reply = ad.Replies[p]
-				add(c)
-			} else if qtype == dns.TypeSOA {
-				c.reply = ad.SOA()
-				add(c)
-			}
-		}
-	}
-	for _, v := range a.Parent.Views {
-		if v.IP.IsValid() { // and not supposed
-			add(cell{qtype: dns.TypeDS, server: survey.BareName(v.Host), ip: v.IP, reply: v.DS,
-				counts: v.NS.Rcode() == dns.RcodeSuccess})
-		}
-	}
-	return list
-}
-
-func (c cell) place() string {
-	return fmt.Sprintf("%s (%s)", strings.ReplaceAll(c.server, " ", " and "), c.ip)
-}
-
-// of lists the cells of a type at the servers that should know it.
-func (a *answers) of(qtype uint16) []cell {
-	return slices.DeleteFunc(slices.Clone(a.cells), func(c cell) bool { return c.qtype != qtype || !c.counts })
-}
-
-// answered reports whether a server said what there is, or that there is nothing.
-func (c cell) answered() bool {
-	return c.answer == noData || c.answer == diag.RcodeName(dns.RcodeSuccess)
-}
-
-// lost reports whether no server answers for a type.
-func (a *answers) lost(qtype uint16) bool { return !slices.ContainsFunc(a.of(qtype), cell.answered) }
-
-// undecided reports whether all servers are silent about a type, and so was the one across the zone cut: the queries
-// may be lost on their way.
-func (a *answers) undecided(qtype uint16) bool {
-	across, asked := a.Across[qtype]
-	return asked && !across.OK()
-}
 
 // depends reports whether something fails if nobody answers for a type.
 func (e *evidence) depends(qtype uint16) bool {
@@ -132,7 +22,8 @@ func (e *evidence) depends(qtype uint16) bool {
 		return secured(e)
 	case dns.TypeDS: // nobody asks for it below an unsigned zone
 		return slices.ContainsFunc(e.Parent.Views, func(v survey.View) bool {
-			return v.NS.OK() && slices.ContainsFunc(v.NS.Msg.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG })
+			signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
+			return v.NS.OK() && slices.ContainsFunc(v.NS.Msg.Ns, signature)
 		})
 	}
 	return false
@@ -140,84 +31,24 @@ func (e *evidence) depends(qtype uint16) bool {
 
 // losses say what fails if nobody answers for a type.
 var losses = map[uint16]string{
-	dns.TypeSOA: "resolvers cannot cache that a name does not exist", dns.TypeNS: "resolvers that ask the zone for its name servers fail",
-	dns.TypeA: "clients get no IPv4 address", dns.TypeAAAA: "clients get no IPv6 address",
-	dns.TypeMX:  "mail to the domain is deferred and then returned",
-	dns.TypeTXT: "receivers cannot check SPF, and defer or refuse mail", dns.TypeCAA: "certification authorities refuse to issue certificates",
-	dns.TypeHTTPS:  "browsers lose time, and some refuse to connect (RFC 9460 section 3.1)",
-	dns.TypeDNSKEY: "validating resolvers reject the domain if the parent zone has DS records",
-	dns.TypeCDS:    "the parent zone cannot follow new keys", dns.TypeCDNSKEY: "the parent zone cannot follow new keys",
-	dns.TypeDS: "resolvers that check the signatures of the parent zone reject the domain",
-}
-
-// A lapse is one thing that is wrong with the answers of a set of servers, with the types that it concerns.
-type lapse struct {
-	cells []cell // of the first type: the servers
-	types []uint16
-}
-
-// lapses puts cells together, by their servers.
-func lapses(cells []cell) (list []lapse) {
-	for group := range slices.Values(apexTypes) {
-		var at []cell
-		for _, c := range cells {
-			if c.qtype == group {
-				at = append(at, c)
-			}
-		}
-		same := func(l lapse) bool {
-			return slices.EqualFunc(l.cells, at, func(a, b cell) bool { return a.ip == b.ip && (a.ad == nil) == (b.ad == nil) })
-		}
-		if i := slices.IndexFunc(list, same); i >= 0 {
-			list[i].types = append(list[i].types, group)
-		} else if len(at) > 0 {
-			list = append(list, lapse{at, []uint16{group}})
-		}
-	}
-	return list
-}
-
-// every reports whether no other server should know a type.
-func (e *evidence) every(l lapse) bool { return len(l.cells) == len(e.of(l.types[0])) }
-
-// who names the servers, those that are meant at all their addresses by their names alone.
-func (e *evidence) who(l lapse) (names []string) {
-	others := func(server string) bool {
-		return slices.ContainsFunc(e.of(l.types[0]), func(c cell) bool {
-			return c.server == server && !slices.ContainsFunc(l.cells, func(m cell) bool { return m.ip == c.ip })
-		})
-	}
-	for _, c := range l.cells {
-		name := c.place()
-		if len(l.cells) > 1 && !others(c.server) {
-			name = strings.ReplaceAll(c.server, " ", " and ")
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// concerned names the types and, unless all of them are meant, the servers.
-func (e *evidence) concerned(l lapse) string {
-	words := l.names()
-	if !e.every(l) {
-		for _, c := range l.cells {
-			words = append(words, strings.TrimSpace(c.server+" "+c.ip.String()))
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func (l lapse) names() []string {
-	return diag.Map(l.types, func(t uint16) string { return dns.Type(t).String() })
+	dns.TypeSOA:     "resolvers cannot cache that a name does not exist",
+	dns.TypeNS:      "resolvers that ask the zone for its name servers fail",
+	dns.TypeA:       "clients get no IPv4 address",
+	dns.TypeAAAA:    "clients get no IPv6 address",
+	dns.TypeMX:      "mail to the domain is deferred and then returned",
+	dns.TypeTXT:     "receivers cannot check SPF, and defer or refuse mail",
+	dns.TypeCAA:     "certification authorities refuse to issue certificates",
+	dns.TypeHTTPS:   "browsers lose time, and some refuse to connect (RFC 9460 section 3.1)",
+	dns.TypeDNSKEY:  "validating resolvers reject the domain if the parent zone has DS records",
+	dns.TypeCDS:     "the parent zone cannot follow new keys",
+	dns.TypeCDNSKEY: "the parent zone cannot follow new keys",
+	dns.TypeDS:      "resolvers that check the signatures of the parent zone reject the domain",
 }
 
 // A wording says in a sentence about servers what they answer, and what that does to whom.
 type wording struct {
 	one, several string
-	always       string // whatever others answer; empty: others make up for it, or what they do not answer is lost
+	always       string // whatever others answer; empty: others make up for it, or what nobody answers is lost
 }
 
 // failure makes one of a lapse.
@@ -251,26 +82,32 @@ func harmOf(lost []uint16) string {
 	return strings.Join(list, "; ")
 }
 
-// answering makes the test of a rule about one answer. For what some servers do, others make up, but for the records
-// that every zone lives by.
+// answering makes the test of a rule about answers. For what some servers do, others make up, but for the records that
+// every zone lives by. Without a wording the answer is a response code.
 func answering(is func(answer string) bool, w wording) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+	return func(e *evidence) (list diag.Failures) {
 		grave := func(t uint16) bool {
 			return t == dns.TypeSOA || t == dns.TypeNS || e.lost(t) && (w.always != "" || e.depends(t))
 		}
-		return diag.FailEach(lapses(e.answering(is)), func(l lapse) diag.Failures { return e.failure(l, w, grave) })
+		byAnswer := map[string][]cell{}
+		for _, c := range e.cells {
+			if c.counts && is(c.answer) && !e.judgedAsAAAA(c) && !(c.answer == silence && e.undecided(c.qtype)) {
+				byAnswer[c.answer] = append(byAnswer[c.answer], c)
+			}
+		}
+		for _, answer := range slices.Sorted(maps.Keys(byAnswer)) {
+			w := wording{cmp.Or(w.one, "answers "+answer), cmp.Or(w.several, "answer "+answer), w.always}
+			for _, l := range lapses(byAnswer[answer]) {
+				list = append(list, e.failure(l, w, grave)...)
+			}
+		}
+		return list
 	}
 }
 
-// answering lists the cells with an answer, but for those of AAAA that have rules of their own.
-func (e *evidence) answering(is func(answer string) bool) (list []cell) {
-	for _, c := range e.cells {
-		own := c.qtype == dns.TypeAAAA && aaaaKnown(e) && (e.deniesAAAA(c.ad) || e.dropsAAAA(c.ad) || e.failsAAAA(c.ad))
-		if c.counts && is(c.answer) && !own && !(c.answer == silence && e.undecided(c.qtype)) {
-			list = append(list, c)
-		}
-	}
-	return list
+// judgedAsAAAA reports whether a rule about AAAA speaks of the cell.
+func (e *evidence) judgedAsAAAA(c cell) bool {
+	return c.qtype == dns.TypeAAAA && aaaaKnown(e) && (e.deniesAAAA(c.ad) || e.dropsAAAA(c.ad) || e.failsAAAA(c.ad))
 }
 
 // answer is the condition that something was answered.
@@ -280,8 +117,8 @@ func answer(words ...string) func(string) bool {
 
 // unusual reports whether an answer is a response code that has no rule of its own.
 func unusual(answer string) bool {
-	return !slices.Contains([]string{"NOERROR", noData, "NXDOMAIN", "SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", silence, cutOff,
-		malformed}, answer)
+	return !slices.Contains([]string{"NOERROR", noData, "NXDOMAIN", "SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", silence,
+		cutOff, malformed}, answer)
 }
 
 // answerRules are about every type at every server: what comes of the question.
@@ -290,44 +127,43 @@ var answerRules = diag.Rules[*evidence]{{
 	Ref:         "RFC 2308 section 5, RFC 8020 section 2",
 	Title:       "NXDOMAIN for record types of a name that exists",
 	Requirement: "No name server answers NXDOMAIN for record types of a name that exists",
-	Advice: "Replace the server software, or the load balancer in front of it: for types without records it must answer " +
-		"NOERROR.",
-	Fails: answering(answer("NXDOMAIN"), wording{"answers NXDOMAIN", "answer NXDOMAIN",
-		"the name exists, and resolvers that meet this answer deny all its records"}),
+	Advice: "Replace the server software, or the load balancer in front of it: of a name that exists it must answer " +
+		"NOERROR for every type.",
+	Fails: answering(answer("NXDOMAIN"), wording{
+		always: "the name exists, and resolvers that meet this answer deny all its records"}),
 }, {
 	Code: "zone.answers.servfail", Severity: diag.Error, Weight: 3, Ref: "RFC 8906 section 3.1.2, RFC 2308 section 7.1",
 	Title: "SERVFAIL for some record types", Requirement: "No name server answers SERVFAIL for a record type",
 	Advice: "Look for the cause in the log of the name server: it must answer for every type, with NOERROR if it has no " +
 		"records.",
-	Fails: answering(answer("SERVFAIL"), wording{one: "answers SERVFAIL", several: "answer SERVFAIL"}),
+	Fails: answering(answer("SERVFAIL"), wording{}),
 }, {
 	Code: "zone.answers.refused", Severity: diag.Error, Weight: 3, Ref: "RFC 8906 section 3.1.2",
 	Title: "REFUSED for some record types", Requirement: "No name server refuses queries for a record type",
 	Advice: "Let the name server answer queries for every type: with NOERROR if it has no records.",
-	Fails:  answering(answer("REFUSED"), wording{one: "answers REFUSED", several: "answer REFUSED"}),
+	Fails:  answering(answer("REFUSED"), wording{}),
 }, {
 	Code: "zone.answers.notimp", Severity: diag.Error, Weight: 3, Ref: "RFC 8906 section 3.1.2",
 	Title: "NOTIMP for some record types", Requirement: "No name server answers NOTIMP for a record type",
 	Advice: "Replace the server software: it must answer for types that it does not know, too (RFC 3597).",
-	Fails:  answering(answer("NOTIMP"), wording{one: "answers NOTIMP", several: "answer NOTIMP"}),
+	Fails:  answering(answer("NOTIMP"), wording{}),
 }, {
 	Code: "zone.answers.formerr", Severity: diag.Error, Weight: 3, Ref: "RFC 8906 section 3.1.2",
 	Title: "FORMERR for some record types", Requirement: "No name server answers FORMERR for a record type",
 	Advice: "Replace the server software: it must answer for types that it does not know, too (RFC 3597).",
-	Fails:  answering(answer("FORMERR"), wording{one: "answers FORMERR", several: "answer FORMERR"}),
+	Fails:  answering(answer("FORMERR"), wording{}),
 }, {
 	Code: "zone.answers.rcode", Severity: diag.Error, Weight: 2, Ref: "RFC 8906 section 3.1.2, RFC 1034 section 4.3.2",
 	Title:       "Unexpected response code for some record types",
 	Requirement: "No name server answers with an unexpected response code",
 	Advice:      "Replace the server software: it must answer for every type, with NOERROR if it has no records.",
-	Fails: answering(unusual, wording{one: "answers with a response code that is not meant for queries",
-		several: "answer with a response code that is not meant for queries"}),
+	Fails:       answering(unusual, wording{}),
 }, {
 	Code: "zone.answers.silent", Severity: diag.Error, Weight: 3, Ref: "RFC 8906 section 3.1.2",
 	Title: "Queries for some record types are dropped", Requirement: "No name server drops queries for a record type",
 	Advice: "Let the name server, and the firewall in front of it, answer queries for every type: resolvers run into " +
 		"timeouts.",
-	Fails: answering(answer(silence), wording{one: "answers others and drops queries", several: "answer others and drop queries"}),
+	Fails: answering(answer(silence), wording{one: "drops queries", several: "drop queries"}),
 }, {
 	Code: "zone.answers.truncated", Severity: diag.Error, Weight: 3, Ref: "RFC 2181 section 9, RFC 7766 section 5",
 	Title:       "Answers are truncated, and not sent over TCP",

@@ -82,10 +82,14 @@ func (e *evidence) unknownRecords() diag.Failures {
 		if len(cells) == 0 || view.Many(cells, unknown) < len(cells) {
 			return nil
 		}
-		name, why := dns.Type(qtype).String(), "the replies cannot be read"
-		if e.undecided(qtype) {
-			why = "queries for this type were dropped, and so was one to a server of another zone, so the cause may be on our side"
+		why := "the replies cannot be read"
+		switch across := e.Across[qtype]; {
+		case e.undecided(qtype) && across.Result == survey.NotAsked:
+			why = "queries are dropped, and there is no server of another zone to compare with, so the cause may be on our side"
+		case e.undecided(qtype):
+			why = "queries are dropped, and so was one to a server of another zone, so the cause may be on our side"
 		}
+		name := dns.Type(qtype).String()
 		return diag.Fail("No server returned the %s records of %s: %s.", name, e.Domain, why).About(name)
 	})
 }

@@ -3,6 +3,7 @@ package zonecheck
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,6 +327,9 @@ func TestCheck(t *testing.T) {
 				r := play(t, tt.setup)
 				seen.Add(r.Verdict)
 				require.Equal(t, tt.want, codes(r), "%+v", r.Findings)
+				missing := slices.ContainsFunc(r.Examined, func(p diag.ScopePart) bool { return p.State != diag.Examined })
+				require.True(t, !r.Partial || missing, "what was not learned is listed")
+				require.True(t, r.Partial || !r.Incomplete())
 			})
 		}
 	}

@@ -104,30 +104,31 @@ func (a *audit) askRest(ctx context.Context) {
 }
 
 // askAcross asks a server on the other side of the zone cut for the types for which all on one side were silent: if it
-// is silent, too, the queries may be lost near us.
+// is silent, too, or there is none, the queries may be lost near us.
 func (a *audit) askAcross(ctx context.Context) {
-	serving := a.serving()
-	serving = slices.DeleteFunc(serving, func(ad *Address) bool { return !ad.Deep })
+	serving := slices.DeleteFunc(a.serving(), func(ad *Address) bool { return !ad.Deep })
 	above := slices.DeleteFunc(slices.Clone(a.Parent.Views), func(v View) bool { return !v.NS.OK() || !v.IP.IsValid() })
-	if len(serving) == 0 || len(above) == 0 {
-		return
-	}
 	var g diag.Group
-	ask := func(ip netip.Addr, known Reply, qtype uint16) {
+	ask := func(qtype uint16, ip netip.Addr, known Reply) {
 		g.Go(func() {
-			r := a.wire.udp(ctx, ip, plain(a.Zone, qtype), 2, known.patience())
+			var r Reply
+			if ip.IsValid() {
+				r = a.wire.udp(ctx, ip, plain(a.Zone, qtype), 2, known.patience())
+			}
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.Across[qtype] = r
 		})
 	}
+	first := append(above, View{})[0]
 	for _, p := range ApexProbes {
-		if !slices.ContainsFunc(serving, func(ad *Address) bool { return ad.Replies[p].Result != TimedOut }) {
-			ask(above[0].IP, above[0].NS, ApexTypes[p])
+		if len(serving) > 0 && !slices.ContainsFunc(serving, func(ad *Address) bool { return ad.Replies[p].Result != TimedOut }) {
+			ask(ApexTypes[p], first.IP, first.NS)
 		}
 	}
-	if !slices.ContainsFunc(above, func(v View) bool { return v.DS.Result != TimedOut }) {
-		ask(serving[0].IP, serving[0].Replies[ProbeSOA], dns.TypeDS)
+	if len(above) > 0 && !slices.ContainsFunc(above, func(v View) bool { return v.DS.Result != TimedOut }) {
+		below := append(serving, &Address{})[0]
+		ask(dns.TypeDS, below.IP, below.Replies[ProbeSOA])
 	}
 	g.Wait()
 }
