@@ -281,6 +281,17 @@ func Undotted(name, zone string) (meant string, likely bool) {
 	return meant, strings.Count(meant, ".") > 1 || slices.Contains(plainTLDs, last) || !exists
 }
 
+// DotAdvice says what to do about names that lack their final dots; certain means that no others can be meant.
+func DotAdvice(meant []string, certain bool) string {
+	meant = slices.Compact(slices.Sorted(slices.Values(meant)))
+	names := Series(Map(meant, func(name string) string { return fmt.Sprintf("%q", name+".") }), 3)
+	if certain {
+		return "Write " + names + " with a final dot in the zone file: without it, the name of the zone is appended."
+	}
+	return "Write " + names + " with a final dot in the zone file if that is meant, and correct the name otherwise: " +
+		"without the dot, the name of the zone is appended."
+}
+
 // exampleTLDs stand for all others in examples (RFC 2606 section 2), and plainTLDs are hardly ever labels within a zone.
 var (
 	exampleTLDs = []string{"example", "test"}

@@ -16,19 +16,24 @@ var caaCases = []struct {
 	{"usual", `0 issue "letsencrypt.org"; 0 issuewild ";"; 0 iodef "mailto:security@example.com"`, "", "", ""},
 	{"all that is registered", `0 ISSUE "ca.example.net"; 0 issuemail "ca.example.net"; 0 issuevmc "ca.example.net"; ` +
 		`0 contactemail "a@example.com"; 0 contactphone "+1 555"; 128 issuewild "ca.example.net"`, "", "", ""},
-	{"parameters", `0 issue "letsencrypt.org; validationmethods=dns-01; accounturi=https://ca.example.net/1"`, "", "", ""},
+	{"parameters",
+		`0 issue "letsencrypt.org; validationmethods=dns-01; accounturi=https://ca.example.net/1"`, "", "", ""},
 	{"nobody", `0 issue ";"`, "", "", ""},
 	{"nobody, without a semicolon", `0 issue ""`, "", "", ""},
 
-	{"misspelt issue", `0 isue "letsencrypt.org"`, "caa.tag", `The CAA record 0 isue "letsencrypt.org" of example.com has the ` +
-		`tag isue, which no authority knows, in place of issue: it is ignored, and any authority may issue certificates`, ""},
+	{"misspelt issue", `0 isue "letsencrypt.org"`, "caa.tag", `The CAA record 0 isue "letsencrypt.org" of ` +
+		`example.com has the ` +
+		`tag isue, which no authority knows, in place of issue: it is ignored, and any authority may issue ` +
+		`certificates`, ""},
 	{"misspelt issue, swapped letters", `0 isseu "letsencrypt.org"`, "caa.tag", "", ""},
 	{"misspelt issue, one letter more", `0 issuer "letsencrypt.org"`, "caa.tag", "", ""},
 	{"misspelt issue beside another", `0 isue "letsencrypt.org"; 0 issue "digicert.com"`, "caa.tag",
-		`The CAA record 0 isue "letsencrypt.org" of example.com has the tag isue, which no authority knows, in place of issue: ` +
+		`The CAA record 0 isue "letsencrypt.org" of example.com has the tag isue, which no authority knows, in place ` +
+			`of issue: ` +
 			`it is ignored, and authorizes nobody.`, ""},
 	{"misspelt issuewild", `0 issue "letsencrypt.org"; 0 issue-wild ";"`, "caa.tag",
-		`The CAA record 0 issue-wild ";" of example.com has the tag issue-wild, which no authority knows, in place of issuewild: ` +
+		`The CAA record 0 issue-wild ";" of example.com has the tag issue-wild, which no authority knows, in place of ` +
+			`issuewild: ` +
 			`it is ignored, and the property issue decides`, ""},
 	{"misspelt issuewild alone", `0 issuewildcard ";"`, "caa.tag", "", ""},
 	{"misspelt issuemail", `0 issue "letsencrypt.org"; 0 isuemail ";"`, "caa.tag", "", ""},
@@ -36,13 +41,15 @@ var caaCases = []struct {
 		`The CAA record 0 iodeff "mailto:security@example.com" of example.com has the tag iodeff`,
 		`0 issue "letsencrypt.org"; 0 iodef "mailto:security@example.com"`},
 	{"misspelt and critical", `128 isue "letsencrypt.org"`, "caa",
-		`The CAA record 128 isue "letsencrypt.org" of example.com is critical, and no authority knows the property isue, which ` +
+		`The CAA record 128 isue "letsencrypt.org" of example.com is critical, and no authority knows the property ` +
+			`isue, which ` +
 			`probably stands for issue: no authority may issue`, `128 issue "letsencrypt.org"`},
 	{"unknown and critical", `128 tbs "x"`, "caa", "", ""},
 	{"unknown", `0 tbs "x"; 0 issue "letsencrypt.org"`, "caa.unknown", "", ""},
 
 	{"issuer is a URL", `0 issue "https://letsencrypt.org"`, "caa.issuer",
-		`The CAA record 0 issue "https://letsencrypt.org" of example.com authorizes nobody, since its value is a URL: no authority ` +
+		`The CAA record 0 issue "https://letsencrypt.org" of example.com authorizes nobody, since its value is a URL: ` +
+			`no authority ` +
 			`may issue certificates for the domain.`, `0 issue "letsencrypt.org"`},
 	{"issuer is a URL, beside another", `0 issue "https://letsencrypt.org/"; 0 issue "digicert.com"`, "caa.issuer",
 		`The CAA record 0 issue "https://letsencrypt.org/" of example.com authorizes nobody, since its value is a URL.`,
@@ -54,7 +61,8 @@ var caaCases = []struct {
 	{"issuer without its top-level domain", `0 issue "letsencrypt"`, "caa.issuer", "", ""},
 	{"issuer that nobody knows, as a URL", `0 issue "https://ca.example.net"`, "caa.issuer", "", ""},
 	{"parameter without a value", `0 issue "letsencrypt.org; validationmethods"`, "caa.issuer",
-		`The CAA record 0 issue "letsencrypt.org; validationmethods" of example.com authorizes nobody, since its value has the ` +
+		`The CAA record 0 issue "letsencrypt.org; validationmethods" of example.com authorizes nobody, since its ` +
+			`value has the ` +
 			`parameter validationmethods without a value`, ""},
 	{"parameter with a blank", `0 issue "letsencrypt.org; validationmethods=dns-01, http-01"`, "caa.issuer", "", ""},
 
@@ -67,9 +75,11 @@ var caaCases = []struct {
 	{"iodef over HTTP", `0 iodef "http://example.com/reports"`, "", "", ""},
 
 	{"flag 1", `1 issue "letsencrypt.org"`, "caa.flags",
-		`The CAA record 1 issue "letsencrypt.org" of example.com has the flags 1, of which only 128`, `0 issue "letsencrypt.org"`},
+		`The CAA record 1 issue "letsencrypt.org" of example.com has the flags 1, of which only 128`, `0 issue ` +
+			`"letsencrypt.org"`},
 	{"flag 129", `129 issue "letsencrypt.org"`, "caa.flags", "", `128 issue "letsencrypt.org"`},
-	{"several faults", `1 issue "https://letsencrypt.org"; 0 iodef "security@example.com"`, "caa.issuer caa.iodef caa.flags", "",
+	{"several faults",
+		`1 issue "https://letsencrypt.org"; 0 iodef "security@example.com"`, "caa.issuer caa.iodef caa.flags", "",
 		`0 issue "letsencrypt.org"; 0 iodef "mailto:security@example.com"`},
 }
 

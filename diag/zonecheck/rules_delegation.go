@@ -284,8 +284,8 @@ var childRules = diag.Rules[*evidence]{{
 	Code: "zone.dnssec.cds.delete.malformed", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"zone.dnssec.cds.unsigned"}, Ref: "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
 	Title: "Malformed request to remove the DS records", Requirement: "A request to remove the DS records is well-formed",
-	Advice: "Publish CDS 0 0 0 00 and CDNSKEY 0 3 0 AA== alone if DNSSEC is to be switched off. Otherwise remove the records " +
-		"with algorithm 0.",
+	Advice: "Publish CDS 0 0 0 00 and CDNSKEY 0 3 0 AA== alone if DNSSEC is to be switched off. Otherwise remove the " +
+		"records with algorithm 0.",
 	When: hasChildDS,
 	Fails: func(e *evidence) diag.Failures {
 		_, fault := e.deletion()
@@ -294,17 +294,18 @@ var childRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "zone.dnssec.cds.delete", Severity: diag.Info,
-	DependsOn: []diag.Code{"zone.dnssec.cds.unsigned", "zone.dnssec.cds.delete.malformed"},
-	Ref:       "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
-	Title:     "Zone asks for its DS records to be removed", Requirement: "The zone does not ask for its DS records to be removed",
-	Advice: "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.", When: hasChildDS,
+	DependsOn:   []diag.Code{"zone.dnssec.cds.unsigned", "zone.dnssec.cds.delete.malformed"},
+	Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+	Title:       "Zone asks for its DS records to be removed",
+	Requirement: "The zone does not ask for its DS records to be removed",
+	Advice:      "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.", When: hasChildDS,
 	Fails: func(e *evidence) diag.Failures {
 		none := ""
 		if e.cut.dsKnown && len(e.cut.ds) == 0 {
 			none = ", which has none"
 		}
-		return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for the removal of its DS "+
-			"records from %s%s.", e.Domain, e.parentName(), none)
+		return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for the removal of its "+
+			"DS records from %s%s.", e.Domain, e.parentName(), none)
 	},
 }, {
 	Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster DNSSEC15, RFC 7344 section 4",

@@ -16,7 +16,8 @@ import (
 // httpsRules are about the HTTPS records of the domain and of www. Browsers connect without them where they are of no
 // use (RFC 9460 section 3), later or less privately.
 var httpsRules = diag.Rules[*evidence]{{
-	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{recordsHTTPS, content}, Ref: "RFC 9460 section 2.4",
+	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{recordsHTTPS, content},
+	Ref:   "RFC 9460 section 2.4",
 	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
 	Advice: "Correct the record: browsers ignore it, or cannot connect.",
 	Fails: func(e *evidence) diag.Failures {
@@ -36,11 +37,11 @@ var httpsRules = diag.Rules[*evidence]{{
 	}),
 }, {
 	Code: "zone.https.loop", Severity: diag.Warning, Weight: 1, Ref: "RFC 9460 section 3",
-	Title: "HTTPS records in alias mode lead back to themselves", Requirement: "No HTTPS record leads back to itself",
+	Title: "HTTPS records in alias mode form a loop", Requirement: "No HTTPS record leads back to itself",
 	Advice: "Replace one of the records with one in service mode (priority 1), or remove it.",
 	Fails: eachService(func(e *evidence, owner string, r *dns.HTTPS) string {
 		loop, _ := e.followService(owner, r)
-		return view.If(loop, "leads to records in alias mode that lead back to it or each other: browsers ignore them")
+		return view.If(loop, "leads into a loop of records in alias mode: browsers ignore it")
 	}),
 }, {
 	Code: "zone.https.target", Severity: diag.Warning, Weight: 1, Ref: "RFC 9460 section 3",

@@ -133,7 +133,7 @@ var mailRules = diag.Rules[*evidence]{{
 			if hostName(host) || e.literal(host).IsValid() {
 				return nil
 			}
-			f := about(host, cmp.Or(misread(host, e.Zone), "is not a valid host name"))
+			f := about(host, "is named in an MX record and "+cmp.Or(misread(host, e.Zone), "is not a valid host name"))
 			if misread(host, e.Zone) != "" {
 				f[0].Advice = "Write the name of the mail server alone in the MX record, without a scheme, a port or a path."
 			}
@@ -163,7 +163,7 @@ var mailRules = diag.Rules[*evidence]{{
 	Code: "zone.mx.blocked", Severity: diag.Error, Weight: 3, Fact: ground.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 5321 section 5.1, RFC 6890 section 2.2",
 	Title: "Mail server without a public address", Requirement: "Every mail server has a public address",
-	Advice: "Publish the public address of the mail server, or remove its MX record.", When: mailServersResolved,
+	Advice: "Publish the public address of the mail server, or remove the MX record.", When: mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)
 		return view.If(public == 0 && len(special) > 0, "is named in an MX record and has only "+
@@ -172,7 +172,7 @@ var mailRules = diag.Rules[*evidence]{{
 }, {
 	Code: "zone.mx.address.special", Severity: diag.Warning, Weight: 2, Ref: "RFC 6890 section 2.2",
 	Title: "Mail server with an address that is not public", Requirement: "All addresses of the mail servers are public",
-	Advice: "Remove the address record: it costs senders a connection attempt each time they choose it.",
+	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
 	When:   mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)

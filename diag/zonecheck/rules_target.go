@@ -20,7 +20,7 @@ var targetRules = diag.Rules[*evidence]{{
 	Advice: "Write the name with its final dot in the zone file: without it, the name of the zone is appended.",
 	When:   func(e *evidence) bool { return len(e.pointers()) > 0 },
 	Fails: func(e *evidence) diag.Failures {
-		advice, value := dotAdvice(e.undotted), e.dottedSets()
+		advice, value := e.dotAdvice(), e.dottedSets()
 		return diag.FailEach(e.undotted, func(u undotted) diag.Failures {
 			owner := survey.BareName(u.rr.Header().Name)
 			f := diag.Fail("The %s record of %s points to %s, which %s: %s %s its final dot in the zone file.",
@@ -48,16 +48,10 @@ func (u undotted) lacks() string {
 	return "probably lacks"
 }
 
-func dotAdvice(list []undotted) string {
-	meant := diag.Map(list, func(u undotted) string { return fmt.Sprintf("%q", u.meant+".") })
-	slices.Sort(meant)
-	meant = slices.Compact(meant)
-	names := diag.Series(meant, 3)
-	if slices.ContainsFunc(list, func(u undotted) bool { return !u.proven }) {
-		return "Write " + names + " with a final dot in the zone file if that is meant, and correct the name " +
-			"otherwise: without the dot, the name of the zone is appended."
-	}
-	return "Write " + names + " with a final dot in the zone file: without it, the name of the zone is appended."
+func (e *evidence) dotAdvice() string {
+	doubtful := func(u undotted) bool { return !u.proven }
+	return diag.DotAdvice(diag.Map(e.undotted, func(u undotted) string { return u.meant }),
+		!slices.ContainsFunc(e.undotted, doubtful))
 }
 
 func typeOf(rr dns.RR) string { return dns.Type(rr.Header().Rrtype).String() }
@@ -315,6 +309,9 @@ func literalAliases(e *evidence) diag.Failures {
 		what := e.misreadAlias(c)
 		if what == "" {
 			return nil
+		}
+		if dns.IsSubDomain(e.Zone, c.End()) {
+			what += " with the name of the zone appended"
 		}
 		f := about(c.Name, fmt.Sprintf("is an alias (CNAME) of %s, which %s", diag.Quote(survey.BareName(c.End())), what))
 		if ip := addressIn(c.End(), e.Zone); ip.IsValid() && e.Public(ip) && len(c.Targets) == 1 {

@@ -1,11 +1,13 @@
 package zonecheck
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,14 +52,26 @@ func targetScenes() []scene {
 		{"CNAME without its dot", alias("shops.provider.example.net.example.com."), "target.dot"},
 		{"CNAME without its dot, of a host under a suffix of a company", alias("shop.github.io.example.com."), "target.dot"},
 		{"CNAME without its dot, of the zone", alias("example.com.example.com."), "target.dot"},
-		{"CNAME without its dot, of a key", plus("default._domainkey.example.com. CNAME k1._domainkey.example.net.example.com."),
-			"target.dot"},
+		{"CNAME without its dot, of a key",
+			plus("default._domainkey.example.com. CNAME k1._domainkey.example.net.example.com."), "target.dot"},
 		{"CNAME of a key elsewhere", plus("default._domainkey.example.com. CNAME k1._domainkey.example.net.\n" +
 			"k1._domainkey.example.net. TXT \"v=DKIM1; p=\""), ""},
 		{"SRV without its dot", plus("_imaps._tcp.example.com. SRV 0 0 993 imap.example.net.example.com."), "target.dot"},
 		{"SRV of no service", plus("_imaps._tcp.example.com. SRV 0 0 0 ."), ""},
+		{"DNAME without its dot", func(s *stage) {
+			s.serve(goodZone)
+			s.meddle(func(_ netip.Addr, q, m *dns.Msg) []*dns.Msg {
+				if q.Question[0].Name == "www.example.com." {
+					m.Answer, m.Rcode = []dns.RR{rr("example.com. DNAME example.net.example.com.")}, dns.RcodeYXDomain
+				}
+				return []*dns.Msg{m}
+			})
+		}, "target.dot"},
+		{"CNAME in two steps without its dot",
+			alias("a.example.com.", "a.example.com. CNAME b.example.net.example.com."), "target.dot"},
 		{"MNAME without its dot", zoned(swap("SOA ns1.example.com.", "SOA ns1.example.com.example.com.")), "soa.dot"},
-		{"MNAME elsewhere without its dot", zoned(swap("SOA ns1.example.com.", "SOA ns1.example.net.example.com.")), "soa.dot"},
+		{"MNAME elsewhere without its dot", zoned(swap("SOA ns1.example.com.", "SOA ns1.example.net.example.com.")),
+			"soa.dot"},
 		{"RNAME without its dot", zoned(swap("hostmaster.example.com.", "hostmaster.example.com.example.com.")), "soa.dot"},
 
 		{"CNAME of an address", alias("203.0.113.80."), "alias.literal"},

@@ -41,7 +41,7 @@ func (r *Report) View() *view.View {
 	if soa := &r.SOA; len(soa.Serials) > 0 {
 		v.Fact("serial", cmp.Or(view.If(soa.Consistent, fmt.Sprintf("%d on all servers", soa.Serial)),
 			strings.Trim(fmt.Sprint(soa.Serials), "[]")+": the SOA records differ"), "zone.soa.serial", "zone.soa.multiple")
-		v.Fact("primary", soa.MName, "zone.soa.mname")
+		v.Fact("primary", soa.MName, "zone.soa.mname", "zone.soa.dot")
 		v.Fact("timers", soa.timers(), "zone.soa.refresh", "zone.soa.retry", "zone.soa.expire", "zone.soa.minimum")
 	}
 	s := r.Summary

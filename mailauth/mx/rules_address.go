@@ -259,6 +259,7 @@ var nameRules = diag.Rules[*evidence]{{
 	Fails: each(repeating, func(e *evidence, h host) diag.Failures {
 		meant := withoutDomain(h.Name, e.domain.String())
 		failures := diag.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
+		failures[0].Advice = diag.DotAdvice([]string{meant}, true)
 		if e.receives(meant) && !slices.Contains(e.names(), meant) && len(h.reachable) == 0 {
 			return failures.Suggesting(data(h.Preference, meant+"."))
 		}
@@ -312,8 +313,7 @@ func (e *evidence) nonexistence(h host) diag.Failures {
 		advice = "Write the whole name of the host in the MX record, with its domain."
 	case meant != "":
 		text += fmt.Sprintf("; if %s was meant, its final dot is missing", meant)
-		advice = fmt.Sprintf("Write the name of the host with a dot at its end in the zone file if it is %s; "+
-			"else add an address record for the host, or remove its MX record.", meant)
+		advice = diag.DotAdvice([]string{meant}, false)
 	}
 	failures := diag.Fail("%s.", text)
 	failures[0].Advice = advice
