@@ -212,8 +212,8 @@ func (r *yamlReading) severalLines(n *yaml.Node, text string, as role) {
 				Location:  &Location{Offset: at + strings.IndexByte(line, '-'), Length: len(content)}})
 			return
 		}
-		fixed := yaml.Spaced(content)
-		all = all && fixed != "" && (as == rootRole || !strings.HasPrefix(fixed, "-"))
+		_, mark := yaml.Spaced(content)
+		all = all && (mark == "colon" || mark == "dash" && as == rootRole)
 		at += len(line)
 	}
 	if first, _, _ := strings.Cut(text, "\n"); all {
@@ -231,12 +231,12 @@ func (r *yamlReading) crampedKey(key *yaml.Node) {
 // cramped adds a finding about a text that would be an entry of a collection, were there a space behind its colon or
 // dash, with what it is.
 func (r *yamlReading) cramped(n *yaml.Node, text, is string) {
-	fixed := yaml.Spaced(text)
+	fixed, mark := yaml.Spaced(text)
 	if fixed == "" {
 		return
 	}
 	r.addNode(Finding{Code: "text.yaml.space.missing", Severity: Warning, Title: "Colon or dash without a space",
-		Detail:    fmt.Sprintf("No space comes after the %s of %s, %s.", yaml.MarkOf(fixed), clip(text), is),
+		Detail:    fmt.Sprintf("No space comes after the %s of %s, %s.", mark, clip(text), is),
 		Advice:    fmt.Sprintf("Write %s, or put it in quotes if it is text.", clip(fixed)),
 		Reference: "YAML 1.2.2 section 7.3.3"}, n)
 }

@@ -72,7 +72,11 @@ func (p *parser) explained(wrong *SyntaxError) *SyntaxError {
 	if i := strings.IndexAny(line, `"'`); i >= 0 {
 		unquoted = line[:i]
 	}
-	if at := Unseen(unquoted, false); at >= 0 {
+	at := Unseen(unquoted, false)
+	if at >= 0 && begin+at > wrong.Offset && strings.ContainsAny(p.Text[wrong.Offset:begin+at], " \t") {
+		at = -1 // it belongs to something behind the error
+	}
+	if at >= 0 {
 		r, _ := utf8.DecodeRuneInString(unquoted[at:])
 		name, remedy := UnseenName(r)
 		return &SyntaxError{begin + at, fmt.Sprintf("%s is not white space in YAML; %s", name, remedy)}
@@ -139,30 +143,23 @@ var (
 	blockMark  = lazily(`(^|[:\-?]\s+)[|>][-+0-9]*\s*(#.*)?$`)
 )
 
-// Spaced returns how a line is to be written of which a space behind its colon or dash is missing, or nothing.
-func Spaced(line string) string {
+// Spaced returns how a line is to be written of which a space is missing, and whether behind its colon or dash; nothing
+// for other lines.
+func Spaced(line string) (fixed, mark string) {
 	if m := crampedKey().FindStringSubmatch(line); m != nil {
-		return m[1] + ": " + m[2]
+		return m[1] + ": " + m[2], "colon"
 	}
 	if m := crampedDash().FindStringSubmatch(line); m != nil {
-		return "- " + m[1]
+		return "- " + m[1], "dash"
 	}
-	return ""
-}
-
-// MarkOf returns what a space is missing after in a line that [Spaced] wrote anew.
-func MarkOf(fixed string) string {
-	if strings.HasPrefix(fixed, "-") {
-		return "dash"
-	}
-	return "colon"
+	return "", ""
 }
 
 // noColon refuses a line without a colon between the keys of a mapping at the column.
 func (p *parser) noColon(start, column int) {
 	line := strings.TrimRight(p.lineFrom(start), " \t")
-	if fixed := Spaced(line); fixed != "" {
-		p.fail(start, "a space is missing after the %s; write %s", MarkOf(fixed), brief(fixed))
+	if fixed, mark := Spaced(line); fixed != "" {
+		p.fail(start, "a space is missing after the %s; write %s", mark, brief(fixed))
 	}
 	if m := otherColon().FindStringSubmatch(line); m != nil {
 		p.fail(start, "a colon and a space must follow a key; write %s", brief(m[1]+": "+m[2]))
@@ -208,7 +205,7 @@ func (p *parser) dashAdvice() string {
 
 // noDash refuses a line without a dash between the items of a sequence.
 func (p *parser) noDash() {
-	if fixed := Spaced(p.lineFrom(p.pos)); strings.HasPrefix(fixed, "-") {
+	if fixed, mark := Spaced(p.lineFrom(p.pos)); mark == "dash" {
 		p.fail(p.pos, "a space is missing after the dash; write %s", brief(fixed))
 	}
 	p.fail(p.pos, "a dash was expected here, as before the other items; write one and a space, or indent the line by "+
@@ -220,8 +217,8 @@ func (p *parser) keyOfLines(begin int) {
 	what := fmt.Sprintf("write a colon and a space after the key of line %d", p.lineOf(begin))
 	if c := p.Text[begin]; c == '"' || c == '\'' || c == '[' || c == '{' {
 		what = "write it on one line"
-	} else if fixed := Spaced(p.lineFrom(begin)); fixed != "" {
-		p.fail(begin, "a space is missing after the %s; write %s", MarkOf(fixed), brief(fixed))
+	} else if fixed, mark := Spaced(p.lineFrom(begin)); fixed != "" {
+		p.fail(begin, "a space is missing after the %s; write %s", mark, brief(fixed))
 	}
 	p.fail(begin, "a key cannot have several lines, unless ? stands before it; %s", what)
 }
@@ -259,7 +256,10 @@ func (p *parser) inOtherQuotes() string {
 // misfit refuses a line with an indentation that none of the collections has that are open above it.
 func (p *parser) misfit(spaces int) {
 	list := p.fitting(p.pos)
-	if len(list) > 0 && list[0] == strconv.Itoa(spaces) {
+	if len(list) == 0 {
+		list = []string{"0"}
+	}
+	if list[0] == strconv.Itoa(spaces) {
 		p.fail(p.pos, "the value above ends with its line, so this line belongs to nothing; put a value of several lines in "+
 			"quotes, without comments between them")
 	}
