@@ -103,7 +103,8 @@ func (v *version) add(s *zoneSecurity, a *answers, ad *survey.Address, r survey.
 	for _, rr := range slices.Concat(r.Msg.Answer, signedAside(r.Msg)) {
 		h := rr.Header()
 		set := recordSet{dns.CanonicalName(h.Name), dns.Type(h.Rrtype).String()}
-		known := v.data[set] != nil || h.Rrtype == dns.TypeRRSIG || isProof(rr)
+		known := v.data[set] != nil || h.Rrtype == dns.TypeRRSIG || isProof(rr) ||
+			h.Rrtype == dns.TypeNSEC3PARAM // which resolvers never ask for (RFC 5155 section 4)
 		if !known && h.Class == dns.ClassINET && dns.IsSubDomain(a.Zone, set.owner) && len(v.data) < maxHeld {
 			v.data[set] = ad
 		}
