@@ -113,7 +113,7 @@ func quotedOrigin(s string) string {
 	}
 	s = strings.TrimSuffix(s, "/")
 	scheme, host, _ := strings.Cut(s, "://")
-	plain := strings.Trim(strings.ToLower(host), nameLetters+"0123456789.:*") == "" && strings.Trim(host, "-.:*") != ""
+	plain := strings.Trim(strings.ToLower(host), nameLetters+".:*") == "" && strings.Trim(host, "-.:*") != ""
 	if scheme != "https" && scheme != "http" || !plain {
 		return ""
 	}
