@@ -31,7 +31,7 @@ const (
 func (s *snapshot) answer(q *dns.Msg, datagram bool) *dns.Msg {
 	m := reply(q)
 	extra, limit := negotiate(q, datagram)
-	if m.Rcode = fault(q); m.Rcode == dns.RcodeSuccess {
+	if m.Rcode = fault(q); m.Rcode == dns.RcodeSuccess && !asksForCookie(q) {
 		s.look(m, q.Question[0])
 	}
 	if s.signer != nil && m.Authoritative {
@@ -93,7 +93,7 @@ func fault(q *dns.Msg) int {
 	switch {
 	case q.Opcode != dns.OpcodeQuery:
 		return dns.RcodeNotImplemented
-	case len(q.Question) != 1 || malformed(q): // RFC 9619 section 4
+	case len(q.Question) != 1 && !asksForCookie(q) || malformed(q): // RFC 9619 section 4
 		return dns.RcodeFormatError
 	}
 	return faultyOPT(q)
@@ -197,6 +197,10 @@ func cookieOf(q *dns.Msg) []byte {
 	}
 	return nil
 }
+
+// asksForCookie reports whether a message has no question and asks for a cookie alone, or whether the one that it has is
+// right (RFC 7873 section 5.4).
+func asksForCookie(q *dns.Msg) bool { return len(q.Question) == 0 && cookieOf(q) != nil }
 
 // check reads the cookie of a question: what goes back with the answer, nil if the client sent none, and whether this
 // server made it for the address not long ago.

@@ -14,10 +14,13 @@ import (
 
 const someClient = "0102030405060708"
 
-// withCookie asks a server by datagram.
+// withCookie asks a server by datagram, about no name if it is empty.
 func withCookie(t *testing.T, s *Server, name, cookie string) *dns.Msg {
 	q := new(dns.Msg).SetQuestion(name, dns.TypeTXT)
 	q.SetEdns0(1232, false)
+	if name == "" {
+		q.Question = nil
+	}
 	if cookie != "" {
 		q.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: cookie}}
 	}
@@ -73,6 +76,37 @@ func TestCookies(t *testing.T) {
 		m := withCookie(t, s, name, bad)
 		require.Equal(t, dns.RcodeFormatError, m.Rcode, bad)
 		now = now.Add(2 * time.Second)
+	}
+}
+
+// A message without a question asks for a cookie, or whether the one that the client has is right (RFC 7873 section 5.4).
+func TestCookieWithoutQuestion(t *testing.T) {
+	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	s := serve(t, newStore(t, newProfile(0, "v=spf1 -all")), func(c *Config) { c.Rate, c.Clock = 1, func() time.Time { return now } })
+	m := withCookie(t, s, "", someClient)
+	require.Equal(t, dns.RcodeSuccess, m.Rcode)
+	cookie := cookieIn(m)
+	require.Len(t, cookie, 2*(clientCookie+serverCookie))
+	for _, test := range []struct {
+		name, cookie string
+		rcode        int
+	}{
+		{"right", cookie, dns.RcodeSuccess},
+		{"of another server", someClient + strings.Repeat("00", serverCookie), dns.RcodeBadCookie},
+		{"too short", someClient + "00", dns.RcodeFormatError},
+		{"none", "", dns.RcodeFormatError},
+		{"asked for again and again", someClient, dns.RcodeSuccess},
+	} {
+		for range 2 {
+			now = now.Add(time.Second)
+			m := withCookie(t, s, "", test.cookie)
+			require.NotNil(t, m, test.name)
+			require.Equal(t, dns.RcodeToString[test.rcode], dns.RcodeToString[m.Rcode], test.name)
+			require.Empty(t, m.Question, test.name)
+			require.Empty(t, m.Answer, test.name)
+			require.False(t, m.Truncated, test.name)
+			require.Equal(t, test.cookie != "", cookieIn(m) != "", test.name)
+		}
 	}
 }
 

@@ -240,7 +240,11 @@ func (s *Server) serve(w dns.ResponseWriter, q *dns.Msg) {
 	if verdict == truncated || (signed || cookie != nil) && s.exceeds(m, q, datagram, signed) {
 		truncate(m, m.IsEdns0())
 	}
-	if verdict == truncated && cookie != nil { // with the cookie there is an answer (RFC 7873 section 5.2.3)
+	bad := verdict == truncated // with the cookie there is an answer (RFC 7873 section 5.2.3)
+	if asksForCookie(q) && m.Rcode == dns.RcodeSuccess {
+		bad, m.Truncated = !known && len(cookieOf(q)) > clientCookie, false // RFC 7873 section 5.4
+	}
+	if bad && cookie != nil {
 		m.Rcode, m.Truncated = dns.RcodeBadCookie, false
 	}
 	s.observe(dns.RcodeToString[m.Rcode])

@@ -63,7 +63,9 @@ func againstDig(t *testing.T, at netip.AddrPort) {
 		{"h1.spf.example.net TXT +tcp +keepalive", []string{"(TCP)", "KEEPALIVE: 10.0 secs", `"v=spf1`}, ""},
 		{"h1.spf.example.net TXT +opcode=NOTIFY", []string{"opcode: NOTIFY", "status: NOTIMP"}, "SOA"},
 		{"h1.spf.example.net TXT +opcode=UPDATE", []string{"opcode: UPDATE", "status: NOTIMP"}, "SOA"},
-		{"h1.spf.example.net TXT +header-only", []string{"status: FORMERR", "QUERY: 0"}, "SOA"},
+		{"h1.spf.example.net TXT +header-only +nocookie", []string{"status: FORMERR", "QUERY: 0"}, "SOA"},
+		{"h1.spf.example.net TXT +header-only +cookie=0102030405060708",
+			[]string{"status: NOERROR", "QUERY: 0", "COOKIE: 0102030405060708"}, "SOA"},
 	} {
 		args := append([]string{"@" + at.Addr().String(), "-p", strconv.Itoa(int(at.Port())), "+norec", "+tries=1"},
 			strings.Fields(test.args)...)
