@@ -294,7 +294,7 @@ func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
 	f := fault(above.name, codeDelegation, "%s does not prove that there is no DS record for %s: %s",
 		diag.Upper(v.served(above.name)), child, proofs.objection(child))
 	f.advice = fmt.Sprintf("Ask the operator of %s to repair its proof: its name servers must return signed NSEC or "+
-		"NSEC3 records that show the delegation of %s and no DS record. No change to %s fixes that.",
+		"NSEC3 records that show the delegation of %s and no DS record. Until then validating resolvers reject %s.",
 		parentName(above.name), child, child)
 	return f
 }

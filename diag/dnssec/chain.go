@@ -206,8 +206,8 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	records := recordsOf[*dns.DS](set)
 	child.info.listDS(records, f == nil)
 	if f != nil {
-		f.advice = fmt.Sprintf("Ask the operator of %s to repair the DS records of %s there, or their signatures. No change "+
-			"to %s fixes that.", parentName(z.name), n, n)
+		f.advice = fmt.Sprintf("Ask the operator of %s to repair the DS records of %s there, or their signatures. Until "+
+			"then validating resolvers reject %s.", parentName(z.name), n, n)
 		return child.settle(bogus(f))
 	}
 	usable := usableOf(records)

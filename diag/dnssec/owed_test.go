@@ -79,8 +79,8 @@ func TestOwedProof(t *testing.T) {
 					assert.Contains(t, r.Failure.Message, does+tt.reason)
 					found := rules.Judge(r, texts).Findings
 					assert.Equal(t, "Ask the operator of the parent zone test to repair its proof: its name servers must return "+
-						"signed NSEC or NSEC3 records that show the delegation of plain.test and no DS record. No change to "+
-						"plain.test fixes that.", found[0].Advice)
+						"signed NSEC or NSEC3 records that show the delegation of plain.test and no DS record. Until then "+
+						"validating resolvers reject plain.test.", found[0].Advice)
 				})
 			}
 		}

@@ -31,6 +31,34 @@ func denialScenes() []scene {
 			s.Server("ns2.example.com", "", swap("2026010101", "2026010100")+
 				"www.example.com. 3600 AAAA 2001:db8::80\n").Configure(good)
 		}, "soa.serial.differs"},
+		{"no DS record, proved", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{})
+		}, ""},
+		{"no DS record, proved with NSEC3", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{NSEC3: &diagtest.NSEC3{}})
+		}, ""},
+		{"no DS record, opt-out", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{NSEC3: &diagtest.NSEC3{OptOut: true}})
+		}, ""},
+		{"no DS record, and no proof", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}})
+		}, "dnssec.parent.proof"},
+		{"no DS record, and no proof of a parent zone that nobody validates", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{Island: true, Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}})
+		}, ""},
+		{"a parent zone that denies the delegation", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{Omit: map[string][]uint16{"example.com": {dns.TypeNS}}})
+		}, "dnssec.parent.proof"},
+		{"a parent zone that denies the delegation, hashed", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("com", diagtest.Signing{NSEC3: &diagtest.NSEC3{}, Omit: map[string][]uint16{"example.com": {dns.TypeNS}}})
+		}, "dnssec.parent.proof"},
 		{"a mail server", omitting("mx.example.com", nil, dns.TypeA), "dnssec.denial.existing"},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -23,7 +24,35 @@ var denialRules = diag.Rules[*evidence]{{
 		"that reuse such a proof answer that the records do not exist.",
 	When:  func(e *evidence) bool { return signed(e) && e.sec.held },
 	Fails: func(e *evidence) diag.Failures { return e.sec.denied },
+}, {
+	Code: "zone.dnssec.parent.proof", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{parentDS},
+	Ref:         "RFC 4035 section 3.1.4.1, section 5.2",
+	Title:       "Signed parent zone does not prove that the domain has no DS record",
+	Requirement: "The parent zone proves that the domain has no DS record",
+	Advice: "Ask the operator of the parent zone to repair its proof: its name servers must return signed NSEC or NSEC3 " +
+		"records that show the delegation and no DS record. Until then validating resolvers reject the domain.",
+	When: func(e *evidence) bool { return delegated(e) && e.cut.dsKnown && len(e.cut.ds) == 0 && e.parentSigned() },
+	Fails: func(e *evidence) diag.Failures {
+		var hosts []string
+		for _, v := range e.Parent.Views {
+			if v.ProvesNoDS(e.Zone) {
+				return nil // which resolvers find
+			}
+			if e.Parent.Owes(v, e.Zone) {
+				hosts = append(hosts, survey.BareName(v.Host))
+			}
+		}
+		return diag.FailIf(len(hosts) > 0, "%s does not prove with NSEC or NSEC3 records that there is no DS record for %s: "+
+			"its name servers %s do not return the record that shows the delegation.", diag.Upper(e.parentName()), e.Domain,
+			diag.Series(view.Unique(hosts), 3)).About(survey.BareName(e.Parent.Zone))
+	},
 }}
+
+// parentSigned reports whether the parent zone is known to be signed.
+func (e *evidence) parentSigned() bool {
+	proves := func(v survey.View) bool { return v.ProvesNoDS(e.Zone) }
+	return e.Parent.Zone == "." || e.Parent.DS.Exists() || slices.ContainsFunc(e.Parent.Views, proves)
+}
 
 // A version is the zone as name servers have it whose SOA records have the same serial number.
 type version struct {

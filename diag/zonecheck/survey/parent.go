@@ -19,6 +19,9 @@ type Parent struct {
 	Err   error  // why not: [ErrNoParent], an [RcodeError], or else there was no answer
 	Hosts []string
 	Views []View
+	// DS are the DS records of the parent zone itself. They are looked up if one of its servers does not prove that the
+	// domain has none.
+	DS diag.Answer[*dns.DS]
 }
 
 // A View is what one server of the parent zone answered.
@@ -26,6 +29,43 @@ type View struct {
 	Host   string
 	IP     netip.Addr
 	NS, DS Reply
+}
+
+// ProvesNoDS reports whether the answer for the DS record of a zone has a record that proves that there is none: that of
+// the delegation, or one that leaves delegations out (RFC 4035 section 5.2, RFC 5155 section 8.9). Its signature is not
+// checked.
+func (v View) ProvesNoDS(zone string) bool {
+	return v.DS.Settled() && slices.ContainsFunc(v.DS.Msg.Ns, func(rr dns.RR) bool {
+		switch r := rr.(type) {
+		case *dns.NSEC:
+			return strings.EqualFold(r.Hdr.Name, zone) && unsignedDelegation(r.TypeBitMap)
+		case *dns.NSEC3:
+			return r.Flags&1 != 0 || r.Iterations > maxIterations || r.Match(zone) && unsignedDelegation(r.TypeBitMap)
+		}
+		return false
+	})
+}
+
+// maxIterations bounds the work of a hash. Resolvers take zones with more for unsigned (RFC 9276 section 3.2).
+const maxIterations = 150
+
+func unsignedDelegation(types []uint16) bool {
+	has := func(t uint16) bool { return slices.Contains(types, t) }
+	return has(dns.TypeNS) && !has(dns.TypeDS) && !has(dns.TypeSOA)
+}
+
+// Owes reports whether a server of the signed parent zone does not prove that the zone has no DS record.
+func (p Parent) Owes(v View, zone string) bool {
+	return (p.Zone == "." || p.DS.Exists()) && p.withoutProof(v, zone)
+}
+
+// withoutProof reports whether a server that knows the delegation says without proof that there is no DS record.
+func (p Parent) withoutProof(v View, zone string) bool {
+	if len(Delegation(v.NS, zone)) == 0 || !v.DS.Settled() || v.DS.EDNS() == nil || !v.DS.Msg.Authoritative {
+		return false
+	}
+	own := len(Set[*dns.SOA](v.DS.Msg.Ns, p.Zone))+len(Set[*dns.SOA](v.DS.Msg.Ns, zone)) > 0 // and no zone between
+	return own && len(Set[*dns.DS](v.DS.Msg.Answer, zone)) == 0 && !v.ProvesNoDS(zone)
 }
 
 // ErrNoParent says that the resolver knows no parent zone of the domain.
@@ -91,6 +131,14 @@ func (a *audit) askParent(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.Parent = p
+	if p.Zone != "." && slices.ContainsFunc(p.Views, func(v View) bool { return p.withoutProof(v, a.Zone) }) {
+		a.g.Go(func() {
+			ds := lookup[*dns.DS](ctx, a, p.Zone)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.Parent.DS = ds
+		})
+	}
 }
 
 // errSupposed ends the way to the parent zone where nobody there knows of the delegation.
