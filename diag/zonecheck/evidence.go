@@ -112,6 +112,11 @@ func silent(ad *survey.Address) bool {
 	return !r.OK() && r.Result != survey.Refused && r.Result != survey.Blocked
 }
 
+// fails reports whether a server fails for the records that tell whether it serves the zone. One that refuses does not.
+func fails(ad *survey.Address) bool {
+	return ad.SOA().Rcode() == dns.RcodeServerFailure && ad.Asked(survey.ProbeNS) && !ad.Replies[survey.ProbeNS].Settled()
+}
+
 // Unanswered implements [diag.Asked]. Of the servers of the parent zone, and of those of the zone, each is asked: what
 // one of them did not say may be what the others do not know.
 func (e *evidence) Unanswered() []diag.Source {
@@ -148,9 +153,10 @@ func (e *evidence) Unanswered() []diag.Source {
 	for _, r := range e.Within {
 		note(within, unasked(r))
 	}
+	note(recordsSOA, slices.ContainsFunc(e.serving, func(ad *survey.Address) bool { return unasked(ad.SOA()) }))
 	for _, p := range probes {
 		note(p.source, slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
-			return silent(ad) || ad.Deep && slices.Contains(e.serving, ad) && !p.told(ad, ad.Replies[p.probe])
+			return silent(ad) || fails(ad) || ad.Deep && slices.Contains(e.serving, ad) && !p.told(ad, ad.Replies[p.probe])
 		}))
 	}
 	return open

@@ -15,8 +15,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		ofCategory(categoryGlue, glueRules, parents, hosts), standing(categoryNameserver, nameRules, hosts),
 		standing(categoryNameserver, serverRules, servers),
 		standing(categoryNameserver, behaviourRules, recordsA, recordsAAAA)),
-		standing(categoryNameserver, answerRules, servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT,
-			recordsCAA, recordsHTTPS, recordsKeys, recordsCDS, parentDS), together(
+		standing(categoryNameserver, answerRules, servers, recordsSOA, recordsNS, recordsA, recordsAAAA, recordsMX,
+			recordsTXT, recordsCAA, recordsHTTPS, recordsKeys, recordsCDS, parentDS), together(
 			standing(categoryTransport, transportRules, servers), standing(categoryTransport, ednsRules, identity),
 			standing(categorySecurity, securityRules, identity),
 			ofCategory(categorySecurity, keyRules, parentDS, recordsKeys, identity),
@@ -25,7 +25,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 				recordsA, recordsAAAA, recordsMX, recordsTXT, recordsCAA, recordsHTTPS, recordsCDS, www, absent, content),
 			ofCategory(categorySecurity, childRules, recordsCDS, parentDS, recordsKeys),
 			ofCategory(categoryNameserver, diversityRules, parents, recordsNS, hosts, servers),
-			standing(categorySOA, soaRules, servers), standing(categorySOA, timerRules, servers),
+			standing(categorySOA, soaRules, servers, recordsSOA),
+			standing(categorySOA, timerRules, servers, recordsSOA),
 			standing(categoryRecords, targetRules, recordsNS, recordsMX, recordsHTTPS, hosts, mailHosts, aliases, www, content,
 				absent),
 			standing(categoryRecords, recordRules, recordsA, recordsAAAA, www, content),
@@ -120,6 +121,7 @@ const (
 	absent      diag.Source = "absent"
 	www         diag.Source = "www"
 	recordsKeys diag.Source = "DNSKEY"
+	recordsSOA  diag.Source = "SOA"
 	recordsNS   diag.Source = "NS"
 	recordsA    diag.Source = "A"
 	recordsAAAA diag.Source = "AAAA"

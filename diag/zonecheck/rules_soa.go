@@ -52,7 +52,7 @@ var soaRules = diag.Rules[*evidence]{soaDotRule, {
 			diag.Quote(survey.BareName(mname)))
 	},
 }, {
-	Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, primary},
+	Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, recordsSOA, primary},
 	Ref:   "Zonemaster ZONE07, RFC 1912 section 2.2",
 	Title: "MNAME is an alias", Requirement: "The MNAME is not an alias",
 	Advice: "Use the name that the alias points to.", When: mnameKnown,

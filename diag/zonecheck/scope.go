@@ -14,11 +14,11 @@ var partNames = map[diag.Source]string{
 	parentDS: "the DS records at each server of the parent zone", hosts: "the addresses of the name servers",
 	origins: "the networks of the name servers", aliases: "aliases below the domain",
 	mailHosts: "the addresses of the mail servers", primary: "the address of the primary server",
-	content: "records below the apex", within: "names between others", identity: "EDNS", recursion: "recursion",
-	transfer: "zone transfers", absent: "a name that does not exist", www: "www", recordsNS: "NS records",
-	recordsA: "A records", recordsAAAA: "AAAA records", recordsMX: "MX records", recordsTXT: "TXT records",
-	recordsCAA: "CAA records", recordsHTTPS: "HTTPS records", recordsKeys: "DNSKEY records",
-	recordsCDS: "CDS and CDNSKEY records",
+	content: "records below the apex", within: "names between others", identity: "EDNS",
+	recursion: "recursion", transfer: "zone transfers", absent: "a name that does not exist", www: "www",
+	recordsSOA: "SOA records", recordsNS: "NS records", recordsA: "A records", recordsAAAA: "AAAA records",
+	recordsMX: "MX records", recordsTXT: "TXT records", recordsCAA: "CAA records",
+	recordsHTTPS: "HTTPS records", recordsKeys: "DNSKEY records", recordsCDS: "CDS and CDNSKEY records",
 }
 
 // Scope lists each address of the name servers, and what else was asked without an answer.
