@@ -27,6 +27,9 @@ func hostile(tb testing.TB) [][]byte {
 		{"example.com. CDS 0 0 0 00", "example.com. CDNSKEY 0 3 0 AA==",
 			"example.com. ZONEMD 1 1 1 " + someDigest + someDigest,
 			"example.com. HTTPS 0 . alpn=h2", "example.com. HTTPS 1 . mandatory=port"},
+		{"example.com. HTTPS 0 example.com.", "www.example.com. HTTPS 0 example.com.", `example.com. CAA 1 isue ";;="`,
+			"example.com. MX 1 example.com.example.com.", "www.example.com. CNAME 203.0.113.80.",
+			"example.com. DNAME example.com.", "example.com. CAA 0 iodef \"\""},
 		{". NS a.root-servers.net.", "com. NS ns1.example.com.", "ns1.example.com. A 0.0.0.0", "ns1.example.com. AAAA ::"},
 	}
 	var list [][]byte

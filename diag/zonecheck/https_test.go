@@ -70,7 +70,7 @@ func httpsScenes() (list []scene) {
 		scene{"service at a domain without an address", zoned(addressless + "example.com. HTTPS 1 .\n"),
 			"https.target"},
 		scene{"addresses in turn", func(s *stage) {
-			s.serve(goodZone + "example.com. HTTPS 1 . ipv4hint=203.0.113.80,203.0.113.82\n")
+			s.serve(goodZone + "example.com. HTTPS 1 . ipv4hint=203.0.113.82\n")
 			s.meddle(func(ip netip.Addr, q, m *dns.Msg) []*dns.Msg {
 				apex := q.Question[0].Qtype == dns.TypeA && q.Question[0].Name == "example.com."
 				if apex && ip == netip.MustParseAddr("192.0.2.53") {
@@ -79,6 +79,18 @@ func httpsScenes() (list []scene) {
 				return []*dns.Msg{m}
 			})
 		}, "records.address.differ"},
+		scene{"addresses near the client", func(s *stage) {
+			s.serve(goodZone + "example.com. HTTPS 1 . ipv4hint=203.0.113.82\n")
+			s.meddle(func(_ netip.Addr, q, m *dns.Msg) []*dns.Msg {
+				for _, o := range options(q) {
+					if subnet, ok := o.(*dns.EDNS0_SUBNET); ok {
+						subnet.SourceScope = 24
+						m.IsEdns0().Option = append(m.IsEdns0().Option, subnet)
+					}
+				}
+				return []*dns.Msg{m}
+			})
+		}, ""},
 		scene{"private address and hint", zoned(swap("203.0.113.80", "10.0.0.80") +
 			"example.com. HTTPS 1 . ipv4hint=10.0.0.80\n"), "records.private"})
 }

@@ -261,8 +261,9 @@ func hintsOf(r *dns.HTTPS) (list []netip.Addr) {
 	return list
 }
 
-// wrongHint says which hints are no addresses of the target. A server that returns some of many addresses at a time
-// may leave one out: then a hint is wrong only if all of its kind are.
+// wrongHint says which hints are no addresses of the target. Servers that return some of many addresses at a time, or
+// those near the client, may leave one out: then nothing follows from it. Elsewhere a hint is wrong if all of its kind
+// are.
 func (e *evidence) wrongHint(owner string, r *dns.HTTPS) string {
 	_, end := e.followService(owner, r)
 	if r.Priority == 0 || end == "" {
@@ -275,7 +276,8 @@ func (e *evidence) wrongHint(owner string, r *dns.HTTPS) string {
 		hints, own := slices.DeleteFunc(hintsOf(r), other), slices.DeleteFunc(slices.Clone(ips), other)
 		strange := slices.DeleteFunc(slices.Clone(hints), func(ip netip.Addr) bool { return slices.Contains(own, ip) })
 		for _, ip := range strange {
-			if !e.Public(ip) || known.of(ip) && (len(strange) == len(hints) || e.steady(end)) {
+			elsewhere := !dns.IsSubDomain(e.Zone, end) && len(strange) == len(hints)
+			if !e.Public(ip) || known.of(ip) && (elsewhere || e.steady(end)) {
 				wrong = append(wrong, ip)
 			}
 		}
@@ -293,12 +295,22 @@ func (e *evidence) wrongHint(owner string, r *dns.HTTPS) string {
 	return text
 }
 
-// steady reports whether a name of the zone has the same addresses at all servers, as far as these were asked.
+// steady reports whether a name of the zone has the same addresses at all servers and for all clients, as far as these
+// were asked.
 func (e *evidence) steady(name string) bool {
-	if name != e.Zone {
+	switch {
+	case name == e.Zone:
+		tailored := func(ad *survey.Address) bool {
+			subnet, ok := option[*dns.EDNS0_SUBNET](ad.Replies[survey.ProbeSubnet])
+			return ok && subnet.SourceScope > 0
+		}
+		return !slices.ContainsFunc(e.serving, tailored) &&
+			len(e.differing(survey.ProbeA, dns.TypeA))+len(e.differing(survey.ProbeAAAA, dns.TypeAAAA)) == 0
+	case name == "www."+e.Zone:
+		return len(e.comparing("", e.wwwRecords)) == 0
+	default:
 		return dns.IsSubDomain(e.Zone, name)
 	}
-	return len(e.differing(survey.ProbeA, dns.TypeA))+len(e.differing(survey.ProbeAAAA, dns.TypeAAAA)) == 0
 }
 
 func series(ips []netip.Addr) string {

@@ -150,15 +150,21 @@ var mailRules = diag.Rules[*evidence]{{
 	Ref:   "Zonemaster ZONE09, RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
-	Fails: atMailServers(func(e *evidence, host string) string {
-		switch {
-		case !e.lookedUp(host), len(e.Hosts[host].All()) > 0, e.lacksDot(host), misread(host, e.Zone) != "":
-			return ""
-		case e.denied(host):
-			return "is named in an MX record and does not exist"
-		}
-		return "is named in an MX record and has no address"
-	}),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.mailServers(), func(host string) diag.Failures {
+			if !e.lookedUp(host) || len(e.Hosts[host].All()) > 0 || e.lacksDot(host) || misread(host, e.Zone) != "" {
+				return nil
+			}
+			f := about(host, "is named in an MX record and has no address")
+			if e.denied(host) {
+				f = about(host, "is named in an MX record and does not exist")
+			}
+			if dns.CountLabel(host) == 1 {
+				f[0].Advice = "Write the whole name of the host in the MX record, with its domain."
+			}
+			return f
+		})
+	},
 }, {
 	Code: "zone.mx.blocked", Severity: diag.Error, Weight: 3, Fact: ground.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 5321 section 5.1, RFC 6890 section 2.2",

@@ -334,6 +334,8 @@ func literalAliases(e *evidence) diag.Failures {
 func (e *evidence) danglingAdvice(target string) string {
 	_, exists := diag.RegistrySuffix(survey.BareName(target), nil)
 	switch {
+	case dns.CountLabel(target) == 1:
+		return "Write the target of the CNAME with its domain, or without the final dot if it is in the zone."
 	case dns.IsSubDomain(e.Zone, target):
 		return "Create the name that the CNAME leads to, or remove the CNAME."
 	case !exists:
