@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
 // partNames are the sources in words, for a reader of what was not examined.
 var partNames = map[diag.Source]string{
-	isZone: "the delegation", parents: "the delegation at each server of the parent zone",
-	parentDS: "the DS records at each server of the parent zone", hosts: "the addresses of the name servers",
+	isZone: "the delegation", parents: "the delegation in the parent zone",
+	parentDS: "the DS records in the parent zone", hosts: "the addresses of the name servers",
 	origins: "the networks of the name servers", aliases: "aliases below the domain",
 	mailHosts: "the addresses of the mail servers", primary: "the address of the primary server",
 	content: "records below the apex", within: "names between others", identity: "EDNS",
@@ -63,25 +64,31 @@ func (e *evidence) part(ad *survey.Address) diag.ScopePart {
 // missing says of what was asked where nobody answered. Of servers that are parts themselves nothing more is said.
 func (e *evidence) missing(s diag.Source) (diag.ScopePart, bool) {
 	p := diag.ScopePart{Part: partNames[s], State: diag.NotAnswered}
-	var places []string
+	var hosts []string
 	asked, probed := false, false
+	for _, v := range e.Parent.Views {
+		if s == parents && !v.NS.Settled() || s == parentDS && !v.DS.Settled() {
+			hosts, asked = append(hosts, survey.BareName(v.Host)), true
+		}
+	}
 	for _, probe := range probes {
-		probed = probed || probe.source == s
+		if probe.source != s {
+			continue
+		}
+		probed = true
 		for _, ad := range e.serving {
-			r := ad.Replies[probe.probe]
-			if probe.source == s && ad.Deep && !probe.told(ad, r) && !slices.Contains(places, e.place(ad)) {
-				places = append(places, e.place(ad))
-				asked = asked || r.Result != survey.NotAsked
+			if r := ad.Replies[probe.probe]; ad.Deep && !probe.told(ad, r) {
+				hosts, asked = append(hosts, e.hostsOn(ad.IP)...), asked || r.Result != survey.NotAsked
 			}
 		}
 	}
 	switch {
-	case !probed:
-		return p, true
+	case len(hosts) == 0:
+		return p, !probed
 	case !asked:
 		p.State, p.Reason = diag.LeftOut, "not asked"
 	default:
-		p.Reason = "no answer from " + diag.Series(places, maxNamed)
+		p.Reason = "no usable answer from " + diag.Series(view.Unique(hosts), maxNamed)
 	}
-	return p, len(places) > 0
+	return p, true
 }

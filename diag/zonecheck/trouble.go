@@ -82,15 +82,17 @@ func (e *evidence) unknownRecords() diag.Failures {
 		if len(cells) == 0 || view.Many(cells, unknown) < len(cells) {
 			return nil
 		}
+		f := diag.Failure{Target: dns.Type(qtype).String()}
 		why := "the replies cannot be read"
-		switch across := e.Across[qtype]; {
-		case e.undecided(qtype) && across.Result == survey.NotAsked:
-			why = "queries are dropped, and there is no server of another zone to compare with, so the cause may be on our side"
-		case e.undecided(qtype):
-			why = "queries are dropped, and so was one to a server of another zone, so the cause may be on our side"
+		if e.undecided(qtype) {
+			why = "queries are dropped, and " + cmp.Or(
+				view.If(e.Across[qtype].Result == survey.NotAsked, "there is no server of another zone to compare with"),
+				"so was one to a server of another zone") + ", so the cause may be on our side"
+			f.Advice = "Repeat the audit from another network. If the queries are dropped there too, check the firewall in " +
+				"front of the name servers."
 		}
-		name := dns.Type(qtype).String()
-		return diag.Fail("No server returned the %s records of %s: %s.", name, e.Domain, why).About(name)
+		f.Detail = fmt.Sprintf("No server returned the %s records of %s: %s.", f.Target, e.Domain, why)
+		return diag.Failures{f}
 	})
 }
 
