@@ -277,8 +277,11 @@ func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
 		return nil
 	}
 	child := msg.apex(n)
-	if child == "" {
-		if own := v.fetch.glance(n, dns.TypeSOA); own != nil {
+	for _, rrtype := range []uint16{dns.TypeSOA, dns.TypeNS} {
+		if child != "" {
+			break
+		}
+		if own := v.fetch.glance(n, rrtype); own != nil {
 			child = own.apex(n)
 		}
 	}
@@ -314,8 +317,11 @@ func (v *validation) served(z name) string {
 	return fmt.Sprintf("%s (name servers: %s)", parentName(z), diag.Series(hosts, 3))
 }
 
-// apex returns the zone that a message is from which answers for a name, by its SOA record, or nothing.
+// apex returns the zone that a message is from which answers for a name, by its SOA record or NS records, or nothing.
 func (m *message) apex(n name) name {
+	if m.answer[setKey{n, dns.TypeNS}] != nil {
+		return n
+	}
 	for _, sets := range []map[setKey]*rrset{m.answer, m.authority} {
 		for key := range sets {
 			if key.rrtype == dns.TypeSOA && n.within(key.owner) {
