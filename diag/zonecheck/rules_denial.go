@@ -20,8 +20,8 @@ var denialRules = diag.Rules[*evidence]{{
 	Ref:         "RFC 8198 section 5, RFC 4034 section 4.1.2, RFC 5155 section 3.2.1",
 	Title:       "NSEC or NSEC3 record denies records that exist",
 	Requirement: "NSEC and NSEC3 records deny nothing that exists",
-	Advice: "Sign the whole zone again, so that its NSEC or NSEC3 records have all names and their types: resolvers " +
-		"that reuse such a proof answer that the records do not exist.",
+	Advice: "Sign the whole zone again, so that its NSEC or NSEC3 records have all names and their types, or update the " +
+		"software if it signs while it answers: resolvers that reuse such a proof answer that the records do not exist.",
 	When:  func(e *evidence) bool { return signed(e) && e.sec.held },
 	Fails: func(e *evidence) diag.Failures { return e.sec.denied },
 }, {
@@ -132,14 +132,17 @@ func (v *version) add(s *zoneSecurity, a *answers, ad *survey.Address, r survey.
 	for _, rr := range slices.Concat(r.Msg.Answer, signedAside(r.Msg)) {
 		h := rr.Header()
 		set := recordSet{dns.CanonicalName(h.Name), dns.Type(h.Rrtype).String()}
-		known := v.data[set] != nil || h.Rrtype == dns.TypeRRSIG || isProof(rr) ||
-			h.Rrtype == dns.TypeNSEC3PARAM // which resolvers never ask for (RFC 5155 section 4)
+		known := v.data[set] != nil || h.Rrtype == dns.TypeRRSIG || isProof(rr) || slices.Contains(unasked, h.Rrtype)
 		if !known && h.Class == dns.ClassINET && dns.IsSubDomain(a.Zone, set.owner) && len(v.data) < maxHeld {
 			v.data[set] = ad
 		}
 	}
 	return proofs
 }
+
+// unasked are types that no client asks a resolver for: parent zones and secondaries read them (RFC 7344 section 3, RFC
+// 5155 section 4). Servers that sign while they answer leave them out of their proofs, Knot DNS among them.
+var unasked = []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM}
 
 // maxHeld bounds the sets of records of a version that are held against its proofs. Some twenty are asked for.
 const maxHeld = 128
