@@ -2,6 +2,7 @@ package dnssec
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -209,7 +210,7 @@ func (d *denials) delegation(n name) (delegationKind, *ChainFault) {
 // unsigned delegations below it, whichever the type (erratum 3441).
 func (d *denials) nodata(n name, rrtype uint16) statusCause {
 	what := setKey{n, rrtype}.String()
-	return d.judge("that there is no "+what, what, func(p prover) outcome {
+	f := d.judge("that there is no "+what, what, func(p prover) outcome {
 		if t, ok := p.match(n); ok {
 			return outcomeOf(t.lacks(n, rrtype))
 		}
@@ -235,6 +236,13 @@ func (d *denials) nodata(n name, rrtype uint16) statusCause {
 		}
 		return p.without()
 	})
+	if wildcard := d.nsec.emptyWildcard(n); f.why != nil && f.why.Code == codeDenialIncomplete && wildcard != "" {
+		f.why.Message = fmt.Sprintf("The NSEC records do not prove that there is no %s: the wildcard %s exists, for there are "+
+			"names below it, and the record that proves that it has no records is missing", what, wildcard)
+		f.why.advice = "Update the name servers, sign the zone with NSEC3, or give the wildcard a record: they leave an NSEC " +
+			"record out, as BIND 9.18 and Knot DNS 3.2 do, where a wildcard exists because of names below it alone."
+	}
+	return f
 }
 
 // nxdomain says whether the zone proves that there is no name, nor a wildcard in its place (RFC 4035 section 5.4, RFC

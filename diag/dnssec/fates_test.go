@@ -217,6 +217,9 @@ var denialFates = []fate{
 			m.Ns = f.signed("zone.test.", "foo.w.zone.test. 300 NSEC zz.zone.test. A RRSIG NSEC")
 		})
 	}, "x.w.zone.test. A", diag.Bogus, codeDenialIncomplete, "zone.test"},
+	{"by a wildcard that is shown to exist, and no more", func(f *farm) {
+		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Ns = emptyWildcard(f)[:2] })
+	}, "x.w.zone.test. A", diag.Bogus, codeDenialIncomplete, "zone.test"},
 	{"that a wildcard is there, without records", func(f *farm) {
 		f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) {
 			m.Rcode, m.Ns = dns.RcodeNameError, emptyWildcard(f)

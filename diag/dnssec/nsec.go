@@ -46,6 +46,17 @@ func (g gaps) match(n name) (types, bool) {
 	return nil, false
 }
 
+// emptyWildcard returns the wildcard in the place of a name that the records deny if one of them is of a name below it.
+func (g gaps) emptyWildcard(n name) name {
+	e, ok := g.closest(n)
+	wildcard := e.encloser.wildcard()
+	below := func(r nsec) bool { return r.owner.below(wildcard) }
+	if !ok || wildcard == "" || !slices.ContainsFunc(g, below) {
+		return ""
+	}
+	return wildcard
+}
+
 func (g gaps) empty(n name) bool {
 	return slices.ContainsFunc(g, func(r nsec) bool { return r.empty(n) })
 }
