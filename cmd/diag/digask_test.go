@@ -69,10 +69,18 @@ func (w *witness) all() string {
 }
 
 func newWitness(t *testing.T) *witness {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	require.NoError(t, err)
+	var tcp net.Listener
+	var udp net.PacketConn
+	for range 20 { // another program may have the port for one of the two
+		var err error
+		tcp, err = net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		if udp, err = net.ListenPacket("udp", tcp.Addr().String()); err == nil {
+			break
+		}
+		tcp.Close()
+	}
+	require.NotNil(t, udp, "no port is free for both")
 	w := &witness{}
 	_, w.port, _ = net.SplitHostPort(tcp.Addr().String())
 	for _, server := range []*dns.Server{{Listener: tcp, Handler: w}, {PacketConn: udp, Handler: w}} {
