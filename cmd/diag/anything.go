@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/spf13/cobra"
 )
@@ -235,6 +236,10 @@ func (a *app) asker() (ask func() target.Ask, release func(), err error) {
 	return func() target.Ask { return target.Local(env) }, release, err
 }
 
+// cacheBytes is the memory for replies that the checks of several targets share. What is asked about one alone is kept with
+// the target, so that the rest is little.
+const cacheBytes = 8 << 20
+
 // localEnv is the world that the flags describe.
 func (a *app) localEnv() (*diag.Env, func(), error) {
 	env, release := a.env, func() {}
@@ -242,6 +247,12 @@ func (a *app) localEnv() (*diag.Env, func(), error) {
 		var err error
 		if env, release, err = a.world.Env(); err != nil {
 			return nil, nil, usageError{err}
+		}
+	}
+	if cache, ok := env.Resolver.(*resolver.Cache); ok {
+		if client, ok := cache.Upstream.(*resolver.Client); ok {
+			a.ready = client.Ready
+			cache.MaxBytes = cacheBytes
 		}
 	}
 	laid, err := a.laid(env)

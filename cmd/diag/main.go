@@ -70,10 +70,11 @@ const (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	terminal       bool      // stdout is one: colour makes sense
-	columns        int       // of the terminal; 0 if not known
-	progress       bool      // stderr is one: so does progress
-	env            *diag.Env // replaces the world of the flags, for tests
+	terminal       bool                        // stdout is one: colour makes sense
+	columns        int                         // of the terminal; 0 if not known
+	progress       bool                        // stderr is one: so does progress
+	env            *diag.Env                   // replaces the world of the flags, for tests
+	ready          func(context.Context) error // waits for the name servers to have room, if they are asked here
 
 	world   worldflags.Flags
 	formats formats

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
@@ -46,6 +48,36 @@ func (b *batch) check(a *app) error {
 	return nil
 }
 
+// Targets are begun whatever waits, so many at once. One more is begun when the name servers have been sent all that was
+// asked before, and a processor is free. What is begun earlier only takes memory, and waits until its time is up.
+const unasked = 4
+
+// After apart, what a target asks first stands in line. If that is over only after late, others wait for the processor.
+const (
+	apart = time.Millisecond
+	late  = 4 * apart
+)
+
+// waitForRoom waits until there is room for one target more.
+func (r *manyRun) waitForRoom(ctx context.Context) {
+	if r.ready == nil {
+		return
+	}
+	r.begin.Lock()
+	defer r.begin.Unlock()
+	for r.ready(ctx) == nil {
+		began := time.Now()
+		select {
+		case <-time.After(apart):
+		case <-ctx.Done():
+		}
+		runtime.Gosched() // behind all that wait for a processor
+		if time.Since(began) < late {
+			return
+		}
+	}
+}
+
 // maxLine bounds a line of a list of targets.
 const maxLine = 64 << 10
 
@@ -75,9 +107,16 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 	}
 	lines := make(chan string)
 	var group diag.Group
-	for range a.batch.parallel {
+	for i := range a.batch.parallel {
 		group.Go(func() {
-			for line := range lines {
+			for {
+				if i >= unasked {
+					r.waitForRoom(ctx)
+				}
+				line, ok := <-lines
+				if !ok {
+					return
+				}
 				r.one(ctx, line, examine)
 			}
 		})
@@ -148,6 +187,7 @@ type manyRun struct {
 	*app
 	out io.Writer
 
+	begin                    sync.Mutex // held by the one who may begin next
 	mu                       sync.Mutex
 	suites                   []junitSuite
 	examined, failed, faulty int

@@ -26,8 +26,8 @@ const (
 )
 
 const (
-	maxShards = 64 // far more than processors, so that two seldom meet
-	minShard  = 16 // entries of the smallest shard that still serves
+	maxShards = 64  // far more than processors, so that two seldom meet
+	minShard  = 512 // entries of the smallest shard: what serves one operation alone has few
 	// Memory of an entry and of a record beside the bytes of the message, about.
 	entryOverhead  = 400
 	recordOverhead = 100
@@ -106,7 +106,7 @@ type shard struct {
 type entry struct {
 	key        key
 	msg        *dns.Msg
-	origin     Step // the exchange that it came from
+	origin     *Step // the exchange that it came from
 	stored     time.Time
 	expires    time.Time
 	size       int
@@ -147,42 +147,59 @@ func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c.once.Do(c.setUp)
-	k, ok := keyOf(q)
-	if !ok || optionsOf(ctx) != (Options{}) {
+	s, k, ok := c.place(ctx, q)
+	if !ok {
 		return Ask(ctx, c.upstream, q)
 	}
-	s := &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
 	now := c.now()
-
 	s.mu.Lock()
-	if e := s.entries[k]; e != nil {
-		if now.Before(e.expires) {
-			e.unlink()
-			s.push(e)
-			s.mu.Unlock()
-			return e.reply(ctx, q, now), nil
-		}
-		s.drop(e)
+	if e := s.fresh(k, now); e != nil {
+		s.mu.Unlock()
+		m := copyFor(q, e.msg)
+		lowerTTLs(m, e.use(ctx, q, now))
+		return m, nil
 	}
-	f := s.flights[k]
-	if f == nil {
-		f = c.launch(ctx, s, k, q)
-	}
-	f.waiters++
+	f, first := s.board(k)
 	s.mu.Unlock()
+	if first {
+		c.launch(ctx, s, f, q)
+	}
 	return f.wait(ctx, s, q)
 }
 
-func (e *entry) reply(ctx context.Context, q *dns.Msg, now time.Time) *dns.Msg {
+// place returns what the reply to a question is kept by, and where; it is false for those that are not kept.
+func (c *Cache) place(ctx context.Context, q *dns.Msg) (*shard, key, bool) {
+	c.once.Do(c.setUp)
+	k, ok := keyOf(q)
+	if !ok || optionsOf(ctx) != (Options{}) {
+		return nil, k, false
+	}
+	return &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))], k, true
+}
+
+// fresh returns the entry of a key if it may still be used. The shard is locked.
+func (s *shard) fresh(k key, now time.Time) *entry {
+	e := s.entries[k]
+	switch {
+	case e == nil:
+		return nil
+	case !now.Before(e.expires):
+		s.drop(e)
+		return nil
+	}
+	e.unlink()
+	s.push(e)
+	return e
+}
+
+// use notes in the trace that the reply is used again, and returns its age in seconds.
+func (e *entry) use(ctx context.Context, q *dns.Msg, now time.Time) uint32 {
 	if trace := traceOf(ctx); trace != nil {
-		step := e.origin
+		step := *e.origin
 		step.FromCache, step.Latency, step.Question, step.Rcode = true, 0, q.Question[0], e.msg.Rcode
 		trace.add(step)
 	}
-	m := copyFor(q, e.msg)
-	lowerTTLs(m, uint32(max(0, now.Sub(e.stored)/time.Second)))
-	return m
+	return uint32(max(0, now.Sub(e.stored)/time.Second))
 }
 
 // copyFor makes a copy of a reply with the identifier of a question and its spelling of the name.
@@ -202,7 +219,7 @@ func copyFor(q, reply *dns.Msg) *dns.Msg {
 }
 
 // store keeps a reply if it may be kept. The shard is locked.
-func (c *Cache) store(s *shard, k key, msg *dns.Msg, origin Step) {
+func (c *Cache) store(s *shard, k key, msg *dns.Msg, origin *Step) {
 	ttl := c.lifetime(msg, k.qtype)
 	size := msg.Len() + entryOverhead + recordOverhead*(len(msg.Answer)+len(msg.Ns)+len(msg.Extra))
 	if ttl <= 0 || size > s.maxBytes {
@@ -347,23 +364,13 @@ func timed(m *dns.Msg) func(yield func(dns.RR) bool) {
 	}
 }
 
-// launch begins a flight. The shard is locked. The flight has the values of the context of the one
-// who asks first, but does not end with it.
-func (c *Cache) launch(ctx context.Context, s *shard, k key, q *dns.Msg) *flight {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{key: k, cancel: cancel, done: make(chan struct{})}
-	s.flights[k] = f
-	q = q.Copy() // the caller may be gone, and its message be used for something else
-	go f.run(WithTrace(ctx, &f.trace), c, s, q)
-	return f
-}
-
 // A flight is one exchange for all who ask for the same thing at the same time. It goes on until the
 // reply has come or the last of them has left.
 type flight struct {
 	key     key
-	waiters int // guarded by the lock of the shard
-	cancel  context.CancelFunc
+	waiters int                        // guarded by the lock of the shard, as is the next
+	told    []func(outcome[exchanged]) // those that wait for the outcome without a goroutine
+	cancel  func()                     // ends it when the last has left; set before the first waits
 	trace   Trace
 	done    chan struct{} // closed when the outcome is set
 	outcome outcome[exchanged]
@@ -375,48 +382,124 @@ type exchanged struct {
 	err error
 }
 
-// run makes the exchange. A panic, as of the resolver of a caller, is that of all who wait.
-func (f *flight) run(ctx context.Context, c *Cache, s *shard, q *dns.Msg) {
-	defer f.cancel()
-	f.outcome = caught(func() (e exchanged) {
-		if e.msg, e.err = Ask(ctx, c.upstream, q); e.err == nil {
+// board returns the flight of a key for one more who waits, and whether it must be launched. The shard is locked.
+func (s *shard) board(k key) (f *flight, first bool) {
+	if f = s.flights[k]; f == nil {
+		f, first = &flight{key: k, done: make(chan struct{})}, true
+		s.flights[k] = f
+	}
+	f.waiters++
+	return f, first
+}
+
+// launch begins a flight. It has the values of the context of the one who asks first, but does not end with it.
+func (c *Cache) launch(ctx context.Context, s *shard, f *flight, q *dns.Msg) {
+	ctx = WithTrace(context.WithoutCancel(ctx), &f.trace)
+	if below, ok := c.upstream.(*Cache); ok {
+		if leave, ok := below.join(ctx, q, func(o outcome[exchanged]) { c.land(s, f, o) }); ok {
+			f.cancel = leave
+			return
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	f.cancel = cancel
+	q = q.Copy() // the caller may be gone, and its message be used for something else
+	go func() {
+		defer cancel()
+		c.land(s, f, caught(func() (e exchanged) {
+			e.msg, e.err = Ask(ctx, c.upstream, q)
+			return e
+		}))
+	}()
+}
+
+// join asks for a cache above this one, which is told the outcome. The message is shared with it. What leave returns is
+// for when nobody there waits any more. It is false for what is not kept.
+func (c *Cache) join(ctx context.Context, q *dns.Msg, told func(outcome[exchanged])) (leave func(), ok bool) {
+	s, k, ok := c.place(ctx, q)
+	if !ok {
+		return nil, false
+	}
+	now := c.now()
+	s.mu.Lock()
+	if e := s.fresh(k, now); e != nil {
+		s.mu.Unlock()
+		m := e.msg
+		if age := e.use(ctx, q, now); age > 0 {
+			m = m.Copy()
+			lowerTTLs(m, age)
+		}
+		told(outcome[exchanged]{value: exchanged{msg: m}})
+		return func() {}, true
+	}
+	f, first := s.board(k)
+	f.told = append(f.told, func(o outcome[exchanged]) {
+		f.report(ctx)
+		told(o)
+	})
+	s.mu.Unlock()
+	if first {
+		c.launch(ctx, s, f, q)
+	}
+	return func() { s.leave(f) }, true
+}
+
+// land ends a flight. A panic, as of the resolver of a caller, is that of all who wait.
+func (c *Cache) land(s *shard, f *flight, o outcome[exchanged]) {
+	if o.panicked == nil && o.value.err == nil {
+		o = caught(func() exchanged {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			c.store(s, f.key, e.msg, f.origin())
-		}
-		return e
-	})
+			c.store(s, f.key, o.value.msg, f.trace.last())
+			return o.value
+		})
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.forget(f)
+	f.outcome = o
+	told := f.told
 	close(f.done)
+	s.mu.Unlock()
+	for _, tell := range told {
+		tell(o)
+	}
 }
 
-// origin is the exchange that brought the reply.
-func (f *flight) origin() Step {
-	steps := append([]Step{{}}, f.trace.Steps()...)
-	return steps[len(steps)-1]
+// report adds to the trace of one who waited.
+func (f *flight) report(ctx context.Context) {
+	if trace := traceOf(ctx); trace != nil {
+		trace.add(f.trace.Steps()...)
+	}
 }
 
-// wait returns the reply when it has come. The last to leave before that ends the flight.
+// wait returns the reply when it has come.
 func (f *flight) wait(ctx context.Context, s *shard, q *dns.Msg) (*dns.Msg, error) {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if f.waiters--; f.waiters == 0 {
-			s.forget(f)
-			f.cancel()
-		}
+		s.leave(f)
 		return nil, ctx.Err()
 	}
-	traceOf(ctx).add(f.trace.Steps()...)
+	f.report(ctx)
 	e := f.outcome.get()
 	if e.err != nil {
 		return nil, e.err
 	}
 	return copyFor(q, e.msg), nil
+}
+
+// leave takes one who waits off a flight. The last to leave before it lands ends it.
+func (s *shard) leave(f *flight) {
+	s.mu.Lock()
+	f.waiters--
+	last := f.waiters == 0
+	if last {
+		s.forget(f)
+	}
+	s.mu.Unlock()
+	if last {
+		f.cancel()
+	}
 }
 
 // forget takes a flight off the list, unless another has taken its place. The shard is locked.

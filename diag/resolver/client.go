@@ -96,6 +96,16 @@ func (c *Client) Ask(ctx context.Context, server Server, msg *dns.Msg) (*dns.Msg
 	return c.ask(ctx, msg, set)
 }
 
+// Ready waits until a question that is asked now would be sent, as long as that question would wait. Who has many things
+// to examine begins another one when the servers have heard the questions about those before.
+func (c *Client) Ready(ctx context.Context) error {
+	set, err := c.upstreams()
+	if err != nil {
+		return err
+	}
+	return set.order(&c.turn)[0].window.pass(ctx, set.timeout)
+}
+
 func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

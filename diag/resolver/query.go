@@ -44,6 +44,7 @@ type query struct {
 	hasEDNS   bool     // an OPT record goes out
 	addedEDNS bool     // it was not the caller's, so the reply's is not for the caller
 	folded    bool     // the letter case in wire is random
+	halved    *window  // because the query was not answered, maybe wrongly
 
 	buf      [512]byte
 	askedBuf [256 + 4]byte
@@ -66,8 +67,12 @@ func newQuery(msg *dns.Msg, addEDNS bool) (*query, error) {
 	return q, nil
 }
 
+// free ends the query. A window that was halved on account of it without proof of a loss gets its size back.
 func (q *query) free() {
-	q.msg, q.frame, q.wire = nil, nil, nil
+	if q.halved != nil {
+		q.halved.restore()
+	}
+	q.msg, q.frame, q.wire, q.halved = nil, nil, nil, nil
 	queries.Put(q)
 }
 

@@ -41,6 +41,16 @@ func (t *Trace) Steps() []Step {
 	return slices.Clone(t.steps)
 }
 
+// last returns the step that came last, which is not changed any more.
+func (t *Trace) last() *Step {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.steps); n > 0 {
+		return &t.steps[n-1]
+	}
+	return new(Step)
+}
+
 func (t *Trace) add(steps ...Step) {
 	if t == nil {
 		return

@@ -31,6 +31,7 @@ type upstream struct {
 	udp    *pool // nil: a socket for each query
 	tcp    *pool // over TLS for a DoT server; nil: a connection for each query
 	http   *http.Client
+	window *window // of what is sent over the transport of the server; nil where each query has a connection of its own
 
 	silentUntil atomic.Int64 // nanoseconds since 1970; others are asked first until then
 }
@@ -62,11 +63,14 @@ func (c *Client) newUpstream(s Server, single bool) *upstream {
 	if single {
 		return u
 	}
+	u.window = newWindow(s.transport())
 	u.sessions = tls.NewLRUClientSessionCache(sessionsKept)
 	switch s.transport() {
 	case UDP:
 		if c.Dial == nil { // sharing sockets pays on the real network alone
 			u.udp = newPool(datagrams, u.dialUDP)
+		} else {
+			u.window = nil
 		}
 		u.tcp = newPool(streams, u.dialTCP)
 	case TCP:
@@ -177,28 +181,41 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 // that one was a forgery, the true one is on its way too.
 const recastGrace = 100 * time.Millisecond
 
+// send sends a query when it is its turn, and waits for the reply. The wait for the turn is not part of the timeout.
 func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time.Duration) (came arrival, err error) {
+	w := u.window
+	if t != u.server.transport() {
+		w = nil
+	}
+	number, err := w.enter(ctx, timeout)
 	began := time.Now()
-	deadline := began.Add(timeout)
-	switch {
-	case t == DoH:
-		came, err = u.overHTTPS(ctx, q, deadline)
-	case t == UDP && u.udp != nil:
-		came, err = u.udp.exchange(ctx, q, deadline)
-	case t == UDP:
-		came, err = once(ctx, u.dialUDP, t, q, deadline)
-	case u.tcp != nil:
-		came, err = u.tcp.exchange(ctx, q, deadline)
-	default:
-		came, err = once(ctx, u.dialStream, t, q, deadline)
+	if err == nil {
+		came, err = u.carry(ctx, q, t, began.Add(timeout))
+		w.leave(ctx, q, number, began, came, err)
 	}
 	if trace := traceOf(ctx); trace != nil {
-		trace.add(u.step(q, t, came, err, time.Since(began)))
+		u.note(trace, q, t, came, err, time.Since(began))
 	}
 	return came, err
 }
 
-func (u *upstream) step(q *query, t Transport, came arrival, err error, latency time.Duration) Step {
+func (u *upstream) carry(ctx context.Context, q *query, t Transport, deadline time.Time) (arrival, error) {
+	switch {
+	case t == DoH:
+		return u.overHTTPS(ctx, q, deadline)
+	case t == UDP && u.udp != nil:
+		return u.udp.exchange(ctx, q, deadline)
+	case t == UDP:
+		return once(ctx, u.dialUDP, t, q, deadline)
+	case u.tcp != nil:
+		return u.tcp.exchange(ctx, q, deadline)
+	default:
+		return once(ctx, u.dialStream, t, q, deadline)
+	}
+}
+
+// note adds a step to a trace. It is no part of send, which waits on many stacks.
+func (u *upstream) note(trace *Trace, q *query, t Transport, came arrival, err error, latency time.Duration) {
 	step := Step{
 		Server: u.server, Transport: t, Addr: came.remote, Question: q.msg.Question[0], Latency: latency, Err: err,
 	}
@@ -206,7 +223,7 @@ func (u *upstream) step(q *query, t Transport, came arrival, err error, latency 
 		step.Rcode = rcodeOf(came.data.data)
 		step.Truncated = truncated(came.data.data)
 	}
-	return step
+	trace.add(step)
 }
 
 // rcodeOf reads the rcode of a message, with the upper bits from the OPT record if there is one
