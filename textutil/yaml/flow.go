@@ -74,7 +74,7 @@ func (p *parser) noComma(open int) {
 	what := "write one, or put text with such characters in quotes"
 	if c := p.at(0); c == ']' || c == '}' {
 		what = fmt.Sprintf("%q of %s is still open", p.Text[open], p.place(open))
-	} else if p.line > open && strings.IndexAny(p.Text[p.line:p.pos], ",[]{}") < 0 {
+	} else if p.line > open && !strings.ContainsAny(p.Text[p.line:p.pos], ",[]{}") {
 		what = fmt.Sprintf("write one at the end of line %d", p.lineOf(p.lineAbove(p.pos)))
 	}
 	p.fail(p.pos, "a comma or %q was expected; %s", p.Text[open]+2, what)
