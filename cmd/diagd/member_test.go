@@ -23,7 +23,7 @@ var readers = []string{"serve", "openapi", "version", "account list", "account s
 	"channel deliveries", "spf list", "spf show", "spf key", "spf ds", "usage", "audit", "billing preview", "billing invoices",
 	"billing notes", "billing charges", "backup", "restore", "migrate", "config check", "data list", "data show", "bench", "bench client",
 	"bench crash", "bench faults", "health", "doctor", "member list", "log", "mail key", "mail test",
-	"watch list", "watch history", "watch show"}
+	"watch list", "watch history", "watch show", "man"}
 
 // No command that changes something is forgotten in the log, and the table names none that does not exist.
 func TestEveryActIsLogged(t *testing.T) {

@@ -2,6 +2,7 @@ package diagtest_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -46,7 +47,8 @@ func TestServersSignEachForItself(t *testing.T) {
 	}
 	tags := map[string][]uint16{}
 	signers := map[string][]uint16{}
-	for n, addr := range map[string]string{"1": "192.0.2.53", "2": "192.0.2.54"} {
+	for i, addr := range []string{"192.0.2.53", "192.0.2.54"} {
+		n := strconv.Itoa(i + 1)
 		for _, rr := range ask(addr, "example.com.", dns.TypeDNSKEY).Answer {
 			if key, ok := rr.(*dns.DNSKEY); ok {
 				tags[n] = append(tags[n], key.KeyTag())
@@ -60,8 +62,8 @@ func TestServersSignEachForItself(t *testing.T) {
 			}
 		}
 		nsec := ask(addr, "www.example.com.", dns.TypeAAAA).Ns
-		i := slices.IndexFunc(nsec, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC })
-		require.NotContains(t, nsec[i].(*dns.NSEC).TypeBitMap, dns.TypeA, "it is left out")
+		at := slices.IndexFunc(nsec, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC })
+		require.NotContains(t, nsec[at].(*dns.NSEC).TypeBitMap, dns.TypeA, "it is left out")
 	}
 	require.NotEqual(t, signers["1"], signers["2"])
 	require.Len(t, world.DS("example.com."), 2)
