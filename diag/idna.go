@@ -58,8 +58,8 @@ type grammar int
 const (
 	hostLabels grammar = 0 // letters, digits and hyphens (RFC 1123 section 2.1)
 	webLabels  grammar = 1 // underscores as well, and the first may be an asterisk
-	// Likewise, and a label in ASCII is as it is: hyphens anywhere, and "xn--" before what is no Punycode. The DNS holds
-	// any label (RFC 2181 section 11).
+	// Likewise, and a label in ASCII is as it is: hyphens anywhere, and "xn--" before what is no Punycode. The DNS
+	// holds any label (RFC 2181 section 11).
 	anyLabels grammar = 2
 )
 

@@ -261,9 +261,10 @@ func RegistrySuffix(name string, known func(suffix string) bool) (suffix string,
 }
 
 // Undotted returns the name that a record probably meant where the final dot is missing, so that a zone file completed
-// it with the name of the zone (RFC 1035 section 5.1): mx.example.net for mx.example.net.example.com. It is empty if the
-// name does not look like that. Names are absolute or not, in ASCII form; the one returned is not. It is likely to be
-// meant if it ends in the zone itself, or is too long to be a host of the zone that is named after a country or a thing.
+// it with the name of the zone (RFC 1035 section 5.1): mx.example.net for mx.example.net.example.com. It is empty if
+// the name does not look like that. Names are absolute or not, in ASCII form; the one returned is not. It is likely to
+// be meant if it ends in the zone itself, or is too long to be a host of the zone that is named after a country or a
+// thing.
 func Undotted(name, zone string) (meant string, likely bool) {
 	name, zone = strings.TrimSuffix(strings.ToLower(name), "."), strings.TrimSuffix(strings.ToLower(zone), ".")
 	meant, ok := strings.CutSuffix(name, "."+zone)
@@ -292,7 +293,8 @@ func DotAdvice(meant []string, certain bool) string {
 		"without the dot, the name of the zone is appended."
 }
 
-// exampleTLDs stand for all others in examples (RFC 2606 section 2), and plainTLDs are hardly ever labels within a zone.
+// exampleTLDs stand for all others in examples (RFC 2606 section 2), and plainTLDs are hardly ever labels within a
+// zone.
 var (
 	exampleTLDs = []string{"example", "test"}
 	plainTLDs   = []string{"com", "net", "org"}

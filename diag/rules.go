@@ -46,8 +46,8 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 }
 
 // Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
-// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest; it warns
-// if all do.
+// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest; it
+// warns if all do.
 func (f Failures) Together(format string, args ...any) Failures {
 	if len(f) < 2 {
 		return f

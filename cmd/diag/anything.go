@@ -236,8 +236,8 @@ func (a *app) asker() (ask func() target.Ask, release func(), err error) {
 	return func() target.Ask { return target.Local(env) }, release, err
 }
 
-// cacheBytes is the memory for replies that the checks of several targets share. What is asked about one alone is kept with
-// the target, so that the rest is little.
+// cacheBytes is the memory for replies that the checks of several targets share. What is asked about one alone is kept
+// with the target, so that the rest is little.
 const cacheBytes = 8 << 20
 
 // localEnv is the world that the flags describe.

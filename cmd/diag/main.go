@@ -209,7 +209,8 @@ func (a *app) command() *cobra.Command {
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	root.AddCommand(manual.Command(root, exitMeanings, wrongUse), a.versionCommand(), a.explainCommand(), a.diffCommand(), a.waitCommand())
+	root.AddCommand(manual.Command(root, exitMeanings, wrongUse), a.versionCommand(), a.explainCommand(),
+		a.diffCommand(), a.waitCommand())
 	root.AddCommand(a.exporter(), a.mcpCommand())
 	shortHelp(root)
 	return root

@@ -48,14 +48,14 @@ func (b *batch) check(a *app) error {
 	return nil
 }
 
-// Targets are begun whatever waits, so many at once. One more is begun when the name servers have been sent all that was
-// asked before, and a processor is free. What is begun earlier only takes memory, and waits until its time is up.
-const unasked = 4
+// minParallel targets are examined at once, however busy the name servers and this machine are. Another one begins when
+// the name servers have been sent what was asked before and a processor is free: earlier, it would take memory, and
+// use up its time waiting.
+const minParallel = 4
 
-// After apart, what a target asks first stands in line. If that is over only after late, others wait for the processor.
 const (
-	apart = time.Millisecond
-	late  = 4 * apart
+	startInterval = time.Millisecond  // from one start to the next, in which a target has sent its first questions
+	busyAfter     = 4 * startInterval // if the interval takes longer than this, others wait for the processor
 )
 
 // waitForRoom waits until there is room for one target more.
@@ -68,11 +68,11 @@ func (r *manyRun) waitForRoom(ctx context.Context) {
 	for r.ready(ctx) == nil {
 		began := time.Now()
 		select {
-		case <-time.After(apart):
+		case <-time.After(startInterval):
 		case <-ctx.Done():
 		}
 		runtime.Gosched() // behind all that wait for a processor
-		if time.Since(began) < late {
+		if time.Since(began) < busyAfter {
 			return
 		}
 	}
@@ -110,7 +110,7 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 	for i := range a.batch.parallel {
 		group.Go(func() {
 			for {
-				if i >= unasked {
+				if i >= minParallel {
 					r.waitForRoom(ctx)
 				}
 				line, ok := <-lines

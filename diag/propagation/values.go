@@ -95,8 +95,8 @@ func valueOf(rr dns.RR) string {
 		r.Tag = strings.ToLower(r.Tag) // RFC 8659 section 4.1
 		r.Value = propertyValue(r.Tag, r.Value)
 	case *dns.NAPTR:
-		// The case of flags means nothing (RFC 3403 section 4.1), nor that of services, which are defined by the strings
-		// of ABNF (RFC 5234 section 2.3).
+		// The case of flags means nothing (RFC 3403 section 4.1), nor that of services, which are defined by the
+		// strings of ABNF (RFC 5234 section 2.3).
 		r.Flags, r.Service = strings.ToLower(r.Flags), strings.ToLower(r.Service)
 	}
 	// The time only matters for the times of signatures taken apart, which are not used here.

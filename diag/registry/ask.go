@@ -179,7 +179,8 @@ var (
 	reservedPhrase = diag.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
 		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
-	// blockedPhrase says likewise that a trademark or the registry itself blocks the name, with more than fits a phrase.
+	// blockedPhrase says likewise that a trademark or the registry itself blocks the name, with more than fits a
+	// phrase.
 	blockedPhrase = diag.Regexp(`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
 		`(?:,? (?:as|because|since|due|under|by)\b|[.,]|$)|` +
 		`^this (?:domain|name|domain name) (?:is |has been )?(?:currently )?(?:blocked|protected) (?:by|under|through|from)\b|` +

@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Dates in figures are read in the light of the whole answer in which they stand: 05/12/1994 is the fifth of December or
-// the twelfth of May, and another date of the same answer, 05/13/2027, tells which. Without proof the order is that
+// Dates in figures are read in the light of the whole answer in which they stand: 05/12/1994 is the fifth of December
+// or the twelfth of May, and another date of the same answer, 05/13/2027, tells which. Without proof the order is that
 // which the answer, or else the registry, declares. Where nothing tells it, the date is left out and not guessed.
 
 // A dateOrder is the order of the parts of a date in figures.

@@ -227,8 +227,8 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 	return f
 }
 
-// embeddedIPv4 returns the IPv4 address that an IPv6 address stands for, if it is one of a translator (RFC 6052 section 2.2),
-// of 6to4 (RFC 3056 section 2) or of Teredo (RFC 4380 section 4).
+// embeddedIPv4 returns the IPv4 address that an IPv6 address stands for, if it is one of a translator (RFC 6052 section
+// 2.2), of 6to4 (RFC 3056 section 2) or of Teredo (RFC 4380 section 4).
 func embeddedIPv4(block netip.Prefix, ip netip.Addr) (netip.Addr, bool) {
 	b := ip.As16()
 	switch block.String() {

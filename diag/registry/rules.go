@@ -317,7 +317,8 @@ var ipRules = diag.Rules[*ipEvidence]{{
 		if e.purpose == nil || e.asked() && e.outcome != absent {
 			return nil
 		}
-		f := diag.Failure{Detail: fmt.Sprintf("The address belongs to %s, which %s reserves: %s.", e.block, e.purpose.RFC, e.purpose.Name)}
+		f := diag.Failure{Detail: fmt.Sprintf("The address belongs to %s, which %s reserves: %s.",
+			e.block, e.purpose.RFC, e.purpose.Name)}
 		if ip, ok := embeddedIPv4(e.block, e.ip.Addr); ok {
 			f.Detail += fmt.Sprintf(" It stands for the IPv4 address %s.", ip)
 			f.Advice = fmt.Sprintf("Look up %s instead: whoever holds it is behind this address.", ip)

@@ -96,8 +96,8 @@ func (c *Client) Ask(ctx context.Context, server Server, msg *dns.Msg) (*dns.Msg
 	return c.ask(ctx, msg, set)
 }
 
-// Ready waits until a question that is asked now would be sent, as long as that question would wait. Who has many things
-// to examine begins another one when the servers have heard the questions about those before.
+// Ready waits until a question that is asked now would be sent, as long as that question would wait. Who has many
+// things to examine begins another one when the servers have heard the questions about those before.
 func (c *Client) Ready(ctx context.Context) error {
 	set, err := c.upstreams()
 	if err != nil {

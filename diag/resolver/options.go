@@ -24,8 +24,8 @@ var ErrNoServer = errors.New("there is no name server of that version of the Int
 
 type optionsKey struct{}
 
-// WithOptions returns a context in which a [Client] asks in another way, and a [Cache] passes questions on to it: to find
-// out how servers take them is not a question for what is kept.
+// WithOptions returns a context in which a [Client] asks in another way, and a [Cache] passes questions on to it: to
+// find out how servers take them is not a question for what is kept.
 func WithOptions(ctx context.Context, o Options) context.Context {
 	return context.WithValue(ctx, optionsKey{}, o)
 }

@@ -19,24 +19,24 @@ const (
 )
 
 const (
-	// growEvery is the time in which a window grows by one, if it is too small for all who ask. TCP grows faster, but also
-	// knows earlier what was lost: until then, a window that is too large loses more.
+	// growEvery is the time in which a window grows by one, if it is too small for all who ask. TCP grows faster, but
+	// also knows earlier what was lost: until then, a window that is too large loses more.
 	growEvery = 125 * time.Millisecond
-	// queueing is how much longer than the quickest an answer may take where the window can still grow: else the server has
-	// more to do than it can, and a larger window makes all wait longer.
+	// queueing is how much longer than the quickest an answer may take where the window can still grow: else the server
+	// has more to do than it can, and a larger window makes all wait longer.
 	queueing = 10 * time.Millisecond
-	// overdue is the age at which a query without an answer counts no more: it was dropped, or the server has read it and
-	// waits for another one. Servers that are silent must not keep those from being asked that answer.
+	// overdue is the age at which a query without an answer counts no more: it was dropped, or the server has read it
+	// and waits for another one. Servers that are silent must not keep those from being asked that answer.
 	overdue = 500 * time.Millisecond
 )
 
 // A window bounds the queries that one server is asked at once, as TCP bounds its segments in flight (RFC 5681): what
-// comes while the socket of the server is full is dropped. The window grows while it is too small for all who ask, and is
-// halved by a loss. Who finds it full stands in line. A nil window has room for all.
+// comes while the socket of the server is full is dropped. The window grows while it is too small for all who ask, and
+// is halved by a loss. Who finds it full stands in line. A nil window has room for all.
 //
-// A query in a datagram that is not answered in time may have been dropped, or the server waits for another one in vain.
-// At first it counts as dropped, if only other queries were answered meanwhile. If repeating it brings no answer either,
-// or not soon, or one that says as much, the window gets its size back.
+// A query in a datagram that is not answered in time may have been dropped, or the server waits for another one in
+// vain. At first it counts as dropped, if only other queries were answered meanwhile. If repeating it brings no answer
+// either, or not soon, or one that says as much, the window gets its size back.
 type window struct {
 	lossy bool // carries datagrams: a timeout may be a loss
 

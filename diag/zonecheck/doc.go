@@ -18,10 +18,10 @@
 //
 // # Every type at every server
 //
-// Each server is asked for every type that matters at the apex, and the servers of the parent zone for DS. What comes of
-// each question is in the report, and judged: NXDOMAIN denies the whole name (RFC 8020), whatever the type; an error,
-// silence or a truncated answer is the fault of that server for that type (RFC 8906), and others make up for it as
-// long as there is one. One answer of one set of servers is one finding that names the types.
+// Each server is asked for every type that matters at the apex, and the servers of the parent zone for DS. What comes
+// of each question is in the report, and judged: NXDOMAIN denies the whole name (RFC 8020), whatever the type; an
+// error, silence or a truncated answer is the fault of that server for that type (RFC 8906), and others make up for it
+// as long as there is one. One answer of one set of servers is one finding that names the types.
 //
 // # What is not known
 //

@@ -322,7 +322,7 @@ func matrixScenes() []scene {
 		}), "apex.alias"},
 		{"MX denied", meddledAll(dns.TypeMX, rcode(dns.RcodeNameError)), "answers.nxdomain"},
 		{"CAA refused", meddled1(dns.TypeCAA, rcode(dns.RcodeRefused)), "answers.refused"},
-		{"HTTPS not implemented", meddled1(dns.TypeHTTPS, rcode(dns.RcodeNotImplemented)), "answers.notimp"},
+		{"NOTIMP for HTTPS", meddled1(dns.TypeHTTPS, rcode(dns.RcodeNotImplemented)), "answers.notimp"},
 		{"CDS is a format error", meddled1(dns.TypeCDS, rcode(dns.RcodeFormatError)), "answers.formerr"},
 		{"TXT not authorized", meddled1(dns.TypeTXT, rcode(dns.RcodeNotAuth)), "answers.rcode"},
 		{"no NS records at one server", meddled1(dns.TypeNS, rcode(dns.RcodeSuccess)), "answers.nodata"},

@@ -209,9 +209,9 @@ type contradiction struct {
 // none is how [contents] writes that there are no records.
 var none = contents(nil)
 
-// comparable writes the records of a cell so that texts differ where records should not. Addresses may, for servers
+// comparison writes the records of a cell so that texts differ where records should not. Addresses may, for servers
 // direct clients to machines nearby; so may the hints of HTTPS records, and their keys for ECH from time to time.
-func (e *evidence) comparable(c cell) string {
+func (e *evidence) comparison(c cell) string {
 	records := survey.RRSet(c.reply.Msg.Answer, e.Zone, c.qtype)
 	switch {
 	case len(records) > 0 && (c.qtype == dns.TypeA || c.qtype == dns.TypeAAAA):
@@ -240,7 +240,7 @@ func (e *evidence) against(qtype uint16) (list []contradiction) {
 	for _, c := range e.of(qtype) {
 		aliased := c.reply.OK() && len(survey.Set[*dns.CNAME](c.reply.Msg.Answer, e.Zone)) > 0
 		if c.answered() && !aliased && !(qtype == dns.TypeNS && c.answer == noData) {
-			all = append(all, contradiction{cell: c, text: e.comparable(c)})
+			all = append(all, contradiction{cell: c, text: e.comparison(c)})
 		}
 	}
 	var most *contradiction

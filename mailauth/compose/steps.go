@@ -85,7 +85,8 @@ func (w *Whole) Steps() []view.Step {
 // maxCurrent bounds the records that a step shows.
 const maxCurrent = 10
 
-// policyRecords are the faults of MTA-STS whose cause lies in its TXT record; the others lie in the policy or the mail servers.
+// policyRecords are the faults of MTA-STS whose cause lies in its TXT record; the others lie in the policy or the mail
+// servers.
 var policyRecords = []diag.Code{"mtasts.record.location", "mtasts.record.alias", "mtasts.record.missing.no_mail", "mtasts.record.wildcard",
 	"mtasts.record.version", "mtasts.record.stray", "mtasts.record.multiple", "mtasts.record.blank", "mtasts.record.syntax",
 	"mtasts.record.joined", "mtasts.record.id.missing", "mtasts.record.id.invalid", "mtasts.record.repeated"}

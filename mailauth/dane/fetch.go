@@ -215,8 +215,8 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	}
 }
 
-// examineDisplaced connects to the hosts that records at the domain itself may be meant for, once the records of all hosts
-// are known.
+// examineDisplaced connects to the hosts that records at the domain itself may be meant for, once the records of all
+// hosts are known.
 func (e *evidence) examineDisplaced(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	for i := range e.hosts {

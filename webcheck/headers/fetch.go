@@ -59,7 +59,8 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	return e, nil
 }
 
-// fetchPage fetches the page and what http and https lead to, all at once; then, where the page is known, probes of CORS.
+// fetchPage fetches the page and what http and https lead to, all at once; then, where the page is known, probes of
+// CORS.
 func (e *evidence) fetchPage(ctx context.Context, env *diag.Env) error {
 	req := e.req
 	page := fetch.Request{

@@ -65,8 +65,8 @@ type Header struct {
 	Findings []diag.Finding `json:"findings" doc:"those of the report that concern it"`
 }
 
-// A Policy is the Content-Security-Policy field, and what all enforced policies of the page let run. Its strength follows
-// from that alone.
+// A Policy is the Content-Security-Policy field, and what all enforced policies of the page let run. Its strength
+// follows from that alone.
 type Policy struct {
 	Header
 	Runs csp.Runs `json:"runs,omitzero" doc:"what may run under the policies of header fields and meta elements; absent if the answer is no page"`

@@ -66,8 +66,8 @@ var parts = []part{
 	{"cross-origin-resource-policy", factorIsolation, 5, fromPage},
 }
 
-// A loss is a result of a test that takes points: the rules that state the same fault, and what the Observatory asks for
-// where none of them found one.
+// A loss is a result of a test that takes points: the rules that state the same fault, and what the Observatory asks
+// for where none of them found one.
 type loss struct {
 	rules []diag.Code
 	asks  string

@@ -282,8 +282,8 @@ func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence
 	}
 }
 
-// meantToken returns the value that was probably meant by one that browsers ignore: of several the mildest. It is empty if
-// one of them is unlike any that browsers know, or switches the policy off, and if the page might break by it.
+// meantToken returns the value that was probably meant by one that browsers ignore: of several the mildest. It is empty
+// if one of them is unlike any that browsers know, or switches the policy off, and if the page might break by it.
 func (e *evidence) meantToken(name string, known map[string]Strength) string {
 	rank := map[Strength]int{weak: 1, good: 2, strong: 3}
 	meant := ""

@@ -184,7 +184,8 @@ func (p *page) more(n int, thing string) {
 	}
 }
 
-// Published is the value of a step as it is published: a record of the DNS as a line of a zone file; empty if there is none.
+// Published is the value of a step as it is published: a record of the DNS as a line of a zone file; empty if there is
+// none.
 func Published(s view.Step) string {
 	if s.Value == "" {
 		return ""

@@ -232,8 +232,8 @@ func (a *audit) contentTasks() []*task {
 // maxOwn is how many mail servers within the zone its servers are asked for.
 const maxOwn = 2
 
-// askOwn adds the task to ask a server of the zone for the address of a mail server within: the answer shows, as that of
-// the resolver does not, whether the proofs of the zone deny what it has.
+// askOwn adds the task to ask a server of the zone for the address of a mail server within: the answer shows, as that
+// of the resolver does not, whether the proofs of the zone deny what it has.
 func (a *audit) askOwn(host string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -31,9 +31,9 @@ type View struct {
 	NS, DS Reply
 }
 
-// ProvesNoDS reports whether the answer for the DS record of a zone has a record that proves that there is none: that of
-// the delegation, or one that leaves delegations out (RFC 4035 section 5.2, RFC 5155 section 8.9). Its signature is not
-// checked.
+// ProvesNoDS reports whether the answer for the DS record of a zone has a record that proves that there is none: that
+// of the delegation, or one that leaves delegations out (RFC 4035 section 5.2, RFC 5155 section 8.9). Its signature is
+// not checked.
 func (v View) ProvesNoDS(zone string) bool {
 	return v.DS.Settled() && slices.ContainsFunc(v.DS.Msg.Ns, func(rr dns.RR) bool {
 		switch r := rr.(type) {

@@ -138,9 +138,9 @@ const (
 	slack    = 5
 	// tcpTimeout bounds a connection with what is asked over it.
 	tcpTimeout = 2500 * time.Millisecond
-	// quickestInfo is how long an address is given at least for what only an info finding depends on: the version of its
-	// software, and infoSlack how many times longer than usual the reply may take. After that it is waited for only as
-	// long as others are, up to infoTimeout. Firewalls drop such queries, so they are not sent again.
+	// quickestInfo is how long an address is given at least for what only an info finding depends on: the version of
+	// its software, and infoSlack how many times longer than usual the reply may take. After that it is waited for only
+	// as long as others are, up to infoTimeout. Firewalls drop such queries, so they are not sent again.
 	quickestInfo = 2 * time.Millisecond
 	infoSlack    = 3
 	infoTimeout  = 100 * time.Millisecond

@@ -198,8 +198,8 @@ func cookieOf(q *dns.Msg) []byte {
 	return nil
 }
 
-// asksForCookie reports whether a message has no question and asks for a cookie alone, or whether the one that it has is
-// right (RFC 7873 section 5.4).
+// asksForCookie reports whether a message has no question and asks for a cookie alone, or whether the one that it has
+// is right (RFC 7873 section 5.4).
 func asksForCookie(q *dns.Msg) bool { return len(q.Question) == 0 && cookieOf(q) != nil }
 
 // check reads the cookie of a question: what goes back with the answer, nil if the client sent none, and whether this

@@ -210,8 +210,8 @@ func (d *Directive) faults() (list []Fault) {
 	return list
 }
 
-// words are the values of directives that list words of their own (HTML Standard, Sandboxing; Trusted Types section 4.2).
-// What trusted-types lists are names of the page's choice.
+// words are the values of directives that list words of their own (HTML Standard, Sandboxing; Trusted Types section
+// 4.2). What trusted-types lists are names of the page's choice.
 var words = map[string][]string{
 	"sandbox": {"allow-downloads", "allow-forms", "allow-modals", "allow-orientation-lock", "allow-pointer-lock",
 		"allow-popups", "allow-popups-to-escape-sandbox", "allow-presentation", "allow-same-origin", "allow-scripts",

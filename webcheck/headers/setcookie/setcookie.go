@@ -117,7 +117,8 @@ func (c *Cookie) attribute(whole, name, value string) {
 var attributes = [][2]string{{"Expires", "expires"}, {"Max-Age", "maxage"}, {"Domain", "domain"}, {"Path", "path"},
 	{"Secure", "secure"}, {"HttpOnly", "httponly"}, {"SameSite", "samesite"}, {"Partitioned", "partitioned"}}
 
-// meantAttribute returns the attribute that was probably meant by a name that browsers do not know; empty if none is close.
+// meantAttribute returns the attribute that was probably meant by a name that browsers do not know; empty if none is
+// close.
 func meantAttribute(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), ":")
 	letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
