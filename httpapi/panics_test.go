@@ -67,7 +67,7 @@ func TestResolverOfACaller(t *testing.T) {
 var startsGoroutines = map[string]string{
 	"diag/dial.go":                "carries panics to the one who dials",
 	"diag/resolver/ask.go":        "carries panics to the one who waits",
-	"diag/resolver/cache.go":      "carries panics to those who wait",
+	"diag/resolver/flight.go":     "carries panics to those who wait",
 	"httpapi/work.go":             "carries panics to the request",
 	"httpapi/letterbox/letter.go": "contains the analysis",
 	"httpapi/dashboard/enter.go":  "contains the job",
