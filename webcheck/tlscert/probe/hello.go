@@ -1,26 +1,48 @@
 package probe
 
 import (
+	"cmp"
+	"context"
+	"crypto/ecdh"
+	"crypto/mlkem"
 	"crypto/rand"
 	"encoding/binary"
 	"io"
 	"net"
 	"net/netip"
+	"time"
 
 	"golang.org/x/crypto/cryptobyte"
 )
 
 // A Hello is what a ClientHello offers.
 type Hello struct {
-	Version    Version // the one version that is offered
+	Version    Version   // the newest version that is offered
+	Older      []Version // beside TLS 1.3, offered in supported_versions; before it a server may pick any older one
 	Suites     []uint16
-	Groups     []Group // of the key exchange; empty leaves the extension out
-	ServerName string  // host name or IP address, of which only names are sent (RFC 6066 section 3)
+	Groups     []Group  // of the key exchange; empty leaves the extension out
+	Shares     []Group  // for which a key share is sent, of X25519, P-256 and X25519MLKEM768; the others have none
+	Signatures []uint16 // signature schemes; nil means all that are known
+	ServerName string   // host name or IP address, of which only names are sent (RFC 6066 section 3)
 	ALPN       []string
 
 	Compression bool // offers DEFLATE (RFC 3749) beside no compression
 	Fallback    bool // says that a higher version failed before (RFC 7507)
+
+	GREASE     bool // has values that no server knows, and each has to ignore (RFC 8701)
+	Extensions bool // has extensions that browsers send and many servers do not know
+	Octets     int  // size on the wire up to which it is padded (RFC 7685); 0 means 517
+	Sent       Sent // how it is divided
 }
+
+// Sent says how a ClientHello is divided on its way.
+type Sent uint8
+
+const (
+	Whole      Sent = iota // one record in one segment, if that can hold it
+	InSegments             // one record in two TCP segments, the second one a moment later
+	InRecords              // two records in one segment (RFC 8446 section 5.1)
+)
 
 // The numbers of the two suites that are none.
 const (
@@ -37,11 +59,16 @@ const (
 	extSignatures    = 13
 	extHeartbeat     = 15
 	extALPN          = 16
+	extTimestamps    = 18
 	extPadding       = 21
 	extMasterSecret  = 23
+	extCompressCert  = 27
 	extSessionTicket = 35
 	extVersions      = 43
+	extPSKModes      = 45
 	extKeyShare      = 51
+	extSettings      = 17613 // application_settings (draft-vvv-tls-alps)
+	extECH           = 65037 // RFC 9849
 	extRenegotiation = 65281
 )
 
@@ -65,23 +92,63 @@ const (
 	certificateStatus = 22
 )
 
+// usual is the size up to which a ClientHello is padded: some load balancers of F5 hang on messages of 256 to 511
+// octets (RFC 7685 section 4). The header of the record has five more.
+const usual = 512 + 5
+
+// bytes are what is sent.
 func (h Hello) bytes() []byte {
-	var b cryptobyte.Builder
+	message := h.message(0)
+	const headers = 5 + 4 // of the record and of the extension that pads
+	if rest := cmp.Or(h.Octets, usual) - len(message) - headers; rest >= 0 && h.Version != SSL3 {
+		message = h.message(4 + rest)
+	}
 	record := TLS10 // what all servers accept (RFC 8446 section 5.1)
 	if h.Version == SSL3 {
 		record = SSL3
 	}
-	b.AddUint8(recordHandshake)
-	b.AddUint16(uint16(record))
-	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
-		b.AddUint8(clientHello)
-		b.AddUint24LengthPrefixed(h.body)
-	})
+	pieces := [][]byte{message}
+	if h.Sent == InRecords {
+		pieces = [][]byte{message[:len(message)/2], message[len(message)/2:]}
+	}
+	var b cryptobyte.Builder
+	for _, piece := range pieces {
+		b.AddUint8(recordHandshake)
+		b.AddUint16(uint16(record))
+		list16(&b, func(b *cryptobyte.Builder) { b.AddBytes(piece) })
+	}
 	return b.BytesOrPanic() // lists are bounded by what is known
 }
 
+// message is the handshake message, with so many octets of padding.
+func (h Hello) message(padding int) []byte {
+	var b cryptobyte.Builder
+	b.AddUint8(clientHello)
+	b.AddUint24LengthPrefixed(func(b *cryptobyte.Builder) { h.body(b, padding) })
+	return b.BytesOrPanic()
+}
+
+// segmentPause is how long the second of two segments waits, so that the first one is read alone.
+const segmentPause = 50 * time.Millisecond
+
+// send writes the hello to a connection.
+func (h Hello) send(ctx context.Context, conn net.Conn) error {
+	data := h.bytes()
+	if h.Sent == InSegments {
+		if _, err := conn.Write(data[:len(data)/2]); err != nil {
+			return err
+		}
+		pause, cancel := context.WithTimeout(ctx, segmentPause)
+		defer cancel()
+		<-pause.Done()
+		data = data[len(data)/2:]
+	}
+	_, err := conn.Write(data)
+	return err
+}
+
 // body writes the message (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2).
-func (h Hello) body(b *cryptobyte.Builder) {
+func (h Hello) body(b *cryptobyte.Builder, padding int) {
 	b.AddUint16(uint16(min(h.Version, TLS12)))
 	b.AddBytes(random(32))
 	b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) {
@@ -89,7 +156,10 @@ func (h Hello) body(b *cryptobyte.Builder) {
 			b.AddBytes(random(32)) // middlebox compatibility (RFC 8446 section 4.1.2)
 		}
 	})
-	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
+	list16(b, func(b *cryptobyte.Builder) {
+		if h.GREASE {
+			b.AddUint16(grease)
+		}
 		for _, s := range h.Suites {
 			b.AddUint16(s)
 		}
@@ -109,14 +179,26 @@ func (h Hello) body(b *cryptobyte.Builder) {
 	if h.Version == SSL3 {
 		return
 	}
-	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
+	list16(b, func(b *cryptobyte.Builder) {
 		h.extensions(b)
-		h.pad(b)
+		if padding > 0 {
+			extension(b, extPadding, func(b *cryptobyte.Builder) { b.AddBytes(make([]byte, padding-4)) })
+		}
 	})
 }
 
+// grease and greaseToo are values that are reserved for what no server knows (RFC 8701 section 2).
+const (
+	grease    = 0x3A3A
+	greaseToo = 0x7A7A
+)
+
 // extensions writes all but the padding.
 func (h Hello) extensions(b *cryptobyte.Builder) {
+	if h.GREASE {
+		extension(b, grease, nothing)
+		defer extension(b, greaseToo, func(b *cryptobyte.Builder) { b.AddUint8(0) })
+	}
 	if _, err := netip.ParseAddr(h.ServerName); err != nil && h.ServerName != "" {
 		extension(b, extServerName, func(b *cryptobyte.Builder) {
 			list16(b, func(b *cryptobyte.Builder) {
@@ -126,58 +208,137 @@ func (h Hello) extensions(b *cryptobyte.Builder) {
 		})
 	}
 	extension(b, extMasterSecret, nothing)
-	if h.Version != TLS13 {
+	if h.Version != TLS13 || len(h.Older) > 0 {
 		extension(b, extRenegotiation, func(b *cryptobyte.Builder) { b.AddUint8(0) })
 		extension(b, extSessionTicket, nothing)
 		extension(b, extPointFormats, func(b *cryptobyte.Builder) { b.AddBytes([]byte{1, 0}) })
+	}
+	if h.Version != TLS13 {
 		extension(b, extHeartbeat, func(b *cryptobyte.Builder) { b.AddUint8(2) }) // peer_not_allowed_to_send
 	}
 	extension(b, extStatus, func(b *cryptobyte.Builder) { b.AddBytes([]byte{1, 0, 0, 0, 0}) }) // ocsp
 	if len(h.Groups) > 0 {
-		extension(b, extGroups, func(b *cryptobyte.Builder) {
-			list16(b, func(b *cryptobyte.Builder) {
-				for _, g := range h.Groups {
-					b.AddUint16(uint16(g))
-				}
-			})
-		})
+		h.groups(b)
 	}
 	if h.Version >= TLS12 {
-		extension(b, extSignatures, func(b *cryptobyte.Builder) {
-			list16(b, func(b *cryptobyte.Builder) {
-				for _, s := range signatureSchemes {
-					b.AddUint16(s)
-				}
-			})
-		})
+		h.signatures(b)
 	}
 	if len(h.ALPN) > 0 {
-		extension(b, extALPN, func(b *cryptobyte.Builder) {
-			list16(b, func(b *cryptobyte.Builder) {
-				for _, p := range h.ALPN {
-					b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes([]byte(p)) })
-				}
-			})
-		})
+		h.protocols(b)
 	}
 	if h.Version == TLS13 {
-		extension(b, extVersions, func(b *cryptobyte.Builder) { b.AddBytes([]byte{2, 3, 4}) })
-		extension(b, extKeyShare, func(b *cryptobyte.Builder) { b.AddUint16(0) }) // asks for a HelloRetryRequest
+		h.versions(b)
+		h.shares(b)
+	}
+	if h.Extensions {
+		h.browser(b)
 	}
 }
 
-// paddedTo is the size from which some load balancers of F5 take a ClientHello again that they hang on from 256 bytes
-// (RFC 7685 section 4).
-const paddedTo = 512
+func (h Hello) groups(b *cryptobyte.Builder) {
+	extension(b, extGroups, func(b *cryptobyte.Builder) {
+		list16(b, func(b *cryptobyte.Builder) {
+			if h.GREASE {
+				b.AddUint16(grease)
+			}
+			for _, g := range h.Groups {
+				b.AddUint16(uint16(g))
+			}
+		})
+	})
+}
 
-// pad fills the extensions up, so that no ClientHello has a size that servers are known to fail on.
-func (h Hello) pad(b *cryptobyte.Builder) {
-	var size cryptobyte.Builder
-	h.extensions(&size)
-	rest := paddedTo - len(size.BytesOrPanic()) - 2*len(h.Suites) - 60
-	if rest > 0 {
-		extension(b, extPadding, func(b *cryptobyte.Builder) { b.AddBytes(make([]byte, rest)) })
+func (h Hello) signatures(b *cryptobyte.Builder) {
+	schemes := h.Signatures
+	if schemes == nil {
+		schemes = signatureSchemes
 	}
+	extension(b, extSignatures, func(b *cryptobyte.Builder) {
+		list16(b, func(b *cryptobyte.Builder) {
+			for _, s := range schemes {
+				b.AddUint16(s)
+			}
+		})
+	})
+}
+
+func (h Hello) protocols(b *cryptobyte.Builder) {
+	extension(b, extALPN, func(b *cryptobyte.Builder) {
+		list16(b, func(b *cryptobyte.Builder) {
+			for _, p := range h.ALPN {
+				b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes([]byte(p)) })
+			}
+		})
+	})
+}
+
+func (h Hello) versions(b *cryptobyte.Builder) {
+	extension(b, extVersions, func(b *cryptobyte.Builder) {
+		b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) {
+			if h.GREASE {
+				b.AddUint16(grease)
+			}
+			b.AddUint16(uint16(h.Version))
+			for _, v := range h.Older {
+				b.AddUint16(uint16(v))
+			}
+		})
+	})
+}
+
+// shares writes the key shares. Without any the server answers with a HelloRetryRequest.
+func (h Hello) shares(b *cryptobyte.Builder) {
+	extension(b, extKeyShare, func(b *cryptobyte.Builder) {
+		list16(b, func(b *cryptobyte.Builder) {
+			if h.GREASE && len(h.Shares) > 0 {
+				b.AddUint16(grease)
+				list16(b, func(b *cryptobyte.Builder) { b.AddUint8(0) })
+			}
+			for _, g := range h.Shares {
+				if key := share(g); key != nil {
+					b.AddUint16(uint16(g))
+					list16(b, func(b *cryptobyte.Builder) { b.AddBytes(key) })
+				}
+			}
+		})
+	})
+	if len(h.Shares) > 0 {
+		extension(b, extPSKModes, func(b *cryptobyte.Builder) { b.AddBytes([]byte{1, 1}) })
+	}
+}
+
+// browser writes extensions that browsers send: a request for timestamps (RFC 6962 section 3.3.1), compression of
+// certificates with Brotli (RFC 8879), settings of HTTP/2, and an outer ClientHello of nothing (RFC 9849 section 6.2).
+func (h Hello) browser(b *cryptobyte.Builder) {
+	extension(b, extTimestamps, nothing)
+	extension(b, extCompressCert, func(b *cryptobyte.Builder) { b.AddBytes([]byte{2, 0, 2}) })
+	extension(b, extSettings, func(b *cryptobyte.Builder) { b.AddBytes([]byte{0, 3, 2, 'h', '2'}) })
+	extension(b, extECH, func(b *cryptobyte.Builder) {
+		b.AddBytes([]byte{0, 0, 1, 0, 1}) // outer, HKDF-SHA256, AES-128-GCM
+		b.AddBytes(random(1))
+		list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(32)) })
+		list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(144)) })
+	})
+}
+
+// share returns a key share, the private half of which nobody keeps; nil for groups of which none can be made.
+func share(g Group) []byte {
+	curve := map[Group]ecdh.Curve{X25519: ecdh.X25519(), P256: ecdh.P256(), X25519MLKEM768: ecdh.X25519()}[g]
+	if curve == nil {
+		return nil
+	}
+	key, err := curve.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil // it never fails
+	}
+	if g != X25519MLKEM768 {
+		return key.PublicKey().Bytes()
+	}
+	hybrid, err := mlkem.GenerateKey768()
+	if err != nil {
+		return nil // likewise
+	}
+	return append(hybrid.EncapsulationKey().Bytes(), key.PublicKey().Bytes()...) // draft-ietf-tls-ecdhe-mlkem section 4.1
 }
 
 func extension(b *cryptobyte.Builder, number uint16, content func(*cryptobyte.Builder)) {

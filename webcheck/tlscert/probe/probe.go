@@ -27,6 +27,8 @@ type Dialer func(ctx context.Context) (net.Conn, error)
 type Config struct {
 	ServerName string
 	ALPN       []string // application protocols to offer; nil offers none
+
+	refused string // how the server reacts to application protocols, if they are left out because of that
 }
 
 // A Report is what a server is willing to speak.
@@ -39,6 +41,11 @@ type Report struct {
 	ServerOrder  Answer // whether the server picks by its own preference rather than the client's, in TLS 1.2 or earlier
 	FallbackSCSV Answer // whether it refuses connections that were made to fall back (RFC 7507)
 	Compression  Answer // whether it compresses (RFC 3749)
+	// Browser says whether the server answers a ClientHello with all that those of browsers have: TLS 1.3 beside an older
+	// version, post-quantum key shares and the size that these make, GREASE, new extensions. If not, Intolerances are the
+	// reasons, as far as they were found.
+	Browser      Answer
+	Intolerances []Intolerance
 	// Old is the reply to the newest of TLS 1.2 and earlier, New that of TLS 1.3; nil if there is none.
 	Old, New *Reply
 
@@ -138,6 +145,14 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	s.details(ctx, r)
 	r.NotTLS = s.plain && !r.Any()
 	r.Partial, r.Connections = s.lost, s.made
+	if config.refused != "" {
+		r.Browser, r.Intolerances = No, append(r.Intolerances, Intolerance{Property: Protocols, Reaction: config.refused})
+	}
+	if !r.Any() && !r.NotTLS && len(config.ALPN) > 0 {
+		if bare, ok := Knock(ctx, dial, config); ok && bare.refused != "" {
+			return Scan(ctx, dial, bare)
+		}
+	}
 	return r
 }
 

@@ -54,7 +54,7 @@ func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
 	if h.Version == SSL2 {
 		return ask2(conn)
 	}
-	if _, err := conn.Write(h.bytes()); err != nil {
+	if err := h.send(ctx, conn); err != nil {
 		return nil, closed(err)
 	}
 	return (&reader{in: conn, left: maxRead}).reply()
@@ -320,6 +320,7 @@ func (s *scanner) details(ctx context.Context, r *Report) {
 		g.Go(func() { r.Compression = s.compression(ctx, v, r.suites(v, anySuite)) })
 	}
 	g.Go(func() { r.FallbackSCSV = s.fallback(ctx, r) })
+	g.Go(func() { s.tolerance(ctx, r) })
 	g.Wait()
 	r.Groups = slices.Concat(new, old)
 	s.confirm(ctx, r)

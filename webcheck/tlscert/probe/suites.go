@@ -237,9 +237,13 @@ func (v Version) String() string {
 // registry "TLS Supported Groups" (as of 2026-11).
 type Group uint16
 
-// X25519MLKEM768 is the hybrid of X25519 and ML-KEM-768 that protects against quantum computers
-// (draft-ietf-tls-ecdhe-mlkem).
-const X25519MLKEM768 Group = 4588
+// The groups that clients send key shares for. X25519MLKEM768 is the hybrid of X25519 and ML-KEM-768 that protects
+// against quantum computers (draft-ietf-tls-ecdhe-mlkem).
+const (
+	P256           Group = 23
+	X25519         Group = 29
+	X25519MLKEM768 Group = 4588
+)
 
 // groupNames are the groups by number, in the order in which they are offered.
 var groupNames = []struct {

@@ -115,6 +115,7 @@ func (s setup) compare(t *testing.T, r *probe.Report) {
 	}
 	assert.Equal(t, s.versions, versions)
 	assert.False(t, r.Partial)
+	assert.Equal(t, probe.Yes, r.Browser, "%+v", r.Intolerances)
 	if s.suites != nil {
 		var suites []string
 		for _, one := range r.Suites {

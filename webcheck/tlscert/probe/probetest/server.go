@@ -40,6 +40,10 @@ type hello struct {
 	groups      []probe.Group
 	alpn        []string
 	compression []byte
+	extensions  []uint16
+	values      []uint16 // numbers of suites, groups and extensions, which may be reserved ones
+	shares      []probe.Group
+	name        bool // has the name of the server
 }
 
 // maxHello bounds what is read of a client.
@@ -57,17 +61,34 @@ func (s Server) Serve(conn net.Conn) {
 		s.serve2(conn)
 		return
 	}
-	record := make([]byte, min(maxHello, int(binary.BigEndian.Uint16(head[3:]))))
-	if _, err := io.ReadFull(conn, record); err != nil {
+	message, err := readMessage(conn, head)
+	if err != nil {
 		return
 	}
-	h, ok := readHello(record)
+	h, ok := readHello(message)
 	if !ok {
 		s.refuse(conn, 50) // decode_error
 		return
 	}
 	s.answer(conn, h)
 	io.Copy(io.Discard, conn)
+}
+
+// readMessage reads a handshake message, the first record of which has the header, from as many records as it takes.
+func readMessage(conn net.Conn, head [5]byte) (message []byte, err error) {
+	for {
+		record := make([]byte, min(maxHello, int(binary.BigEndian.Uint16(head[3:]))))
+		if _, err := io.ReadFull(conn, record); err != nil {
+			return nil, err
+		}
+		message = append(message, record...)
+		if len(message) < 4 || len(message) >= 4+int(binary.BigEndian.Uint16(message[2:])) || len(message) > maxHello {
+			return message, nil
+		}
+		if _, err := io.ReadFull(conn, head[:]); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func (s Server) refuse(conn net.Conn, alert probe.Alert) {
@@ -240,6 +261,7 @@ func readHello(record cryptobyte.String) (h hello, ok bool) {
 		return h, false
 	}
 	h.version, h.compression, h.suites = probe.Version(version), compression, numbers(suites)
+	h.values = append(h.values, h.suites...)
 	if body.Empty() {
 		return h, true
 	}
@@ -252,10 +274,20 @@ func readHello(record cryptobyte.String) (h hello, ok bool) {
 		if !extensions.ReadUint16(&id) || !extensions.ReadUint16LengthPrefixed(&content) {
 			return h, false
 		}
+		h.extensions = append(h.extensions, id)
 		switch {
+		case id == 0:
+			h.name = true
+		case id == 51 && content.ReadUint16LengthPrefixed(&list):
+			var group uint16
+			for one := (cryptobyte.String)(nil); list.ReadUint16(&group) && list.ReadUint16LengthPrefixed(&one); {
+				h.shares = append(h.shares, probe.Group(group))
+			}
 		case id == 43 && content.ReadUint8LengthPrefixed(&list):
 			for _, n := range numbers(list) {
-				h.version = max(h.version, probe.Version(n))
+				if n <= uint16(probe.TLS13) { // else it is reserved
+					h.version = max(h.version, probe.Version(n))
+				}
 			}
 		case id == 10 && content.ReadUint16LengthPrefixed(&list):
 			for _, n := range numbers(list) {

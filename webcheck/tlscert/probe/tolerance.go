@@ -1,0 +1,243 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Property is what a ClientHello has and some servers, or boxes in front of them, cannot take, although each has to
+// (RFC 8446 section 9.3).
+type Property string
+
+const (
+	Large      Property = "large"      // more octets than fit a TCP segment, as with post-quantum key shares
+	NewVersion Property = "tls13"      // TLS 1.3 among the versions, where the server only speaks older ones
+	Protocols  Property = "alpn"       // application protocols (RFC 7301)
+	Reserved   Property = "grease"     // values that are reserved for what nobody knows (RFC 8701)
+	Extensions Property = "extensions" // extensions that browsers have and the server does not know
+	KeyShare   Property = "key_share"  // a key share for X25519MLKEM768, not its size
+)
+
+// An Intolerance is a property of which it was proved that a server answers without it, and not with it.
+type Intolerance struct {
+	Property Property
+	Reaction string // what happens instead of an answer, such as "the server closed the connection"
+	// Answered and Failed are the sizes of the largest ClientHello that was answered and of the smallest that was not,
+	// in octets on the wire. InSegments says that a small one fails as well where it comes in two TCP segments, and
+	// InRecords where it comes in two records. They are set for Large only.
+	Answered, Failed      int
+	InSegments, InRecords bool
+}
+
+// browserOctets is the size of a large ClientHello: Chrome and Firefox send 1,700 to 1,900 octets.
+const browserOctets = 1800
+
+// sizes are tried to tell how large a ClientHello may be. The last one nearly fills a TCP segment.
+var sizes = []int{700, 1000, 1400}
+
+// toleranceTime bounds one exchange: servers that ignore a ClientHello are to be told from slow ones.
+const toleranceTime = 2 * time.Second
+
+// Tolerates reports whether a server has answered a ClientHello with a property, as far as that is known.
+func (r *Report) Tolerates(p Property) Answer {
+	switch {
+	case slices.ContainsFunc(r.Intolerances, func(i Intolerance) bool { return i.Property == p }):
+		return No
+	case r.Browser == Yes:
+		return Yes
+	default:
+		return Unknown
+	}
+}
+
+// tolerance asks with a ClientHello that has all that those of browsers have. Only if that fails, and a plain one does
+// not, each property is tried alone.
+func (s *scanner) tolerance(ctx context.Context, r *Report) {
+	plain, ok := s.plainHello(r)
+	if !ok {
+		return
+	}
+	full := s.browserHello(r, plain)
+	if err := s.try(ctx, full); err == nil {
+		r.Browser = Yes
+		return
+	}
+	tests := s.properties(r, plain, len(full.bytes()))
+	found := make([]error, len(tests))
+	var g diag.Group
+	for i, t := range tests {
+		g.Go(func() { found[i] = s.try(ctx, t.with) })
+	}
+	g.Wait()
+	var list []Intolerance
+	for i, t := range tests {
+		if found[i] != nil {
+			list = append(list, Intolerance{Property: t.property, Reaction: reaction(found[i])})
+		}
+	}
+	if i := slices.IndexFunc(list, func(i Intolerance) bool { return i.Property == Large }); i >= 0 {
+		s.measure(ctx, plain, &list[i], len(full.bytes()))
+		list = slices.DeleteFunc(list, func(i Intolerance) bool { return i.Property == KeyShare }) // it is large
+	}
+	if s.try(ctx, plain) != nil {
+		return // it has stopped to answer
+	}
+	r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
+}
+
+// plainHello is one that the server is known to answer.
+func (s *scanner) plainHello(r *Report) (Hello, bool) {
+	first := cmp.Or(r.Old, r.New)
+	if first == nil || first.Version == SSL2 || first.Version == SSL3 {
+		return Hello{}, false
+	}
+	v := first.Version
+	return s.hello(v, bounded(r.suites(v, anySuite))), true
+}
+
+// bounded keeps a list of suites so short that it does not make a ClientHello large.
+func bounded(suites []uint16) []uint16 { return suites[:min(len(suites), 30)] }
+
+// browserHello adds to a plain one all that browsers send.
+func (s *scanner) browserHello(r *Report, h Hello) Hello {
+	h = s.withTLS13(r, h)
+	h = h.withHybridShare()
+	h.GREASE, h.Extensions, h.Octets = true, true, browserOctets
+	return h
+}
+
+// withHybridShare sends key shares for X25519MLKEM768 and X25519, in the order of the groups (RFC 8446 section 4.2.8).
+func (h Hello) withHybridShare() Hello {
+	h.Shares = []Group{X25519MLKEM768, X25519}
+	h.Groups = slices.Concat(h.Shares, slices.DeleteFunc(slices.Clone(h.Groups), func(g Group) bool {
+		return slices.Contains(h.Shares, g)
+	}))
+	return h
+}
+
+// withTLS13 offers TLS 1.3 beside what a plain one offers.
+func (s *scanner) withTLS13(r *Report, h Hello) Hello {
+	if h.Version == TLS13 {
+		return h
+	}
+	suites := r.suites(TLS13, anySuite)
+	if len(suites) == 0 {
+		suites = []uint16{0x1301, 0x1302, 0x1303}
+	}
+	h.Older, h.Version = []Version{h.Version}, TLS13
+	h.Suites = slices.Concat(suites, h.Suites)
+	for _, g := range groups(TLS13) {
+		if !slices.Contains(h.Groups, g) {
+			h.Groups = append(slices.Clip(h.Groups), g)
+		}
+	}
+	h.Shares = []Group{X25519}
+	return h
+}
+
+// A trial is a plain ClientHello with a property added.
+type trial struct {
+	property Property
+	with     Hello
+}
+
+func (s *scanner) properties(r *Report, plain Hello, octets int) []trial {
+	large, reserved, extensions := plain, plain, plain
+	large.Octets, reserved.GREASE, extensions.Extensions = octets, true, true
+	list := []trial{{Large, large}, {Reserved, reserved}, {Extensions, extensions}}
+	if r.Supported(TLS13) == Yes {
+		shared := plain
+		if shared.Version != TLS13 {
+			shared = s.hello(TLS13, r.suites(TLS13, anySuite))
+		}
+		return append(list, trial{KeyShare, shared.withHybridShare()})
+	}
+	return append(list, trial{NewVersion, s.withTLS13(r, plain)})
+}
+
+// measure learns how large a ClientHello may be, and whether it is its division that matters.
+func (s *scanner) measure(ctx context.Context, plain Hello, i *Intolerance, failed int) {
+	segments, records := plain, plain
+	segments.Sent, records.Sent = InSegments, InRecords
+	trials := []Hello{segments, records}
+	for _, octets := range sizes {
+		h := plain
+		h.Octets = octets
+		trials = append(trials, h)
+	}
+	found := make([]error, len(trials))
+	var g diag.Group
+	for n, h := range trials {
+		g.Go(func() { found[n] = s.try(ctx, h) })
+	}
+	g.Wait()
+	i.InSegments, i.InRecords = found[0] != nil, found[1] != nil
+	i.Answered, i.Failed = len(plain.bytes()), failed
+	for n, err := range found[2:] {
+		if err != nil {
+			i.Failed = sizes[n]
+			break
+		}
+		i.Answered = max(i.Answered, sizes[n])
+	}
+}
+
+// Knock finds out with four small ClientHellos whether a server answers any that has left another unanswered. It
+// returns what to ask for: without application protocols if it only answers who names none.
+func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
+	with := &scanner{dial: dial, config: config, slots: make(chan struct{}, concurrency)}
+	without := &scanner{dial: dial, config: Config{ServerName: config.ServerName}, slots: with.slots}
+	var found [4]error
+	var g diag.Group
+	for i, v := range []Version{TLS12, TLS13} {
+		g.Go(func() { found[i] = with.try(ctx, with.hello(v, bounded(chunks(v)[0]))) })
+		g.Go(func() { found[i+2] = without.try(ctx, without.hello(v, bounded(chunks(v)[0]))) })
+	}
+	g.Wait()
+	answered := slices.ContainsFunc(found[:2], func(err error) bool { return err == nil })
+	bare := slices.ContainsFunc(found[2:], func(err error) bool { return err == nil })
+	if len(config.ALPN) > 0 && bare && !answered {
+		config = without.config
+		config.refused = reaction(cmp.Or(found[0], found[1]))
+		return config, true
+	}
+	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || refused(err) })
+}
+
+// try asks, and returns why there is no answer. Silence is an answer here, and nothing that the scan has missed.
+func (s *scanner) try(ctx context.Context, h Hello) error {
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.slots }()
+	bounded, cancel := context.WithTimeout(ctx, toleranceTime)
+	defer cancel()
+	if !s.spend() {
+		return errBudget
+	}
+	conn, err := s.dial(bounded)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = Ask(bounded, conn, h)
+	return err
+}
+
+// reaction says what a server did instead of answering.
+func reaction(err error) string {
+	if refusal, ok := errors.AsType[*refusal](err); ok {
+		return refusal.Error()
+	}
+	if faulty(err) {
+		return err.Error()
+	}
+	return "the server did not answer"
+}
