@@ -46,6 +46,7 @@ type Report struct {
 	Extensions Extensions    `json:"requested_extensions,omitzero" doc:"extensions that are asked for, beside the names"`
 	Challenge  bool          `json:"challenge_password_present" doc:"whether there is a challenge password, which is not shown"`
 	Compliance []Compliance  `json:"compliance" doc:"each requirement that applies, in the order of the rules"`
+	CleanPEM   string        `json:"clean_pem,omitempty" doc:"the request as it should be handed in, where the text differs from it"`
 
 	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first; suggested values are commands"`
 	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
@@ -126,7 +127,7 @@ func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 func (e *evidence) report() *Report {
-	v := rules().Judge(e, texts)
+	v := rules().Judge(e, e.texts())
 	for i, r := range v.Recommendations {
 		if r.SuggestedValue == "" {
 			v.Recommendations[i].Detail = commandless.Replace(r.Detail)
@@ -150,6 +151,7 @@ func (e *evidence) report() *Report {
 	c := e.csr
 	sum := sha256.Sum256(c.Key.SPKI)
 	r.Subject, r.SAN, r.PublicKey, r.Challenge = c.Subject, c.san(), e.key, c.Challenge
+	r.CleanPEM = e.clean
 	r.Names = append(r.Names, e.names...)
 	r.SPKISHA256, r.SPKIPin = hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:])
 	r.WeakKey = WeakKey{e.key.Weak, e.ordered}

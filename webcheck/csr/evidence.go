@@ -29,6 +29,10 @@ type evidence struct {
 	names    []Name // of the SAN; where there is none, the common name
 	common   []string
 	fixed    *string // what correction found, which many findings repeat
+
+	usable  bool     // nothing in the request keeps all authorities from issuing, and no private key is beside it
+	clean   string   // the request in PEM form, where the text is not the file that should be handed in
+	damages []string // what became of the text on its way, as clauses
 }
 
 // maxJudged bounds the names that are judged: public authorities stop at 100.
@@ -69,7 +73,30 @@ func (e *evidence) digest(text string, known *pki.KnownKeys) error {
 		}
 	}
 	e.judgeNames()
+	e.judgeForm(text)
 	return nil
+}
+
+// judgeForm compares the text with the file that should be handed in. A clean copy is for requests that can be used:
+// others have to be made anew.
+func (e *evidence) judgeForm(text string) {
+	state := authorityRules().Judge(e, nil).State
+	e.usable = e.paste.Secret == "" && (state == diag.Valid || state == diag.Warned)
+	whole := isPEM(text, e.block.DER)
+	if !e.usable || whole && len(e.paste.Blocks) == 1 {
+		return
+	}
+	e.clean = cleanPEM(e.block.DER)
+	switch {
+	case whole: // beside other blocks
+	case e.paste.Encoding != "":
+		e.damages = []string{e.paste.Encoding}
+	default:
+		e.damages = damages(text, e.block.Label)
+	}
+	if e.damages == nil && !whole && slices.Contains(pemLabels, e.block.Label) {
+		e.damages = []string{"its lines are not those of a PEM file"}
+	}
 }
 
 func reason(err error) string {

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -22,6 +23,8 @@ type paste struct {
 	Blocks []block
 	Secret kind // of a private key anywhere in the text; empty if there is none
 	Kind   kind // what the text is if it has no block; empty if it has
+
+	Encoding string // of the whole text, beside that of its own, as a clause; empty if there is none
 }
 
 // A block is a part of a text that encodes something, between lines BEGIN and END or without them (RFC 7468).
@@ -35,6 +38,9 @@ type block struct {
 // boundary is the first or the last line of a block, as far as it can be recognised.
 var boundary = diag.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
 
+// bareBoundary is the first or the last line of a request whose hyphens were lost.
+var bareBoundary = diag.Regexp(`(?im)^[^A-Z0-9\n]*(?:BEGIN|END) (?:NEW )?CERTIFICATE REQUEST[^A-Z0-9\n]*$`)
+
 // secretText is what tells a private key by the text around it, whatever became of its lines.
 var secretText = diag.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
 	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
@@ -46,24 +52,10 @@ func hasSecret(text string) bool {
 		secretText().MatchString(text)
 }
 
-// undo takes back what mail, chat and word processors do to a text.
-var undo = strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "",
-	"\u00a0", " ", "\u2028", "\n", "\u2029", "\n", "\u2010", "-", "\u2011", "-", "\u2012", "--", "\u2013", "--",
-	"\u2014", "--", "\u2212", "-", `\r\n`, "\n", `\n`, "\n", `\r`, "\n", "\r\n", "\n", "\r", "\n", "&#45;", "-",
-	"&#43;", "+", "&nbsp;", " ", "&#10;", "\n", "<br>", "\n")
-
-// quoted is what mail programs put before lines of others.
-var quoted = diag.Regexp(`(?m)^[ \t]*(?:[>|][ \t]*)+`)
-
 // find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
 func find(text string) *paste {
 	p := &paste{}
-	text = undo.Replace(text[:min(len(text), maxBytes)])
-	text = quoted().ReplaceAllString(text, "")
-	p.find(text, true)
-	if p.Secret == "" && hasSecret(text) {
-		p.Secret = privateKeyKind
-	}
+	p.find(text[:min(len(text), maxBytes)], true)
 	for i := range p.Blocks {
 		if b := &p.Blocks[i]; b.Kind.secret() {
 			p.Secret, b.DER, b.Fault = b.Kind, nil, ""
@@ -73,7 +65,11 @@ func find(text string) *paste {
 }
 
 // find looks for blocks, and where there is none for something that is encoded without them.
-func (p *paste) find(text string, again bool) {
+func (p *paste) find(original string, again bool) {
+	text := restored(original)
+	if hasSecret(original) || hasSecret(text) {
+		p.Secret = privateKeyKind
+	}
 	marks := boundary().FindAllStringSubmatchIndex(text, 2*maxBlocks)
 	for i, m := range marks {
 		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= maxBlocks {
@@ -86,7 +82,10 @@ func (p *paste) find(text string, again bool) {
 		p.Blocks = append(p.Blocks, newBlock(strings.ToUpper(text[m[4]:m[5]]), text[m[1]:end]))
 	}
 	if len(p.Blocks) == 0 {
-		p.bare(boundary().ReplaceAllString(text, "\n"), again)
+		p.bare(bareBoundary().ReplaceAllString(boundary().ReplaceAllString(text, "\n"), "\n"), again)
+	}
+	if len(p.Blocks) == 0 {
+		p.Kind = kindOfText(strings.Trim(original, "\ufeff \t\r\n"))
 	}
 }
 
@@ -104,7 +103,12 @@ func newBlock(label, body string) block {
 	if b.Kind.secret() {
 		return b // it is not even decoded
 	}
-	if b.DER, b.Fault = decode(data.String()); b.DER != nil {
+	if b.DER, b.Fault = decode(data.String()); b.Fault != "" {
+		if der, fault := decode(longestRun(body)); fault == "" && complete(der) {
+			b.DER, b.Fault = der, "" // other text follows where a line END should stand
+		}
+	}
+	if b.DER != nil {
 		if kind := kindOf(b.DER); kind != unknownKind {
 			b.Kind = kind
 		}
@@ -195,23 +199,34 @@ const leastBare = 40
 
 // bare looks for something encoded without lines BEGIN and END: the whole text, or the longest run of its lines.
 func (p *paste) bare(text string, again bool) {
-	trimmed := strings.TrimSpace(text)
-	run := longestRun(trimmed)
-	der, fault := decode(run)
-	if fault != "" || len(run) < leastBare {
-		der = nil
+	var der []byte
+	for _, part := range []string{text, paragraphs.Replace(text)} {
+		run := longestRun(part)
+		if decoded, fault := decode(run); fault == "" && len(run) >= leastBare && (der == nil || complete(decoded)) {
+			der = decoded
+		}
 	}
-	if octets, err := hex.DecodeString(strings.NewReplacer(" ", "", "\n", "", ":", "").Replace(trimmed)); err == nil && len(octets) > leastBare {
-		der = octets
+	if octets, err := hex.DecodeString(hexDigits.Replace(text)); err == nil && len(octets) > leastBare {
+		p.Encoding, der = "it is written in hexadecimal", octets
 	}
-	switch kind := kindOf(der); {
-	case again && strings.Contains(string(der), "-----BEGIN "): // a PEM text in Base64, as Kubernetes has it
-		p.find(undo.Replace(string(der)), false)
-	case der != nil && kind != unknownKind:
+	if again && len(der) > 0 && isText(der) { // a PEM text in Base64, as Kubernetes has it
+		p.Encoding = cmp.Or(p.Encoding, "it is encoded in Base64 a second time")
+		p.find(string(der), false)
+	} else if kind := kindOf(der); kind != unknownKind {
 		p.Blocks = append(p.Blocks, block{Kind: kind, DER: der})
-	default:
-		p.Kind = kindOfText(trimmed)
 	}
+}
+
+// paragraphs sets blank lines apart from lines in Base64, between which they may stand.
+var paragraphs = strings.NewReplacer("\n\n", "\n.\n")
+
+// hexDigits takes away what stands between digits, and before them.
+var hexDigits = strings.NewReplacer(" ", "", "\n", "", "\t", "", ":", "", "0x", "", "0X", "", "x", "",
+	",", "")
+
+// isText reports whether bytes are printable ASCII.
+func isText(b []byte) bool {
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f || c < ' ' && c != '\n' && c != '\r' && c != '\t' })
 }
 
 // longestRun returns the longest run of lines in Base64.

@@ -123,7 +123,7 @@ func FuzzRead(f *testing.F) {
 
 // Whatever text is given, there is a report whose verdict fits its findings, and the same text gives the same.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{plan{}.pem(), strings.ReplaceAll(plan{}.pem(), "\n", " "), "-----BEGIN RSA PRIVATE KEY-----", "ssh-rsa A", "-----BEGIN X-----\n--"} {
+	for _, text := range []string{plan{}.pem(), strings.ReplaceAll(plan{}.pem(), "\n", " "), "> " + plan{}.pem(), "-----BEGIN RSA PRIVATE KEY-----", "ssh-rsa A", "-----BEGIN X-----\n--"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -136,6 +136,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if (r.Outcome == invalid) != (r.PublicKey.Algorithm == "") || r.Outcome == invalid && len(r.Findings) == 0 {
 			t.Errorf("%s: %+v", r.Outcome, r.Findings)
+		}
+		if clean := r.CleanPEM; clean != "" {
+			again, err := Parse(t.Context(), nil, Request{CSR: clean})
+			if err != nil || !again.Valid || again.CleanPEM != "" || again.SPKISHA256 != r.SPKISHA256 {
+				t.Errorf("the clean copy is not clean: %s: %+v", clean, again)
+			}
 		}
 		if secretText().MatchString(text) && r.Findings[0].Code != "csr.private_key.present" {
 			t.Errorf("a private key was overlooked: %x", sha256.Sum256([]byte(text)))

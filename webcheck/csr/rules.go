@@ -92,8 +92,17 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "PEM label is not that of a signing request", Requirement: "The PEM label is CERTIFICATE REQUEST",
 	Advice: "Write CERTIFICATE REQUEST in the lines BEGIN and END.", When: readable,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != requestKind,
+		return diag.FailIf(e.block.Label != "" && !slices.Contains(pemLabels, e.block.Label),
 			"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
+	},
+}, {
+	Code: "csr.pem.form", Severity: diag.Info, Ref: armor + "3",
+	Title: "Text is not a PEM file", Requirement: "The text is a PEM file",
+	Advice: "Hand in the clean copy in clean_pem, or the file itself as the program wrote it.",
+	When:   func(e *evidence) bool { return e.usable },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(len(e.damages) > 0, "The request can be found in the text, but authorities may refuse the text as it is: %s.",
+			diag.Series(e.damages, 3))
 	},
 }}
 
@@ -205,6 +214,23 @@ func sentence(list []string) string {
 		list, more = list[:most], " and others"
 	}
 	return diag.Quote(strings.Join(list, ", ")) + more
+}
+
+// texts chooses what the verdict says: it judges the text that was handed in, not what could be read of it.
+func (e *evidence) texts() diag.Texts {
+	if e.clean != "" {
+		return damagedTexts
+	}
+	return texts
+}
+
+// damagedTexts are those of a request that stands in a text other than the file that should be handed in.
+var damagedTexts = diag.Texts{
+	"valid": {
+		Headline: "Request is compliant, but the text is not a file to hand in",
+		Sub: "Nothing in the request keeps public authorities from issuing a certificate, but they may be unable to read " +
+			"the text as it is. Hand in the clean copy in clean_pem.",
+	},
 }
 
 // texts are what the verdict says in words, where title and advice of the gravest finding do not say it better.
