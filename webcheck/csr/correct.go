@@ -40,9 +40,6 @@ func (e *evidence) correct(keep bool) string {
 		words = append(words, e.newKey(), "-nodes -keyout "+file+"-new.key")
 	}
 	words = append(words, "-sha256 -utf8", "-subj "+quote(subject), "-addext "+quote("subjectAltName="+strings.Join(prefixed(names), ",")))
-	if e.csr.MustStaple {
-		words = append(words, "-addext tlsfeature=status_request")
-	}
 	return strings.Join(append(words, "-out "+file+"-new.csr"), " ")
 }
 

@@ -296,11 +296,15 @@ var extensionRules = diag.Rules[*evidence]{{
 		return diag.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
 	},
 }, {
-	Code: "csr.staple.required", Severity: diag.Info, Ref: "RFC 7633 section 4",
-	Title: "Must-staple is requested", Requirement: "The request does not ask for must-staple",
-	Advice: "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt has refused such requests since May 2025.",
+	Code: "csr.staple.required", Severity: diag.Warning, Ref: "RFC 7633 section 4",
+	Title: "Must-staple is requested, which not every authority grants", Requirement: "The request does not ask for must-staple",
+	Advice: "Make a new request without the extension, as the suggested command does: Let's Encrypt refuses requests " +
+		"that ask for it.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (must-staple).")
+		return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (OCSP must-staple). "+
+			"Let's Encrypt, the largest authority, has refused such requests since 2025-05-07 and ended its OCSP service "+
+			"on 2025-08-06; a certificate with the feature works only where the authority runs OCSP and the server staples.").
+			Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.challenge.present", Severity: diag.Info, Ref: "RFC 2985 section 5.4.1",
