@@ -14,6 +14,9 @@
 //		fmt.Println(decision.Rule)
 //	}
 //
+// Google's crawlers read the file with a parser of their own, which understands frequent mistakes: [ParseAs] reads as
+// one of two dialects. [File.Faults] says which lines only Google understands.
+//
 // How the file was served matters as much: with 4xx everything is allowed, with 5xx or no answer nothing is (RFC
 // 9309 section 2.3.1). The caller decides that; [AllowAll] and [DisallowAll] are those files.
 //

@@ -27,42 +27,79 @@ func (f *File) Match(agent, path string) Decision {
 	if p, _, _ := strings.Cut(path, "?"); name == "" || p == "/robots.txt" { // RFC 9309 section 2.2.2
 		return d
 	}
-	path = normalise(path)
+	path = f.Dialect.normalise(path)
+	longest := 0
 	for i := range f.Groups {
 		if !slices.Contains(f.Groups[i].Agents, name) {
 			continue
 		}
 		for j := range f.Groups[i].Rules {
 			r := &f.Groups[i].Rules[j]
-			if better(r, d.Rule) && matches(r.pattern, path) {
-				d.Rule, d.Allowed = r, r.Allow
+			n := r.octets(path)
+			if n > longest || n > 0 && n == longest && r.Allow && !d.Allowed {
+				longest, d.Rule, d.Allowed = n, r, r.Allow
 			}
 		}
 	}
 	return d
 }
 
-// agent returns the name of the groups that a crawler follows; empty if there are none for it.
-func (f *File) agent(token string) string {
-	all := ""
-	for _, g := range f.Groups {
-		if token != "" && slices.Contains(g.Agents, token) {
-			return token
-		}
-		if slices.Contains(g.Agents, "*") {
-			all = "*"
-		}
+// octets is the length of the pattern by which a rule matches a path, 0 if it does not: the longest counts.
+func (r *Rule) octets(path string) int {
+	switch {
+	case matches(r.pattern, path):
+		return len(r.pattern)
+	case r.directory != "" && matches(r.directory, path):
+		return len(r.directory)
 	}
-	return all
+	return 0
 }
 
-// better reports whether a rule would outweigh another: it is longer, or as long and allows.
-func better(r, than *Rule) bool {
-	if than == nil {
-		return true
+// families are the tokens whose groups a crawler follows where there is none for its own, before that of all (Google
+// Search Central, Google crawlers; Bing Webmaster Blog, September 2010).
+var families = map[string][]string{
+	"googlebot-image": {"googlebot"}, "googlebot-news": {"googlebot"}, "googlebot-video": {"googlebot"},
+	"google-inspectiontool": {"googlebot"}, "googleother-image": {"googleother"}, "googleother-video": {"googleother"},
+	"bingbot": {"msnbot"},
+}
+
+// ignoreAll are crawlers of advertisers on a site, which do not follow the group of all (Google Search Central, Google
+// special-case crawlers).
+var ignoreAll = map[string]bool{"adsbot-google": true, "adsbot-google-mobile": true, "mediapartners-google": true}
+
+// agent returns the name of the groups that a crawler follows; empty if there are none for it.
+func (f *File) agent(token string) string {
+	names := append([]string{token}, families[token]...)
+	if !ignoreAll[token] {
+		names = append(names, "*")
 	}
-	a, b := len(r.pattern), len(than.pattern)
-	return a > b || a == b && r.Allow && !than.Allow
+	for _, name := range names {
+		if name != "" && f.Names(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Names reports whether there is a group for a product token in lower case, or with * for all.
+func (f *File) Names(token string) bool {
+	return slices.ContainsFunc(f.Groups, func(g Group) bool { return slices.Contains(g.Agents, token) })
+}
+
+// CrawlDelay is how long a crawler is asked to wait between requests: what its own groups say, else those of all. It is
+// 0 if nothing is said. Bing follows it, and takes that of all also where it has rules of its own; Google does not.
+func (f *File) CrawlDelay(agent string) (longest time.Duration) {
+	for _, name := range []string{f.agent(Token(agent)), "*"} {
+		for _, g := range f.Groups {
+			if slices.Contains(g.Agents, name) {
+				longest = max(longest, g.CrawlDelay)
+			}
+		}
+		if longest > 0 {
+			break
+		}
+	}
+	return longest
 }
 
 // matches reports whether a pattern matches the beginning of a path, or all of it if it ends with $.
@@ -91,8 +128,8 @@ func matches(pattern, path string) bool {
 
 // normalise brings a path into the form in which paths are compared: bytes beyond ASCII encoded, what
 // needs no encoding decoded, hexadecimal digits in capitals (RFC 9309 section 2.2.2). Encoded * and $
-// stay as they are, apart from those with a meaning.
-func normalise(path string) string {
+// stay as they are, apart from those with a meaning. Google decodes nothing.
+func (dialect Dialect) normalise(path string) string {
 	const digits = "0123456789ABCDEF"
 	if !strings.ContainsFunc(path, func(c rune) bool { return c == '%' || c >= 0x80 || c <= ' ' }) {
 		return path
@@ -100,10 +137,10 @@ func normalise(path string) string {
 	b := make([]byte, 0, len(path)+8)
 	for i := 0; i < len(path); i++ {
 		c := path[i]
-		encoded := c >= 0x80 || c <= ' '
+		encoded := c >= 0x80 || c <= ' ' && dialect == Standard
 		if c == '%' && i+2 < len(path) {
 			if n, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
-				c, encoded = byte(n), !unreserved(byte(n))
+				c, encoded = byte(n), dialect == Google || !unreserved(byte(n))
 				i += 2
 			}
 		}
@@ -216,6 +253,8 @@ func date(s string) (time.Time, bool) {
 // An Effect is what directives come to for one crawler.
 type Effect struct {
 	NoIndex, NoFollow bool
+	NoSnippet         bool // results show no text of the page: nosnippet, or max-snippet of 0
+	IndexEmbedded     bool // a page that embeds this one may be indexed with its content, although NoIndex
 	BadDate           bool // a date of unavailable_after cannot be read
 	// Why holds the directives that forbid indexing or following.
 	Why []Directive
@@ -247,6 +286,12 @@ func (e *Effect) add(d Directive, now time.Time) {
 		e.NoIndex = true
 	case "nofollow":
 		e.NoFollow = true
+	case "nosnippet":
+		e.NoSnippet = true
+	case "max-snippet":
+		e.NoSnippet = e.NoSnippet || d.Value == "0"
+	case "indexifembedded":
+		e.IndexEmbedded = true
 	case "unavailable_after":
 		t, ok := date(d.Value)
 		if !ok {

@@ -2,26 +2,44 @@ package robots
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // The bounds of a robots.txt.
 const (
-	// MaxBytes is how much of it is read, the least that a crawler must (RFC 9309 section 2.5).
+	// MaxBytes is how much of it is read, the least that a crawler must (RFC 9309 section 2.5), and the most that
+	// Google does.
 	MaxBytes    = 500 << 10
 	maxFaults   = 20
 	maxSitemaps = 100
 	maxAgents   = 5000 // user-agent lines
+	// maxGoogleLine is how many bytes of a line Google reads: eight times the longest URL of a browser, less one.
+	maxGoogleLine = 8*2083 - 1
+)
+
+// A Dialect is how a crawler reads the lines of a robots.txt.
+type Dialect int
+
+// The dialects.
+const (
+	Standard Dialect = iota // as RFC 9309 says
+	// Google is the parser of Google's crawlers (github.com/google/robotstxt): it takes frequent misspellings for what
+	// was meant, and white space for a missing colon; only the beginning of a field's name counts; to allow
+	// index.html is to allow its directory; percent-encoded characters are not decoded.
+	Google
 )
 
 // A File is a robots.txt.
 type File struct {
 	Groups    []Group
 	Sitemaps  []string
-	Faults    []Fault // what crawlers ignore or read differently, the first few
+	Faults    []Fault // lines with mistakes, the first few; of [Standard] only
 	Truncated bool    // it is longer than [MaxBytes]
 	All       Access  // how every path is treated, whatever the groups say
+	Dialect   Dialect // in which it was read
 }
 
 // Access is how a file treats all paths alike.
@@ -41,16 +59,18 @@ func DisallowAll() *File { return &File{All: AllDisallowed} }
 
 // A Group is rules for some crawlers.
 type Group struct {
-	Agents []string // product tokens in lower case; * stands for all
-	Rules  []Rule
+	Agents     []string // product tokens in lower case; * stands for all
+	Rules      []Rule
+	CrawlDelay time.Duration // between requests, for those crawlers that know it, such as Bing's; 0: none is stated
 }
 
 // A Rule allows or disallows paths.
 type Rule struct {
-	Allow   bool
-	Path    string // as written
-	Line    int    // from 1
-	pattern string // normalised
+	Allow     bool
+	Path      string // as written
+	Line      int    // from 1
+	pattern   string // normalised
+	directory string // pattern of the directory that is allowed with its index.html; empty if there is none
 }
 
 // String writes the rule as it stands in a file.
@@ -63,17 +83,22 @@ func (r Rule) String() string {
 
 // A Fault is a line that is not as it should be.
 type Fault struct {
-	Line int // from 1
-	Text string
+	Line   int    // from 1
+	Text   string // what is wrong with it, as a clause
+	Google bool   // Google reads it as it was meant; crawlers that follow the standard ignore it
 }
 
-// Parse reads a robots.txt. There is none that it cannot read: what is wrong is ignored, as crawlers do, and noted.
-func Parse(body []byte) *File {
-	p := parser{File: &File{}}
+// Parse reads a robots.txt by the standard. There is none that it cannot read: what is wrong is ignored, as crawlers
+// do, and noted.
+func Parse(body []byte) *File { return ParseAs(body, Standard) }
+
+// ParseAs reads a robots.txt as the crawlers of a dialect do.
+func ParseAs(body []byte, d Dialect) *File {
+	p := parser{File: &File{Dialect: d}}
 	if len(body) > MaxBytes {
 		body, p.Truncated = body[:wholeLines(body, MaxBytes)], true
 	}
-	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))
+	body = trimBOM(body, d)
 	for len(body) > 0 {
 		p.line++
 		end := bytes.IndexAny(body, "\r\n")
@@ -90,6 +115,20 @@ func Parse(body []byte) *File {
 	return p.File
 }
 
+// trimBOM removes a byte order mark; for Google also the beginning of one.
+func trimBOM(body []byte, d Dialect) []byte {
+	const mark = "\xEF\xBB\xBF"
+	for n := len(mark); n > 0; n-- {
+		if bytes.HasPrefix(body, []byte(mark[:n])) {
+			return body[n:]
+		}
+		if d != Google {
+			break
+		}
+	}
+	return body
+}
+
 // wholeLines is the length of the lines that end within a limit: what is left of a line that is cut would be another
 // rule.
 func wholeLines(body []byte, limit int) int {
@@ -101,37 +140,66 @@ func wholeLines(body []byte, limit int) int {
 
 type parser struct {
 	*File
-	line   int
-	agents int
-	ruled  bool // the current group has rules, so that the next user-agent begins another
+	line        int
+	agents      int
+	ruled       bool // the current group has rules, so that the next user-agent begins another
+	googleGroup bool // Google has seen a user-agent line
 }
 
-func (p *parser) fault(text string) {
-	if len(p.Faults) < maxFaults {
-		p.Faults = append(p.Faults, Fault{p.line, text})
+func (p *parser) fault(text string) { p.note(Fault{Line: p.line, Text: text}) }
+
+func (p *parser) note(f Fault) {
+	if p.Dialect == Standard && len(p.Faults) < maxFaults {
+		p.Faults = append(p.Faults, f)
 	}
 }
 
 func (p *parser) read(line string) {
-	line, _, _ = strings.Cut(line, "#")
-	line = strings.Trim(line, " \t\x00")
-	if line == "" {
+	if p.Dialect == Google {
+		if field, _, value := googleLine(line); field != "" {
+			p.record(field, value)
+		}
 		return
 	}
-	if !utf8.ValidString(line) {
+	text, _, _ := strings.Cut(line, "#")
+	text = strings.Trim(text, " \t\x00")
+	if text == "" {
+		return
+	}
+	if !utf8.ValidString(text) {
 		p.fault("is not UTF-8")
 	}
-	key, value, ok := strings.Cut(line, ":")
-	if !ok { // Google reads white space as the colon that is missing
-		if key, value, ok = strings.Cut(line, " "); ok && known(key) != "" {
-			p.fault("has no colon after " + quote(key))
-		} else {
-			p.fault("is no field: it has no colon")
-			return
-		}
-	}
+	key, value, ok := strings.Cut(text, ":")
 	key, value = strings.Trim(key, " \t"), strings.Trim(value, " \t")
-	switch field := known(key); field {
+	if field := known(key); ok && field != "" {
+		p.record(field, value)
+		p.googleGroup = p.googleGroup || field == "user-agent"
+		return
+	}
+	p.unknown(line, key, ok)
+}
+
+// unknown notes a line that the standard does not know, and whether Google does.
+func (p *parser) unknown(line, key string, colon bool) {
+	field, written, _ := googleLine(line)
+	switch meant := strings.ToUpper(field[:min(1, len(field))]) + field[min(1, len(field)):]; {
+	case field != "" && !colon:
+		p.note(Fault{p.line, "has no colon after " + quote(written) + ": Google reads it anyway, and other crawlers ignore it", true})
+	case field != "":
+		p.note(Fault{p.line, "has the field " + quote(key) + ": Google reads it as " + meant + ", and other crawlers ignore it", true})
+	case !colon:
+		p.fault("is not a rule: it has no colon")
+	case mistyped[strings.ToLower(key)] != "":
+		p.fault("has the field " + quote(key) + ", probably " + mistyped[strings.ToLower(key)] + ", which crawlers ignore")
+	default:
+		p.fault("has the field " + quote(key) + ", which crawlers ignore")
+	}
+	p.googleGroup = p.googleGroup || field == "user-agent"
+}
+
+// record takes a line whose field is known.
+func (p *parser) record(field, value string) {
+	switch field {
 	case "user-agent":
 		p.userAgent(value)
 	case "allow", "disallow":
@@ -140,35 +208,70 @@ func (p *parser) read(line string) {
 		if len(p.Sitemaps) < maxSitemaps {
 			p.Sitemaps = append(p.Sitemaps, strings.ToValidUTF8(value, "\uFFFD"))
 		}
-	case "other":
+	case "crawl-delay":
+		seconds, err := strconv.ParseFloat(value, 64)
+		if n := len(p.Groups); n > 0 && err == nil && seconds > 0 && seconds <= maxDelay {
+			p.Groups[n-1].CrawlDelay = time.Duration(seconds * float64(time.Second))
+		}
 	case "noindex":
 		p.fault("has the field noindex, which crawlers ignore in robots.txt")
-	default:
-		if meant := mistyped[strings.ToLower(key)]; meant != "" {
-			p.fault("has the field " + quote(key) + ", probably " + meant + ", which most crawlers ignore")
-			return
-		}
-		p.fault("has the field " + quote(key) + ", which crawlers ignore")
 	}
 }
 
-// known returns the field that a key names; other is for those that some crawlers know.
+// maxDelay is the longest Crawl-delay that is taken seriously, in seconds: a day.
+const maxDelay = 24 * 60 * 60
+
+// known returns the field of the standard that a key names, or one that some crawlers know beside it.
 func known(key string) string {
 	switch key = strings.ToLower(key); key {
-	case "user-agent", "allow", "disallow", "sitemap", "noindex":
+	case "user-agent", "allow", "disallow", "sitemap", "noindex", "crawl-delay", "host", "clean-param", "request-rate",
+		"visit-time", "content-signal", "content-usage":
 		return key
-	case "crawl-delay", "host", "clean-param", "request-rate", "visit-time", "content-signal", "content-usage":
-		return "other"
 	}
 	return ""
 }
 
-// mistyped are frequent misspellings.
+// googleLine splits a line as Google does. The field is one of those that mean something to it, or empty; the key is as
+// written.
+func googleLine(line string) (field, key, value string) {
+	line, _, _ = strings.Cut(line[:min(len(line), maxGoogleLine)], "\x00")
+	line, _, _ = strings.Cut(line, "#")
+	line = strings.Trim(line, googleSpace)
+	key, value, ok := strings.Cut(line, ":")
+	if !ok { // exactly two words
+		i := strings.IndexAny(line, " \t")
+		if i < 0 || strings.ContainsAny(strings.TrimLeft(line[i:], " \t"), " \t") {
+			return "", "", ""
+		}
+		key, value = line[:i], line[i:]
+	}
+	key, value = strings.Trim(key, googleSpace), strings.Trim(value, googleSpace)
+	lower := strings.ToLower(key)
+	for _, f := range googleFields {
+		if strings.HasPrefix(lower, f.prefix) {
+			return f.field, key, value
+		}
+	}
+	return "", key, value
+}
+
+// googleSpace is the white space that Google removes.
+const googleSpace = " \t\n\v\f\r"
+
+// googleFields are the beginnings of names that Google knows, misspelt ones too.
+var googleFields = []struct{ prefix, field string }{
+	{"user-agent", "user-agent"}, {"useragent", "user-agent"}, {"user agent", "user-agent"},
+	{"allow", "allow"},
+	{"disallow", "disallow"}, {"dissallow", "disallow"}, {"dissalow", "disallow"}, {"disalow", "disallow"},
+	{"diasllow", "disallow"}, {"disallaw", "disallow"},
+	{"sitemap", "sitemap"}, {"site-map", "sitemap"},
+}
+
+// mistyped are frequent misspellings that Google does not know either.
 var mistyped = map[string]string{
-	"useragent": "User-agent", "user agent": "User-agent", "user_agent": "User-agent", "user-agents": "User-agent",
-	"disalow": "Disallow", "dissallow": "Disallow", "dissalow": "Disallow", "disallaw": "Disallow",
-	"diasllow": "Disallow", "disallows": "Disallow", "alow": "Allow", "allows": "Allow", "site-map": "Sitemap",
-	"sitemaps": "Sitemap",
+	"user_agent": "User-agent", "user–agent": "User-agent", "agent": "User-agent", "usser-agent": "User-agent",
+	"dissalllow": "Disallow", "disllow": "Disallow", "dis-allow": "Disallow", "deny": "Disallow", "alow": "Allow",
+	"site map": "Sitemap",
 }
 
 func (p *parser) userAgent(value string) {
@@ -178,7 +281,7 @@ func (p *parser) userAgent(value string) {
 	}
 	token := Token(value)
 	switch {
-	case value == "*" || strings.HasPrefix(value, "* "):
+	case value == "*" || len(value) > 1 && value[0] == '*' && strings.IndexByte(googleSpace, value[1]) >= 0:
 		token = "*"
 	case token == "":
 		p.fault("names no crawler: " + quote(value) + " does not begin with a product token")
@@ -203,7 +306,12 @@ func Token(name string) string {
 }
 
 func (p *parser) rule(allow bool, path string) {
-	if len(p.Groups) == 0 {
+	switch {
+	case len(p.Groups) > 0:
+	case p.googleGroup:
+		p.note(Fault{p.line, "has a rule before the first User-agent: Google reads it anyway, and other crawlers ignore it", true})
+		return
+	default:
 		p.fault("has a rule before the first User-agent, which crawlers ignore")
 		return
 	}
@@ -214,8 +322,13 @@ func (p *parser) rule(allow bool, path string) {
 	if path[0] != '/' && path[0] != '*' && path[0] != '$' {
 		p.fault("has the path " + quote(path) + ", which matches nothing because it does not begin with /")
 	}
+	r := Rule{Allow: allow, Path: strings.ToValidUTF8(path, "\uFFFD"), Line: p.line, pattern: p.Dialect.normalise(path)}
+	if i := strings.LastIndexByte(r.pattern, '/'); allow && p.Dialect == Google && i >= 0 &&
+		strings.HasPrefix(r.pattern[i:], "/index.htm") {
+		r.directory = r.pattern[:i+1] + "$"
+	}
 	g := &p.Groups[len(p.Groups)-1]
-	g.Rules = append(g.Rules, Rule{allow, strings.ToValidUTF8(path, "\uFFFD"), p.line, normalise(path)})
+	g.Rules = append(g.Rules, r)
 }
 
 func quote(s string) string {

@@ -48,7 +48,7 @@ func TestMatch(t *testing.T) {
 		{"carriage returns", "User-agent: *\rDisallow: /\r", "x", "/", false, "Disallow: /"},
 		{"comments and blanks", " user-AGENT : * # all\n\t DISALLOW\t:/ # all", "x", "/", false, "Disallow: /"},
 		{"rule before the first group", "Disallow: /\nUser-agent: *\nAllow: /a", "x", "/", true, ""},
-		{"no colon", "User-agent *\nDisallow /", "x", "/", false, "Disallow: /"},
+		{"no colon", "User-agent *\nDisallow /", "x", "/", true, ""},
 		{"no slash", "User-agent: *\nDisallow: a", "x", "/a", true, ""},
 		{"mistyped", "User-agent: *\nDisalow: /", "x", "/", true, ""},
 		{"agent that is none", "User-agent: *\nAllow: /\nUser-agent: 1x\nDisallow: /", "", "/", true, "Allow: /"},
@@ -75,10 +75,10 @@ func TestParseFaults(t *testing.T) {
 		got = append(got, fmt.Sprint(fault.Line, " ", fault.Text))
 	}
 	require.Equal(t, []string{
-		"1 is no field: it has no colon", "2 has a rule before the first User-agent, which crawlers ignore",
+		"1 is not a rule: it has no colon", "2 has a rule before the first User-agent, which crawlers ignore",
 		`4 has the path "a", which matches nothing because it does not begin with /`,
 		"5 has the field noindex, which crawlers ignore in robots.txt",
-		`6 has the field "Dissallow", probably Disallow, which most crawlers ignore`, `7 has the field "Foo", which crawlers ignore`,
+		`6 has the field "Dissallow": Google reads it as Disallow, and other crawlers ignore it`, `7 has the field "Foo", which crawlers ignore`,
 	}, got)
 	require.Equal(t, []string{"https://example.com/s.xml"}, f.Sitemaps)
 
@@ -95,6 +95,102 @@ func TestParseFaults(t *testing.T) {
 	whole := strings.Replace(cut, "\nDisallow: /y", "\nDisallow: /\ny", 1)
 	require.False(t, robots.Parse([]byte(whole)).Match("x", "/").Allowed, "it ends at the limit")
 	require.Empty(t, robots.Parse([]byte(strings.Repeat("x", robots.MaxBytes+1))).Faults)
+}
+
+// Google's parser reads more than the standard has, and in a few things otherwise (github.com/google/robotstxt).
+func TestGoogle(t *testing.T) {
+	long := "/x/" + strings.Repeat("a", 8*2083-1-len("disallow: /x/"))
+	tests := []struct {
+		name, file, agent, path string
+		standard, google        bool // whether it is allowed
+	}{
+		{"user agent with a space", "User agent: *\nDisallow: /", "x", "/", true, false},
+		{"useragent", "useragent: *\nDisallow: /", "x", "/", true, false},
+		{"user-agents", "User-agents: *\nDisallow: /", "x", "/", true, false},
+		{"dissallow", "User-agent: *\nDissallow: /", "x", "/", true, false},
+		{"dissalow", "User-agent: *\nDISSALOW: /", "x", "/", true, false},
+		{"disalow", "User-agent: *\ndisalow: /", "x", "/", true, false},
+		{"diasllow", "User-agent: *\nDiasllow: /", "x", "/", true, false},
+		{"disallaw", "User-agent: *\nDisallaw: /", "x", "/", true, false},
+		{"disallows", "User-agent: *\nDisallows: /", "x", "/", true, false},
+		{"disallow with a word behind", "User-agent: *\nDisallow all: /", "x", "/", true, false},
+		{"disallowed and allowed", "User-agent: *\nDisallow: /\nAllowed: /a", "x", "/a", false, true},
+		{"alow is not known", "User-agent: *\nDisallow: /\nAlow: /a", "x", "/a", false, false},
+		{"disllow is not known", "User-agent: *\nDisllow: /", "x", "/", true, true},
+		{"no colon", "User-agent *\nDisallow /", "x", "/", true, false},
+		{"no colon, a tab", "User-agent\t*\nDisallow \t /", "x", "/", true, false},
+		{"no colon, three words", "User-agent: *\nDisallow / all", "x", "/", true, true},
+		{"no colon, user agent", "User agent *\nDisallow: /", "x", "/", true, true},
+		{"no space and no colon", "User-agent: *\nDisallow/", "x", "/", true, true},
+		{"a misspelt agent ends the group", "User-agent: x\nDisallow: /a\nUser agent: y\nDisallow: /b", "x", "/b", false, true},
+		{"index.html is its directory", "User-agent: *\nDisallow: /\nAllow: /index.html", "x", "/", false, true},
+		{"index.html itself", "User-agent: *\nDisallow: /\nAllow: /a/index.html", "x", "/a/index.html", true, true},
+		{"index.htm below", "User-agent: *\nDisallow: /\nAllow: /a/index.htm", "x", "/a/", false, true},
+		{"index.html and nothing else", "User-agent: *\nDisallow: /\nAllow: /a/index.html", "x", "/a/b", false, false},
+		{"index.html behind a longer rule", "User-agent: *\nDisallow: /a/\nAllow: /a/index.html", "x", "/a/", false, true},
+		{"index.html that is forbidden", "User-agent: *\nDisallow: /index.html", "x", "/", true, true},
+		{"index.php", "User-agent: *\nDisallow: /\nAllow: /index.php", "x", "/", false, false},
+		{"unreserved and encoded", "User-agent: *\nDisallow: /%7Ejoe", "x", "/~joe", false, true},
+		{"digits of encoding", "User-agent: *\nDisallow: /%e3%81%82", "x", "/%E3%81%82", false, false},
+		{"beyond ASCII", "User-agent: *\nDisallow: /ä", "x", "/%C3%A4", false, false},
+		{"encoded length decides", "User-agent: *\nDisallow: /%61b\nAllow: /?b", "x", "/%61b", false, false},
+		{"part of a byte order mark", "\xEF\xBBUser-agent: *\nDisallow: /", "x", "/", true, false},
+		{"byte order mark", "\xEF\xBB\xBFUser-agent: *\nDisallow: /", "x", "/", false, false},
+		{"no byte order mark", "\xEF\xBB\xBEUser-agent: *\nDisallow: /", "x", "/", true, true},
+		{"long line", "User-agent: *\ndisallow: " + long + "/qux", "x", long + "/fux", true, false},
+		{"star and more", "User-agent: * all\nDisallow: /", "x", "/", false, false},
+		{"star without a space", "User-agent: *all\nDisallow: /", "x", "/", true, true},
+		{"NUL ends a line", "User-agent: *\nDisallow: /a\x00b", "x", "/ac", true, false},
+		{"words behind an agent", "User-agent: *\nDisallow: /\n\nUser-agent: Foo Bar\nDisallow: /b", "foo", "/a", true, true},
+		{"one group beside that of all", "User-agent: *\nUser-agent: foo\nDisallow: /", "foo", "/", false, false},
+		{"empty rule of its own", "User-agent: *\nDisallow: /\n\nUser-agent: foo\nDisallow:", "foo", "/", true, true},
+		{"no rule of its own", "User-agent: *\nDisallow: /\n\nUser-agent: foo\nCrawl-delay: 1", "foo", "/", true, true},
+		{"other fields join groups", "User-agent: foo\nUnicorn: 1\nUser-agent: *\nDisallow: /", "foo", "/", false, false},
+		{"own group of images", "User-agent: Googlebot-Image\nDisallow: /\n\nUser-agent: Googlebot\nAllow: /", "Googlebot-Image", "/", false, false},
+		{"images without a group", "User-agent: *\nAllow: /\n\nUser-agent: Googlebot\nDisallow: /", "Googlebot-Image", "/", false, false},
+		{"images are not the search", "User-agent: Googlebot-Image\nDisallow: /", "Googlebot", "/", true, true},
+		{"news", "User-agent: Googlebot-News\nDisallow: /", "Googlebot", "/", true, true},
+		{"advertising", "User-agent: *\nDisallow: /", "AdsBot-Google", "/", true, true},
+		{"advertising by name", "User-agent: AdsBot-Google\nDisallow: /", "AdsBot-Google", "/", false, false},
+		{"bingbot after its old name", "User-agent: msnbot\nDisallow: /\n\nUser-agent: *\nAllow: /", "bingbot", "/", false, false},
+		{"bingbot by its own", "User-agent: msnbot\nDisallow: /\n\nUser-agent: bingbot\nAllow: /", "bingbot", "/", true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.standard, robots.Parse([]byte(tt.file)).Match(tt.agent, tt.path).Allowed, "the standard")
+			require.Equal(t, tt.google, robots.ParseAs([]byte(tt.file), robots.Google).Match(tt.agent, tt.path).Allowed, "Google")
+		})
+	}
+}
+
+// What a fault says of Google is what its parser does.
+func TestFaultsOfGoogle(t *testing.T) {
+	for _, tt := range []struct{ file, standard, google string }{
+		{"User agent: *\nDisallow: /", "", "1 2"},
+		{"User-agent *\nDisallow /", "", "1 2"},
+		{"useragent: *\ndisalow: /", "", "1 2"},
+		{"User-agent: *\nDisallow / all\nDisllow: /", "2 3", ""},
+		{"Disallow: /\nUser-agent: *\nSite-map: https://example.com/s.xml", "1", "3"},
+	} {
+		f := robots.Parse([]byte(tt.file))
+		lines := map[bool][]string{}
+		for _, fault := range f.Faults {
+			lines[fault.Google] = append(lines[fault.Google], fmt.Sprint(fault.Line))
+		}
+		require.Equal(t, tt.standard, strings.Join(lines[false], " "), tt.file)
+		require.Equal(t, tt.google, strings.Join(lines[true], " "), tt.file)
+		require.Empty(t, robots.ParseAs([]byte(tt.file), robots.Google).Faults)
+	}
+}
+
+func TestCrawlDelay(t *testing.T) {
+	f := robots.Parse([]byte("User-agent: *\nCrawl-delay: 10\n\nUser-agent: bingbot\nDisallow: /x\n\nUser-agent: a\n" +
+		"Crawl-delay: 2.5\nDisallow:\n\nUser-agent: b\nCrawl-delay: soon\nDisallow:\n\nUser-agent: c\nCrawl-delay: 1e9\n"))
+	for agent, want := range map[string]time.Duration{"a": 2500 * time.Millisecond, "b": 10 * time.Second, "c": 10 * time.Second,
+		"bingbot": 10 * time.Second, "other": 10 * time.Second} {
+		require.Equal(t, want, f.CrawlDelay(agent), agent)
+	}
+	require.Zero(t, robots.AllowAll().CrawlDelay("a"))
 }
 
 func TestDirectives(t *testing.T) {
@@ -134,6 +230,14 @@ func TestDirectives(t *testing.T) {
 		})
 	}
 	require.False(t, robots.Directive{Name: "no-index"}.Known())
+	for value, want := range map[string]robots.Effect{
+		"nosnippet": {NoSnippet: true}, "max-snippet: 0": {NoSnippet: true}, "max-snippet: -1, noarchive": {},
+		"max-snippet:20, max-snippet:0": {NoSnippet: true},
+	} {
+		require.Equal(t, want, robots.Combine(robots.ParseDirectives("", value), "googlebot", now), value)
+	}
+	e := robots.Combine(robots.ParseDirectives("", "noindex, indexifembedded"), "googlebot", now)
+	require.True(t, e.NoIndex && e.IndexEmbedded)
 }
 
 func FuzzParse(f *testing.F) {
@@ -141,8 +245,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, path string) {
 		file := robots.Parse(body)
 		d := file.Match("x", path)
-		if d.Rule == nil && !d.Allowed || d.Rule != nil && d.Rule.Allow != d.Allowed {
-			t.Errorf("%+v", d)
+		for _, d := range []robots.Decision{d, robots.ParseAs(body, robots.Google).Match("x", path)} {
+			if d.Rule == nil && !d.Allowed || d.Rule != nil && d.Rule.Allow != d.Allowed {
+				t.Errorf("%+v", d)
+			}
 		}
 		// What was read, written again, decides the same.
 		var b strings.Builder
