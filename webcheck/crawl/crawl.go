@@ -108,6 +108,9 @@ type RobotsReport struct {
 	XRobotsTag     []string `json:"x_robots_tag" maxitems:"200" doc:"directives of X-Robots-Tag fields" example:"googlebot: noindex"`
 	Indexable      *bool    `json:"indexable,omitempty" doc:"whether the crawler may index the page"`
 	Followable     *bool    `json:"followable,omitempty" doc:"whether the crawler may follow its links"`
+
+	Agents  []AgentReport `json:"agents" maxitems:"4" doc:"the same for our crawler, those of Google and Bing, and the one asked for"`
+	Refused []string      `json:"ai_crawlers_disallowed" maxitems:"20" doc:"crawlers of language models that robots.txt names and forbids: a choice, not a fault" example:"GPTBot"`
 }
 
 // Metadata is what a page says of itself. Lengths are in characters.
@@ -270,7 +273,8 @@ const (
 
 // robotsReport says what crawlers may do, as far as it is known.
 func (e *evidence) robotsReport() RobotsReport {
-	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String), XRobotsTag: diag.Map(e.header, robots.Directive.String)}
+	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String), XRobotsTag: diag.Map(e.header, robots.Directive.String),
+		Agents: e.agents(), Refused: e.refused()}
 	if e.robotsTxt == nil || e.dead() {
 		return r
 	}
@@ -278,8 +282,8 @@ func (e *evidence) robotsReport() RobotsReport {
 	if e.robotsTxt.silent() {
 		return r
 	}
-	if !e.robotsTxt.unreachable() {
-		r.RobotsTxtFound = new(e.robotsTxt.file.All == robots.ByRules)
+	if !e.robotsTxt.unreachable(e.agent) {
+		r.RobotsTxtFound = new(e.robotsTxt.of(e.agent.dialect).All == robots.ByRules)
 	}
 	r.Allowed = &e.decision.Allowed
 	if rule := e.decision.Rule; rule != nil {

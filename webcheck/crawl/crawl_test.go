@@ -117,14 +117,30 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"robots.txt fails", site{body: good, robots: "503"}, "robots.unreachable"},
 		{"disallowed", site{body: good, robots: "User-agent: *\nDisallow: /"}, "robots.disallowed"},
 		{"disallowed and fetched", site{body: good, robots: "User-agent: *\nDisallow: /", respect: true}, "robots.disallowed"},
-		{"disallowed for another", site{body: good, robots: "User-agent: googlebot\nDisallow: /"}, ""},
+		{"disallowed for Google alone", site{body: good, robots: "User-agent: googlebot\nDisallow: /"}, "google.disallowed"},
+		{"disallowed for Bing alone", site{body: good, robots: "User-agent: bingbot\nDisallow: /"}, "bing.disallowed"},
+		{"disallowed for both", site{body: good, robots: "User-agent: bingbot\nUser-agent: googlebot\nDisallow: /"},
+			"google.disallowed bing.disallowed"},
+		{"disallowed for all but Google and Bing", site{body: good, robots: "User-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nUser-agent: bingbot\nAllow: /"},
+			"robots.others"},
+		{"disallowed for all but Bing", site{body: good, robots: "User-agent: *\nDisallow: /\n\nUser-agent: bingbot\nAllow: /"}, "robots.disallowed"},
+		{"disallowed for a crawler of a language model", site{body: good, robots: "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nDisallow: /x"}, ""},
+		{"disallowed for images", site{body: good, robots: "User-agent: Googlebot-Image\nDisallow: /"}, ""},
+		{"old name of Bing", site{body: good, robots: "User-agent: msnbot\nDisallow: /"}, "bing.disallowed"},
+		{"Google understands", site{body: good, robots: "User agent: *\nDissallow: /"}, "google.disallowed robots.misspelt"},
+		{"Google understands, and is asked for", site{body: good, robots: "User agent: *\nDissallow: /", agent: googleDesktop},
+			"robots.disallowed robots.misspelt"},
+		{"Google reads index.html as its directory", site{body: good, robots: "User-agent: *\nDisallow: /\nAllow: /index.html"}, "robots.others"},
+		{"Google may, by index.html", site{body: good, robots: "User-agent: *\nDisallow: /\nAllow: /index.html", agent: googleDesktop},
+			"bing.disallowed"},
 		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: googleMobile}, "robots.disallowed"},
-		{"robots.txt is busy", site{body: good, robots: "429"}, ""},
+		{"robots.txt is busy", site{body: good, robots: "429"}, "google.disallowed"},
 		{"robots.txt is busy for Google", site{body: good, robots: "429", agent: googleDesktop}, "robots.unreachable"},
 		{"robots.txt is cut in a line", site{body: good, robots: "User-agent: *\n#" + strings.Repeat("-", 500<<10-len("User-agent: *\n#\nDisallow: /")) +
 			"\nDisallow: /x/*/y$\n"}, "robots.size"},
 		{"robots.txt is a page", site{body: good, robots: "<!doctype html><title>Home</title>"}, "robots.html"},
-		{"robots.txt with faults", site{body: good, robots: "User-agent: *\nDissallow: /x"}, "robots.syntax"},
+		{"robots.txt with faults", site{body: good, robots: "User-agent: *\nDisllow: /x"}, "robots.syntax"},
+		{"robots.txt is forbidden", site{body: good, robots: "403"}, ""},
 		{"robots.txt too long", site{body: good, robots: "User-agent: *\nDisallow: /x\n" + strings.Repeat("#\n", 300_000)}, "robots.size"},
 		{"not found", site{body: good, status: 404}, "status.missing"},
 		{"forbidden", site{body: good, status: 403}, "status.denied"},
@@ -143,9 +159,21 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: googleDesktop}, "size.limit size.truncated"},
 		{"noindex", site{body: pageWith(`<meta name=robots content=noindex>`, "")}, "index.forbidden"},
 		{"noindex in the header", site{body: good, header: "X-Robots-Tag: noindex, nofollow"}, "index.forbidden index.nofollow"},
-		{"noindex for another", site{body: good, header: "X-Robots-Tag: bingbot: noindex"}, ""},
+		{"noindex for Bing", site{body: good, header: "X-Robots-Tag: bingbot: noindex"}, "bing.noindex"},
+		{"noindex for Google", site{body: good, header: "X-Robots-Tag: googlebot: noindex\nX-Robots-Tag: otherbot: none"}, "google.noindex"},
+		{"noindex for both in the page", site{body: pageWith(`<meta name=googlebot content="none"><meta name=bingbot content=noindex>`, "")},
+			"google.noindex bing.noindex"},
+		{"noindex for others", site{body: pageWith(`<meta name=googlebot-news content=noindex><meta name=yandex content=noindex>`, "")}, ""},
+		{"the strictest counts", site{body: pageWith(`<meta name=robots content=noindex><meta name=googlebot content="index,follow">`, "")}, "index.forbidden"},
+		{"noindex for Google, which is asked for", site{body: good, header: "X-Robots-Tag: googlebot: noindex", agent: googleMobile}, "index.forbidden"},
+		{"noindex for Bing, which is asked for", site{body: good, header: "X-Robots-Tag: bingbot: noindex", agent: bing}, "index.forbidden"},
+		{"noindex, follow", site{body: good, header: "X-Robots-Tag: noindex, follow"}, "index.forbidden"},
+		{"noindex of a PDF", site{body: "%PDF-1.7\n%%EOF\n", header: "Content-Type: application/pdf\nX-Robots-Tag: googlebot: noindex"}, "google.noindex type"},
+		{"noindex that Google does not see", site{body: pageWith(`<meta name=robots content=noindex>`, ""), robots: "User-agent: Googlebot\nDisallow: /"},
+			"google.disallowed index.forbidden index.hidden"},
+		{"no snippet", site{body: pageWith(`<meta name=robots content="max-snippet:0, noarchive">`, "")}, "index.snippet"},
 		{"noindex that nobody sees", site{body: pageWith(`<meta name=robots content=noindex>`, ""), respect: true, robots: "User-agent: *\nDisallow: /"},
-			"robots.disallowed index.hidden index.forbidden"},
+			"robots.disallowed index.forbidden index.hidden"},
 		{"unknown directive", site{body: pageWith(`<meta name=robots content="no-index">`, "")}, "index.unknown"},
 		{"unavailable", site{body: pageWith(`<meta name=robots content="unavailable_after: 2020-01-01">`, "")}, "index.forbidden"},
 		{"bad date", site{body: pageWith(`<meta name=robots content="unavailable_after: soon">`, "")}, "index.unknown"},
@@ -385,6 +413,49 @@ func silentVerdicts(t *testing.T) diagtest.Seen {
 	r := check(t, w, Request{URL: diag.MustURL("http://example.com/")})
 	require.Equal(t, "host.protocol", join(seen.Add(r.Verdict)))
 	return seen
+}
+
+// The reply says of each crawler what it may do, and by what.
+func TestAgents(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", site{
+		body: pageWith(`<meta name=bingbot content=nofollow>`, ""), header: "X-Robots-Tag: googlebot: noindex\nX-Robots-Tag: noarchive",
+		robots: "User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n\nUser-agent: bingbot\nCrawl-delay: 10\nAllow: /\nDisallow: /x\n",
+	})
+	r := check(t, w, Request{})
+	yes, no := new(true), new(false)
+	require.Equal(t, []AgentReport{
+		{Agent: "diagkit", Allowed: yes, Indexable: yes, Followable: yes, By: []Cause{}},
+		{Agent: "Googlebot", Allowed: yes, Indexable: no, Followable: yes, By: []Cause{{Place: inHeader, Text: "googlebot: noindex"}}},
+		{Agent: "Bingbot", Allowed: yes, Indexable: yes, Followable: no, CrawlDelay: 10, By: []Cause{
+			{inRobotsTxt, "https://example.com/robots.txt", 7, "Allow: /"}, {Place: inMeta, Text: "bingbot: nofollow"}}},
+	}, r.Robots.Agents)
+	require.Equal(t, []string{"CCBot", "GPTBot"}, r.Robots.Refused)
+	require.Equal(t, "Google may not index the page (noindex)", r.Headline)
+	require.True(t, *r.Robots.Allowed && *r.Robots.Indexable)
+	require.Len(t, r.Examined, 3)
+	require.Contains(t, r.View().Facts[1].Value, "; Googlebot may fetch · must not index · may follow links · googlebot: noindex")
+}
+
+// What forbids a redirect forbids the page behind it, and what was not fetched is not known.
+func TestAgentsOnTheWay(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			io.WriteString(w, "User-agent: Googlebot\nDisallow: /\n")
+			return
+		}
+		http.Redirect(w, r, "https://www.example.com/", http.StatusFound)
+	}))
+	w.HTTPS("www.example.com", site{body: pageWith("", ""), robots: "User-agent: diagkit\nDisallow: /\n"})
+	r := check(t, w, Request{})
+	require.Equal(t, "https://example.com/robots.txt", r.Robots.Agents[1].By[0].URL)
+	require.False(t, *r.Robots.Agents[0].Allowed)
+	require.False(t, *r.Robots.Agents[1].Allowed)
+	require.True(t, *r.Robots.Agents[2].Allowed)
+	require.Nil(t, r.Robots.Agents[2].Indexable)
+	require.Equal(t, diag.ScopePart{Part: "Bingbot", State: diag.LeftOut, Reason: "the page was not fetched: robots.txt forbids diagkit"},
+		r.Examined[0])
 }
 
 // A page without a byte has no words, which is known.

@@ -29,6 +29,8 @@ type evidence struct {
 
 	robotsTxt *robotsTxt // of the host where the redirects ended
 	decision  robots.Decision
+	visits    []visit  // the chain of redirects, as far as the robots.txt of its hosts are known
+	robots    []*robot // the crawlers of which the reply speaks
 
 	mediaType  string
 	header     []robots.Directive // of X-Robots-Tag
@@ -45,13 +47,21 @@ type evidence struct {
 type robotsTxt struct {
 	url    string
 	result *fetch.Result
-	file   *robots.File
-	status int // 0 if there was no answer
+	files  map[robots.Dialect]*robots.File // as crawlers read it
+	status int                             // 0 if there was no answer
+}
+
+// of returns the file as crawlers of a dialect read it.
+func (f *robotsTxt) of(d robots.Dialect) *robots.File { return f.files[d] }
+
+// decide says whether a crawler may fetch a URL of the host.
+func (f *robotsTxt) decide(c crawler, u diag.URL) robots.Decision {
+	return f.of(c.dialect).Match(c.token, strings.TrimPrefix(withoutFragment(u), u.Origin()))
 }
 
 // unreachable reports whether a crawler must assume that everything is forbidden (RFC 9309 section
 // 2.3.1.4).
-func (f *robotsTxt) unreachable() bool { return f.file.All == robots.AllDisallowed }
+func (f *robotsTxt) unreachable(c crawler) bool { return f.of(c.dialect).All == robots.AllDisallowed }
 
 // silent reports whether nobody knows what stands in it.
 func (f *robotsTxt) silent() bool { return f.result.Err != nil && f.result.Err.Unanswered }
@@ -104,10 +114,16 @@ var htmlTypes = []string{"text/html", "application/xhtml+xml"}
 
 // digest reads what was fetched. It touches nothing.
 func (e *evidence) digest() {
-	h := e.final()
-	if h == nil {
-		return
+	if e.final() != nil {
+		e.readAnswer()
 	}
+	e.learnRobots()
+	e.effect = e.asked().effect
+}
+
+// readAnswer reads the header and the page.
+func (e *evidence) readAnswer() {
+	h := e.final()
 	e.mediaType = mediaType(h.Header.Get("Content-Type"))
 	for _, v := range h.Header.Values("X-Robots-Tag") {
 		e.header = append(e.header, robots.ParseDirectives("", v)...)
@@ -119,7 +135,6 @@ func (e *evidence) digest() {
 		e.readPage()
 	}
 	e.wall = wallOf(h, e.result.Body, e.page)
-	e.effect = robots.Combine(slices.Concat(e.header, e.meta), e.agent.token, e.now)
 }
 
 // maxDirectives bounds the directives that are kept of the header, and of the page.

@@ -65,7 +65,8 @@ func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*ev
 	if err != nil {
 		return nil, err
 	}
-	e.robotsTxt, e.decision = file, g.decide(file, e.url)
+	e.robotsTxt, e.decision = file, file.decide(e.agent, e.url)
+	g.keepVisits()
 	if err := e.connection().Unavailable(); err != nil && len(e.hops) == 0 {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (g *gatherer) follow(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !g.decide(file, g.url).Allowed {
+			if !file.decide(g.agent, g.url).Allowed {
 				g.result = nil
 				return nil
 			}
@@ -130,8 +131,16 @@ func withoutFragment(u diag.URL) string {
 	return s
 }
 
-func (g *gatherer) decide(file *robotsTxt, u diag.URL) robots.Decision {
-	return file.file.Match(g.agent.token, strings.TrimPrefix(withoutFragment(u), u.Origin()))
+// keepVisits lists the URLs of the chain whose hosts have a robots.txt that is known, up to the last.
+func (g *gatherer) keepVisits() {
+	for _, h := range g.hops {
+		if u, err := diag.ParseURL(h.URL); err == nil && g.files[u.Origin()] != nil {
+			g.visits = append(g.visits, visit{u, g.files[u.Origin()]})
+		}
+	}
+	if n := len(g.visits); n == 0 || g.visits[n-1].url != g.url {
+		g.visits = append(g.visits, visit{g.url, g.robotsTxt})
+	}
 }
 
 func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
@@ -154,29 +163,39 @@ func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.read(g.agent.token)
+	file.read()
 	g.mu.Lock()
 	g.files[u.Origin()] = file
 	g.mu.Unlock()
 	return file, nil
 }
 
-// read says what the answer comes to for a crawler (RFC 9309 section 2.3.1). Google takes 429 for a server error
-// (developers.google.com/crawling/docs/robots-txt/robots-txt-spec).
-func (f *robotsTxt) read(token string) {
-	h, failed := f.result.Final(), f.result.Err
-	if h != nil {
+// read says what the answer comes to for crawlers.
+func (f *robotsTxt) read() {
+	if h := f.result.Final(); h != nil {
 		f.status = h.StatusCode
 	}
+	f.files = map[robots.Dialect]*robots.File{}
+	for _, d := range []robots.Dialect{robots.Standard, robots.Google} {
+		f.files[d] = f.as(d)
+	}
+}
+
+// as says what the answer comes to for crawlers of a dialect (RFC 9309 section 2.3.1). Google takes 429 and a file that
+// is incomplete for a server error (developers.google.com/crawling/docs/robots-txt/robots-txt-spec).
+func (f *robotsTxt) as(d robots.Dialect) *robots.File {
+	failed, google := f.result.Err, d == robots.Google
 	switch {
-	case failed != nil && (failed.Code == fetch.TooManyRedirects || failed.Code == fetch.Loop || failed.Code == fetch.Blocked && len(f.result.Hops) > 0):
-		f.file = robots.AllowAll() // section 2.3.1.2: as if there were none
-	case h == nil, f.status >= 500, f.status == http.StatusTooManyRequests && strings.HasPrefix(token, "google"), failed != nil && len(f.result.Body) == 0:
-		f.file = robots.DisallowAll()
+	case failed != nil && (failed.Code == fetch.TooManyRedirects || failed.Code == fetch.Loop ||
+		failed.Code == fetch.Blocked && len(f.result.Hops) > 0):
+		return robots.AllowAll() // section 2.3.1.2: as if there were none
+	case f.status == 0, f.status >= 500, failed != nil && (google || len(f.result.Body) == 0),
+		google && f.status == http.StatusTooManyRequests:
+		return robots.DisallowAll()
 	case f.status >= 200 && f.status < 300:
-		f.file = robots.Parse(f.result.Body)
+		return robots.ParseAs(f.result.Body, d)
 	default:
-		f.file = robots.AllowAll()
+		return robots.AllowAll()
 	}
 }
 
@@ -203,23 +222,24 @@ func (Agent) Values() []string {
 
 // A crawler is how one behaves.
 type crawler struct {
-	token  string // product token, for robots.txt and directives
-	header string // User-Agent
-	limit  int64  // bytes of HTML that it reads
-	own    bool   // directives are for search engines; ours follows those for all
+	name    string         // product token as its operator writes it
+	token   string         // the same in lower case, for robots.txt and directives
+	dialect robots.Dialect // in which it reads robots.txt
+	header  string         // User-Agent
+	limit   int64          // bytes of HTML that it reads
 }
 
 // crawlers are those that are known. Google reads 2 MB of HTML for Search, uncompressed, and 15 MB elsewhere
 // (developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers, February 2026). Microsoft
 // publishes no limit.
 var crawlers = map[Agent]crawler{
-	Default: {token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize, own: true},
-	googleDesktop: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+	Default: {name: defaultToken, token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize},
+	googleDesktop: {name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
 		"compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36"},
-	googleMobile: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
+	googleMobile: {name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
 		"Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; " +
 		"Googlebot/2.1; +http://www.google.com/bot.html)"},
-	bing: {token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+	bing: {name: "Bingbot", token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
 		"compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
 }
 
@@ -245,7 +265,8 @@ func (r *Request) crawler() (crawler, error) {
 	case len(s) > maxUserAgent || !httpguts.ValidHeaderFieldValue(s):
 		return crawler{}, diag.Invalid("user_agent_string", "has a control character, or more than %d bytes", maxUserAgent)
 	}
-	return crawler{token: productToken(s), header: s, limit: unpublishedSize}, nil
+	token := productToken(s)
+	return crawler{name: token, token: token, dialect: dialectOf(token), header: s, limit: unpublishedSize}, nil
 }
 
 var compatible = diag.Regexp(`(?i)compatible;\s*([a-z_-]+)`)

@@ -16,8 +16,10 @@ import (
 
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(hostRules(), robotsRules.With(rule{Category: factorAccess}), answerRules.With(rule{Category: factorAccess}),
-		indexRules.With(rule{Category: factorIndexing}), canonicalRules.With(rule{Category: factorIndexing}),
+	return slices.Concat(hostRules(), robotsRules.With(rule{Category: factorAccess}),
+		agentRules.With(rule{Category: factorAccess, Reads: []diag.Source{fromRobots}}), answerRules.With(rule{Category: factorAccess}),
+		indexRules.With(rule{Category: factorIndexing}), engineRules.With(rule{Category: factorIndexing}),
+		canonicalRules.With(rule{Category: factorIndexing}),
 		titleRules.With(rule{Category: factorMetadata}), headRules.With(rule{Category: factorMetadata}),
 		contentRules.With(rule{Category: factorContent}), dataRules.With(rule{Category: factorData}),
 		securityRules.With(rule{Category: factorSecurity})).Reading(fromPage)
@@ -70,14 +72,14 @@ var texts = diag.Texts{
 // served reports whether the page came with success, HTML or not, and not from a wall.
 func served(e *evidence) bool { return e.succeeded() && e.wall == "" }
 
-// said lists who forbids something, for a sentence.
-func (e *evidence) said(forbids func(robots.Effect) bool) string {
+// said lists what forbids a crawler something, for a sentence.
+func (e *evidence) said(c crawler, forbids func(robots.Effect) bool) string {
 	var places []string
 	for _, p := range []struct {
 		name string
 		list []robots.Directive
 	}{{"the X-Robots-Tag field", e.header}, {"a meta element", e.meta}} {
-		if effect := robots.Combine(p.list, e.agent.token, e.now); forbids(effect) {
+		if effect := robots.Combine(p.list, c.token, e.now); forbids(effect) {
 			texts := diag.Map(effect.Why, func(d robots.Directive) string { return diag.Quote(d.String()) })
 			places = append(places, p.name+" ("+strings.Join(texts, ", ")+")")
 		}
@@ -85,26 +87,35 @@ func (e *evidence) said(forbids func(robots.Effect) bool) string {
 	return strings.Join(places, " and ")
 }
 
-func noIndex(e robots.Effect) bool { return e.NoIndex }
-
 var indexRules = diag.Rules[*evidence]{{
 	Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{fromPage, fromRobots},
 	Ref:         googleDoc + "Block indexing with noindex",
 	Title:       "robots.txt keeps crawlers from seeing the noindex",
 	Requirement: "Crawlers may fetch the page to see its noindex",
 	Advice:      "Allow the page in robots.txt so crawlers see the noindex; otherwise links can keep it in the index.",
-	When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
+	When: func(e *evidence) bool {
+		return served(e) && slices.ContainsFunc(e.robots, func(r *robot) bool { return r.effect.NoIndex })
+	},
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",
-			e.said(noIndex))
+		for _, r := range []*robot{e.asked(), e.google(), e.bing()} {
+			if r.effect.NoIndex && !r.decision.Allowed {
+				return diag.Fail("Indexing is forbidden by %s, but robots.txt keeps %s from fetching the page.",
+					e.said(r.crawler, noIndex), r.name)
+			}
+		}
+		return nil
 	},
 }, {
-	Code: "crawl.index.forbidden", Severity: diag.Warning, Weight: 10,
+	Code: "crawl.index.forbidden", Severity: diag.Error, Weight: 10,
 	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-	Title: "Page forbids indexing (noindex)", Requirement: "The page may be indexed",
+	Title: "Page forbids indexing (noindex)", Requirement: "The page does not forbid the crawler to index it",
 	Advice: "Remove noindex if search engines should list the page.", When: served,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(noIndex))
+		f := diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(e.agent, noIndex))
+		for i := range f {
+			f[i].Warns = !e.google().effect.NoIndex
+		}
+		return f
 	},
 }, {
 	Code: "crawl.index.nofollow", Severity: diag.Info,
@@ -113,7 +124,7 @@ var indexRules = diag.Rules[*evidence]{{
 	Advice: "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
 	When:   served,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(func(f robots.Effect) bool { return f.NoFollow }))
+		return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(e.agent, noFollow))
 	},
 }, {
 	Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1,

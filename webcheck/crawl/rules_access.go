@@ -89,7 +89,7 @@ var robotsRules = diag.Rules[*evidence]{{
 	When:        alive,
 	Fails: func(e *evidence) diag.Failures {
 		switch f := e.robotsTxt; {
-		case !f.unreachable():
+		case !f.unreachable(e.agent):
 			return nil
 		case f.status == http.StatusTooManyRequests:
 			return diag.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
@@ -103,48 +103,44 @@ var robotsRules = diag.Rules[*evidence]{{
 		}
 	},
 }, {
-	Code: "crawl.robots.disallowed", Severity: diag.Warning, NoScore: true, Weight: 10,
-	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
-	Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows crawling the page",
-	Advice: "Add the rule to the same group of robots.txt if the page is to be found in search engines.", When: alive,
-	Fails: func(e *evidence) diag.Failures {
-		if e.decision.Allowed {
-			return nil
-		}
-		detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", e.decision.Rule.Line, e.robotsTxt.url,
-			diag.Quote(e.decision.Rule.String()), e.decision.Agent, e.agent.token, e.url)
-		return diag.Failures{{Detail: detail, Target: "robots.txt", Suggested: e.allowRule()}}
-	},
-}, {
 	Code: "crawl.robots.html", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.unreachable"},
 	Ref:   "RFC 9309 section 2.3",
 	Title: "robots.txt is an HTML page", Requirement: "robots.txt is text",
 	Advice: "Serve robots.txt as text/plain, or answer 404 if there is none.",
-	When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.file.All == robots.ByRules },
+	When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.of(e.agent.dialect).All == robots.ByRules },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
 			e.robotsTxt.url, e.robotsTxt.status)
 	},
 }, {
+	Code: "crawl.robots.misspelt", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.html"},
+	Ref:   "RFC 9309 section 2.2",
+	Title: "robots.txt has lines that only Google understands", Requirement: "All crawlers understand robots.txt alike",
+	Advice: "Write User-agent, Allow, Disallow and Sitemap, each with a colon, so that all crawlers read the same rules.",
+	Fails:  func(e *evidence) diag.Failures { return e.robotsTxt.faults(true) },
+}, {
 	Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
 	Ref:   "RFC 9309 section 2.2",
-	Title: "robots.txt has lines that crawlers ignore", Requirement: "Crawlers understand every line of robots.txt",
+	Title: "robots.txt has lines with mistakes", Requirement: "The lines of robots.txt have no mistakes",
 	Advice: "Correct or remove these lines.",
-	Fails: func(e *evidence) diag.Failures {
-		faults := e.robotsTxt.file.Faults
-		return diag.FailEach(faults, func(f robots.Fault) diag.Failures {
-			return diag.Fail("Line %d of robots.txt %s.", f.Line, f.Text).About(fmt.Sprintf("line %d", f.Line))
-		}).Together("robots.txt has %d lines or more that crawlers ignore.", len(faults))
-	},
+	Fails:  func(e *evidence) diag.Failures { return e.robotsTxt.faults(false) },
 }, {
 	Code: "crawl.robots.size", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.html"},
 	Ref:   "RFC 9309 section 2.5",
 	Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
 	Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
+		return diag.FailIf(e.robotsTxt.of(e.agent.dialect).Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
 	},
 }}.Reading(fromRobots)
+
+// faults lists the lines with mistakes, those that Google understands or the others.
+func (f *robotsTxt) faults(google bool) diag.Failures {
+	all := diag.FailEach(f.of(robots.Standard).Faults, func(one robots.Fault) diag.Failures {
+		return diag.FailIf(one.Google == google, "Line %d of robots.txt %s.", one.Line, one.Text).About(fmt.Sprintf("line %d", one.Line))
+	})
+	return all.Joined()
+}
 
 // isHTML reports whether what was served as robots.txt is a web page.
 func (f *robotsTxt) isHTML() bool {
@@ -152,9 +148,9 @@ func (f *robotsTxt) isHTML() bool {
 }
 
 // allowRule is a rule that allows the page, and nothing else that is forbidden today; empty if none does.
-func (e *evidence) allowRule() string {
-	path := strings.TrimPrefix(withoutFragment(e.url), e.url.Origin())
-	if strings.ContainsAny(path, "*$#") || len(path) > 500 || len(path)+1 < len(e.decision.Rule.Path) {
+func (r *robot) allowRule() string {
+	path := strings.TrimPrefix(withoutFragment(r.visit.url), r.visit.url.Origin())
+	if strings.ContainsAny(path, "*$#") || len(path) > 500 || len(path)+1 < len(r.decision.Rule.Path) {
 		return ""
 	}
 	return "Allow: " + path + "$"

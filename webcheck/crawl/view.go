@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -18,7 +19,8 @@ func (r *Report) View() *view.View {
 			"crawl.status", "crawl.type", "crawl.charset")
 	}
 	if len(r.Hops) > 0 || r.Robots.Allowed != nil {
-		v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall")
+		v.Fact("crawlers", r.Robots.text(), "crawl.robots", "crawl.index", "crawl.wall", "crawl.google",
+			"crawl.bing")
 	}
 	if m := r.Metadata; m.Feeds != nil {
 		v.Fact("title", orNone(m.Title, m.TitleFallback), "crawl.title")
@@ -56,13 +58,35 @@ func orNone(said string, instead Fallback) string {
 		fmt.Sprintf("; shown instead: %s (%s)", diag.Clip(instead.Value, maxShown), instead.Source)))
 }
 
+// may says what a crawler may do.
+func may(fetch, index, follow *bool) string {
+	return view.Join(view.Known(fetch, "may fetch", "must not fetch", ""), view.Known(index, "may index", "must not index", ""),
+		view.Known(follow, "may follow links", "must not follow links", ""))
+}
+
+// text says what one crawler may do, and by what.
+func (a AgentReport) text() string {
+	s := a.Agent + " " + may(a.Allowed, a.Indexable, a.Followable)
+	for _, c := range a.By {
+		s = view.Join(s, diag.Clip(c.Text, maxShown)+view.If(c.Line > 0, fmt.Sprintf(" (line %d)", c.Line)))
+	}
+	return s
+}
+
+// differs reports whether two crawlers may not do the same.
+func differs(a, b *bool) bool { return a != nil && b != nil && *a != *b }
+
 // text says what crawlers may do.
 func (r RobotsReport) text() string {
-	s := view.Join(view.Known(r.Allowed, "may fetch", "must not fetch", ""),
-		view.Known(r.Indexable, "may index", "must not index", ""),
-		view.Known(r.Followable, "may follow links", "must not follow links", ""))
+	s := may(r.Allowed, r.Indexable, r.Followable)
 	if s == "" {
 		return "not known"
 	}
-	return view.Join(s, r.MatchedRule, view.Known(r.RobotsTxtFound, "", "no robots.txt", ""))
+	s = view.Join(s, r.MatchedRule, view.Known(r.RobotsTxtFound, "", "no robots.txt", ""))
+	for _, a := range r.Agents {
+		if a.Agent != defaultToken && (differs(a.Allowed, r.Allowed) || differs(a.Indexable, r.Indexable)) {
+			s += "; " + a.text()
+		}
+	}
+	return s + view.If(len(r.Refused) > 0, "; forbidden: "+strings.Join(r.Refused, ", "))
 }
