@@ -27,11 +27,8 @@ type judgement struct {
 	state   State
 	noScore bool
 	graded  *int // the score by the method of others
-	passed  map[Code]bool
-
-	ignorant map[Code]bool // rules about ignorance that failed
-	groups   []group
-	failed   []failedRule
+	groups  []group
+	failed  []failedRule
 }
 
 // failedRule is a rule with its findings and what orders it among the others.
@@ -40,6 +37,7 @@ type failedRule struct {
 	due      time.Time // zero: never
 	findings []Finding
 	suggest  string
+	affected string // the parts that the first finding concerns, if it does not concern all
 }
 
 // group is a factor in the making.
@@ -49,21 +47,6 @@ type group struct {
 	earned, max int
 	worst       Severity
 	detail      string
-}
-
-// ready reports whether all rules that a rule depends on ran and were fulfilled. One about ignorance also runs after
-// rules that were left open: it says why.
-func (j *judgement) ready(r *RuleInfo, codes []Code) bool {
-	return !slices.ContainsFunc(codes, func(c Code) bool {
-		return !j.passed[c] && !(r.State == Unknown && slices.Contains(j.v.open, c))
-	})
-}
-
-// awaits reports whether one of these rules was left open or is ignorance that came true, and no other failed.
-func (j *judgement) awaits(codes []Code) bool {
-	waits := func(c Code) bool { return j.ignorant[c] || slices.Contains(j.v.open, c) }
-	return slices.ContainsFunc(codes, waits) &&
-		!slices.ContainsFunc(codes, func(c Code) bool { return !j.passed[c] && !waits(c) })
 }
 
 // group returns the factor that a rule belongs to.
@@ -114,7 +97,6 @@ func (j *judgement) unanswered(r *RuleInfo) {
 }
 
 func (j *judgement) pass(r *RuleInfo) {
-	j.passed[r.Code] = true
 	j.v.fulfilled = append(j.v.fulfilled, r.Code)
 	if r.State != Unknown {
 		j.v.Passed = append(j.v.Passed, Check{r.Code, r.Requirement})
@@ -122,23 +104,24 @@ func (j *judgement) pass(r *RuleInfo) {
 	j.score(r, 1, true)
 }
 
-func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore bool) {
+// fail takes the failures of a rule, and whether it failed in every part.
+func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, everywhere, noScore bool) {
 	j.score(r, earned, true)
 	mild := func(f Failure) bool { return f.Warns && r.Severity > Warning }
 	grave := func(f Failure) bool { return !mild(f) }
 	if list := slices.DeleteFunc(slices.Clone(failures), grave); len(list) > 0 {
 		milder := *r
 		milder.Severity, milder.State = Warning, Warned
-		j.found(&milder, list, false)
+		j.found(&milder, list, everywhere, false)
 	}
 	if list := slices.DeleteFunc(slices.Clone(failures), mild); len(list) > 0 {
-		j.found(r, list, noScore)
+		j.found(r, list, everywhere, noScore)
 	}
 }
 
 // found takes the failures of a rule that are of its severity.
-func (j *judgement) found(r *RuleInfo, failures Failures, noScore bool) {
-	f := failedRule{info: r}
+func (j *judgement) found(r *RuleInfo, failures Failures, everywhere, noScore bool) {
+	f := failedRule{info: r, affected: failures[0].affected}
 	for _, one := range failures[:min(len(failures), maxFailures)] {
 		f.findings = append(f.findings, r.finding(&one))
 		f.suggest = cmp.Or(f.suggest, one.Suggested)
@@ -148,8 +131,11 @@ func (j *judgement) found(r *RuleInfo, failures Failures, noScore bool) {
 	}
 	j.failed = append(j.failed, f)
 	if r.State == Unknown {
-		j.ignorant[r.Code] = true
-		if r.Severity > Info && stateRank[Unknown] > stateRank[j.state] {
+		switch {
+		case r.Severity == Info:
+		case !everywhere: // the other parts have an outcome (CONTRACT 1.7, Scope)
+			j.cap = min(j.cap, caps[Warning])
+		case stateRank[Unknown] > stateRank[j.state]:
 			j.state = Unknown
 		}
 		return
@@ -348,7 +334,10 @@ func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text
 // text is what a rule that has no text of its own says of the whole.
 func (f *failedRule) text() Text {
 	first := f.findings[0]
-	return Text{first.Title, cmp.Or(first.Advice, first.Detail)}
+	if f.affected == "" || first.Advice == "" {
+		return Text{first.Title, cmp.Or(first.Advice, first.Detail)}
+	}
+	return Text{first.Title, affecting(f.affected) + " " + first.Advice}
 }
 
 // Check reports what is wrong with the texts themselves: a state without one, a headline that is too

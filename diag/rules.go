@@ -19,6 +19,8 @@ type Failure struct {
 	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
 	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
 	Warns     bool      // a warning here, although the rule is graver, since others make up for the fault
+
+	affected string // the parts concerned, if not all are
 }
 
 // Failures are all places where one requirement was not fulfilled; nil means that it was.
@@ -325,53 +327,5 @@ func (c Code) wellFormed() bool {
 // NoScore failed there is no score at all. The state is that of the gravest failed rule; ignorance of
 // severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
 func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
-	j := judgement{
-		v: Verdict{
-			Factors: []Factor{}, Recommendations: []Recommendation{}, Passed: []Check{}, Findings: []Finding{},
-			Breakdown: Breakdown{Categories: map[string]CategoryScore{}},
-		},
-		cap: 100, state: Valid, passed: map[Code]bool{}, ignorant: map[Code]bool{},
-	}
-	var open []Source
-	if asked, ok := any(evidence).(asked); ok {
-		open = asked.Unanswered()
-	}
-	if scoped, ok := any(evidence).(scoped); ok {
-		j.v.Examine(scoped.Scope())
-		if j.v.Incomplete() {
-			j.cap = caps[Warning]
-		}
-	}
-	if graded, ok := any(evidence).(graded); ok {
-		j.grade(graded.Graded())
-	}
-	for i := range rules {
-		r := &rules[i]
-		info := r.info()
-		unanswered := info.State != Unknown && r.reads(open)
-		ready := j.ready(&info, r.DependsOn)
-		switch {
-		case !ready && j.awaits(r.DependsOn), ready && unanswered && !r.Stands:
-			j.unanswered(&info)
-			continue
-		case !ready, r.When != nil && !r.When(evidence):
-			j.skip(&info)
-			continue
-		}
-		failures := r.Fails(evidence)
-		if len(failures) == 0 && unanswered {
-			j.unanswered(&info)
-			continue
-		}
-		if len(failures) == 0 {
-			j.pass(&info)
-			continue
-		}
-		earned := 0.0
-		if r.Partly != nil {
-			earned = share(r.Partly(evidence))
-		}
-		j.fail(&info, failures, earned, r.NoScore)
-	}
-	return j.close(texts)
+	return rules.JudgeParts([]E{evidence}, nil, texts)
 }

@@ -1,0 +1,190 @@
+package diag
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Affected names some of the parts of a subject.
+type Affected struct {
+	Phrase  string   // for a sentence, such as "the RSA certificate at 192.0.2.11"
+	Targets []string // for [Finding.Places], such as the address; may be empty
+}
+
+func affecting(phrase string) string { return "Affected: " + phrase + "." }
+
+// JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a host, and
+// joins what they say as [Rules.Judge] would of a subject that is all of them (CONTRACT 1.7, Scope): a requirement is
+// fulfilled if a part fulfils it and none violates it or leaves it open, and earns what the worst part earns. A rule
+// that depends on others depends on their outcome in the same part.
+//
+// One outcome of several parts is one finding. It lists the parts, as name calls those at some places of the list,
+// unless all are concerned: so a rule need not know of parts. Name may be nil where there is a single part, and there
+// must be at least one. A scope, and a score by a method of others, are those of the first part.
+func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, texts Texts) Verdict {
+	j := judgement{
+		v: Verdict{
+			Factors: []Factor{}, Recommendations: []Recommendation{}, Passed: []Check{}, Findings: []Finding{},
+			Breakdown: Breakdown{Categories: map[string]CategoryScore{}},
+		},
+		cap: 100, state: Valid,
+	}
+	if scoped, ok := any(parts[0]).(scoped); ok {
+		j.v.Examine(scoped.Scope())
+		if j.v.Incomplete() {
+			j.cap = caps[Warning]
+		}
+	}
+	if graded, ok := any(parts[0]).(graded); ok {
+		j.grade(graded.Graded())
+	}
+	courses := Map(parts, newCourse[E])
+	for i := range rules {
+		r := &rules[i]
+		info := r.info()
+		j.join(&info, r.NoScore, Map(courses, func(c *course[E]) outcome { return c.run(r, &info) }), name)
+	}
+	return j.close(texts)
+}
+
+// A course is how the rules went so far in one part.
+type course[E any] struct {
+	evidence E
+	silent   []Source      // that the part did not get an answer from
+	passed   map[Code]bool // rules that were fulfilled
+	ignorant map[Code]bool // rules about ignorance that failed
+	open     []Code        // rules that were left open
+}
+
+func newCourse[E any](evidence E) *course[E] {
+	c := &course[E]{evidence: evidence, passed: map[Code]bool{}, ignorant: map[Code]bool{}}
+	if asked, ok := any(evidence).(asked); ok {
+		c.silent = asked.Unanswered()
+	}
+	return c
+}
+
+// An outcome is what a rule says of one part.
+type outcome struct {
+	result   result
+	failures Failures
+	earned   float64 // of the weight, if it failed
+}
+
+type result int
+
+const (
+	skipped result = iota // the rule does not apply
+	passed
+	leftOpen // nobody knows
+	failed
+)
+
+// run applies a rule.
+func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
+	unanswered := info.State != Unknown && r.reads(c.silent)
+	ready := c.ready(info, r.DependsOn)
+	switch {
+	case !ready && c.awaits(r.DependsOn), ready && unanswered && !r.Stands:
+		return c.leave(info)
+	case !ready, r.When != nil && !r.When(c.evidence):
+		return outcome{}
+	}
+	failures := r.Fails(c.evidence)
+	switch {
+	case len(failures) == 0 && unanswered:
+		return c.leave(info)
+	case len(failures) == 0:
+		c.passed[r.Code] = true
+		return outcome{result: passed}
+	}
+	if info.State == Unknown {
+		c.ignorant[r.Code] = true
+	}
+	o := outcome{result: failed, failures: failures}
+	if r.Partly != nil {
+		o.earned = share(r.Partly(c.evidence))
+	}
+	return o
+}
+
+func (c *course[E]) leave(info *RuleInfo) outcome {
+	if info.State != Unknown {
+		c.open = append(c.open, info.Code)
+	}
+	return outcome{result: leftOpen}
+}
+
+// ready reports whether all rules that a rule depends on ran and were fulfilled. One about ignorance also runs after
+// rules that were left open: it says why.
+func (c *course[E]) ready(r *RuleInfo, codes []Code) bool {
+	return !slices.ContainsFunc(codes, func(code Code) bool {
+		return !c.passed[code] && !(r.State == Unknown && slices.Contains(c.open, code))
+	})
+}
+
+// awaits reports whether one of these rules was left open or is ignorance that came true, and no other failed.
+func (c *course[E]) awaits(codes []Code) bool {
+	waits := func(code Code) bool { return c.ignorant[code] || slices.Contains(c.open, code) }
+	return slices.ContainsFunc(codes, waits) &&
+		!slices.ContainsFunc(codes, func(code Code) bool { return !c.passed[code] && !waits(code) })
+}
+
+// join takes what a rule says of each part.
+func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, name func([]int) Affected) {
+	count, earned := map[result]int{}, 1.0
+	for _, o := range outcomes {
+		count[o.result]++
+		if o.result == failed {
+			earned = min(earned, o.earned)
+		}
+	}
+	everywhere := count[failed] == len(outcomes)
+	switch {
+	case count[failed] > 0:
+		j.fail(r, together(outcomes, name), earned, everywhere, noScore && everywhere)
+	case count[leftOpen] > 0:
+		j.unanswered(r)
+	case count[passed] > 0:
+		j.pass(r)
+	default:
+		j.skip(r)
+	}
+}
+
+// maxJoined bounds the failures of one part that are compared with those of others: few of them become findings.
+const maxJoined = 4 * maxFailures
+
+// together lists the failures of all parts, those that are alike once.
+func together(outcomes []outcome, name func([]int) Affected) Failures {
+	if len(outcomes) == 1 {
+		return outcomes[0].failures
+	}
+	var list Failures
+	var parts [][]int // that a failure of the list concerns
+	for part, o := range outcomes {
+		for _, f := range o.failures[:min(len(o.failures), maxJoined)] {
+			i := slices.IndexFunc(list, func(other Failure) bool { return reflect.DeepEqual(f, other) })
+			if i < 0 {
+				list, parts = append(list, f), append(parts, []int{part})
+			} else if last := len(parts[i]) - 1; parts[i][last] != part {
+				parts[i] = append(parts[i], part)
+			}
+		}
+	}
+	for i, affected := range parts {
+		if len(affected) < len(outcomes) {
+			list[i].concern(name(affected))
+		}
+	}
+	return list
+}
+
+// concern says that a failure concerns some parts only.
+func (f *Failure) concern(a Affected) {
+	f.Detail += " " + affecting(a.Phrase)
+	f.affected = a.Phrase
+	if f.Location == nil && len(f.Places) == 0 {
+		f.Places = Map(a.Targets, func(target string) Place { return Place{Target: target} })
+	}
+}
