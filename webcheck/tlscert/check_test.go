@@ -37,7 +37,7 @@ type testCase struct {
 	state diag.State
 }
 
-var cases = slices.Concat(reachCases, protocolCases, issuanceCases)
+var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{
@@ -267,12 +267,13 @@ func TestPrivateAuthority(t *testing.T) {
 // formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
 	form := formRules.Reading(ground.SourceServer)
-	list = append(list, form.Judge(&evidence{linted: true}, texts))
+	list = append(list, form.Judge(&evidence{digested: digested{linted: true}}, texts))
 	for _, id := range lintIDs {
-		list = append(list, form.Judge(&evidence{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}, texts))
+		list = append(list, form.Judge(&evidence{
+			digested: digested{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}}, texts))
 	}
 	i := slices.IndexFunc(issuanceRules, func(r diag.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
-	signed := &evidence{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}
+	signed := &evidence{digested: digested{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}}
 	return append(list, issuanceRules[i:i+1].Reading(ground.SourceServer).Judge(signed, texts))
 }
 

@@ -23,7 +23,9 @@
 //
 //	report, err := tlscert.Check(ctx, env, tlscert.Request{Host: tlscert.MustHost("example.com")})
 //
-// All connections go to the address that answered first, through the guard of the environment. Handshakes that
-// crypto/tls cannot make are parsed from their bytes. Nothing is sent but handshakes, DNS queries, and requests for
-// missing issuer certificates.
+// A host may have several addresses, and a server at one of them another certificate than the rest. Each address is
+// examined, at most eight; the rules judge each certificate that is presented, and the worst decides. Versions and
+// cipher suites are enumerated at the address that answered first, and where another one differs. All connections go
+// through the guard of the environment. Handshakes that crypto/tls cannot make are parsed from their bytes. Nothing is
+// sent but handshakes, DNS queries, and requests for missing issuer certificates.
 package tlscert

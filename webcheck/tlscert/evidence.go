@@ -21,8 +21,12 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// evidence is all that the rules look at; only gather and digest fill it.
+// evidence is all that the rules look at: a certificate that is presented at an address, and what speaks there. Only
+// gather and digest fill it.
 type evidence struct {
+	whole *examination // of the host; nil in tests of rules
+	limit probe.Limit  // of connections to the address
+
 	req   Request
 	began time.Time
 	now   time.Time
@@ -44,10 +48,19 @@ type evidence struct {
 	staple         []byte
 	handshakeSCTs  int
 
+	related
+	digested
+}
+
+// related is what is fetched because of the certificates of a chain.
+type related struct {
 	repairTried, repaired bool
 	repairFault           error
 	fetched               []*x509.Certificate
-	// What digest makes of it.
+}
+
+// digested is what digest makes of what was presented.
+type digested struct {
 	tls      *pki.TLS // nil if there are no certificates to describe
 	broken   error    // why a certificate cannot be read
 	path     []int    // of the served chain, from the leaf on
@@ -106,16 +119,21 @@ func (e *evidence) digest() {
 		return
 	}
 	e.tls = e.verifier().DescribeChain(chain)
-	e.tls.Version, e.tls.CipherSuite, e.tls.ALPN = tls.VersionName(e.version), probe.SuiteOf(e.suite).Name, e.alpn
-	if e.version == 0 {
-		e.tls.Version, e.tls.CipherSuite = "", ""
-	}
+	e.describeConnection()
 	e.path = follow(chain)
 	e.anchored = e.verifier().Complete([]*x509.Certificate{e.top()})
 	e.verified = e.verify(chain)
 	e.lint(chain)
 	e.readStaple()
 	e.readSCTs()
+}
+
+// describeConnection says over what connection the chain came.
+func (e *evidence) describeConnection() {
+	e.tls.Version, e.tls.CipherSuite, e.tls.ALPN = tls.VersionName(e.version), probe.SuiteOf(e.suite).Name, e.alpn
+	if e.version == 0 {
+		e.tls.Version, e.tls.CipherSuite = "", ""
+	}
 }
 
 func (e *evidence) leaf() *x509.Certificate {

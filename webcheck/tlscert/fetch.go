@@ -28,13 +28,17 @@ const (
 	refusalTimeout   = 1 * time.Second // for a refusal after a handshake in which the client had no certificate
 )
 
-// gather asks the DNS and speaks with the server.
-func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+// gather asks the DNS and speaks with the server at each address.
+func gather(ctx context.Context, env *diag.Env, req Request) (*examination, error) {
 	logs, err := logs(env)
 	if err != nil {
 		return nil, err
 	}
-	e := &evidence{req: req, began: env.Now(), now: env.Now(), logs: logs, name: req.Host.Name()}
+	x := &examination{limit: make(probe.Limit, maxConnections)}
+	e := &evidence{
+		whole: x, limit: make(probe.Limit, maxPerServer), req: req, began: env.Now(), now: env.Now(), logs: logs,
+		name: req.Host.Name(),
+	}
 	if !req.ServerName.IsZero() {
 		e.name = req.ServerName.String()
 	}
@@ -43,10 +47,14 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	}
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
+	env = env.Cached() // addresses are looked up to connect, and to list them all
+	var answer caa
+	connected := make(chan struct{})
 	var g diag.Group
-	g.Go(func() { e.caa = lookupCAA(bounded, env, e.name) })
+	g.Go(func() { answer = lookupCAA(bounded, env, e.name) })
+	g.Go(func() { x.others(bounded, env, e, connected) })
 	g.Go(func() {
-		if e.connect(bounded, env) {
+		if e.connect(bounded, env, connected) {
 			e.speak(bounded, env)
 		}
 	})
@@ -57,27 +65,31 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if err := e.failure.Unavailable(); err != nil {
 		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, err)
 	}
-	if e.failure != nil && e.failure.Unanswered && !e.connected() && !e.caa.asked { // an address, of which the DNS says nothing either
+	// The DNS says nothing of an address either.
+	if e.failure != nil && e.failure.Unanswered && !e.connected() && !answer.asked {
 		return nil, diag.Unavailable(e.req.Host.Name(), e.failure.Cause)
 	}
-	e.digest()
-	return e, nil
+	x.settle(e, answer)
+	return x, nil
 }
 
-// connect makes the connection over which crypto/tls speaks. Its address is that of all others.
-func (e *evidence) connect(ctx context.Context, env *diag.Env) bool {
+// connect makes the connection over which crypto/tls speaks, as clients do: to the address that answers first. That it
+// is made, or not, is said by closing connected.
+func (e *evidence) connect(ctx context.Context, env *diag.Env, connected chan struct{}) bool {
 	bounded, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	host := e.req.Host.Name()
 	conn, err := env.DialHost(bounded, host, uint16(e.req.Port), ports)
 	if err != nil {
 		e.failure = fetch.DialError(bounded, host, uint16(e.req.Port), err)
+		close(connected)
 		return false
 	}
 	defer conn.Close()
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		e.addr = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), uint16(e.req.Port))
 	}
+	close(connected)
 	e.handshake(ctx, env, conn)
 	return e.addr.IsValid()
 }
@@ -135,21 +147,38 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	switch {
 	case e.failure != nil: // the scan may find the chain
-		e.sound(ctx, env)
+		e.scan = e.sound(ctx, env)
 		e.retry(ctx, env)
 		e.adopt()
 	case *e.req.CheckVersions:
-		g.Go(func() { e.sound(ctx, env) })
+		g.Go(func() {
+			e.scan = e.whole.baseline.of(ctx, func() *probe.Report { return e.sound(ctx, env) }, e.like(ctx, env))
+		})
 	}
-	g.Go(func() { e.repair(ctx, env) })
+	g.Go(func() { e.related = e.whole.relatedTo(e.served, func() related { return e.relate(ctx, env) }) })
 	g.Wait()
 }
 
-func (e *evidence) sound(ctx context.Context, env *diag.Env) {
-	e.scan = probe.Scan(ctx, func(ctx context.Context) (net.Conn, error) {
-		return env.DialAddr(ctx, "tcp", e.addr, ports)
-	}, probe.Config{ServerName: e.name, ALPN: protocols(e.req.Port)})
+// sound scans the server for versions and cipher suites.
+func (e *evidence) sound(ctx context.Context, env *diag.Env) *probe.Report {
+	return probe.Scan(ctx, e.dialer(env), e.config())
 }
+
+// like compares the server with another one of the host.
+func (e *evidence) like(ctx context.Context, env *diag.Env) func(*probe.Report) bool {
+	return func(other *probe.Report) bool { return false }
+}
+
+func (e *evidence) dialer(env *diag.Env) probe.Dialer {
+	return func(ctx context.Context) (net.Conn, error) { return env.DialAddr(ctx, "tcp", e.addr, ports) }
+}
+
+func (e *evidence) config() probe.Config {
+	return probe.Config{ServerName: e.name, ALPN: protocols(e.req.Port), Limits: e.limits()}
+}
+
+// limits are those of the connections to the address.
+func (e *evidence) limits() probe.Limits { return probe.Limits{e.limit, e.whole.limit} }
 
 // retry repeats the handshake where the scan says that the server speaks TLS: that of one connection which broke off
 // is no fault of the server's settings.
@@ -193,6 +222,12 @@ const (
 	issuerRedirects = 2
 	issuerTimeout   = 5 * time.Second
 )
+
+// relate fetches what the certificates of a chain point to.
+func (e *evidence) relate(ctx context.Context, env *diag.Env) related {
+	e.repair(ctx, env)
+	return e.related
+}
 
 // repair fetches the issuers of a chain that does not lead to a trusted authority, as some browsers do (RFC 5280
 // section 4.2.2.1). It only serves to say that they would.

@@ -16,7 +16,8 @@ type rule = diag.Rule[*evidence]
 // rules is the table of all that is examined, in the order in which a client would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	fromServer, fromScan := []diag.Source{ground.SourceServer}, []diag.Source{sourceScan}
-	return slices.Concat(reachRules(), connectionRules.Reading(fromServer...), handshakeRules(),
+	return slices.Concat(reachRules(), addressRules.Reading(fromServer...),
+		connectionRules.Reading(fromServer...), handshakeRules(),
 		clientRules.With(rule{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}), validityRules,
 		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
 		chainRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}),

@@ -56,6 +56,7 @@ type Report struct {
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
+	Addresses     []AddressReport  `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
 	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
 	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
@@ -68,11 +69,11 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := gather(ctx, env, req)
+	x, err := gather(ctx, env, req)
 	if err != nil {
 		return nil, err
 	}
-	return e.report(env.Now()), nil
+	return x.report(env.Now()), nil
 }
 
 // Rules describes what is examined.
@@ -110,9 +111,19 @@ func (r Request) checked() (Request, error) {
 	return r, nil
 }
 
+// report describes the part that says most against the host, with the verdict on all of them.
+func (x *examination) report(ended time.Time) *Report {
+	r := x.worst().report(ended)
+	r.Verdict = rules().JudgeParts(x.parts, x.affected, texts)
+	r.Addresses = x.addresses()
+	r.Partial = r.Partial || slices.ContainsFunc(x.parts, (*evidence).partial) || r.Incomplete()
+	return r
+}
+
+// report is all but the verdict.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules().Judge(e, texts), TLS: diag.OrZero(e.tls),
+		Host: e.req.Host.Name(), Port: e.req.Port, TLS: diag.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
 		CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}

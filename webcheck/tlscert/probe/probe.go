@@ -27,6 +27,7 @@ type Dialer func(ctx context.Context) (net.Conn, error)
 type Config struct {
 	ServerName string
 	ALPN       []string // application protocols to offer; nil offers none
+	Limits     Limits   // of the connections that are open at a time; nil means 5
 
 	refused string // how the server reacts to application protocols, if they are left out because of that
 }
@@ -109,7 +110,6 @@ func (r *Report) Any() bool {
 type scanner struct {
 	dial   Dialer
 	config Config
-	slots  chan struct{}
 
 	mu    sync.Mutex
 	made  int
@@ -119,9 +119,16 @@ type scanner struct {
 	holder *Reply // the reply of the newest version that has a chain, which may be long and is kept for no other
 }
 
+func newScanner(dial Dialer, config Config) *scanner {
+	if config.Limits == nil {
+		config.Limits = Limits{make(Limit, concurrency)}
+	}
+	return &scanner{dial: dial, config: config}
+}
+
 // Scan asks a server for everything. It returns early, with what is known by then, when the context ends.
 func Scan(ctx context.Context, dial Dialer, config Config) *Report {
-	s := &scanner{dial: dial, config: config, slots: make(chan struct{}, concurrency)}
+	s := newScanner(dial, config)
 	r := &Report{}
 	versions := Versions()
 	found := make([]support, len(versions))
@@ -175,12 +182,11 @@ func (s *scanner) hello(v Version, suites []uint16) Hello {
 var errBudget = errors.New("all connections of the scan are made")
 
 func (s *scanner) ask(ctx context.Context, h Hello) (*Reply, error) {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, s.note(ctx.Err())
+	release, err := s.config.Limits.Acquire(ctx)
+	if err != nil {
+		return nil, s.note(err)
 	}
-	defer func() { <-s.slots }()
+	defer release()
 	if !s.spend() {
 		return nil, s.note(errBudget)
 	}

@@ -190,8 +190,8 @@ func (s *scanner) measure(ctx context.Context, plain Hello, i *Intolerance, fail
 // Knock finds out with four small ClientHellos whether a server answers any that has left another unanswered. It
 // returns what to ask for: without application protocols if it only answers who names none.
 func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
-	with := &scanner{dial: dial, config: config, slots: make(chan struct{}, concurrency)}
-	without := &scanner{dial: dial, config: Config{ServerName: config.ServerName}, slots: with.slots}
+	with := newScanner(dial, config)
+	without := newScanner(dial, Config{ServerName: config.ServerName, Limits: with.config.Limits})
 	var found [4]error
 	var g diag.Group
 	for i, v := range []Version{TLS12, TLS13} {
@@ -211,12 +211,11 @@ func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
 
 // try asks, and returns why there is no answer. Silence is an answer here, and nothing that the scan has missed.
 func (s *scanner) try(ctx context.Context, h Hello) error {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	release, err := s.config.Limits.Acquire(ctx)
+	if err != nil {
+		return err
 	}
-	defer func() { <-s.slots }()
+	defer release()
 	bounded, cancel := context.WithTimeout(ctx, toleranceTime)
 	defer cancel()
 	if !s.spend() {

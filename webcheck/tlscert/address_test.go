@@ -1,0 +1,140 @@
+package tlscert
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// twoAddresses is a host of which 192.0.2.10 answers first.
+const twoAddresses = zone + "example.com. A 192.0.2.11\n"
+
+// at opens one address of the host with a certificate of its own.
+func (s setup) at(addr string, change func(*x509.Certificate), config ...func(*tls.Config)) {
+	cert, key := s.a.public.issue(s.t, leaf(change))
+	c := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{
+		PrivateKey: key, Certificate: [][]byte{cert.Raw, s.a.public.cert.Raw},
+	}}}
+	for _, change := range config {
+		change(c)
+	}
+	s.w.Site(diagtest.Site{Host: host, Addrs: []string{addr}, TLS: c})
+}
+
+func expired(c *x509.Certificate) {
+	c.NotBefore, c.NotAfter = start.AddDate(0, -3, 0), start.AddDate(0, 0, -2)
+}
+
+// addressCases are about hosts with several addresses.
+var addressCases = []testCase{
+	{name: "two addresses alike", zone: twoAddresses, setup: func(s setup) { s.serve(nil) }, state: diag.Valid},
+	{name: "the second address has an expired certificate", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", expired)
+	}, codes: codes("tls.certificate.expired"), state: diag.Bad},
+	{name: "the second address refuses", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.w.Behave("192.0.2.11:443", diagtest.Refuses)
+	}, codes: codes("tls.address.refused"), state: diag.Bad},
+	{name: "the second address closes", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.w.Behave("192.0.2.11:443", diagtest.Closes)
+	}, codes: codes("tls.host.handshake"), state: diag.Bad},
+	{name: "the second address is not public", zone: twoAddresses + "example.com. A 10.0.0.1\n",
+		setup: func(s setup) { s.serve(nil) }, codes: codes("tls.address.blocked"), state: diag.Warned},
+}
+
+// What is wrong at some addresses is said of these, once; what was not examined is named, and is neither praised nor
+// blamed.
+func TestAddresses(t *testing.T) {
+	a := newAuthorities(t)
+	for _, tt := range []struct {
+		name    string
+		zone    string
+		setup   func(setup)
+		details []string // of the gravest findings
+		state   diag.State
+		scope   []diag.ScopePart
+		outcome []AddressOutcome
+		sub     string // what it has
+	}{
+		{"alike", twoAddresses, func(s setup) { s.serve(expired) },
+			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago."}, diag.Bad, nil,
+			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Renew the certificate"},
+		{"one of two expired", twoAddresses, func(s setup) { s.serve(nil); s.at("192.0.2.11", expired) },
+			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: 192.0.2.11."}, diag.Bad, nil,
+			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.11. Renew the certificate"},
+		{"one of two refuses", twoAddresses, func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Refuses) },
+			[]string{"192.0.2.11 refuses connections on port 443, while another address of example.com accepts them."},
+			diag.Bad, nil, []AddressOutcome{addressSpeaks, addressRefused}, "Start the server at that address"},
+		{"one of two hangs", twoAddresses, func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Hangs) },
+			nil, diag.Valid, []diag.ScopePart{{Part: "192.0.2.11", State: diag.NotAnswered,
+				Reason: "the TLS handshake with the server did not end in time"}},
+			[]AddressOutcome{addressSpeaks, addressUnanswered}, "Not examined: 192.0.2.11"},
+		{"one of two is silent", twoAddresses,
+			func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Unreachable) },
+			nil, diag.Valid, []diag.ScopePart{{Part: "192.0.2.11", State: diag.NotAnswered,
+				Reason: "no connection to port 443 of 192.0.2.11 was made in time"}},
+			[]AddressOutcome{addressSpeaks, addressUnanswered}, "Not examined: 192.0.2.11"},
+		{"both kinds", "example.com. A 192.0.2.10\nexample.com. AAAA 2001:db8::10\n",
+			func(s setup) { s.serve(nil); s.at("192.0.2.10", expired) },
+			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: 192.0.2.10."}, diag.Bad, nil,
+			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.10."},
+		{"IPv6 addresses unknown", twoAddresses, func(s setup) {
+			s.serve(nil)
+			s.w.Fault("example.com.", dns.TypeAAAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+		}, nil, diag.Valid, []diag.ScopePart{{Part: "IPv6 addresses", State: diag.NotAnswered, Reason: "the lookup failed"}},
+			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Not examined: IPv6 addresses"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var r *Report
+			synctest.Test(t, func(t *testing.T) { r = check(t, a, tt.zone, nil, tt.setup) })
+			var details []string
+			for _, f := range r.Findings {
+				if f.Severity >= diag.Error {
+					details = append(details, f.Detail)
+				}
+			}
+			require.Equal(t, tt.details, details, "%+v", r.Findings)
+			require.Equal(t, tt.state, r.State)
+			require.Contains(t, r.Sub, tt.sub)
+			var missing []diag.ScopePart
+			for _, p := range r.Examined {
+				if p.State != diag.Examined {
+					missing = append(missing, p)
+				}
+			}
+			require.Equal(t, tt.scope, missing)
+			require.Equal(t, tt.outcome, diag.Map(r.Addresses, func(a AddressReport) AddressOutcome { return a.Outcome }))
+			require.Equal(t, len(missing) > 0, r.Partial)
+			if len(missing) > 0 {
+				require.LessOrEqual(t, *r.Score, diag.Warning.Cap())
+			}
+		})
+	}
+}
+
+// Eight addresses are examined, and the reply says how many more there are.
+func TestMaxAddresses(t *testing.T) {
+	a := newAuthorities(t)
+	var zone strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&zone, "example.com. A 192.0.2.%d\n", i+10)
+	}
+	zone.WriteString("example.com. AAAA 2001:db8::1\nexample.com. AAAA 2001:db8::2\n")
+	r := check(t, a, zone.String(), nil, func(s setup) { s.serve(nil) })
+	require.Equal(t, diag.Valid, r.State)
+	require.Len(t, r.Addresses, maxAddresses)
+	require.Equal(t, diag.ScopePart{Part: "3 more addresses", State: diag.LeftOut, Reason: "at most 8 are examined"},
+		r.Examined[0])
+	require.False(t, r.Partial)
+	require.Contains(t, r.Sub, "8 of 9 parts")
+}

@@ -1,0 +1,52 @@
+package tlscert
+
+import (
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// several reports whether the host has several addresses, one of which answered.
+func several(e *evidence) bool { return e.whole != nil && len(e.whole.places) > 1 }
+
+// addressRules are about what the addresses of a host have in common. They say the same of every part.
+var addressRules = diag.Rules[*evidence]{{
+	Code: "tls.address.refused", Severity: diag.Error, Weight: 5, Category: factorConnection, When: several,
+	Ref:   "RFC 1034 section 3.6.1",
+	Title: "An address of the host refuses connections", Requirement: "Every address of the host accepts connections",
+	Advice: "Start the server at that address and open the port in its firewall, or remove the address from the DNS.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.whole.each((*place).refuses, "%s refuses connections on port %d, while another address of %s accepts them.",
+			"%s refuse connections on port %d, while another address of %s accepts them.")
+	},
+}, {
+	Code: "tls.address.blocked", Severity: diag.Warning, Weight: 2, Category: factorConnection, When: several,
+	Ref:   "RFC 6890 section 2.2",
+	Title: "An address of the host is not public", Requirement: "Every address of the host is public",
+	Advice: "Remove the address from the public DNS: clients elsewhere cannot reach it.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.whole.each(func(p *place) bool { return p.blocked },
+			"%s is not a public address; port %d answers at another address of %s.",
+			"%s are not public addresses; port %d answers at another address of %s.")
+	},
+}}
+
+// each fails once for all addresses of a kind, in the words for one or for several.
+func (x *examination) each(is func(*place) bool, one, several string) diag.Failures {
+	var list diag.Failures
+	var names []string
+	for _, p := range x.places {
+		if is(p) {
+			list = append(list, diag.Failure{Target: p.addr.String()})
+			names = append(names, p.addr.String())
+		}
+	}
+	req := x.parts[0].req
+	text := func(format string) string {
+		return fmt.Sprintf(format, diag.Series(names, maxNamed), req.Port, req.Host.Name())
+	}
+	if len(list) == 1 {
+		list[0].Detail = text(one)
+	}
+	return list.Together("%s", text(several))
+}

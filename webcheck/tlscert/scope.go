@@ -1,0 +1,115 @@
+package tlscert
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Scope lists the addresses of the host, if there are several.
+func (e *evidence) Scope() []diag.ScopePart {
+	if e.whole == nil {
+		return nil
+	}
+	return e.whole.scope()
+}
+
+func (x *examination) scope() []diag.ScopePart {
+	parts := diag.Map(x.places, (*place).part)
+	if x.surplus > 0 {
+		more := map[bool]string{true: "1 more address", false: fmt.Sprintf("%d more addresses", x.surplus)}[x.surplus == 1]
+		parts = append(parts, diag.ScopePart{Part: more, State: diag.LeftOut,
+			Reason: fmt.Sprintf("at most %d are examined", maxAddresses)})
+	}
+	for _, kind := range x.silences {
+		parts = append(parts, diag.ScopePart{Part: kind + " addresses", State: diag.NotAnswered,
+			Reason: "the lookup failed"})
+	}
+	return parts
+}
+
+// part says whether an address was examined. One that refuses connections was: clients learn no more.
+func (p *place) part() diag.ScopePart {
+	s := diag.ScopePart{Part: p.addr.String(), State: diag.Examined}
+	switch {
+	case p.blocked:
+		s.State, s.Reason = diag.LeftOut, "not a public address"
+	case p.failure.Unavailable() != nil:
+		s.State, s.Reason = diag.LeftOut, "cannot be reached from here"
+	case p.failure != nil && p.failure.Unanswered:
+		s.State, s.Reason = diag.NotAnswered, p.failure.Message
+	case p.failure != nil:
+	case p.parts[0].mute():
+		s.State, s.Reason = diag.NotAnswered, "it accepts connections and sends nothing"
+	case len(p.parts[0].seen().Unanswered()) > 0:
+		s.State, s.Reason = diag.NotAnswered, p.parts[0].failure.Message
+	}
+	return s
+}
+
+// refuses reports whether the address is known to take no connections.
+func (p *place) refuses() bool { return p.failure != nil && !p.failure.Unanswered && !p.blocked }
+
+// affected names some of the parts: the addresses, and where these have several certificates the types of the keys.
+func (x *examination) affected(parts []int) (a diag.Affected) {
+	var kinds []string
+	at := map[string][]string{} // by kind
+	for _, i := range parts {
+		e := x.parts[i]
+		addr, kind := e.addr.Addr().String(), e.kind()
+		if x.all(parts, e) {
+			kind = ""
+		}
+		if !slices.Contains(at[kind], addr) {
+			at[kind] = append(at[kind], addr)
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+		if !slices.Contains(a.Targets, addr) {
+			a.Targets = append(a.Targets, addr)
+		}
+	}
+	for i, kind := range kinds {
+		if i > 0 {
+			a.Phrase += "; "
+		}
+		a.Phrase += x.phrase(kind, at[kind])
+	}
+	return a
+}
+
+// all reports whether the parts are all that were presented where this one was.
+func (x *examination) all(parts []int, e *evidence) bool {
+	for i, other := range x.parts {
+		if other.addr == e.addr && !slices.Contains(parts, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxNamed bounds the addresses in a sentence.
+const maxNamed = 4
+
+// phrase names the certificates of a kind at some addresses.
+func (x *examination) phrase(kind string, addrs []string) string {
+	where := diag.Series(addrs, maxNamed)
+	switch {
+	case kind == "":
+		return where
+	case len(x.places) < 2:
+		return "the " + kind + " certificate"
+	default:
+		return "the " + kind + " certificate at " + where
+	}
+}
+
+// kind is the type of the key of the certificate.
+func (e *evidence) kind() string {
+	if e.leaf() == nil {
+		return ""
+	}
+	return e.leaf().PublicKeyAlgorithm.String()
+}
