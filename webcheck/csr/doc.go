@@ -16,5 +16,6 @@
 // # How to use the package
 //
 // [Parse] finds the request in pasted text, however its lines were broken, and judges it. Where the text is not a file
-// that authorities read, the report has a clean copy. A private key in the text is reported and never repeated. Keys are examined by [github.com/diagkit/diagkit/diag/pki].
+// that authorities read, the report has a clean copy. A private key in the text is reported and never repeated. Keys
+// are examined by [github.com/diagkit/diagkit/diag/pki].
 package csr

@@ -64,6 +64,19 @@ func (s *scanner) try(v view, p try) {
 	}
 	s.bits = bits
 	s.search(v, p)
+	if len(s.found) > 0 && !p.inverted {
+		s.beside(v, p)
+	}
+}
+
+// beside looks for inverted symbols in a view that shows others: both kinds may stand in one image. What seems to be
+// one and gives none is no reason for more tries.
+func (s *scanner) beside(v view, p try) {
+	rest, cut := s.rest, s.cut
+	s.bits.FlipAll()
+	p.inverted, p.beside = true, true
+	s.search(v, p)
+	s.rest, s.cut = rest, cut
 }
 
 // luminance hands an image to the library.
@@ -194,6 +207,7 @@ type try struct {
 	filter   filter
 	global   bool // one threshold for all of the image
 	inverted bool
+	beside   bool // symbols of the other kind were found in the view
 }
 
 type filter int
