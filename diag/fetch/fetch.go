@@ -1,8 +1,10 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,7 +18,8 @@ import (
 // A Request says what to fetch. Only URL is required.
 type Request struct {
 	URL       diag.URL
-	Method    string      // GET, HEAD or OPTIONS; empty means GET
+	Method    string      // GET, HEAD, OPTIONS or POST; empty means GET
+	Body      []byte      // of POST, which follows no redirects; its type is given by Header
 	Header    http.Header // sent beside Host, User-Agent, Accept and Accept-Encoding, or in their place
 	UserAgent string      // empty means [UserAgent]
 	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 none is: then a redirect is a
@@ -202,9 +205,15 @@ func (r Request) normalised() (Request, error) {
 	switch r.Method {
 	case "":
 		r.Method = http.MethodGet
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost:
 	default:
-		return r, diag.Invalid("method", "%.20q is not GET, HEAD or OPTIONS", r.Method)
+		return r, diag.Invalid("method", "%.20q is not GET, HEAD, OPTIONS or POST", r.Method)
+	}
+	if r.Method != http.MethodPost && r.Body != nil {
+		return r, diag.Invalid("body", "is for POST only")
+	}
+	if r.Method == http.MethodPost && (r.MaxRedirects != 0 || r.Next != nil) {
+		return r, diag.Invalid("max_redirects", "must be 0 for POST")
 	}
 	if r.MaxRedirects < 0 || r.MaxRedirects > MaxRedirects {
 		return r, diag.Invalid("max_redirects", "must be from 0 to %d", MaxRedirects)
@@ -248,5 +257,8 @@ func (r Request) hop(ctx context.Context, u diag.URL) *http.Request {
 	target := u.HTTP()
 	ask := &http.Request{Method: r.Method, URL: target, Host: target.Host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if r.Method == http.MethodPost {
+		ask.Body, ask.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
+	}
 	return ask.WithContext(ctx)
 }

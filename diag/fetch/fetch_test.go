@@ -348,7 +348,9 @@ func TestDoBadRequests(t *testing.T) {
 		req         fetch.Request
 	}{
 		{"no URL", "url", fetch.Request{}},
-		{"method", "method", fetch.Request{URL: u, Method: "POST"}},
+		{"method", "method", fetch.Request{URL: u, Method: "PUT"}},
+		{"body of GET", "body", fetch.Request{URL: u, Body: []byte("x")}},
+		{"redirects of POST", "max_redirects", fetch.Request{URL: u, Method: "POST", MaxRedirects: 1}},
 		{"redirects", "max_redirects", fetch.Request{URL: u, MaxRedirects: 21}},
 		{"bytes", "max_bytes", fetch.Request{URL: u, MaxBytes: -1}},
 		{"user agent", "user_agent", fetch.Request{URL: u, UserAgent: "a\r\nb"}},
@@ -372,4 +374,21 @@ func TestDoInTheRealWorld(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fetch.Blocked, r.Err.Code)
 	require.NotContains(t, r.Err.Message, "127.0.0.1")
+}
+
+// A body is posted over either version of HTTP.
+func TestPost(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %d %s %v", r.Method, r.Header.Get("Content-Type"), r.ContentLength, body, err)
+	})
+	w.HTTP("example.com", echo)
+	w.HTTPS("example.com", echo)
+	for _, scheme := range []string{"http", "https"} {
+		r := do(t, w, fetch.Request{URL: diag.MustURL(scheme + "://example.com/"), Method: "POST", Body: []byte("hello"),
+			Header: http.Header{"Content-Type": {"text/x"}}})
+		require.Nil(t, r.Err)
+		require.Equal(t, "POST text/x 5 hello <nil>", string(r.Body))
+	}
 }
