@@ -37,7 +37,7 @@ type testCase struct {
 	state diag.State
 }
 
-var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases)
+var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases, revocationCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{
@@ -206,6 +206,7 @@ func check(t *testing.T, a authorities, text string, req func(*Request), prepare
 		text = zone
 	}
 	w.Zone(text)
+	openLists(w)
 	prepare(setup{w, a, t})
 	w.Env().Roots = x509.NewCertPool()
 	w.Env().Roots.AddCert(a.root.cert)

@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/diag/pki/revocation"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"golang.org/x/crypto/ocsp"
 )
@@ -57,6 +56,7 @@ type related struct {
 	repairTried, repaired bool
 	repairFault           error
 	fetched               []*x509.Certificate
+	revocations           []RevocationCheck // what authorities say of the certificates
 }
 
 // digested is what digest makes of what was presented.
@@ -94,6 +94,8 @@ func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
 const (
 	sourceScan diag.Source = "scan" // the connections that try versions and cipher suites
 	sourceCAA  diag.Source = "caa"
+
+	sourceRevocation diag.Source = "revocation" // OCSP responders and revocation lists
 )
 
 // Unanswered implements [diag.Asked].
@@ -104,6 +106,9 @@ func (e *evidence) Unanswered() []diag.Source {
 	}
 	if e.caa.err != nil {
 		list = append(list, sourceCAA)
+	}
+	if e.revocationOpen() {
+		list = append(list, sourceRevocation)
 	}
 	return list
 }
@@ -286,36 +291,9 @@ func (e *evidence) wantedSCTs() int {
 }
 
 // readStaple reads the stapled response, and checks that it is for the certificate and signed in the name of its issuer.
+// Without the issuer nobody knows what it is worth.
 func (e *evidence) readStaple() {
-	if len(e.staple) == 0 {
-		return
-	}
-	r, err := ocsp.ParseResponseForCert(e.staple, e.leaf(), nil)
-	refusal, refused := errors.AsType[ocsp.ResponseError](err)
-	switch issuer := e.issuer(); {
-	case refused:
-		e.ocspErr = fmt.Errorf("the responder answered %q", refusal.Status)
-	case err != nil:
-		e.ocspErr = errors.New("it cannot be read, or is not for this certificate")
-	case issuer == nil: // nobody knows what it is worth
-	case !authorized(r, issuer):
-		e.ocspErr = errors.New("neither the issuer nor a responder of the issuer signed it")
-	default:
-		e.response = r
-	}
-}
-
-// authorized reports whether a response is signed by the issuer itself, whether its certificate is embedded or not, or
-// by one to whom the issuer delegated that (RFC 6960 section 4.2.2.2).
-func authorized(r *ocsp.Response, issuer *x509.Certificate) bool {
-	by := r.Certificate // by which it is known to be signed
-	switch {
-	case by == nil:
-		return r.CheckSignatureFrom(issuer) == nil
-	case bytes.Equal(by.RawSubjectPublicKeyInfo, issuer.RawSubjectPublicKeyInfo):
-		return true
-	default:
-		return slices.Contains(by.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) &&
-			issuer.CheckSignature(by.SignatureAlgorithm, by.RawTBSCertificate, by.Signature) == nil
+	if issuer := e.issuer(); len(e.staple) > 0 && issuer != nil {
+		e.response, e.ocspErr = revocation.ParseOCSP(e.staple, e.leaf(), issuer, e.now)
 	}
 }

@@ -25,6 +25,7 @@ type examination struct {
 	baseline baseline
 	limit    probe.Limit // of connections in all
 	shared   shared
+	services *services // of the authorities
 }
 
 // A place is an address of the host.

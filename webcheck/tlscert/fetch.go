@@ -48,6 +48,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	env = env.Cached() // addresses are looked up to connect, and to list them all
+	x.services = newServices(env)
 	var answer caa
 	connected := make(chan struct{})
 	var g diag.Group
@@ -226,6 +227,7 @@ const (
 // relate fetches what the certificates of a chain point to.
 func (e *evidence) relate(ctx context.Context, env *diag.Env) related {
 	e.repair(ctx, env)
+	e.askRevocation(ctx)
 	return e.related
 }
 

@@ -26,7 +26,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		cipherRules.With(rule{Reads: fromScan, Category: factorCipher, When: offers}),
 		featureRules.With(rule{Reads: fromScan, Category: factorProtocol}),
 		issuanceRules.With(rule{Reads: fromServer, Category: factorIssuance, When: stapled}),
-		caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
+		revocationRules, caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
 })
 
 // server makes the rules about facts that other checks of servers meet as well.

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Scope lists the addresses of the host, if there are several.
+// Scope lists the addresses of the host, if there are several, and what was not checked at one.
 func (e *evidence) Scope() []diag.ScopePart {
 	if e.whole == nil {
 		return nil
@@ -26,7 +26,7 @@ func (x *examination) scope() []diag.ScopePart {
 		parts = append(parts, diag.ScopePart{Part: kind + " addresses", State: diag.NotAnswered,
 			Reason: "the lookup failed"})
 	}
-	return parts
+	return append(parts, x.uncheckedRevocation()...)
 }
 
 // part says whether an address was examined. One that refuses connections was: clients learn no more.

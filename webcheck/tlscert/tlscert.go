@@ -54,6 +54,7 @@ type Report struct {
 	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
 	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
+	Revocation    *Revocation      `json:"revocation,omitempty" doc:"whether the authority revoked the certificate; absent without a certificate"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
 	Addresses     []AddressReport  `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
@@ -138,6 +139,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
 		r.ExpiresAt, r.DaysRemaining = c.NotAfter, new(c.DaysRemaining)
 		r.SCTs = e.scts
+		r.Revocation = new(e.revocation())
 	}
 	if e.failure != nil && (e.scan == nil || !e.scan.Any()) {
 		r.Error = *e.failure
@@ -197,7 +199,7 @@ func boolOf(a probe.Answer) *bool {
 // partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
 	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caa.err != nil ||
-		e.repairFault != nil
+		e.repairFault != nil || e.revocationOpen()
 }
 
 func (e *evidence) verifiedChain() []ChainLink {

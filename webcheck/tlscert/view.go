@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/pki/revocation"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -24,6 +26,7 @@ func (r *Report) View() *view.View {
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
 		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")
 	}
+	v.Fact("revocation", r.Revocation.short(&r.Certificate), "tls.revocation", "tls.ocsp")
 	v.Fact("versions", r.versions(), "tls.version")
 	v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
 	a := r.CAA
@@ -34,6 +37,30 @@ func (r *Report) View() *view.View {
 	r.draw(v)
 	v.BriefIf(v.Mark() == view.Good, r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
 	return v
+}
+
+// short says what is known of the certificate of the server.
+func (r *Revocation) short(c *pki.Certificate) string {
+	if r == nil {
+		return ""
+	}
+	switch r.Status {
+	case revocation.NotOffered:
+		return "cannot be checked: the certificate names no service"
+	case revocation.Unanswered, revocation.Unusable:
+		return "not known: no service gave a usable answer"
+	case revocation.LeftOut:
+		return view.If(!c.Expired, "not checked: "+r.Checked[0].Error)
+	}
+	text := map[revocation.Status]string{revocation.Good: "not revoked", revocation.Revoked: "revoked",
+		revocation.Unknown: "unknown to the authority"}[r.Status]
+	for _, c := range r.Checked {
+		if c.Certificate == "" && c.Status == r.Status && c.Method == r.Method {
+			return view.Join(text+view.If(!c.RevokedAt.IsZero(), " on "+view.Date(c.RevokedAt)), string(c.Reason),
+				methodNames[c.Method]+" of "+view.Date(c.ThisUpdate))
+		}
+	}
+	return text
 }
 
 // versions are those that the server speaks, or the one that was agreed on.

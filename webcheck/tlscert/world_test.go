@@ -49,6 +49,9 @@ func (a *ca) issueFor(t testing.TB, c *x509.Certificate, key crypto.Signer) *x50
 	signer, parent := crypto.Signer(key), c
 	if a != nil {
 		signer, parent = a.key, a.cert
+		if !c.IsCA && len(c.OCSPServer) == 0 && c.CRLDistributionPoints == nil {
+			c.CRLDistributionPoints = []string{a.publish(t, nil)}
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), signer)
 	require.NoError(t, err)

@@ -1,0 +1,349 @@
+package tlscert
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/pki/revocation"
+	"golang.org/x/crypto/ocsp"
+)
+
+// The bounds of asking whether certificates were revoked.
+const (
+	// revocationTimeout is for all services of a certificate. They are content delivery networks that answer in well
+	// below a second.
+	revocationTimeout = 5 * time.Second
+	// maxListBytes bounds a revocation list. Authorities of TLS servers split theirs into parts of some 100 KB, and the
+	// longest that were not split have 1 to 3 MB; those of 10 MB and more are of certificates for code and devices.
+	maxListBytes = 4 << 20
+	// maxIssuerListBytes bounds a list of revoked intermediates, of which an authority has some dozen.
+	maxIssuerListBytes = 256 << 10
+	// maxLists bounds the lists of certificates of servers that a request holds at once: one for each type of key.
+	maxLists         = 2
+	maxIssuerLists   = 6        // lists of intermediates; paths have up to three
+	maxResponseBytes = 64 << 10 // an OCSP response has up to 3 KB
+	maxServices      = 3        // URLs of each method that are tried, one after another
+	maxIntermediates = 3        // that are asked about
+	requestType      = "application/ocsp-request"
+)
+
+// A RevocationMethod is the way in which an authority says whether a certificate was revoked: staple, ocsp or crl.
+type RevocationMethod string
+
+const (
+	byStaple RevocationMethod = "staple"
+	byOCSP   RevocationMethod = "ocsp"
+	byCRL    RevocationMethod = "crl"
+)
+
+// Values lists the ways.
+func (RevocationMethod) Values() []string { return diag.Values(byStaple, byOCSP, byCRL) }
+
+// Revocation says whether the authority took the certificate of the server back.
+type Revocation struct {
+	Status  revocation.Status `json:"status" doc:"what is known of the certificate of the server; not_offered: it names neither OCSP nor a revocation list"`
+	Method  RevocationMethod  `json:"method,omitempty" doc:"what said so; absent where nothing did"`
+	Checked []RevocationCheck `json:"checked" doc:"what was asked, and what it answered"`
+}
+
+// A RevocationCheck is one answer about one certificate.
+type RevocationCheck struct {
+	Certificate string            `json:"certificate,omitempty" doc:"intermediate certificate that it is about; absent for that of the server"`
+	Method      RevocationMethod  `json:"method" doc:"way of asking"`
+	URL         string            `json:"url,omitempty" doc:"what was asked; absent for a stapled response"`
+	Status      revocation.Status `json:"status" doc:"what it says"`
+	ThisUpdate  time.Time         `json:"this_update,omitzero" doc:"when the answer was made"`
+	NextUpdate  time.Time         `json:"next_update,omitzero" doc:"until when it is valid"`
+	RevokedAt   time.Time         `json:"revoked_at,omitzero" doc:"since when the certificate is revoked"`
+	Reason      revocation.Reason `json:"reason,omitempty" doc:"why, by its name in RFC 5280 section 5.3.1" example:"keyCompromise"`
+	Error       string            `json:"error,omitempty" doc:"why there is no answer that can be used"`
+}
+
+func (c *RevocationCheck) take(a revocation.Answer) {
+	c.Status, c.ThisUpdate, c.NextUpdate, c.RevokedAt, c.Reason = a.Status, a.ThisUpdate, a.NextUpdate, a.RevokedAt, a.Reason
+	if a.Err != nil {
+		c.Error = a.Err.Error()
+	}
+}
+
+// services are what authorities run to say which certificates they revoked. Each document is fetched once for a
+// request, however many certificates it is about.
+type services struct {
+	env *diag.Env
+
+	mu                 sync.Mutex
+	documents          map[string]*document // by what was asked
+	lists, issuerLists int                  // that were fetched
+}
+
+// A document is what a service answered.
+type document struct {
+	once    sync.Once
+	body    []byte
+	status  revocation.Status // empty if there is a body
+	err     error
+	refused bool // by HTTP: the service is there, and did not take the request
+}
+
+func newServices(env *diag.Env) *services {
+	return &services{env: env, documents: map[string]*document{}}
+}
+
+// fetch returns what a request leads to: it waits for the one who asked first.
+func (s *services) fetch(ctx context.Context, target string, req fetch.Request) *document {
+	s.mu.Lock()
+	key := req.Method + " " + target + " " + string(req.Body)
+	d := s.documents[key]
+	if d == nil {
+		d = &document{}
+		s.documents[key] = d
+	}
+	s.mu.Unlock()
+	d.once.Do(func() {
+		d.status, d.err = revocation.Unanswered, errors.New("it was not asked") // if what follows panics
+		d.fetch(ctx, s.env, target, req)
+	})
+	return d
+}
+
+// fetch asks for the document. What it says is signed, so the connection need not be trusted.
+func (d *document) fetch(ctx context.Context, env *diag.Env, target string, req fetch.Request) {
+	scheme, _, _ := strings.Cut(target, ":")
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+		d.status = revocation.LeftOut
+		d.err = fmt.Errorf("this check asks over http and https only, not %s", diag.Quote(scheme))
+		return
+	}
+	var err error
+	if req.URL, err = diag.ParseURL(target); err != nil {
+		d.status, d.err = revocation.Unusable, errors.New("the URL is not valid")
+		return
+	}
+	req.Timeout, req.AllowUntrusted = diag.TimeLeft(ctx, revocationTimeout), true
+	r, err := fetch.Do(ctx, env, req)
+	switch {
+	case err != nil:
+		d.err = errors.New("there was no answer in time")
+	case r.Err != nil && r.Err.Code == fetch.Blocked:
+		d.status, d.err = revocation.LeftOut, r.Err
+	case r.Err != nil:
+		d.err = r.Err
+	case r.Final() == nil:
+		d.err = errors.New("there was no answer")
+	case r.Final().StatusCode != http.StatusOK:
+		d.refused, d.err = true, fmt.Errorf("it answered with HTTP status %d", r.Final().StatusCode)
+	case r.Truncated:
+		d.status, d.err = revocation.LeftOut, fmt.Errorf("it is longer than the %d KiB that this check reads", req.MaxBytes>>10)
+	default:
+		d.body, d.status, d.err = r.Body, "", nil
+	}
+}
+
+// list fetches a revocation list, if there is room for another.
+func (s *services) list(ctx context.Context, target string, ofAuthorities bool) *document {
+	size, count, most := int64(maxListBytes), &s.lists, maxLists
+	if ofAuthorities {
+		size, count, most = maxIssuerListBytes, &s.issuerLists, maxIssuerLists
+	}
+	s.mu.Lock()
+	key := http.MethodGet + " " + target + " "
+	full := false
+	if s.documents[key] == nil {
+		if full = *count >= most; !full {
+			*count++
+		}
+	}
+	s.mu.Unlock()
+	if full {
+		return &document{status: revocation.LeftOut, err: fmt.Errorf("this check reads at most %d lists", most)}
+	}
+	return s.fetch(ctx, target, fetch.Request{Method: http.MethodGet, MaxBytes: size, MaxRedirects: issuerRedirects})
+}
+
+// askRevocation asks the services that the certificates of the path name: of the server's own, and of intermediates.
+func (e *evidence) askRevocation(ctx context.Context) {
+	chain, _ := parseChain(e.served)
+	if len(chain) == 0 || slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return !pki.Checkable(c) }) {
+		return
+	}
+	path := e.verify(chain)
+	if len(path) == 0 {
+		path = slices.Concat(diag.Map(follow(chain), func(i int) *x509.Certificate { return chain[i] }), e.fetched)
+	}
+	bounded, cancel := context.WithTimeout(ctx, revocationTimeout)
+	defer cancel()
+	n := min(len(path)-1, 1+maxIntermediates)
+	answers := make([][]RevocationCheck, 2*max(n, 0)) // by OCSP, then by CRL
+	var g diag.Group
+	for i := range n {
+		g.Go(func() { answers[2*i] = e.whole.services.askOCSP(bounded, e.now, path[i], path[i+1]) })
+		g.Go(func() { answers[2*i+1] = e.whole.services.askCRL(bounded, e.now, path[i], path[i+1]) })
+	}
+	g.Wait()
+	for i, list := range answers {
+		for _, c := range list {
+			if i > 1 {
+				c.Certificate = diag.Clip(subject(path[i/2]), maxSubject)
+			}
+			e.revocations = append(e.revocations, c)
+		}
+	}
+}
+
+// maxSubject bounds the name of a certificate in a reply, in bytes.
+const maxSubject = 100
+
+// ask asks one service after another until one says something that can be used.
+func ask(now time.Time, cert *x509.Certificate, method RevocationMethod, urls []string,
+	of func(url string) revocation.Answer) (list []RevocationCheck) {
+	for _, target := range urls[:min(len(urls), maxServices)] {
+		c := RevocationCheck{Method: method, URL: diag.Clip(strings.ToValidUTF8(target, "\uFFFD"), maxShownURL)}
+		if now.After(cert.NotAfter) {
+			c.take(revocation.Answer{Status: revocation.LeftOut,
+				Err: errors.New("authorities say nothing of certificates that have expired")}) // RFC 5280 section 3.3
+		} else {
+			c.take(of(target))
+		}
+		list = append(list, c)
+		if known(c.Status) {
+			break
+		}
+	}
+	return list
+}
+
+// maxShownURL bounds a URL of a certificate in a reply, in bytes.
+const maxShownURL = 300
+
+// known reports whether a status is the word of the authority.
+func known(s revocation.Status) bool {
+	return s == revocation.Good || s == revocation.Revoked || s == revocation.Unknown
+}
+
+func (s *services) askCRL(ctx context.Context, now time.Time, cert, issuer *x509.Certificate) []RevocationCheck {
+	return ask(now, cert, byCRL, cert.CRLDistributionPoints, func(target string) revocation.Answer {
+		d := s.list(ctx, target, cert.BasicConstraintsValid && cert.IsCA)
+		if d.status != "" {
+			return revocation.Answer{Status: d.status, Err: d.err}
+		}
+		return revocation.CRL(d.body, cert, issuer, now)
+	})
+}
+
+// askOCSP asks by GET, which caches answer (RFC 5019 section 5), and where that fails by POST (RFC 6960 appendix A.1).
+func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x509.Certificate) []RevocationCheck {
+	request, err := ocsp.CreateRequest(cert, issuer, nil) // with SHA-1, which every responder knows (RFC 5019 section 2.1.1)
+	if err != nil {
+		return nil
+	}
+	path := "/" + url.QueryEscape(base64.StdEncoding.EncodeToString(request))
+	return ask(now, cert, byOCSP, cert.OCSPServer, func(target string) revocation.Answer {
+		ask := fetch.Request{Method: http.MethodGet, MaxBytes: maxResponseBytes, MaxRedirects: issuerRedirects}
+		d := s.fetch(ctx, strings.TrimSuffix(target, "/")+path, ask)
+		if d.refused {
+			d = s.fetch(ctx, target, fetch.Request{Method: http.MethodPost, MaxBytes: maxResponseBytes, Body: request,
+				Header: http.Header{"Content-Type": {requestType}}})
+		}
+		if d.status != "" {
+			return revocation.Answer{Status: d.status, Err: d.err}
+		}
+		return revocation.OCSP(d.body, cert, issuer, now)
+	})
+}
+
+// stapledCheck is the stapled response as an answer among the others; false if there is none, or nobody knows what it is
+// worth.
+func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
+	c.Method = byStaple
+	switch {
+	case e.response != nil:
+		c.take(revocation.FromOCSP(e.response, e.now))
+	case e.ocspErr != nil:
+		c.take(revocation.Answer{Status: revocation.Unusable, Err: e.ocspErr})
+	default:
+		return c, false
+	}
+	return c, true
+}
+
+// revocation is what is known of the certificate of the server: the gravest that an authority says by any method, or
+// else why nothing is known.
+func (e *evidence) revocation() Revocation {
+	r := Revocation{Status: revocation.NotOffered, Checked: []RevocationCheck{}}
+	if c, ok := e.stapledCheck(); ok {
+		r.Checked = append(r.Checked, c)
+	}
+	r.Checked = append(r.Checked, e.revocations...)
+	best := len(statusRank)
+	for _, c := range r.Checked {
+		if rank := slices.Index(statusRank, c.Status); c.Certificate == "" && rank < best {
+			best, r.Status = rank, c.Status
+			if r.Method = ""; known(c.Status) {
+				r.Method = c.Method
+			}
+		}
+	}
+	return r
+}
+
+// statusRank orders what several methods say of one certificate.
+var statusRank = []revocation.Status{revocation.Revoked, revocation.Good, revocation.Unknown, revocation.Unanswered,
+	revocation.Unusable, revocation.LeftOut}
+
+// failing lists the services without an answer that can be used.
+func (r *Revocation) failing() []RevocationCheck {
+	return slices.DeleteFunc(slices.Clone(r.Checked), func(c RevocationCheck) bool {
+		return c.Method == byStaple || !c.failed()
+	})
+}
+
+// failed reports whether there is no answer that can be used, for a reason that is not ours.
+func (c *RevocationCheck) failed() bool {
+	return c.Status == revocation.Unanswered || c.Status == revocation.Unusable
+}
+
+// uncheckedRevocation says of which certificates the revocation was not checked for a reason of ours.
+func (x *examination) uncheckedRevocation() (parts []diag.ScopePart) {
+	for _, e := range x.parts {
+		if e.tls == nil || e.described().Expired || e.revocation().Status != revocation.LeftOut {
+			continue
+		}
+		p := diag.ScopePart{Part: "revocation of the certificate", State: diag.LeftOut, Reason: e.revocations[0].Error}
+		if !slices.Contains(parts, p) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) > 0 && len(x.places) == 0 {
+		parts = append(parts, diag.ScopePart{Part: x.parts[0].addr.Addr().String(), State: diag.Examined})
+	}
+	return parts
+}
+
+// The longest validity of a short-lived certificate, which needs no service (Baseline Requirements section 1.6.1).
+const (
+	shortLife       = 7 * day
+	formerShortLife = 10 * day
+)
+
+var shortLifeSince = time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)
+
+// shortLived reports whether a certificate expires before anybody would hear of its revocation.
+func shortLived(c *x509.Certificate) bool {
+	limit := shortLife
+	if c.NotBefore.Before(shortLifeSince) {
+		limit = formerShortLife
+	}
+	return life(c) <= limit
+}

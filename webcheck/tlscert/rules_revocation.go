@@ -1,0 +1,153 @@
+package tlscert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki/revocation"
+)
+
+// revocationOpen reports whether the certificate names services, and none of them gave an answer that can be used.
+func (e *evidence) revocationOpen() bool {
+	if e.tls == nil || known(e.revocation().Status) {
+		return false
+	}
+	return slices.ContainsFunc(e.revocations, func(c RevocationCheck) bool { return c.Certificate == "" && c.failed() })
+}
+
+// toldByService reports whether the word of the authority came from a service, and not with the handshake.
+func (e *evidence) toldByService() bool {
+	r := e.revocation()
+	return certified(e) && known(r.Status) && r.Method != byStaple
+}
+
+// intermediates are the answers about intermediate certificates.
+func (e *evidence) intermediates() []RevocationCheck {
+	return slices.DeleteFunc(slices.Clone(e.revocations), func(c RevocationCheck) bool {
+		return c.Certificate == "" || !known(c.Status)
+	})
+}
+
+// revocationRules are about what the authority says of certificates, beside a stapled response.
+var revocationRules = diag.Rules[*evidence]{{
+	Code: "tls.revocation.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5280 section 6.3",
+	Title: "Revocation could not be checked", Requirement: "The authority says whether the certificate was revoked",
+	Advice: "Try again later, and ask the authority if its services stay silent; the server itself is not at fault.",
+	When:   certified,
+	Fails: func(e *evidence) diag.Failures {
+		r := e.revocation()
+		if !e.revocationOpen() {
+			return nil
+		}
+		return failuresOf(r.failing(), "Whether the certificate was revoked is not known: ")
+	},
+}, {
+	Code: "tls.revocation.revoked", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
+	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
+	Title: "Certificate was revoked", Requirement: "The authority has not revoked the certificate",
+	Advice: "Generate a new key, get a new certificate for it and install it.",
+	When:   (*evidence).toldByService,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.revocations, func(c RevocationCheck) diag.Failures {
+			if c.Status != revocation.Revoked || c.Certificate != "" {
+				return nil
+			}
+			return diag.Failures{{Detail: "The certificate " + c.sinceWhen(), Target: c.URL, Advice: remedies[c.Reason]}}
+		}).Joined()
+	},
+}, {
+	Code: "tls.revocation.intermediate", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
+	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
+	Title: "Intermediate certificate was revoked", Requirement: "No intermediate certificate was revoked",
+	Advice: "Install the current intermediate certificates of the authority, or get a certificate from another one.",
+	When:   func(e *evidence) bool { return certified(e) && len(e.intermediates()) > 0 },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.intermediates(), func(c RevocationCheck) diag.Failures {
+			if c.Status != revocation.Revoked {
+				return nil
+			}
+			return diag.Fail("The certificate of the authority %s %s", c.Certificate, c.sinceWhen()).About(c.URL)
+		}).Joined()
+	},
+}, {
+	Code: "tls.revocation.status", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
+	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 6960 section 2.2",
+	Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
+	Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
+	When:   (*evidence).toldByService,
+	Fails: func(e *evidence) diag.Failures {
+		r := e.revocation()
+		return diag.FailIf(r.Status == revocation.Unknown, "The OCSP responder of the authority answers that it does not "+
+			"know the certificate (status unknown).")
+	},
+}, {
+	Code: "tls.revocation.service", Severity: diag.Info, Reads: []diag.Source{sourceRevocation}, Stands: true,
+	Ref:   "RFC 5280 section 4.2.1.13",
+	Title: "Service for revocation gives no usable answer", Requirement: "Every service for revocation gives an answer",
+	Advice: "Ask the authority if it lasts; the server itself is not at fault.",
+	When:   func(e *evidence) bool { return certified(e) && len(e.revocations) > 0 && !e.revocationOpen() },
+	Fails: func(e *evidence) diag.Failures {
+		r := e.revocation()
+		return failuresOf(r.failing(), "")
+	},
+}, {
+	Code: "tls.revocation.missing", Severity: diag.Info, Reads: []diag.Source{sourceRevocation},
+	Ref:         "Baseline Requirements section 7.1.2.11.2",
+	Title:       "Certificate names no service for revocation",
+	Requirement: "The certificate names OCSP or a revocation list, or is short-lived",
+	Advice:      "Nothing is wrong with the server; at the next renewal, check that the certificate names a revocation list.",
+	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
+	Fails: func(e *evidence) diag.Failures {
+		c := e.leaf()
+		return diag.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c),
+			"The certificate names neither OCSP nor a revocation list, so that nobody can learn that it was revoked; only "+
+				"certificates of up to 7 days may do without.")
+	},
+}}
+
+// remedies are what to do about a revoked certificate where the reason tells more than that it is revoked.
+var remedies = map[revocation.Reason]string{
+	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: the old key is " +
+		"known to others.",
+	"superseded":           "Install the certificate that replaced this one, and reload the server.",
+	"cessationOfOperation": "Get a new certificate if the site is still in use, and install it.",
+	"affiliationChanged":   "Get a new certificate in the present name of the organization, and install it.",
+	revocation.Hold:        "Ask the authority to lift the hold, or get a new certificate and install it.",
+}
+
+// methodNames are the ways of asking, in a sentence.
+var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder", byCRL: "revocation list"}
+
+// sinceWhen tells of a revocation, after the name of what was revoked.
+func (c *RevocationCheck) sinceWhen() string {
+	why := "the authority names no reason"
+	if c.Reason != "" {
+		why = "reason " + string(c.Reason)
+	}
+	if c.Reason == revocation.Hold {
+		why += ", a suspension"
+	}
+	return fmt.Sprintf("was revoked on %s, says the %s of the authority (%s): %s.", c.RevokedAt.Format(time.DateOnly),
+		methodNames[c.Method], c.URL, why)
+}
+
+// failuresOf tells of services without an answer, each by its URL, in one failure.
+func failuresOf(list []RevocationCheck, because string) diag.Failures {
+	if len(list) == 0 {
+		return nil
+	}
+	var parts []string
+	var places []diag.Place
+	for _, c := range list {
+		whose := ""
+		if c.Certificate != "" {
+			whose = " of the intermediate certificate " + c.Certificate
+		}
+		parts = append(parts, fmt.Sprintf("the %s%s at %s: %s", methodNames[c.Method], whose, c.URL, c.Error))
+		places = append(places, diag.Place{Target: c.URL})
+	}
+	return diag.Failures{{Detail: diag.Upper(because + strings.Join(parts, "; ") + "."), Places: places}}
+}
