@@ -123,7 +123,7 @@ var endpoints = []Endpoint{
 	{"POST", "/phishing/check", webRead, 8, "heuristic phishing detection", call(phishing.Check).holding(phishing.Memory)},
 	{"POST", "/http/headers-check", webRead, 2, "HTTP headers, redirect chain, TLS", call(headers.Check).holding(headers.Memory)},
 	{"POST", "/http/hsts-check", webRead, 3, "HSTS analysis and preload eligibility", call(hsts.Check).holding(12 << 20)},
-	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", call(tlscert.Check).holding(16 << 20)},
+	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", call(tlscert.Check).holding(32 << 20)},
 	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", call(csr.Parse).upTo(csrBody).holding(4<<20).alsoFor(mailRead, Deprecation{})},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},

@@ -21,7 +21,7 @@ import (
 )
 
 // weight is what httpapi sets aside for a check.
-const weight = 16 << 20
+const weight = 32 << 20
 
 // What servers can make a check hold stays within its weight: long certificates, all suites, endless issuers.
 func TestHostileMemory(t *testing.T) {
@@ -38,6 +38,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 	cert, _ := a.public.issue(t, leaf(func(c *x509.Certificate) {
 		c.DNSNames, c.IssuingCertificateURL = names, []string{"http://ca.example.net/"}
+		c.CRLDistributionPoints, c.OCSPServer = []string{"http://list.example.net/"}, []string{"http://ca.example.net/"}
 	}))
 	server := probetest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, Groups: []probe.Group{23, 24, 25, 26,
 		27, 28, 29}}
@@ -48,13 +49,15 @@ func TestHostileMemory(t *testing.T) {
 		}
 		server.Suites[v] = append(server.Suites[v], s.ID)
 	}
-	server.Chain = [][]byte{cert.Raw}
+	server.Chain = [][]byte{cert.Raw, a.public.cert.Raw}
+	list := a.public.longList(t)
 	w.Serve("192.0.2.10:443", server.Serve)
 	w.HTTP("ca.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		for range 100 {
 			rw.Write(make([]byte, 1<<20))
 		}
 	}))
+	w.HTTP("list.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write(list) }))
 	began := time.Now()
 	var r *Report
 	var text []byte

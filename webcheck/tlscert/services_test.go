@@ -56,3 +56,19 @@ func openLists(w *diagtest.World) {
 		rw.Write(list)
 	}))
 }
+
+// longList is a list nearly as long as those that are read.
+func (a *ca) longList(t testing.TB) []byte {
+	const entries = 110_000 // of some 37 bytes
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: start.Add(-time.Hour), NextUpdate: start.AddDate(0, 0, 7)}
+	serial := new(big.Int).Lsh(big.NewInt(1), 127)
+	for range entries {
+		serial = new(big.Int).Add(serial, big.NewInt(1))
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries,
+			x509.RevocationListEntry{SerialNumber: serial, RevocationTime: start.AddDate(0, 0, -9)})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, list, a.cert, a.key)
+	require.NoError(t, err)
+	require.InDelta(t, maxListBytes, len(der), maxListBytes/10)
+	return der
+}
