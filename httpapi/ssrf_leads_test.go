@@ -43,7 +43,8 @@ var leads = map[string]string{
 	"/bimi-behind":   "bimi/logo/lookup bimi/lookup deliverability/score mail/domain-check",
 	"/rdap":          "phishing/check rdap/lookup",
 	"/mta-sts":       "", // RFC 8461 section 3.3 forbids to follow it
-	"/ocsp":          "", "/crl": "", "/canonical": "", "/image": "", "/icon": "", "/style": "", "/script": "",
+	"/canonical":     "page/crawl-check",
+	"/ocsp":          "", "/crl": "", "/image": "", "/icon": "", "/style": "", "/script": "",
 	"/frame": "", "/link": "", "/form": "", "/sitemap": "", "/manifest": "", "/preload": "", "/report": "", "/hint": "",
 	"/profile": "",
 }

@@ -163,12 +163,12 @@ func (e *evidence) refused() []string {
 	return list
 }
 
-// Scope lists the crawlers of which the verdict speaks.
+// Scope lists the crawlers of which the verdict speaks, and the page at the canonical URL.
 func (e *evidence) Scope() []diag.ScopePart {
 	if e.dead() {
 		return nil
 	}
-	return diag.Map(e.robots, func(r *robot) diag.ScopePart {
+	parts := diag.Map(e.robots, func(r *robot) diag.ScopePart {
 		p := diag.ScopePart{Part: r.name, State: diag.Examined}
 		switch {
 		case r.silent():
@@ -182,6 +182,10 @@ func (e *evidence) Scope() []diag.ScopePart {
 		}
 		return p
 	})
+	if e.target != nil {
+		parts = append(parts, e.target.part())
+	}
+	return parts
 }
 
 // dialectOf is how the crawler of a token reads robots.txt.

@@ -31,13 +31,13 @@ type Request struct {
 }
 
 // Memory is how many bytes a check holds at worst: the body, which grows by doubling while it is read, what
-// is made of it, and a robots.txt.
+// is made of it, a robots.txt, and the page at the canonical URL, whose tree is made when that of the page is gone.
 func (r *Request) Memory() int64 {
 	n := r.MaxBytes
 	if n == 0 {
 		n = defaultBytes
 	}
-	return 2*n + page.Memory(n) + 2<<20
+	return 2*n + page.Memory(n) + 2<<20 + 8*maxTarget
 }
 
 // Report says what a crawler finds.
@@ -49,19 +49,20 @@ type Report struct {
 	Timings    Timings     `json:"timings,omitzero" doc:"how long the last request took"`
 	Size       Size        `json:"size,omitzero" doc:"size of the page"`
 
-	ContentType string         `json:"content_type,omitempty" doc:"media type of the page"`
-	Charset     string         `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
-	Language    string         `json:"language,omitempty" doc:"language that the page states" example:"en"`
-	Robots      RobotsReport   `json:"robots" doc:"what crawlers may do"`
-	Metadata    Metadata       `json:"metadata,omitzero" doc:"what the page says of itself"`
-	Structured  []Item         `json:"structured_data" maxitems:"100" doc:"structured data"`
-	Headings    []Heading      `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
-	Links       Links          `json:"links,omitzero" doc:"links"`
-	Images      Images         `json:"images,omitzero" doc:"images"`
-	Scripts     *int           `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
-	Stylesheets *int           `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
-	Text        TextReport     `json:"text,omitzero" doc:"visible text"`
-	Security    SecurityReport `json:"security" doc:"how the page and what it loads are transported"`
+	ContentType string           `json:"content_type,omitempty" doc:"media type of the page"`
+	Charset     string           `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
+	Language    string           `json:"language,omitempty" doc:"language that the page states" example:"en"`
+	Robots      RobotsReport     `json:"robots" doc:"what crawlers may do"`
+	Metadata    Metadata         `json:"metadata,omitzero" doc:"what the page says of itself"`
+	Canonical   *CanonicalReport `json:"canonical_target,omitempty" doc:"what is at the canonical URL, where that is another page"`
+	Structured  []Item           `json:"structured_data" maxitems:"100" doc:"structured data"`
+	Headings    []Heading        `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
+	Links       Links            `json:"links,omitzero" doc:"links"`
+	Images      Images           `json:"images,omitzero" doc:"images"`
+	Scripts     *int             `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
+	Stylesheets *int             `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
+	Text        TextReport       `json:"text,omitzero" doc:"visible text"`
+	Security    SecurityReport   `json:"security" doc:"how the page and what it loads are transported"`
 
 	diag.Verdict
 	Partial bool `json:"partial" doc:"whether something could not be learned"`
@@ -235,7 +236,6 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.digest()
 	return e.report(env.Now()), nil
 }
 
@@ -243,7 +243,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
-	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Structured: []Item{},
+	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Canonical: e.target.report(), Structured: []Item{},
 		Headings: []Heading{}, Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
 		Verdict: rules().Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
 	if h := e.final(); h != nil {
@@ -339,8 +339,8 @@ func (e *evidence) metadata() Metadata {
 	if m.Description == "" {
 		m.DescriptionFallback = e.fallback("og:description", "twitter:description")
 	}
-	if c := p.Canonicals(); len(c) > 0 {
-		m.Canonical = c[0].URL
+	if len(e.statements) > 0 {
+		m.Canonical = clip(e.statements[0].URL, maxValue)
 	}
 	m.Viewport, m.Author, m.Generator = e.meta1("viewport"), e.meta1("author"), e.meta1("generator")
 	if icons := p.Icons(); len(icons) > 0 {

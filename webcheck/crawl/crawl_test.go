@@ -185,12 +185,19 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"about error 404", site{body: strings.Replace(good, "Bicycle repair</h1>", "How to fix error 404</h1>", 1)}, ""},
 		{"no canonical", site{body: strings.Replace(good, `rel="canonical"`, "", 1)}, "canonical.missing"},
 		{"bad canonical", site{body: strings.Replace(good, `href="https://example.com/"`, `href="http://[bad"`, 1)}, "canonical.invalid"},
-		{"two canonicals", site{body: pageWith(`<link rel=canonical href=/b>`, "")}, "canonical.multiple"},
-		{"canonical in the body", site{body: pageWith("", `<link rel=canonical href=/>`)}, "canonical.body"},
+		{"two canonicals", site{body: pageWith(`<link rel=canonical href=/b>`, "")}, "canonical.multiple canonical.relative"},
+		{"canonical in the body", site{body: pageWith("", `<link rel=canonical href=https://example.com/>`)}, "canonical.body"},
 		{"canonical elsewhere", site{body: good, path: "?a=b"}, "canonical.elsewhere"},
-		{"canonical on another site", site{body: strings.Replace(good, `href="https://example.com/"`, `href="https://example.net/"`, 1)}, "canonical.foreign"},
-		{"canonical on another host of the site", site{body: strings.Replace(good, `href="https://example.com/"`, `href="https://www.example.com/"`, 1)},
-			"canonical.elsewhere"},
+		{"relative canonical", site{body: strings.Replace(good, `href="https://example.com/"`, `href="/"`, 1)}, "canonical.relative"},
+		{"canonical with a fragment", site{body: strings.Replace(good, `href="https://example.com/"`, `href="https://example.com/#top"`, 1)}, "canonical.fragment"},
+		{"canonical over HTTP", site{body: strings.Replace(good, `href="https://example.com/"`, `href="http://example.com/"`, 1)}, "canonical.http"},
+		{"canonical in the header", site{body: strings.Replace(good, `rel="canonical"`, "", 1), header: `Link: <https://example.com/>; rel="canonical"`}, ""},
+		{"canonical in the header and the page", site{body: good, header: `Link: <https://example.com/>; rel=canonical`}, ""},
+		{"canonical in the header against the page", site{body: good, header: `Link: </style.css>; rel=preload, <https://example.com/other>; rel="canonical"`}, "canonical.multiple"},
+		{"canonical of something else", site{body: good, header: `Link: <https://example.com/other>; rel="canonical"; anchor="https://example.com/file"`}, ""},
+		{"canonical of a PDF", site{body: "%PDF-1.7\n%%EOF\n", header: "Content-Type: application/pdf\nLink: <https://example.net/>; rel=canonical"},
+			"canonical.broken type"},
+		{"canonical at a host that does not exist", site{body: strings.Replace(good, `href="https://example.com/"`, `href="https://example.net/"`, 1)}, "canonical.broken"},
 		{"hreflang", site{body: pageWith(`<link rel=alternate hreflang=de href=/de><link rel=alternate hreflang=en href=/>`, "")}, ""},
 		{"bad hreflang", site{body: pageWith(`<link rel=alternate hreflang=en-UK-x href=/>`, "")}, "hreflang.invalid"},
 		{"hreflang of a reserved region", site{body: pageWith(`<link rel=alternate hreflang=en-uk href=/>`, "")}, "hreflang.invalid"},
@@ -472,6 +479,8 @@ func TestVerdicts(t *testing.T) {
 	seen = append(seen, verdicts(t)...)
 	seen = append(seen, hostVerdicts(t)...)
 	seen = append(seen, silentVerdicts(t)...)
+	seen = append(seen, targetVerdicts(t)...)
+	seen = append(seen, silentTargets(t)...)
 	if t.Failed() {
 		return
 	}

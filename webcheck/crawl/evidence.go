@@ -39,7 +39,9 @@ type evidence struct {
 	wall       string     // whose wall against bots answered; empty if none did
 	page       *page.Page // nil if it is not known, or no HTML
 	words      int
-	canonicals []string // different ones, resolved; in the head or the header
+	statements []canonical // of the canonical URL, by the header and the page
+	canonicals []string    // the different URLs in those that count
+	target     *target     // at the canonical URL; nil if that is this page, or there is not one
 	mixed      []Mixed
 }
 
@@ -125,16 +127,42 @@ func (e *evidence) digest() {
 func (e *evidence) readAnswer() {
 	h := e.final()
 	e.mediaType = mediaType(h.Header.Get("Content-Type"))
-	for _, v := range h.Header.Values("X-Robots-Tag") {
-		e.header = append(e.header, robots.ParseDirectives("", v)...)
-	}
-	e.header = e.header[:min(len(e.header), maxDirectives)]
+	e.header = headerDirectives(h.Header)
 	readable := e.result.Err == nil || len(e.result.Body) > 0 && e.result.Err.Unanswered
 	if readable && e.isHTML() && len(e.result.Body) > 0 {
 		e.page = page.Read(e.result.Body, page.Options{URL: e.url, ContentType: h.Header.Get("Content-Type")})
 		e.readPage()
 	}
+	e.statements = canonicalsOf(e.url, h.Header, e.page)
+	e.canonicals = distinct(e.statements)
 	e.wall = wallOf(h, e.result.Body, e.page)
+}
+
+// headerDirectives reads the X-Robots-Tag fields.
+func headerDirectives(h http.Header) (list []robots.Directive) {
+	for _, v := range h.Values("X-Robots-Tag") {
+		list = append(list, robots.ParseDirectives("", v)...)
+	}
+	return list[:min(len(list), maxDirectives)]
+}
+
+// metaDirectives reads the meta elements of a page that are for all crawlers, for one of a token, or for those that are
+// known; there are none without a page.
+func metaDirectives(p *page.Page, token string) (list []robots.Directive) {
+	if p == nil {
+		return nil
+	}
+	for _, m := range p.Metas {
+		agent := m.Name
+		if m.Inert || !m.HasContent || agent == "" || agent != "robots" && agent != token && !otherAgents[agent] {
+			continue
+		}
+		if agent == "robots" {
+			agent = ""
+		}
+		list = append(list, robots.ParseDirectives(agent, m.Content)...)
+	}
+	return list[:min(len(list), maxDirectives)]
 }
 
 // maxDirectives bounds the directives that are kept of the header, and of the page.
@@ -180,24 +208,9 @@ func (e *evidence) upgrades() bool {
 }
 
 func (e *evidence) readPage() {
-	for _, m := range e.page.Metas {
-		agent := m.Name
-		if m.Inert || !m.HasContent || agent == "" || agent != "robots" && agent != e.agent.token && !otherAgents[agent] {
-			continue
-		}
-		if agent == "robots" {
-			agent = ""
-		}
-		e.meta = append(e.meta, robots.ParseDirectives(agent, m.Content)...)
-	}
-	e.meta = e.meta[:min(len(e.meta), maxDirectives)]
+	e.meta = metaDirectives(e.page, e.agent.token)
 	e.words = countWords(e.page.Text)
 	e.findMixed()
-	for _, c := range e.canonicalTags() {
-		if c.InHead && c.URL != "" && !slices.Contains(e.canonicals, c.URL) {
-			e.canonicals = append(e.canonicals, c.URL)
-		}
-	}
 }
 
 // otherAgents are crawlers that meta elements name.
@@ -205,8 +218,6 @@ var otherAgents = map[string]bool{
 	"googlebot": true, "googlebot-news": true, "bingbot": true, "msnbot": true, "slurp": true, "yandex": true,
 	"baiduspider": true, "duckduckbot": true, "applebot": true,
 }
-
-func (e *evidence) canonicalTags() []page.LinkTag { return e.page.Rel("canonical") }
 
 // maxMixed bounds what is listed of mixed content.
 const maxMixed = 100

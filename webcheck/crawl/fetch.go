@@ -42,6 +42,7 @@ type gatherer struct {
 
 // gather fetches robots.txt and the page. A crawler that keeps to robots.txt must know it first; otherwise
 // both are fetched at once. Redirects are followed one by one, for each host has a robots.txt of its own.
+// What the canonical URL leads to is fetched last, because the page names it.
 func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*evidence, error) {
 	e := &evidence{request: req, agent: agent, now: env.Now(), hops: []fetch.Hop{}, url: req.URL}
 	g := &gatherer{evidence: e, env: env.Cached(), files: map[string]*robotsTxt{}}
@@ -68,6 +69,10 @@ func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*ev
 	e.robotsTxt, e.decision = file, file.decide(e.agent, e.url)
 	g.keepVisits()
 	if err := e.connection().Unavailable(); err != nil && len(e.hops) == 0 {
+		return nil, err
+	}
+	e.digest()
+	if err := g.fetchTarget(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil

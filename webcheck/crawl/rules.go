@@ -1,8 +1,6 @@
 package crawl
 
 import (
-	"html"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"github.com/diagkit/diagkit/webcheck/robots"
-	"golang.org/x/net/publicsuffix"
 	"golang.org/x/text/language"
 )
 
@@ -20,6 +17,8 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		agentRules.With(rule{Category: factorAccess, Reads: []diag.Source{fromRobots}}), answerRules.With(rule{Category: factorAccess}),
 		indexRules.With(rule{Category: factorIndexing}), engineRules.With(rule{Category: factorIndexing}),
 		canonicalRules.With(rule{Category: factorIndexing}),
+		targetRules.With(rule{Category: factorIndexing, Reads: []diag.Source{fromPage, fromTarget}}),
+		elsewhereRules.With(rule{Category: factorIndexing}), hreflangRules.With(rule{Category: factorIndexing}),
 		titleRules.With(rule{Category: factorMetadata}), headRules.With(rule{Category: factorMetadata}),
 		contentRules.With(rule{Category: factorContent}), dataRules.With(rule{Category: factorData}),
 		securityRules.With(rule{Category: factorSecurity})).Reading(fromPage)
@@ -57,7 +56,7 @@ var texts = diag.Texts{
 	},
 	"crawl.canonical.elsewhere": {
 		Headline: "Page can be crawled, but names another page as canonical",
-		Sub:      "Search engines index the other page instead. Name the URL of this page unless that is intended.",
+		Sub:      "Search engines are asked to index the other page instead. Name the URL of this page unless that is intended.",
 	},
 	"crawl.size.truncated": {
 		Headline: "Page can be crawled and indexed, as far as it was examined",
@@ -165,58 +164,8 @@ var indexRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// canonicalRules are about the URL that a page says is its own, and its versions in other languages.
-var canonicalRules = diag.Rules[*evidence]{{
-	Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 6596 section 3",
-	Title: "No canonical URL", Requirement: "The page names its canonical URL",
-	Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
-	When:   (*evidence).whole,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
-			"%s has no link element with rel=canonical.", e.url).Suggesting(e.canonicalLine())
-	},
-}, {
-	Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6596 section 3",
-	Title: "Canonical URL is not valid", Requirement: "The canonical URL is a valid URL of a web page",
-	Advice: "Name the full URL of the page, with https.",
-	When:   func(e *evidence) bool { return e.judged() && len(e.canonicalTags()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
-			return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which is not the URL of a web page.", diag.Quote(l.Raw)).
-				Suggesting(e.canonicalLine())
-		})
-	},
-}, {
-	Code: "crawl.canonical.multiple", Severity: diag.Warning, Weight: 2,
-	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
-	Title: "Several different canonical URLs", Requirement: "The page names one canonical URL",
-	Advice: "Keep one of them: search engines ignore them all if they differ.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
-			diag.Quote(strings.Join(e.canonicals, ", ")))
-	},
-}, {
-	Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1,
-	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
-	Title: "Canonical link outside the head is ignored", Requirement: "The canonical link is in the head",
-	Advice: "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
-	Fails: func(e *evidence) diag.Failures {
-		outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
-		return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
-	},
-}, {
-	Code: "crawl.canonical.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"crawl.canonical.multiple"},
-	Ref:   "RFC 6596 section 3",
-	Title: "Canonical URL is another page", Requirement: "The canonical URL is that of the page",
-	Advice: "Name the URL of this page, unless the other page should be indexed instead.",
-	Fails:  func(e *evidence) diag.Failures { return e.indexedAs(true) },
-}, {
-	Code: "crawl.canonical.foreign", Severity: diag.Warning, Weight: 5,
-	DependsOn: []diag.Code{"crawl.canonical.multiple"}, Ref: "RFC 6596 section 3",
-	Title: "Canonical URL is on another site", Requirement: "The canonical URL is on the same site",
-	Advice: "Name the URL of this page, unless the other site should be indexed instead.",
-	Fails:  func(e *evidence) diag.Failures { return e.indexedAs(false) },
-}, {
+// hreflangRules are about versions of the page in other languages.
+var hreflangRules = diag.Rules[*evidence]{{
 	Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Ref: "RFC 5646 section 2",
 	Title:       "Alternate language has an invalid code or URL",
 	Requirement: "Alternate languages have valid codes and URLs",
@@ -245,36 +194,6 @@ var canonicalRules = diag.Rules[*evidence]{{
 		return diag.FailIf(!self, "None of the %d alternates leads to %s.", len(e.page.Hreflangs()), e.url)
 	},
 }}
-
-// indexedAs fails if the canonical URL is another page, of the same site or not.
-func (e *evidence) indexedAs(same bool) diag.Failures {
-	if len(e.canonicals) != 1 || e.canonicals[0] == withoutFragment(e.url) {
-		return nil
-	}
-	return diag.FailIf(same == sameSite(e.canonicals[0], e.url), "The page at %s names %s as its canonical URL, so that page is indexed instead.",
-		e.url, diag.Quote(e.canonicals[0]))
-}
-
-// sameSite reports whether a URL is of the registrable domain of another.
-func sameSite(text string, other diag.URL) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		return false
-	}
-	a, b := strings.ToLower(u.Hostname()), other.Host().Name()
-	site, err := publicsuffix.EffectiveTLDPlusOne(b)
-	return a == b || err == nil && (a == site || strings.HasSuffix(a, "."+site))
-}
-
-// canonicalLine is the link element that names the page itself.
-func (e *evidence) canonicalLine() string {
-	return `<link rel="canonical" href="` + html.EscapeString(withoutFragment(e.url)) + `">`
-}
-
-func isWeb(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}
 
 // isLanguage reports whether a code is one that search engines know for hreflang: reserved regions such as UK and EU are
 // none.

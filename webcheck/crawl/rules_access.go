@@ -16,6 +16,7 @@ const (
 	fromAnswer diag.Source = ground.SourceAnswer // the status and the header
 	fromPage   diag.Source = "page"
 	fromRobots diag.Source = "robots.txt"
+	fromTarget diag.Source = "canonical URL"
 )
 
 // Unanswered implements [diag.Asked]. A page that was not asked for because robots.txt did not come is unknown, and so
@@ -31,6 +32,9 @@ func (e *evidence) Unanswered() []diag.Source {
 	}
 	if unread {
 		open = append(open, fromPage)
+	}
+	if e.target != nil && e.target.silence() != "" {
+		open = append(open, fromTarget)
 	}
 	return open
 }
