@@ -21,7 +21,7 @@ type Hello struct {
 	Older      []Version // beside TLS 1.3, offered in supported_versions; before it a server may pick any older one
 	Suites     []uint16
 	Groups     []Group  // of the key exchange; empty leaves the extension out
-	Shares     []Group  // for which a key share is sent, of X25519, P-256 and X25519MLKEM768; the others have none
+	Shares     []Group  // for which a key share is sent, of X25519, P-256, P-384 and X25519MLKEM768; others have none
 	Signatures []uint16 // signature schemes; nil means all that are known
 	ServerName string   // host name or IP address, of which only names are sent (RFC 6066 section 3)
 	ALPN       []string
@@ -29,10 +29,17 @@ type Hello struct {
 	Compression bool // offers DEFLATE (RFC 3749) beside no compression
 	Fallback    bool // says that a higher version failed before (RFC 7507)
 
-	GREASE     bool // has values that no server knows, and each has to ignore (RFC 8701)
-	Extensions bool // has extensions that browsers send and many servers do not know
-	Octets     int  // size on the wire up to which it is padded (RFC 7685); 0 means 517
-	Sent       Sent // how it is divided
+	GREASE     bool     // has values that no server knows, and each has to ignore (RFC 8701)
+	Extensions []uint16 // that many servers do not know, of those of [BrowserExtensions]; others are left out
+	Octets     int      // size on the wire up to which it is padded (RFC 7685); 0 means 517
+	Sent       Sent     // how it is divided
+}
+
+// BrowserExtensions lists extensions that browsers send and many servers do not know: signed_certificate_timestamp (RFC
+// 6962), compress_certificate (RFC 8879), record_size_limit (RFC 8449), delegated_credential (RFC 9345),
+// application_settings (draft-vvv-tls-alps) and encrypted_client_hello (RFC 9849).
+func BrowserExtensions() []uint16 {
+	return []uint16{extTimestamps, extCompressCert, extRecordSize, extDelegated, extSettings, extECH}
 }
 
 // Sent says how a ClientHello is divided on its way.
@@ -63,12 +70,14 @@ const (
 	extPadding       = 21
 	extMasterSecret  = 23
 	extCompressCert  = 27
+	extRecordSize    = 28
+	extDelegated     = 34
 	extSessionTicket = 35
 	extVersions      = 43
 	extPSKModes      = 45
 	extKeyShare      = 51
-	extSettings      = 17613 // application_settings (draft-vvv-tls-alps)
-	extECH           = 65037 // RFC 9849
+	extSettings      = 17613
+	extECH           = 65037
 	extRenegotiation = 65281
 )
 
@@ -230,8 +239,8 @@ func (h Hello) extensions(b *cryptobyte.Builder) {
 		h.versions(b)
 		h.shares(b)
 	}
-	if h.Extensions {
-		h.browser(b)
+	for _, number := range h.Extensions {
+		browser(b, number)
 	}
 }
 
@@ -307,23 +316,31 @@ func (h Hello) shares(b *cryptobyte.Builder) {
 	}
 }
 
-// browser writes extensions that browsers send: a request for timestamps (RFC 6962 section 3.3.1), compression of
-// certificates with Brotli (RFC 8879), settings of HTTP/2, and an outer ClientHello of nothing (RFC 9849 section 6.2).
-func (h Hello) browser(b *cryptobyte.Builder) {
-	extension(b, extTimestamps, nothing)
-	extension(b, extCompressCert, func(b *cryptobyte.Builder) { b.AddBytes([]byte{2, 0, 2}) })
-	extension(b, extSettings, func(b *cryptobyte.Builder) { b.AddBytes([]byte{0, 3, 2, 'h', '2'}) })
-	extension(b, extECH, func(b *cryptobyte.Builder) {
-		b.AddBytes([]byte{0, 0, 1, 0, 1}) // outer, HKDF-SHA256, AES-128-GCM
-		b.AddBytes(random(1))
-		list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(32)) })
-		list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(144)) })
+// browser writes an extension as browsers do: compression with Brotli, records of 16,385 octets at most, signatures of
+// delegated credentials with P-256, settings of HTTP/2, and an outer ClientHello of nothing (RFC 9849 section 6.2).
+func browser(b *cryptobyte.Builder, number uint16) {
+	content := map[uint16][]byte{
+		extTimestamps: {}, extCompressCert: {2, 0, 2}, extRecordSize: {0x40, 1}, extDelegated: {0, 2, 4, 3},
+		extSettings: {0, 3, 2, 'h', '2'}, extECH: {0, 0, 1, 0, 1}, // outer, HKDF-SHA256, AES-128-GCM
+	}[number]
+	if content == nil {
+		return
+	}
+	extension(b, number, func(b *cryptobyte.Builder) {
+		b.AddBytes(content)
+		if number == extECH {
+			b.AddBytes(random(1))
+			list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(32)) })
+			list16(b, func(b *cryptobyte.Builder) { b.AddBytes(random(144)) })
+		}
 	})
 }
 
 // share returns a key share, the private half of which nobody keeps; nil for groups of which none can be made.
 func share(g Group) []byte {
-	curve := map[Group]ecdh.Curve{X25519: ecdh.X25519(), P256: ecdh.P256(), X25519MLKEM768: ecdh.X25519()}[g]
+	curve := map[Group]ecdh.Curve{
+		X25519: ecdh.X25519(), P256: ecdh.P256(), P384: ecdh.P384(), X25519MLKEM768: ecdh.X25519(),
+	}[g]
 	if curve == nil {
 		return nil
 	}

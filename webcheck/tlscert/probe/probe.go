@@ -174,9 +174,11 @@ func (r *Report) suites(v Version, is func(Suite) bool) (list []uint16) {
 
 func anySuite(Suite) bool { return true }
 
-func (s *scanner) hello(v Version, suites []uint16) Hello {
-	return Hello{Version: v, Suites: suites, Groups: groups(v), ServerName: s.config.ServerName, ALPN: s.config.ALPN}
+func (c Config) hello(v Version, suites []uint16) Hello {
+	return Hello{Version: v, Suites: suites, Groups: groups(v), ServerName: c.ServerName, ALPN: c.ALPN}
 }
+
+func (s *scanner) hello(v Version, suites []uint16) Hello { return s.config.hello(v, suites) }
 
 // errBudget says that no more connections are made.
 var errBudget = errors.New("all connections of the scan are made")
@@ -218,8 +220,8 @@ func (s *scanner) note(err error) error {
 	return err
 }
 
-// refused reports whether an error is the server's no, or an answer that no client can use.
-func refused(err error) bool {
+// Refused reports whether an error of [Ask] is the server's no, or an answer that no client can use.
+func Refused(err error) bool {
 	_, yes := errors.AsType[*refusal](err)
 	return yes || faulty(err)
 }
@@ -246,7 +248,7 @@ func (s support) answer() Answer {
 func (s *scanner) version(ctx context.Context, v Version) support {
 	if v == SSL2 {
 		reply, err := s.ask(ctx, Hello{Version: v})
-		return support{first: reply, silent: err != nil && !refused(err)}
+		return support{first: reply, silent: err != nil && !Refused(err)}
 	}
 	lists := chunks(v)
 	reply, err := s.ask(ctx, s.hello(v, lists[0]))
@@ -298,7 +300,7 @@ func (s *scanner) enumerate(ctx context.Context, v Version, list []uint16, reply
 	list = slices.Clone(list)
 	for {
 		if err != nil {
-			found.silent = !refused(err)
+			found.silent = !Refused(err)
 			return found
 		}
 		i := slices.Index(list, reply.Suite)

@@ -20,6 +20,7 @@ type Reply struct {
 	Suite       uint16
 	Compression bool   // data would be compressed
 	Group       Group  // of the key exchange; 0 if there is none, or it is not a group
+	Retry       bool   // the server wants a key share for the group first (RFC 8446 section 4.1.4)
 	DHBits      int    // size of the prime, if keys are agreed on modulo a prime of the server
 	ALPN        string // application protocol
 
@@ -119,19 +120,19 @@ func (reply *Reply) hello(in cryptobyte.String) bool {
 	if !in.ReadUint16LengthPrefixed(&extensions) || !in.Empty() {
 		return false
 	}
-	isRetry := bytes.Equal(number, retry)
+	reply.Retry = bytes.Equal(number, retry)
 	for !extensions.Empty() {
 		var kind uint16
 		var content cryptobyte.String
 		if !extensions.ReadUint16(&kind) || !extensions.ReadUint16LengthPrefixed(&content) {
 			return false
 		}
-		reply.extension(kind, content, isRetry)
+		reply.extension(kind, content)
 	}
 	return true
 }
 
-func (reply *Reply) extension(kind uint16, content cryptobyte.String, isRetry bool) {
+func (reply *Reply) extension(kind uint16, content cryptobyte.String) {
 	switch kind {
 	case extVersions:
 		var v uint16
@@ -140,7 +141,7 @@ func (reply *Reply) extension(kind uint16, content cryptobyte.String, isRetry bo
 		}
 	case extKeyShare:
 		var g uint16
-		if content.ReadUint16(&g) && (isRetry || !content.Empty()) {
+		if content.ReadUint16(&g) && (reply.Retry || !content.Empty()) {
 			reply.Group = Group(g)
 		}
 	case extALPN:

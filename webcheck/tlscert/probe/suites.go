@@ -90,6 +90,21 @@ func (s Suite) FiniteField() bool {
 // Anonymous reports whether the server shows no certificate.
 func (s Suite) Anonymous() bool { return strings.Contains(s.exchange, "anon") }
 
+// KeyType is the kind of key that the certificate of the server needs in TLS 1.2 and earlier: RSA, ECDSA or DSS; empty
+// if the suite needs none. ECDSA stands for EdDSA as well (RFC 8422 section 2).
+func (s Suite) KeyType() string {
+	switch {
+	case s.exchange == "ECDH_RSA", strings.HasSuffix(s.exchange, "ECDSA"):
+		return "ECDSA"
+	case strings.Contains(s.exchange, "RSA"):
+		return "RSA"
+	case strings.Contains(s.exchange, "DSS"):
+		return "DSS"
+	default:
+		return ""
+	}
+}
+
 // Unencrypted reports whether data are sent in the clear.
 func (s Suite) Unencrypted() bool {
 	return strings.HasPrefix(s.cipher, "NULL") || s.cipher == "SHA256_SHA256" || s.cipher == "SHA384_SHA384" // RFC 9150
@@ -241,6 +256,7 @@ type Group uint16
 // against quantum computers (draft-ietf-tls-ecdhe-mlkem).
 const (
 	P256           Group = 23
+	P384           Group = 24
 	X25519         Group = 29
 	X25519MLKEM768 Group = 4588
 )

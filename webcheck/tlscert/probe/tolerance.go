@@ -58,7 +58,7 @@ func (r *Report) Tolerates(p Property) Answer {
 // tolerance asks with a ClientHello that has all that those of browsers have. Only if that fails, and a plain one does
 // not, each property is tried alone.
 func (s *scanner) tolerance(ctx context.Context, r *Report) {
-	plain, ok := s.plainHello(r)
+	plain, ok := r.Plain(s.config)
 	if !ok {
 		return
 	}
@@ -90,14 +90,14 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 	r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
 }
 
-// plainHello is one that the server is known to answer.
-func (s *scanner) plainHello(r *Report) (Hello, bool) {
+// Plain returns a small ClientHello that the server has answered, if there is one with extensions.
+func (r *Report) Plain(config Config) (Hello, bool) {
 	first := cmp.Or(r.Old, r.New)
-	if first == nil || first.Version == SSL2 || first.Version == SSL3 {
+	if first == nil || first.Version <= SSL3 {
 		return Hello{}, false
 	}
 	v := first.Version
-	return s.hello(v, bounded(r.suites(v, anySuite))), true
+	return config.hello(v, bounded(r.suites(v, anySuite))), true
 }
 
 // bounded keeps a list of suites so short that it does not make a ClientHello large.
@@ -107,7 +107,7 @@ func bounded(suites []uint16) []uint16 { return suites[:min(len(suites), 30)] }
 func (s *scanner) browserHello(r *Report, h Hello) Hello {
 	h = s.withTLS13(r, h)
 	h = h.withHybridShare()
-	h.GREASE, h.Extensions, h.Octets = true, true, browserOctets
+	h.GREASE, h.Extensions, h.Octets = true, BrowserExtensions(), browserOctets
 	return h
 }
 
@@ -148,7 +148,7 @@ type trial struct {
 
 func (s *scanner) properties(r *Report, plain Hello, octets int) []trial {
 	large, reserved, extensions := plain, plain, plain
-	large.Octets, reserved.GREASE, extensions.Extensions = octets, true, true
+	large.Octets, reserved.GREASE, extensions.Extensions = octets, true, BrowserExtensions()
 	list := []trial{{Large, large}, {Reserved, reserved}, {Extensions, extensions}}
 	if r.Supported(TLS13) == Yes {
 		shared := plain
@@ -206,7 +206,7 @@ func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
 		config.refused = reaction(cmp.Or(found[0], found[1]))
 		return config, true
 	}
-	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || refused(err) })
+	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || Refused(err) })
 }
 
 // try asks, and returns why there is no answer. Silence is an answer here, and nothing that the scan has missed.

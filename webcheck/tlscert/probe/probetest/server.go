@@ -21,6 +21,7 @@ type Server struct {
 	Suites      map[probe.Version][]uint16 // that it accepts in each version, the preferred first
 	ClientOrder bool                       // the client's preference counts
 	Groups      []probe.Group              // for ECDHE, and in TLS 1.3
+	Signatures  []uint16                   // schemes of its keys, of which the client must know one; nil means any
 	DHBits      int                        // size of the prime for DHE
 	Chain       [][]byte                   // certificates in DER form
 	ChainSize   int                        // what the message with them claims to hold; 0 means what it does
@@ -38,6 +39,7 @@ type hello struct {
 	version     probe.Version
 	suites      []uint16
 	groups      []probe.Group
+	signatures  []uint16
 	alpn        []string
 	compression []byte
 	extensions  []uint16
@@ -116,7 +118,9 @@ func (s Server) answer(conn net.Conn, h hello) {
 		return
 	}
 	suite, ok := s.pick(version, h)
-	if !ok {
+	if !ok || s.Signatures != nil && !slices.ContainsFunc(s.Signatures, func(n uint16) bool {
+		return slices.Contains(h.signatures, n)
+	}) {
 		s.refuse(conn, probe.HandshakeFailure)
 		return
 	}
@@ -214,7 +218,8 @@ var retry = []byte("\xCF\x21\xAD\x74\xE5\x9A\x61\x11\xBE\x1D\x8C\x02\x1E\x65\xB8
 
 func (s Server) hello(b *cryptobyte.Builder, v probe.Version, suite uint16, h hello) {
 	b.AddUint16(uint16(min(v, probe.TLS12)))
-	if v == probe.TLS13 {
+	shared := slices.Contains(h.shares, s.group(h))
+	if v == probe.TLS13 && !shared {
 		b.AddBytes(retry)
 	} else {
 		b.AddBytes(make([]byte, 32))
@@ -236,7 +241,11 @@ func (s Server) hello(b *cryptobyte.Builder, v probe.Version, suite uint16, h he
 		}
 		if v == probe.TLS13 {
 			extension(43, 3, 4)
-			extension(51, byte(s.group(h)>>8), byte(s.group(h)))
+			share := []byte{byte(s.group(h) >> 8), byte(s.group(h))}
+			if shared {
+				share = append(share, 0, 1, 0) // of no use, as nothing after it is sent
+			}
+			extension(51, share...)
 			return
 		}
 		extension(23)
@@ -293,6 +302,8 @@ func readHello(record cryptobyte.String) (h hello, ok bool) {
 			for _, n := range numbers(list) {
 				h.groups = append(h.groups, probe.Group(n))
 			}
+		case id == 13 && content.ReadUint16LengthPrefixed(&list):
+			h.signatures = numbers(list)
 		case id == 16 && content.ReadUint16LengthPrefixed(&list):
 			for one := (cryptobyte.String)(nil); list.ReadUint8LengthPrefixed(&one); {
 				h.alpn = append(h.alpn, string(one))

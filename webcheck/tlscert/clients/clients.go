@@ -1,0 +1,233 @@
+package clients
+
+import (
+	"context"
+	"crypto"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// A Family is a kind of client: what its ClientHello offers, each list in the order of its preference.
+type Family struct {
+	Name    string // with the version that was examined
+	Source  string // where the numbers are from, with a date
+	Current bool   // it is supported by its maker and in wide use; the others are kept to say who is locked out
+	Browser bool   // it speaks with web servers only
+
+	Versions   []probe.Version
+	Suites     []uint16
+	Groups     []probe.Group
+	Shares     []probe.Group // for which it sends key shares in TLS 1.3
+	Signatures []uint16
+	ALPN       []string
+	GREASE     bool     // it sends values that are reserved for what nobody knows (RFC 8701)
+	Extensions []uint16 // of [probe.BrowserExtensions]
+	Octets     int      // size of the ClientHello on the wire, with a short name of a server
+
+	DHBits int      // the smallest Diffie-Hellman prime that it accepts; 0 where it offers no such suite
+	Lacks  []string // well-known roots that it does not trust, as the SHA-256 of the certificate in hex
+}
+
+// Families lists all families, browsers first. The caller owns the list.
+func Families() []Family { return slices.Clone(table) }
+
+// Hello is the ClientHello that a family sends to a server.
+func (f Family) Hello(s Server) probe.Hello {
+	h := probe.Hello{
+		Version: f.Versions[0], Suites: f.Suites, Groups: f.Groups, Shares: f.Shares, Signatures: f.Signatures,
+		ServerName: s.ServerName, GREASE: f.GREASE, Extensions: f.Extensions, Octets: f.Octets,
+	}
+	if h.Version == probe.TLS13 {
+		h.Older = f.Versions[1:]
+	}
+	if s.Web {
+		h.ALPN = f.ALPN
+	}
+	return h
+}
+
+// A Server is what is known of a server.
+type Server struct {
+	ServerName string
+	Scan       *probe.Report      // must be there
+	Keys       []crypto.PublicKey // of the certificates that it was seen to have; nil for one that is not understood
+	Roots      []string           // SHA-256 of the roots to which its chains lead, in hex; empty if that is not known
+	Web        bool               // it speaks HTTP
+
+	supposed bool // as it would be if something were disabled: it has nothing else
+}
+
+// A Reason says why a client fails.
+type Reason string
+
+// The reasons, in the order of a handshake. The first five follow from what client and server have in common.
+const (
+	NoVersion   Reason = "no_common_version"
+	NoSuite     Reason = "no_common_cipher_suite"
+	NoGroup     Reason = "no_common_group"
+	SmallPrime  Reason = "small_dh_prime"
+	KeyType     Reason = "certificate_key"               // of a kind or on a curve that the client does not know
+	NoSignature Reason = "no_common_signature_algorithm" // the key apart
+	LargeHello  Reason = "large_hello"
+	TLS13Hello  Reason = "tls13_in_hello"
+	ALPNHello   Reason = "alpn_in_hello"
+	OddHello    Reason = "unknown_values_in_hello" // GREASE, new extensions or key shares
+	Refused     Reason = "refused"                 // for no reason that is known
+	NoRoot      Reason = "untrusted_root"          // the client does not have the root of the chain
+)
+
+// Values lists the reasons.
+func (Reason) Values() []string {
+	return diag.Values(NoVersion, NoSuite, NoGroup, SmallPrime, KeyType, NoSignature, LargeHello, TLS13Hello, ALPNHello,
+		OddHello, Refused, NoRoot)
+}
+
+// An Outcome is how a connection of a family ends.
+type Outcome struct {
+	Family   Family
+	Connects probe.Answer
+	// Version, Suite and Group are those of the connection. Group is 0 if keys are agreed on without one.
+	Version probe.Version
+	Suite   uint16
+	Group   probe.Group
+	Reason  Reason // why it does not connect; empty if it does, or if that is not known
+}
+
+// concurrency is how many connections are open at the same time.
+const concurrency = 5
+
+// An Asker sends a ClientHello to the server over a new connection, as [probe.Ask] does.
+type Asker func(ctx context.Context, h probe.Hello) (*probe.Reply, error)
+
+// Examine tells which families connect, with at most three connections for each and one more.
+func Examine(ctx context.Context, s Server, ask Asker) []Outcome {
+	var list []Outcome
+	for _, f := range table {
+		if s.Web || !f.Browser {
+			list = append(list, Outcome{Family: f})
+		}
+	}
+	slots := make(chan struct{}, concurrency)
+	var g diag.Group
+	for i := range list {
+		g.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			list[i] = list[i].Family.examine(ctx, s, ask)
+		})
+	}
+	g.Wait()
+	s.confirm(ctx, list, ask)
+	return list
+}
+
+// examine tells how a connection of the family ends: from the scan if that proves that it fails, else by trying.
+func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
+	o := f.Expect(s)
+	if o.Connects == probe.No {
+		return o
+	}
+	h := f.Hello(s)
+	reply, err := ask(ctx, h)
+	if err == nil && reply.Retry && reply.Version == probe.TLS13 {
+		h.Shares = []probe.Group{reply.Group} // so that the server chooses its certificate as well
+		reply, err = ask(ctx, h)
+	}
+	switch {
+	case err == nil:
+		return f.takes(reply, s)
+	case !probe.Refused(err) && !s.unread(f):
+		return Outcome{Family: f}
+	case o.Reason != "":
+		return f.fails(o.Reason)
+	case s.unread(f):
+		return f.fails(f.stumble(s.Scan))
+	}
+	h.Signatures = nil
+	if _, err := ask(ctx, h); err == nil {
+		return f.fails(NoSignature)
+	}
+	return f.fails(Refused)
+}
+
+func (f Family) fails(why Reason) Outcome { return Outcome{Family: f, Connects: probe.No, Reason: why} }
+
+// trusts reports whether the family may trust a root, as it does all that it is not known to lack.
+func (f Family) trusts(root string) bool { return !slices.Contains(f.Lacks, root) }
+
+// takes is what the client makes of the answer of the server.
+func (f Family) takes(r *probe.Reply, s Server) Outcome {
+	o := Outcome{Family: f, Connects: probe.Yes, Version: r.Version, Suite: r.Suite, Group: r.Group}
+	switch {
+	case !slices.Contains(f.Versions, r.Version):
+		return f.fails(NoVersion)
+	case !slices.Contains(f.Suites, r.Suite):
+		return f.fails(NoSuite)
+	case r.Group != 0 && !slices.Contains(f.Groups, r.Group):
+		return f.fails(NoGroup)
+	case r.DHBits > 0 && r.DHBits < f.DHBits:
+		return f.fails(SmallPrime)
+	case len(s.Roots) > 0 && !slices.ContainsFunc(s.Roots, f.trusts):
+		return f.fails(NoRoot)
+	case r.Retry && (len(s.Keys) == 0 || !s.fits(f, r.Version, probe.SuiteOf(r.Suite))):
+		return Outcome{Family: f} // the server has not chosen a certificate yet
+	}
+	return o
+}
+
+// confirm asks once more what the server has answered before. If it is not answered now, refusals prove nothing.
+func (s Server) confirm(ctx context.Context, list []Outcome, ask Asker) {
+	refused := func(o Outcome) bool { return slices.Contains([]Reason{Refused, NoSignature, KeyType}, o.Reason) }
+	if !slices.ContainsFunc(list, refused) {
+		return
+	}
+	plain, ok := s.Scan.Plain(probe.Config{ServerName: s.ServerName})
+	if ok {
+		if _, err := ask(ctx, plain); err == nil {
+			return
+		}
+	}
+	for i, o := range list {
+		if refused(o) {
+			list[i] = Outcome{Family: o.Family}
+		}
+	}
+}
+
+// unread reports whether the server is known not to take a ClientHello like that of the family.
+func (s Server) unread(f Family) bool { return f.stumble(s.Scan) != "" }
+
+// stumble is the property of the family's ClientHello that the server is known not to take; empty if there is none.
+func (f Family) stumble(scan *probe.Report) Reason {
+	for _, i := range scan.Intolerances {
+		switch i.Property {
+		case probe.Large:
+			if f.Octets > i.Answered {
+				return LargeHello
+			}
+		case probe.NewVersion:
+			if f.Versions[0] == probe.TLS13 {
+				return TLS13Hello
+			}
+		case probe.Protocols:
+			if len(f.ALPN) > 0 {
+				return ALPNHello
+			}
+		case probe.Reserved:
+			if f.GREASE {
+				return OddHello
+			}
+		case probe.Extensions:
+			if len(f.Extensions) > 0 {
+				return OddHello
+			}
+		case probe.KeyShare:
+			if slices.Contains(f.Shares, probe.X25519MLKEM768) {
+				return OddHello
+			}
+		}
+	}
+	return ""
+}
