@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxURL bounds a URL, in bytes, as written and as normalised (CONTRACT 2).
-const maxURL = 2048
+// MaxURL bounds a URL, in octets, as written and as normalised: more than the 8,000 that RFC 9110 section 4.1 asks all
+// to take (CONTRACT 2). A longer one may be valid, and is not read.
+const MaxURL = 8192
 
 // A URL is the address of a web resource that can be fetched: http or https, a valid host, no user
-// name or password, at most 2048 bytes (RFC 9110 section 4.2). It is parsed once and normalised: two
+// name or password, at most [MaxURL] octets (RFC 9110 section 4.2). It is parsed once and normalised: two
 // URLs are equal if and only if their texts are. Its zero value is no URL. URLs decode from JSON.
 //
 // A URL says nothing of whether its host and port may be reached: the [Guard] is asked when dialling.
@@ -26,7 +27,7 @@ type URL struct {
 
 // The faults of a URL, in words that follow on the URL.
 var (
-	errURLLong      = fmt.Errorf("it is longer than %d bytes", maxURL)
+	errURLLong      = fmt.Errorf("it is longer than %d bytes", MaxURL)
 	errURLControl   = errors.New("it has a control character")
 	errURLUTF8      = errors.New("it is not valid UTF-8")
 	errURLScheme    = errors.New("the scheme must be http or https")
@@ -69,7 +70,7 @@ func withoutUser(s string) string {
 
 func parseURL(s string) (URL, error) {
 	switch {
-	case len(s) > maxURL:
+	case len(s) > MaxURL:
 		return URL{}, errURLLong
 	case !utf8.ValidString(s):
 		return URL{}, errURLUTF8
@@ -94,7 +95,7 @@ func parseURL(s string) (URL, error) {
 	}
 	u := URL{scheme: scheme, host: host, port: port}
 	u.text = u.Origin() + tail
-	if len(u.text) > maxURL {
+	if len(u.text) > MaxURL {
 		return URL{}, errURLLong
 	}
 	if _, err := url.Parse(u.text); err != nil {
@@ -239,7 +240,7 @@ func removeDotSegments(path string) string {
 // Resolve returns the URL that a link or a Location header on this page leads to (RFC 3986 section
 // 5.2). It is checked like any other.
 func (u URL) Resolve(ref string) (URL, error) {
-	if len(ref) > maxURL {
+	if len(ref) > MaxURL {
 		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), errURLLong)
 	}
 	r, err := url.Parse(ref)
@@ -292,10 +293,21 @@ func (u URL) HTTP() *url.URL {
 // MarshalText implements [encoding.TextMarshaler].
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, characters that nobody sees are refused, which
-// browsers ignore in hosts and send in paths.
+// twiceSchemed is a URL that was pasted behind a scheme, as forms do that put https:// in front of what is typed: the
+// scheme stands twice, the second perhaps without its colon or a slash.
+var twiceSchemed = Regexp(`^(?i)(?:https?:?/+|https?:)+(https?)(?::/+([^/].*)|/{2,}([^/].*)|:([^/0-9].*))$`)
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. In a request two things are refused, each with what to give
+// instead: a scheme that stands twice, behind which browsers look for a host named https, and characters that nobody
+// sees, which browsers ignore in hosts and send in paths.
 func (u *URL) UnmarshalText(text []byte) (err error) {
 	s := string(text)
+	if m := twiceSchemed().FindStringSubmatch(s); m != nil {
+		rest := m[2] + m[3] + m[4]
+		shown := strings.TrimPrefix(withoutUser("//"+rest), "//")
+		return Invalid("url", "%.300q is not a URL to fetch: the scheme stands twice, give %.300s",
+			strings.TrimSuffix(s, rest)+shown, strings.ToLower(m[1])+"://"+shown)
+	}
 	if *u, err = ParseURL(s); err != nil {
 		return err
 	}

@@ -55,47 +55,47 @@ func TestParseURL(t *testing.T) {
 
 func TestParseURLRefuses(t *testing.T) {
 	tests := map[string]string{
-		"":                                                 "the host is no good: it is empty",
-		"ftp://example.com/":                               "scheme",
-		"file:///etc/passwd":                               "scheme",
-		"gopher://example.com/":                            "scheme",
-		"://example.com":                                   "scheme",
-		"javascript:alert(1)":                              "port",
-		"data:text/html,x":                                 "port",
-		"mailto:postmaster@example.com":                    "user name",
-		"http:/example.com":                                "two slashes",
-		"file:/etc/passwd":                                 "two slashes",
-		"//example.com":                                    "empty",
-		"https:///example.com":                             "empty",
-		"https://?q":                                       "empty",
-		"http://user@example.com/":                         "user name",
-		"http://@example.com/":                             "user name",
-		"http://example.com@127.0.0.1/":                    "user name",
-		"http://a:b@example.com/":                          "user name",
-		"http://example.com\\@127.0.0.1":                   "backslash",
-		"http:\\\\example.com":                             "two slashes",
-		"https://example.com/a\\b":                         "backslash",
-		"https://example.com/#a\\b":                        "backslash",
-		"http://example.com:0/":                            "port",
-		"http://example.com:65536/":                        "port",
-		"http://example.com:+80/":                          "port",
-		"http://example.com:8_0/":                          "port",
-		"http://example.com:-1/":                           "port",
-		"http://example.com:0x50/":                         "port",
-		"http://example.com:80:80/":                        "':'",
-		"http://::1/":                                      "':'",
-		"https://example.com/\r\nX: y":                     "control",
-		"https://example.com/\x7f":                         "control",
-		"https://example.com/\u0085":                       "control",
-		"https://exa\tmple.com/":                           "control",
-		" https://example.com/":                            "scheme",
-		"https://example.com /":                            "' '",
-		"https://example.com/%zz":                          "percent",
-		"https://example.com/#%":                           "percent",
-		"https://example.com/\xff":                         "UTF-8",
-		"https://localhost/":                               "the machine itself",
-		"https://example.com/" + strings.Repeat("a", 2048): "2048",
-		"https://example.com/" + strings.Repeat("ü", 800):  "2048",
+		"":                                                   "the host is no good: it is empty",
+		"ftp://example.com/":                                 "scheme",
+		"file:///etc/passwd":                                 "scheme",
+		"gopher://example.com/":                              "scheme",
+		"://example.com":                                     "scheme",
+		"javascript:alert(1)":                                "port",
+		"data:text/html,x":                                   "port",
+		"mailto:postmaster@example.com":                      "user name",
+		"http:/example.com":                                  "two slashes",
+		"file:/etc/passwd":                                   "two slashes",
+		"//example.com":                                      "empty",
+		"https:///example.com":                               "empty",
+		"https://?q":                                         "empty",
+		"http://user@example.com/":                           "user name",
+		"http://@example.com/":                               "user name",
+		"http://example.com@127.0.0.1/":                      "user name",
+		"http://a:b@example.com/":                            "user name",
+		"http://example.com\\@127.0.0.1":                     "backslash",
+		"http:\\\\example.com":                               "two slashes",
+		"https://example.com/a\\b":                           "backslash",
+		"https://example.com/#a\\b":                          "backslash",
+		"http://example.com:0/":                              "port",
+		"http://example.com:65536/":                          "port",
+		"http://example.com:+80/":                            "port",
+		"http://example.com:8_0/":                            "port",
+		"http://example.com:-1/":                             "port",
+		"http://example.com:0x50/":                           "port",
+		"http://example.com:80:80/":                          "':'",
+		"http://::1/":                                        "':'",
+		"https://example.com/\r\nX: y":                       "control",
+		"https://example.com/\x7f":                           "control",
+		"https://example.com/\u0085":                         "control",
+		"https://exa\tmple.com/":                             "control",
+		" https://example.com/":                              "scheme",
+		"https://example.com /":                              "' '",
+		"https://example.com/%zz":                            "percent",
+		"https://example.com/#%":                             "percent",
+		"https://example.com/\xff":                           "UTF-8",
+		"https://localhost/":                                 "the machine itself",
+		"https://example.com/" + strings.Repeat("a", MaxURL): "8192",
+		"https://example.com/" + strings.Repeat("ü", MaxURL/4): "8192",
 	}
 	for in, want := range tests {
 		u, err := ParseURL(in)
@@ -157,25 +157,25 @@ func TestURLJSON(t *testing.T) {
 func TestURLResolve(t *testing.T) {
 	base := MustURL("https://example.com/a/b?c#d")
 	tests := map[string]string{
-		"e":                             "https://example.com/a/e",
-		"../e?f":                        "https://example.com/e?f",
-		"/e":                            "https://example.com/e",
-		"?e":                            "https://example.com/a/b?e",
-		"//other.example/e":             "https://other.example/e",
-		"http://other.example":          "http://other.example/",
-		"":                              "https://example.com/a/b?c#d", // as RFC 9110 section 10.2.2 wants of redirects
-		"other.example":                 "https://example.com/a/other.example",
-		"http://[::1]/":                 "http://[::1]/", // the guard's business
-		"/\u00FC":                       "https://example.com/%C3%BC",
-		"mailto:a@example.com":          "",
-		"tel:443":                       "",
-		"https:443":                     "",
-		"https:e":                       "",
-		"ftp://example.com/":            "",
-		"http://u:p@example.com/":       "",
-		"http://localhost/":             "",
-		"http://a b/":                   "",
-		"/" + strings.Repeat("a", 2048): "",
+		"e":                               "https://example.com/a/e",
+		"../e?f":                          "https://example.com/e?f",
+		"/e":                              "https://example.com/e",
+		"?e":                              "https://example.com/a/b?e",
+		"//other.example/e":               "https://other.example/e",
+		"http://other.example":            "http://other.example/",
+		"":                                "https://example.com/a/b?c#d", // as RFC 9110 section 10.2.2 wants of redirects
+		"other.example":                   "https://example.com/a/other.example",
+		"http://[::1]/":                   "http://[::1]/", // the guard's business
+		"/\u00FC":                         "https://example.com/%C3%BC",
+		"mailto:a@example.com":            "",
+		"tel:443":                         "",
+		"https:443":                       "",
+		"https:e":                         "",
+		"ftp://example.com/":              "",
+		"http://u:p@example.com/":         "",
+		"http://localhost/":               "",
+		"http://a b/":                     "",
+		"/" + strings.Repeat("a", MaxURL): "",
 	}
 	for ref, want := range tests {
 		got, err := base.Resolve(ref)
@@ -204,7 +204,7 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil || std.Hostname() != u.Host().Name() || std.User != nil || std.Scheme != u.Scheme() {
 			t.Fatalf("net/url reads %s as %v, %v", u, std, err)
 		}
-		if len(u.String()) > maxURL {
+		if len(u.String()) > MaxURL {
 			t.Fatalf("%d bytes", len(u.String()))
 		}
 	})
@@ -229,4 +229,34 @@ func TestURLWithUnseenCharacters(t *testing.T) {
 		require.True(t, u.IsZero())
 	}
 	require.Equal(t, "google.com", MustURL("https://google.com\u200B").Host().Name())
+}
+
+// What forms make of a pasted URL by putting a scheme in front is refused with the URL to give: browsers would look for a
+// host named https.
+func TestURLWithTwoSchemes(t *testing.T) {
+	for in, give := range map[string]string{
+		"https://https://example.com/a":    "give https://example.com/a",
+		"https://http://example.com":       "give http://example.com",
+		"HTTP://HTTPS://Example.com":       "give https://Example.com",
+		"https://https//example.com":       "give https://example.com",
+		"https://https:example.com":        "give https://example.com",
+		"https://https:/example.com":       "give https://example.com",
+		"http://https://http://a.example/": "give http://a.example/",
+		"https//https://example.com":       "give https://example.com",
+		"https://http://a:b@example.com":   "give http://…@example.com",
+		"https://https.example.com/":       "",
+		"https://example.com/https://x":    "",
+		"https.example/":                   "",
+		"https://https/":                   "",
+		"https://https:8443/a":             "",
+	} {
+		var u URL
+		err := u.UnmarshalText([]byte(in))
+		if give == "" {
+			require.NoError(t, err, in)
+			continue
+		}
+		require.ErrorContains(t, err, "the scheme stands twice, "+give, in)
+		require.NotContains(t, err.Error(), "a:b")
+	}
 }

@@ -23,7 +23,7 @@ const (
 
 // Request asks for a look at one page.
 type Request struct {
-	URL             diag.URL `json:"url" doc:"the page" example:"https://example.com/"`
+	URL             diag.URL `json:"url" maxlen:"8192" doc:"the page" example:"https://example.com/"`
 	UserAgent       Agent    `json:"user_agent,omitempty" default:"default" doc:"crawler as which the page is asked for"`
 	UserAgentString string   `json:"user_agent_string,omitempty" maxlen:"256" doc:"User-Agent of the crawler, with user_agent custom only"`
 	RespectRobots   *bool    `json:"respect_robots,omitempty" default:"true" doc:"do not fetch what robots.txt forbids"`

@@ -15,7 +15,7 @@ import (
 
 // Request asks for the examination of one page.
 type Request struct {
-	URL             diag.URL `json:"url" doc:"page to examine; without a scheme it is https" example:"https://example.com/"`
+	URL             diag.URL `json:"url" maxlen:"8192" doc:"page to examine; without a scheme it is https" example:"https://example.com/"`
 	FollowRedirects *bool    `json:"follow_redirects,omitempty" default:"true" doc:"whether redirects are followed, so that the last page is judged"`
 	Method          string   `json:"method,omitempty" default:"GET" enum:"GET HEAD" doc:"method of the request; with HEAD the page itself is not read and not graded"`
 }

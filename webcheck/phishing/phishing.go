@@ -18,7 +18,7 @@ import (
 
 // A Request asks for the examination of one URL.
 type Request struct {
-	URL string `json:"url" minlen:"1" maxlen:"2048" doc:"URL, bare domain or IP address" example:"https://example.com/"`
+	URL string `json:"url" minlen:"1" maxlen:"8192" doc:"URL, bare domain or IP address" example:"https://example.com/"`
 	// Fetch says whether the page, the registration and the sources are asked. Nil means true; if false,
 	// nobody is asked anything.
 	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page and ask others; if false, the URL alone is examined, which shows no site to be clean"`

@@ -205,9 +205,9 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// worst are URLs of 2,048 bytes that keep the rules busy.
+// worst are URLs of 8,192 bytes that keep the rules busy.
 func worst() []string {
-	fill := func(s, part string) string { return (s + strings.Repeat(part, 2048))[:2048] }
+	fill := func(s, part string) string { return (s + strings.Repeat(part, diag.MaxURL))[:diag.MaxURL] }
 	host := strings.Repeat("paypa1-", 8) + "x." + strings.Repeat("micros0ft-", 5) + "y." + strings.Repeat("a.",
 		30) + "example.com"
 	return []string{

@@ -140,7 +140,6 @@ const (
 	maxIdleText = 500
 	// maxScripts is how much of the scripts is searched, in bytes.
 	maxScripts = 64 << 10
-	maxTarget  = 2048 // bytes of a URL, as in package diag
 )
 
 // navigation is how scripts lead elsewhere (html.spec.whatwg.org, "The Location interface").
@@ -172,7 +171,7 @@ func scriptTarget(script []byte) string {
 		return ""
 	}
 	target := string(m[1]) + string(m[2])
-	if strings.HasPrefix(target, "#") || len(target) > maxTarget {
+	if strings.HasPrefix(target, "#") || len(target) > diag.MaxURL {
 		return ""
 	}
 	return printable(target)

@@ -16,7 +16,7 @@ import (
 
 // Request asks where a URL leads.
 type Request struct {
-	URL          string `json:"url" minlen:"1" maxlen:"2048" doc:"http or https URL; without a scheme it is https" example:"https://example.com/"`
+	URL          string `json:"url" minlen:"1" maxlen:"8192" doc:"http or https URL; without a scheme it is https" example:"https://example.com/"`
 	Method       string `json:"method,omitempty" enum:"GET HEAD" default:"GET" doc:"method of the requests; with HEAD there are no documents to read"`
 	MaxRedirects *int   `json:"max_redirects,omitempty" default:"10" min:"0" max:"20" doc:"how many redirects are followed"`
 	UserAgent    string `json:"user_agent,omitempty" maxlen:"256" doc:"User-Agent of the requests; by default that of this service"`

@@ -20,7 +20,7 @@ import (
 
 // Request asks for the examination of one logo, given by its address or by the domain that publishes it.
 type Request struct {
-	URL        diag.URL      `json:"url,omitzero" oneof:"logo" doc:"address of the logo, which begins with https" example:"https://brand.good.example/logo.svg"`
+	URL        diag.URL      `json:"url,omitzero" oneof:"logo" maxlen:"8192" doc:"address of the logo, which begins with https" example:"https://brand.good.example/logo.svg"`
 	Domain     diag.Domain   `json:"domain,omitzero" oneof:"logo" doc:"domain whose BIMI record names the logo"`
 	Selector   diag.Selector `json:"selector,omitempty" default:"default" doc:"selector of the record; only with domain"`
 	IncludeSVG bool          `json:"include_svg,omitempty" default:"false" doc:"whether the reply holds the image"`

@@ -90,7 +90,7 @@ func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
 
 // LookupRequest asks for a certificate that is published: by its URL, or by the BIMI record of a domain.
 type LookupRequest struct {
-	URL      string        `json:"url,omitempty" oneof:"subject" maxlen:"2048" doc:"https URL of the certificate" example:"https://example.com/mark.pem"`
+	URL      string        `json:"url,omitempty" oneof:"subject" maxlen:"8192" doc:"https URL of the certificate" example:"https://example.com/mark.pem"`
 	Domain   diag.Domain   `json:"domain,omitempty" oneof:"subject" doc:"domain whose BIMI record names the certificate"`
 	Selector diag.Selector `json:"selector,omitempty" default:"default" doc:"selector of the record; with domain only"`
 }

@@ -247,8 +247,8 @@ func (u *URI) parse() (fault URIFault, problem string) {
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
-	case len(text) > maxURI:
-		return fmt.Sprintf("is longer than %d bytes", maxURI)
+	case len(text) > diag.MaxURL:
+		return fmt.Sprintf("is longer than %d bytes, the most that is read here", diag.MaxURL)
 	case err != nil:
 		return "is not a URI"
 	case u.User != nil:
@@ -261,9 +261,6 @@ func urlProblem(text string) string {
 	}
 	return "is not a URI"
 }
-
-// maxURI is how long a URL is that can be fetched (CONTRACT 2), in bytes.
-const maxURI = 2048
 
 // images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of
 // the draft).
