@@ -27,7 +27,6 @@ type URL struct {
 
 // The faults of a URL, in words that follow on the URL.
 var (
-	errURLLong      = fmt.Errorf("it is longer than %d bytes", MaxURL)
 	errURLControl   = errors.New("it has a control character")
 	errURLUTF8      = errors.New("it is not valid UTF-8")
 	errURLScheme    = errors.New("the scheme must be http or https")
@@ -71,7 +70,7 @@ func withoutUser(s string) string {
 func parseURL(s string) (URL, error) {
 	switch {
 	case len(s) > MaxURL:
-		return URL{}, errURLLong
+		return URL{}, ErrURLLong
 	case !utf8.ValidString(s):
 		return URL{}, errURLUTF8
 	case strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || 0x7F <= c && c < 0xA0 }):
@@ -96,7 +95,7 @@ func parseURL(s string) (URL, error) {
 	u := URL{scheme: scheme, host: host, port: port}
 	u.text = u.Origin() + tail
 	if len(u.text) > MaxURL {
-		return URL{}, errURLLong
+		return URL{}, ErrURLLong
 	}
 	if _, err := url.Parse(u.text); err != nil {
 		return URL{}, errors.New("it has a character where it must not stand")
@@ -235,23 +234,6 @@ func removeDotSegments(path string) string {
 		}
 	}
 	return "/" + strings.Join(kept, "/")
-}
-
-// Resolve returns the URL that a link or a Location header on this page leads to (RFC 3986 section
-// 5.2). It is checked like any other.
-func (u URL) Resolve(ref string) (URL, error) {
-	if len(ref) > MaxURL {
-		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), errURLLong)
-	}
-	r, err := url.Parse(ref)
-	if err != nil {
-		return URL{}, Invalid("url", "%.300q is not a URL", withoutUser(ref))
-	}
-	target := u.HTTP().ResolveReference(r)
-	if target.Scheme != "http" && target.Scheme != "https" || target.Opaque != "" {
-		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), errURLScheme)
-	}
-	return ParseURL(target.String())
 }
 
 // MustURL is ParseURL for constants; it panics on a bad URL.

@@ -154,34 +154,103 @@ func TestURLJSON(t *testing.T) {
 	require.Equal(t, "url", fault.Field)
 }
 
-func TestURLResolve(t *testing.T) {
+func TestURLRead(t *testing.T) {
 	base := MustURL("https://example.com/a/b?c#d")
-	tests := map[string]string{
-		"e":                               "https://example.com/a/e",
-		"../e?f":                          "https://example.com/e?f",
-		"/e":                              "https://example.com/e",
-		"?e":                              "https://example.com/a/b?e",
-		"//other.example/e":               "https://other.example/e",
-		"http://other.example":            "http://other.example/",
-		"":                                "https://example.com/a/b?c#d", // as RFC 9110 section 10.2.2 wants of redirects
-		"other.example":                   "https://example.com/a/other.example",
-		"http://[::1]/":                   "http://[::1]/", // the guard's business
-		"/\u00FC":                         "https://example.com/%C3%BC",
-		"mailto:a@example.com":            "",
-		"tel:443":                         "",
-		"https:443":                       "",
-		"https:e":                         "",
-		"ftp://example.com/":              "",
-		"http://u:p@example.com/":         "",
-		"http://localhost/":               "",
-		"http://a b/":                     "",
-		"/" + strings.Repeat("a", MaxURL): "",
+	odd := func(flags string) Oddities {
+		has := func(word string) bool { return strings.Contains(flags, word) }
+		return Oddities{Backslash: has("backslash"), Control: has("control"), Slashes: has("slashes")}
 	}
-	for ref, want := range tests {
-		got, err := base.Resolve(ref)
-		assert.Equal(t, want, got.String(), ref)
-		assert.Equal(t, want == "", err != nil, ref)
+	for _, tt := range []struct{ ref, want, odd string }{
+		{"e", "https://example.com/a/e", ""},
+		{"../e?f", "https://example.com/e?f", ""},
+		{"/e", "https://example.com/e", ""},
+		{"?e", "https://example.com/a/b?e", ""},
+		{"#e", "https://example.com/a/b?c#e", ""},
+		{"", "https://example.com/a/b?c", ""},
+		{"//other.example/e", "https://other.example/e", ""},
+		{"http://other.example", "http://other.example/", ""},
+		{"HTTP://other.example", "http://other.example/", ""},
+		{"other.example", "https://example.com/a/other.example", ""},
+		{"e:f/g", "", ""}, // a scheme
+		{"./e:f", "https://example.com/a/e:f", ""},
+		{"http://[::1]/", "http://[::1]/", ""}, // the guard's business
+		{"https://b\u00FCcher.example/", "https://xn--bcher-kva.example/", ""},
+		{"/\u00FC", "https://example.com/%C3%BC", ""},
+		{"/caf\xe9?\xe9#\xe9", "https://example.com/caf%E9?%E9#%E9", ""},
+		{"/100% a?100% a", "https://example.com/100%25%20a?100%%20a", ""},
+		{"/a#b\\c", "https://example.com/a#b%5Cc", ""},
+		{"/a?b\\c", "https://example.com/a?b%5Cc", ""},
+		{" /e ", "https://example.com/e", ""},
+		{"\t/e\x00", "https://example.com/e", "control"},
+		{"/e\tf\r\ng", "https://example.com/efg", "control"},
+		{"/e\x01f", "https://example.com/e%01f", "control"},
+		{"ht\ntps://other.example/", "https://other.example/", "control"},
+		{`/e\f`, "https://example.com/e/f", "backslash"},
+		{`\\other.example\e`, "https://other.example/e", "backslash"},
+		{`/\other.example`, "https://other.example/", "backslash"},
+		{`https:\\other.example`, "https://other.example/", "backslash"},
+		{"https:///other.example/e", "https://other.example/e", "slashes"},
+		{"///other.example/e", "https://other.example/e", "slashes"},
+		{"https:/e", "https://example.com/e", "slashes"},
+		{"https:e", "https://example.com/a/e", "slashes"},
+		{"https:443", "https://example.com/a/443", "slashes"},
+		{"http:/other.example/e", "http://other.example/e", "slashes"},
+		{"http:other.example", "http://other.example/", "slashes"},
+		{"https://https://other.example/", "https://https//other.example/", ""}, // as browsers have it
+		{"//", "", ""},
+		{"https://", "", ""},
+		{"https:///", "", "slashes"},
+		{"mailto:a@example.com", "", ""},
+		{"tel:443", "", ""},
+		{"ftp://example.com/", "", ""},
+		{"http://u:p@example.com/", "", ""},
+		{"http://localhost/", "", ""},
+		{"http://a b/", "", ""},
+		{"http://\xe9/", "", ""},
+		{"http://other.example:0/", "", ""},
+		{"http://other.example:65536/", "", ""},
+	} {
+		got, found, err := base.Read(tt.ref)
+		assert.Equal(t, tt.want, got.String(), tt.ref)
+		assert.Equal(t, tt.want == "", err != nil, tt.ref)
+		assert.NotErrorIs(t, err, ErrURLLong, tt.ref)
+		assert.Equal(t, odd(tt.odd), found, tt.ref)
+		again, err := base.Resolve(tt.ref)
+		assert.Equal(t, got, again)
+		assert.Equal(t, tt.want == "", err != nil, tt.ref)
 	}
+	for _, long := range []string{strings.Repeat("a", MaxURL), strings.Repeat("\xe9", MaxURL/3)} {
+		_, _, err := base.Read("/" + long)
+		require.ErrorIs(t, err, ErrURLLong)
+	}
+}
+
+// What is read of a reference is a URL that is read as the same again, and no other client than a browser is needed where
+// there is no oddity.
+func FuzzURLRead(f *testing.F) {
+	for _, s := range []string{"e", "//a/b", `/\a`, "https:/a", "///a", "?%", "#\\", "/\xe9", "http:a?b#c", "..", "\t"} {
+		f.Add(s)
+	}
+	base := MustURL("https://example.com/a/b?c#d")
+	f.Fuzz(func(t *testing.T, ref string) {
+		u, odd, err := base.Read(ref)
+		if err != nil {
+			if !u.IsZero() {
+				t.Fatalf("%q gave %s and %v", ref, u, err)
+			}
+			return
+		}
+		if again, _, err := base.Read(u.String()); err != nil || again != u {
+			t.Fatalf("%q gave %s, which gave %s, %v", ref, u, again, err)
+		}
+		std, err := url.Parse(strings.Trim(ref, " "))
+		if odd != (Oddities{}) || err != nil {
+			return
+		}
+		if std = base.HTTP().ResolveReference(std); std.Scheme != u.Scheme() || std.Host == "example.com" && u.Host().Name() != std.Host {
+			t.Fatalf("%q gave %s, and net/url %s", ref, u, std)
+		}
+	})
 }
 
 // The text of every URL is a URL again, the same one, and net/url agrees on its host.

@@ -51,9 +51,18 @@ func TestDoBody(t *testing.T) {
 		{"above the limit expanded", "gzip", compressed(t, strings.Repeat("a", 101)), strings.Repeat("a", 100),
 			true, ""},
 		{"no gzip at all", "gzip", "hello hello hello", "", true, "cannot be decompressed"},
+		{"short, and no gzip at all", "gzip", "hello", "", true, "cannot be decompressed"},
+		{"no deflate at all", "deflate", "hello hello hello", "", true, "cannot be decompressed"},
+		{"no coding", "none", "hello", "hello", false, ""},
+		{"a charset", "UTF-8", "hello", "hello", false, ""},
+		{"gzip and no coding", "gzip, aws-chunked", zipped, zipped, false, ""},
+		{"identity and gzip", "identity, gzip", zipped, "hello", false, ""},
+		{"gzip twice, as it says", "gzip, gzip", compressed(t, zipped), "hello", false, ""},
+		{"gzip twice, and once it says", "gzip", compressed(t, zipped), zipped, false, ""},
+		{"four times", "gzip, gzip, gzip, gzip", "hello", "", true, "was not asked for: gzip, gzip, gzip, gzip"},
 		{"gzip cut off", "gzip", zipped[:len(zipped)-6], "hello", true, "broke off"},
 		{"gzip with a wrong sum", "gzip", zipped[:len(zipped)-5] + "?????", "hello", true, "cannot be decompressed"},
-		{"brotli", "br", "hello", "", true, "was not asked for"},
+		{"brotli", "br", "hello", "", true, "was not asked for: br"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

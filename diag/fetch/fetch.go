@@ -50,7 +50,8 @@ type Result struct {
 	Body          []byte // of the last hop, decompressed
 	Truncated     bool   // there is more of the body
 	TransferBytes int64  // bytes of the body as they came
-	Encoding      string // content coding in which it came, empty if none
+	Encoding      string // content codings in which it came, with commas, in lower case; empty if none
+	Coding        Coding
 	// TLS is that of the last hop that was tried, even if it ended there; nil if none was made.
 	TLS    *pki.TLS
 	Timing Timing // of the last hop
@@ -83,11 +84,11 @@ func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error 
 		if err != nil || lead.Target == "" {
 			return err
 		}
-		next := r.Hops[len(r.Hops)-1].Target
-		if next.IsZero() {
-			_, err := r.target(lead)
-			return err
+		last := r.Hops[len(r.Hops)-1]
+		if last.Refused != nil {
+			return last.Refused
 		}
+		next := last.Target
 		if visited[resource(next)] {
 			r.Loop = true
 			if _, cookies := r.Looped(); len(cookies) > 0 {
@@ -100,7 +101,7 @@ func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error 
 				Message: fmt.Sprintf("there are more than %d redirects", req.MaxRedirects)}
 		}
 		r.URL = next
-		r.Body, r.Truncated, r.TransferBytes, r.Encoding = nil, false, 0, ""
+		r.Body, r.Truncated, r.TransferBytes, r.Encoding, r.Coding = nil, false, 0, "", Coding{}
 	}
 }
 
@@ -125,16 +126,16 @@ func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Er
 	}
 
 	sent := env.Now()
-	resp, fields, failure := l.exchange(ctx, req.hop(ctx, r.URL))
+	resp, failure := l.exchange(ctx, req.hop(ctx, r.URL))
 	r.Timing.FirstByte = env.Now().Sub(sent)
 	if failure != nil {
 		return Lead{}, failure
 	}
 	r.Timing.Total = env.Now().Sub(begin)
-	h := r.describe(req.Method, l, resp, fields)
-	lead := Lead{Type: h.RedirectType, Target: h.Location}
-	if h.RedirectType != "" {
-		h.Target, _ = r.target(lead)
+	h := r.describe(req.Method, l, resp)
+	lead := location(resp.Response)
+	if lead.Target != "" {
+		h.lead(r.URL, lead)
 	}
 	r.Hops = append(r.Hops, h)
 	if h.RedirectType != "" && req.MaxRedirects > 0 {
@@ -142,18 +143,21 @@ func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Er
 	}
 	stop := context.AfterFunc(ctx, func() { l.raw.Close() })
 	defer stop()
-	if failure := r.readBody(ctx, resp, req); failure != nil || req.Next == nil || h.RedirectType != "" {
-		return Lead{}, failure
+	if err := r.readBody(resp.Response, req); err != nil {
+		return Lead{}, bodyError(ctx, err)
+	}
+	if req.Next == nil || h.RedirectType != "" {
+		return Lead{}, nil
 	}
 	return r.forwarded(req), nil
 }
 
-func (r *Result) describe(method string, l *link, resp *http.Response, fields []Field) Hop {
+func (r *Result) describe(method string, l *link, resp *answer) Hop {
 	h := Hop{
 		Index: len(r.Hops) + 1, URL: r.URL.String(), Method: method, StatusCode: resp.StatusCode,
-		StatusText: statusText(resp), IP: l.ip, HTTPVersion: strings.TrimSuffix(resp.Proto, ".0"),
-		LatencyMS: max(0, r.Timing.Total.Milliseconds()), Header: resp.Header, Fields: fields, TLS: l.tls,
-		Timing: r.Timing,
+		StatusText: statusText(resp.Response), IP: l.ip, HTTPVersion: strings.TrimSuffix(resp.Proto, ".0"),
+		LatencyMS: max(0, r.Timing.Total.Milliseconds()), Header: resp.Header, Fields: resp.fields, Faults: resp.faults,
+		TLS: l.tls, Timing: r.Timing,
 	}
 	if resp.ProtoMajor == 1 {
 		h.HTTPVersion = resp.Proto
@@ -161,12 +165,21 @@ func (r *Result) describe(method string, l *link, resp *http.Response, fields []
 	if l.tls != nil {
 		h.TLSVersion = l.tls.Version
 	}
-	// Of several Locations the first counts; the others are there in the header.
-	h.Location = strings.ToValidUTF8(resp.Header.Get("Location"), "\uFFFD")
-	if h.Location != "" && redirects(resp.StatusCode) {
-		h.RedirectType = HTTPRedirect
+	if values := resp.Header["Location"]; len(values) > 0 {
+		h.Location = strings.ToValidUTF8(values[0], "\uFFFD")
 	}
 	return h
+}
+
+// location returns where an answer redirects. Of several Location fields the first counts that is not empty: the others
+// are there in the header.
+func location(resp *http.Response) Lead {
+	values := resp.Header["Location"]
+	i := slices.IndexFunc(values, func(v string) bool { return v != "" })
+	if i < 0 || !redirects(resp.StatusCode) {
+		return Lead{}
+	}
+	return Lead{Type: HTTPRedirect, Target: values[i]}
 }
 
 // statusText returns the words after the status, or the usual ones if the server sent none.
@@ -247,7 +260,7 @@ func (r Request) normalised() (Request, error) {
 
 // hop returns the request for one hop, with credentials only if it goes to the first host (RFC 9110 section 15.4).
 func (r Request) hop(ctx context.Context, u diag.URL) *http.Request {
-	h := http.Header{"User-Agent": {r.UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip, deflate"}}
+	h := http.Header{"User-Agent": {r.UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {offered}}
 	for name, values := range r.Header {
 		name = http.CanonicalHeaderKey(name)
 		if u.Origin() == r.URL.Origin() || !slices.Contains(credentials, name) {

@@ -82,7 +82,7 @@ func TestDoRefusesTargets(t *testing.T) {
 	for _, location := range []string{
 		"http://example.com:0/", "http://example.com:25/", "http://example.com:65536/", "http://example.com:443a/",
 		"http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://[2001:db8::80%25lo]/", "//a:b@example.com/", "http://@example.com/",
-		"http://:@example.com/", "http://a%40b@example.com/", "http:///example.com/@", "https:", "gopher://example.com:80/_x",
+		"http://:@example.com/", "http://a%40b@example.com/", "http:///a@example.com/", "https:", "gopher://example.com:80/_x",
 	} {
 		w := diagtest.NewWorld(t)
 		w.HTTP("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

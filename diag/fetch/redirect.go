@@ -22,34 +22,21 @@ func redirects(status int) bool {
 	return false
 }
 
-// Resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section
-// 10.2.2). It reads what servers write as browsers do: bytes beyond ASCII, spaces and, but for
-// those of a query, lone percent signs become escapes. Refused, because clients differ on where those lead, are
-// control characters, backslashes in front of a query, and three slashes at the beginning, after which browsers
-// and curl expect a host and others a path.
-func Resolve(base diag.URL, location string) (diag.URL, *Error) {
-	location = strings.Trim(location, " \t")
-	path, _, _ := strings.Cut(location, "?") // in a query a backslash is a character like others
-	if strings.Contains(path, "\\") || strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return diag.URL{}, &Error{Code: Protocol, Step: Answering,
-			Message: "the redirect has a control character or a backslash, which clients read differently"}
-	}
-	if strings.HasPrefix(location, "///") {
-		return diag.URL{}, &Error{Code: Protocol, Step: Answering,
-			Message: "the redirect begins with three slashes, which clients read differently"}
-	}
-	next, err := base.Resolve(escape(location))
+// resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section 10.2.2). It is
+// read as browsers do, see [diag.URL.Read].
+func resolve(base diag.URL, ref string) (diag.URL, diag.Oddities, *Error) {
+	next, odd, err := base.Read(ref)
 	if err != nil {
-		return diag.URL{}, &Error{Code: Blocked, Step: Answering, Cause: err,
-			Message: "the target of the redirect " + reasonOf(err)}
+		return diag.URL{}, odd, &Error{Code: Blocked, Step: Answering, Cause: err, Limit: errors.Is(err, diag.ErrURLLong),
+			Message: "the target of the redirect is not fetched: " + err.Error()}
 	}
 	// RFC 9110 section 10.2.2: a redirect without a fragment inherits that of the URL.
-	if _, fragment, ok := strings.Cut(base.String(), "#"); ok && !strings.Contains(location, "#") {
+	if _, fragment, ok := strings.Cut(base.String(), "#"); ok && !strings.Contains(ref, "#") {
 		if with, err := diag.ParseURL(next.String() + "#" + fragment); err == nil {
-			return with, nil
+			return with, odd, nil
 		}
 	}
-	return next, nil
+	return next, odd, nil
 }
 
 // resource is a URL without its fragment, which never reaches the server: the same resource twice is a loop.
@@ -92,43 +79,6 @@ func (h *Hop) Cookies() []string {
 	return names
 }
 
-// escape percent-encodes bytes beyond ASCII, spaces, and percent signs that encode nothing. The host
-// of a reference is left alone: there the bytes are a name.
-func escape(s string) string {
-	begin := 0
-	if i := strings.Index(s, "//"); i >= 0 && !strings.ContainsAny(s[:i], "/?#") {
-		begin = len(s)
-		if end := strings.IndexAny(s[i+2:], "/?#"); end >= 0 {
-			begin = i + 2 + end
-		}
-	}
-	const digits = "0123456789ABCDEF"
-	var b strings.Builder
-	b.WriteString(s[:begin])
-	path, _, _ := strings.Cut(s, "#")
-	fragment := len(path)
-	path, _, _ = strings.Cut(path, "?")
-	for i := begin; i < len(s); i++ {
-		c, query := s[i], len(path) < i && i < fragment
-		if c >= 0x80 || c == ' ' || c == '%' && !query && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
-			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
-
-// reasonOf returns what is wrong with a URL, without the name of the field.
-func reasonOf(err error) string {
-	if input, ok := errors.AsType[*diag.InputError](err); ok {
-		return input.Reason
-	}
-	return err.Error()
-}
-
 // A Lead says where an answer leads, and by what means. The zero Lead leads nowhere.
 type Lead struct {
 	Type   RedirectType
@@ -144,29 +94,33 @@ func (r *Result) forwarded(req Request) Lead {
 	if lead.Target == "" || isScript(lead.Target) {
 		return Lead{} // HTML Standard, "shared declarative refresh steps", last step but one
 	}
-	to, err := r.target(lead)
-	if err == nil && resource(to) == resource(r.URL) && lead.After > 0 {
+	led := *h
+	led.lead(r.URL, lead)
+	if led.Refused == nil && resource(led.Target) == resource(r.URL) && lead.After > 0 {
 		return Lead{} // it is reloaded now and then
 	}
-	h.RedirectType, h.Location, h.After, h.Target = lead.Type, strings.ToValidUTF8(lead.Target, "\uFFFD"), lead.After, to
+	*h = led
 	if req.MaxRedirects == 0 {
 		return Lead{}
 	}
 	return lead
 }
 
-// target returns the URL to which the last hop leads.
-func (r *Result) target(lead Lead) (diag.URL, *Error) {
-	if lead.Type == HTTPRedirect {
-		return Resolve(r.URL, lead.Target)
-	}
-	base := r.URL
-	if lead.Base != "" {
-		if b, err := Resolve(r.URL, withoutBreaks(lead.Base)); err == nil {
+// lead writes down where a hop leads. A Location with a control character is not followed: what put it there may have
+// put anything there (RFC 9110 section 5.5).
+func (h *Hop) lead(own diag.URL, l Lead) {
+	base := own
+	if l.Base != "" {
+		if b, _, err := resolve(own, l.Base); err == nil {
 			base = b
 		}
 	}
-	return Resolve(base, withoutBreaks(lead.Target))
+	h.RedirectType, h.Location, h.After = l.Type, strings.ToValidUTF8(l.Target, "\uFFFD"), l.After
+	h.Target, h.Oddities, h.Refused = resolve(base, l.Target)
+	if l.Type == HTTPRedirect && h.Oddities.Control && h.Refused == nil {
+		h.Target, h.Refused = diag.URL{}, &Error{Code: Protocol, Step: Answering,
+			Message: "the redirect has a control character, which browsers remove and other clients refuse"}
+	}
 }
 
 // withoutBreaks removes what a reference in a document may have without meaning anything

@@ -47,10 +47,14 @@ type Hop struct {
 
 	Header http.Header `json:"-"` // of the answer
 	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server
+	Faults []HeadFault `json:"-"` // lines that no valid head has, at most 20
 	TLS    *pki.TLS    `json:"-"` // nil for http
 	Timing Timing      `json:"-"`
-	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched.
-	Target diag.URL `json:"-"`
+	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched: then Refused
+	// says why.
+	Target   diag.URL      `json:"-"`
+	Refused  *Error        `json:"-"`
+	Oddities diag.Oddities `json:"-"` // of the Location
 	// After is how long a document waits until it leads elsewhere; 0 for redirects of HTTP.
 	After time.Duration `json:"-"`
 }
@@ -107,6 +111,7 @@ type Error struct {
 	Unanswered bool `json:"-"`
 
 	Missing bool `json:"-"` // the host does not exist (NXDOMAIN); Code is DNS
+	Limit   bool `json:"-"` // what ended the chain is a limit of ours, and no fault of the site; Code is Blocked
 	// Step is how far the last hop came, where Code does not tell it.
 	Step Step `json:"-"`
 
@@ -185,43 +190,6 @@ func (r *recorder) end() []byte {
 	defer r.mu.Unlock()
 	r.done = true
 	return r.bytes
-}
-
-// fields1 reads the header out of the bytes of an HTTP/1.1 connection, past interim answers. Lines
-// that are folded are joined (RFC 9112 section 5.2).
-func fields1(data []byte) []Field {
-	for range maxInterim {
-		status, rest, _ := bytes.Cut(data, []byte("\n"))
-		var list []Field
-		list, data = headLines(rest)
-		if code := statusCode(status); code < 100 || code >= 200 {
-			return list
-		}
-	}
-	return nil
-}
-
-func headLines(data []byte) (list []Field, rest []byte) {
-	list = []Field{}
-	for len(data) > 0 {
-		var line []byte
-		line, data, _ = bytes.Cut(data, []byte("\n"))
-		text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\r"), "\uFFFD")
-		if text == "" {
-			break
-		}
-		if text[0] == ' ' || text[0] == '\t' {
-			if len(list) > 0 {
-				list[len(list)-1].Value += " " + strings.Trim(text, " \t")
-			}
-			continue
-		}
-		name, value, ok := strings.Cut(text, ":")
-		if ok {
-			list = append(list, Field{name, strings.Trim(value, " \t")})
-		}
-	}
-	return list, data
 }
 
 // statusCode reads "HTTP/1.1 200 OK"; 0 if it is something else.

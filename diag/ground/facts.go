@@ -10,6 +10,7 @@ package ground
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,7 +60,7 @@ var Specs = map[diag.Fact]Spec{
 	NoAddress:        {diag.Error, "address"},
 	NotPublic:        {diag.Critical, "blocked"},
 	Refused:          {diag.Critical, "connection"},
-	HTTPClosed:       {diag.Warning, "http.closed"},
+	HTTPClosed:       {diag.Info, "http.closed"},
 	HTTPSilent:       {diag.Warning, "http.unknown"},
 	NoRedirect:       {diag.Warning, "redirect.missing"},
 	Handshake:        {diag.Critical, "handshake"},
@@ -81,6 +82,10 @@ var Specs = map[diag.Fact]Spec{
 // that checks find out about it.
 const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there " +
 	"to another host."
+
+// ClosedAdvice is the advice wherever port 80 refuses connections beside an HTTPS site, which is fine but for old links.
+const ClosedAdvice = "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS " +
+	"first, old links and other clients do not."
 
 // SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
 const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links " +
@@ -174,10 +179,9 @@ var served = map[diag.Fact]serverFact{
 	},
 	HTTPClosed: {
 		title: "Port 80 refuses connections", requirement: "Port 80 accepts connections",
-		ref: "RFC 9110 section 4.2.1",
-		advice: "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS first, " +
-			"old links and other clients do not.",
-		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		ref:    "RFC 9110 section 4.2.1",
+		advice: ClosedAdvice,
+		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		applies: func(s *Seen) bool { return s.Plain },
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
@@ -279,7 +283,11 @@ var served = map[diag.Fact]serverFact{
 		advice: "Check what listens on {port}, and look for the reason in the log of the web server.",
 		reads:  SourceAnswer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
 		fails: func(s *Seen) diag.Failures { // or redirects to what is no URL of the web
-			return s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
+			f := s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
+			if _, unframed := errors.AsType[*fetch.HeadError](s.failure()); unframed {
+				f[0].Advice = "Send one Content-Length, the number of bytes of the body, or Transfer-Encoding: chunked without it."
+			}
+			return f
 		},
 	},
 	OldTLS: {

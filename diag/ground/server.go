@@ -110,6 +110,14 @@ func (s *Seen) is(code fetch.Reason, steps ...fetch.Step) bool {
 		(len(steps) == 0 || slices.Contains(steps, s.Err.Step))
 }
 
+// failure is why the check came no further, or nil.
+func (s *Seen) failure() error {
+	if s.Err == nil {
+		return nil
+	}
+	return s.Err
+}
+
 // said fails with what the check says of its end, if it holds.
 func (s *Seen) said(holds bool) diag.Failures {
 	if !holds {
@@ -178,7 +186,8 @@ func (k Server[E]) advising(f serverFact) func(E) diag.Failures {
 		s := k.Seen(e)
 		failures := f.fails(s)
 		for i := range failures {
-			failures[i].Advice = k.named(strings.ReplaceAll(f.advice, port, fmt.Sprintf("port %d of %s", s.Port, s.Host)))
+			failures[i].Advice = cmp.Or(failures[i].Advice,
+				k.named(strings.ReplaceAll(f.advice, port, fmt.Sprintf("port %d of %s", s.Port, s.Host))))
 		}
 		return failures
 	}

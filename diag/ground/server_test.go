@@ -86,9 +86,15 @@ var facts = []struct {
 			io.WriteString(conn, "220 ready\r\n")
 			conn.Close()
 		}
-	})), "protocol", "The answer is not HTTP.", 0},
+	})), "protocol", "The answer is not HTTP, but that of a mail server (SMTP) or an FTP server: it begins with \"220 ready\".", 0},
 	{"redirect out of the web", served(60*day, 0, http.RedirectHandler("tel:+1555", http.StatusFound)), "protocol",
-		"The target of the redirect \"tel:+1555\" is not a URL to fetch: the scheme must be http or https.", 0},
+		"The target of the redirect is not fetched: the scheme must be http or https.", 0},
+	{"two lengths", served(60*day, 0, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")
+			conn.Close()
+		}
+	})), "protocol", "The answer does not say where its body ends: Content-Length: 1 and Content-Length: 2.", 0},
 	{"redirect to a private address", served(60*day, 0, http.RedirectHandler("http://10.0.0.5/", http.StatusFound)), "blocked",
 		"10.0.0.5 was not contacted: its address is not public, or the port is not allowed.", 0},
 	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},

@@ -115,8 +115,8 @@ func (g *gatherer) follow(ctx context.Context) error {
 		if h.RedirectType == "" {
 			return nil
 		}
-		var next diag.URL
-		if next, g.failed = fetch.Resolve(g.url, h.Location); g.failed != nil {
+		next := h.Target
+		if g.failed = h.Refused; g.failed != nil {
 			return nil
 		}
 		if visited[withoutFragment(next)] {

@@ -61,7 +61,7 @@ func FuzzLocation(f *testing.F) {
 		if len(shown) > len(location)+len("…") {
 			t.Errorf("withoutSecret(%q) = %q", location, shown)
 		}
-		u, failure := fetch.Resolve(base, location)
+		u, _, failure := base.Read(location)
 		kind := classify(location, "https").kind
 		if failure == nil && (kind == credentials || kind == unsafe) {
 			t.Errorf("%q is followed to %s, and of kind %d", location, u, kind)

@@ -1,0 +1,121 @@
+package diag
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Oddities are what RFC 3986 does not allow in a reference, and browsers read all the same. Other clients refuse it or
+// go elsewhere.
+type Oddities struct {
+	Backslash bool // taken for a slash in front of the query
+	Control   bool // a control character that is no part of the URL
+	// Slashes says that after the scheme, or in front of the host, there are not two slashes: with more, the first word
+	// behind them is the host; with fewer, a page of that scheme takes the rest for a path on its own host.
+	Slashes bool
+}
+
+// ErrURLLong is the error of a URL above [MaxURL], whose fault the length is not.
+var ErrURLLong = fmt.Errorf("it is longer than %d bytes", MaxURL)
+
+// Resolve returns the URL that a link or a Location header on this page leads to, see [URL.Read]. The error is an
+// [InputError].
+func (u URL) Resolve(ref string) (URL, error) {
+	target, _, err := u.Read(ref)
+	if err != nil {
+		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), err)
+	}
+	return target, nil
+}
+
+// Read reads a reference on this page as browsers do (url.spec.whatwg.org, "basic URL parser"), and says what RFC 3986
+// does not allow in it: control characters around it are dropped, line breaks and tabs removed, backslashes taken for
+// slashes; bytes beyond ASCII, spaces and, but for those of a query, lone percent signs become escapes. The URL is
+// checked like any other. The error says what is wrong in words that follow on the URL: [ErrURLLong], or why nothing
+// can be fetched there.
+func (u URL) Read(ref string) (URL, Oddities, error) {
+	var odd Oddities
+	s := strings.TrimFunc(ref, func(c rune) bool { return c <= ' ' })
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	odd.Control = s != strings.Trim(ref, " ") || strings.ContainsFunc(s, isControl)
+	if len(s) > MaxURL {
+		return URL{}, odd, ErrURLLong
+	}
+	head, tail := s, ""
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		head, tail = s[:i], s[i:]
+	}
+	scheme, path, named := cutAnyScheme(head)
+	if named && scheme != "http" && scheme != "https" {
+		return URL{}, odd, errURLScheme
+	}
+	odd.Backslash = strings.Contains(path, `\`)
+	path = strings.ReplaceAll(path, `\`, "/")
+	rest := strings.TrimLeft(path, "/")
+	slashes := len(path) - len(rest)
+	odd.Slashes = slashes > 2 || named && slashes != 2
+	var text string
+	switch {
+	case named && scheme != u.scheme, slashes >= 2: // then comes a host
+		if !named {
+			scheme = u.scheme
+		}
+		host := rest
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			host = rest[:i]
+		}
+		text = scheme + "://" + host + escapeRaw(rest[len(host):]+tail)
+	default:
+		text = u.Origin() + u.beside(escapeRaw(path+tail))
+	}
+	target, err := parseURL(text)
+	return target, odd, err
+}
+
+// beside returns what stands behind the origin of a reference without a host (RFC 3986 section 5.2.2).
+func (u URL) beside(ref string) string {
+	own, _, _ := strings.Cut(strings.TrimPrefix(u.text, u.Origin()), "#")
+	path, _, _ := strings.Cut(own, "?")
+	switch {
+	case ref == "" || ref[0] == '#':
+		return own + ref
+	case ref[0] == '/':
+		return ref
+	case ref[0] == '?':
+		return path + ref
+	default:
+		return path[:strings.LastIndexByte(path, '/')+1] + ref
+	}
+}
+
+var anyScheme = Regexp(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// cutAnyScheme returns the scheme of a reference in lower case, what follows on its colon, and whether there is one.
+func cutAnyScheme(s string) (scheme, rest string, found bool) {
+	m := anyScheme().FindString(s)
+	if m == "" {
+		return "", s, false
+	}
+	return strings.ToLower(m[:len(m)-1]), s[len(m):], true
+}
+
+// escapeRaw percent-encodes what [parseURL] refuses behind a host and browsers encode: bytes beyond ASCII, spaces and
+// control characters, backslashes in a fragment, and percent signs that encode nothing, but for those of a query.
+func escapeRaw(s string) string {
+	before, _, _ := strings.Cut(s, "#")
+	fragment := len(before)
+	path, _, _ := strings.Cut(before, "?")
+	var b strings.Builder
+	for i := range len(s) {
+		c, query := s[i], len(path) < i && i < fragment
+		lone := c == '%' && !query && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]))
+		if c >= 0x80 || c == ' ' || isControl(rune(c)) || lone || c == '\\' && i > fragment {
+			b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0x7F }
