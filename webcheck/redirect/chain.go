@@ -218,6 +218,9 @@ func (e *evidence) truncated() bool {
 // stopped reports whether the caller wanted no more redirects to be followed.
 func (e *evidence) stopped() bool { return e.truncated() && e.limit < fetch.DefaultRedirects }
 
+// tooLong reports whether the last answer redirects to a URL that is longer than what is read here.
+func (e *evidence) tooLong() bool { return e.location != nil && e.location.kind == tooLong }
+
 // cutShort reports whether the end was reached, but not all of its document.
 func (e *evidence) cutShort() bool { return e.end() != nil && e.result.Err != nil }
 

@@ -24,6 +24,7 @@ const (
 	otherScheme                     // it leads out of the web, such as mailto
 	unsafe                          // browsers refuse such a redirect, such as javascript
 	local                           // it leads to the machine itself
+	tooLong                         // it is longer than what is read here
 )
 
 // A locationFault is why the target of a redirect was not even tried.
@@ -45,6 +46,9 @@ func (e *evidence) readLocation() {
 		return
 	}
 	e.location = classify(s.hop.Location, s.url.Scheme())
+	if s.hop.Refused != nil && s.hop.Refused.Limit && e.location.kind == malformed {
+		e.location.kind = tooLong
+	}
 }
 
 func classify(location, base string) *locationFault {
@@ -86,19 +90,21 @@ func classify(location, base string) *locationFault {
 }
 
 // rawIn names the first character of a location that no URL may have as itself (RFC 3986 section 2), or nothing. White
-// space at its ends is not part of it (RFC 9110 section 5.5).
+// space at its ends is not part of it (RFC 9110 section 5.5); a backslash in front of the query has a rule of its own.
 func rawIn(location string) string {
 	const allowed = ":/?#[]@!$&'()*+,;=-._~%"
 	text := strings.Trim(location, " \t")
+	query := strings.IndexAny(text, "?#")
 	for i, c := range text {
 		switch {
 		case c == ' ':
 			return "a space"
 		case c == '%' && escapes().FindString(text[i:]) == "":
 			return "a percent sign without two hexadecimal digits"
+		case c == '\\' && (query < 0 || i < query):
 		case c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(allowed, c)):
-		case c == utf8.RuneError:
-			return "bytes that are not UTF-8"
+		case c == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			return fmt.Sprintf("the byte 0x%02X, which is not UTF-8,", text[i])
 		default:
 			return fmt.Sprintf("the character %q", c)
 		}
@@ -129,7 +135,7 @@ func withoutSecret(location string) string {
 
 // locations returns the different targets that the Location fields of an answer name.
 func locations(h *fetch.Hop) []string {
-	list := slices.Clone(h.Header.Values("Location"))
+	list := slices.DeleteFunc(slices.Clone(h.Header.Values("Location")), func(v string) bool { return v == "" })
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -129,7 +129,10 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
 		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
 		PermanentOnly: e.permanentOnly(), Error: diag.OrZero(e.result.Err),
-		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(), Verdict: rules().Judge(e, e.texts()),
+		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort() || e.tooLong(), Verdict: rules().Judge(e, e.texts()),
+	}
+	if e.tooLong() {
+		r.Error = fetch.Error{} // that is no error of the chain: see Scope
 	}
 	for i := range e.steps {
 		s := &e.steps[i]

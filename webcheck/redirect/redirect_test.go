@@ -174,9 +174,49 @@ var chains = []struct {
 	{"script that scrolls", "https://example.com/", "https://example.com/ 200 | <script>location = '#x'; var relocation='y'</script>",
 		"", "200 https://example.com/"},
 	{"no Location", "https://example.com/", "https://example.com/ 301", "location.missing", "301 https://example.com/"},
-	{"backslash", "https://example.com/", `https://example.com/ 302 | Location: /\example.net`, "location.malformed", "0 https://example.com/"},
-	{"three slashes", "https://example.com/", "https://example.com/ 302 | Location: ///example.net/", "location.malformed",
+	{"empty Location", "http://empty.example.com/", "https://example.com/ 200", "location.missing final.http", "302 http://empty.example.com/"},
+	{"second Location not empty", "http://second.example.com/", "https://example.com/ 200" + home, "redirect.temporary",
+		"200 https://example.com/"},
+	{"backslash", "https://example.com/", `
+		https://example.com/ 302 | Location: /\example.net/a\b
+		https://example.net/a/b 200` + home, "location.backslash", "200 https://example.net/a/b"},
+	{"three slashes", "https://example.com/", `
+		https://example.com/ 302 | Location: ///example.net/
+		https://example.net/ 200` + home, "location.host", "200 https://example.net/"},
+	{"three slashes and a word", "https://example.com/", "https://example.com/ 302 | Location: https:///login", "location.host host.nxdomain",
+		"0 https://login/"},
+	{"one slash", "https://example.com/", `
+		https://example.com/ 302 | Location: https:/a
+		https://example.com/a 200` + home, "location.host", "200 https://example.com/a"},
+	{"scheme twice", "https://example.com/", "https://example.com/ 302 | Location: https://https://example.com/", "location.host host.nxdomain",
+		"0 https://https//example.com/"},
+	{"no host at all", "https://example.com/", "https://example.com/ 302 | Location: //", "location.malformed", "0 https://example.com/"},
+	{"tab in Location", "https://example.com/", "https://example.com/ 302 | Location: /a\tb", "location.malformed", "0 https://example.com/"},
+	{"port 0", "https://example.com/", "https://example.com/ 302 | Location: https://example.net:0/", "location.malformed",
 		"0 https://example.com/"},
+	{"Location of Latin-1", "https://example.com/", `
+		https://example.com/ 302 | Location: /caf` + "\xe9" + `
+		https://example.com/caf%E9 200` + home, "location.raw", "200 https://example.com/caf%E9"},
+	{"Location in capitals", "https://example.com/", `
+		https://example.com/ 302 | Location: HTTPS://EXAMPLE.COM/A
+		https://example.com/A 200` + home, "", "200 https://example.com/A"},
+	{"Location of 8,000 octets", "https://example.com/", `
+		https://example.com/ 302 | Location: /` + strings.Repeat("a", 8000) + `
+		https://example.com/` + strings.Repeat("a", 8000) + " 200" + home, "", "200 https://example.com/" + strings.Repeat("a", 8000)},
+	{"Location of 9,000 octets", "https://example.com/", "https://example.com/ 302 | Location: /" + strings.Repeat("a", 9000),
+		"location.long", "0 https://example.com/"},
+	{"malformed header lines", "http://lines.example.com/", "https://example.com/ 200", "header.line header.line final.http header.obsolete",
+		"200 http://lines.example.com/"},
+	{"two lengths", "http://lengths.example.com/", "https://example.com/ 200", "protocol", "0 http://lengths.example.com/"},
+	{"no coding", "https://example.com/", "https://example.com/ 200 | Content-Encoding: none" + home, "encoding.unknown", "200 https://example.com/"},
+	{"identity", "https://example.com/", "https://example.com/ 200 | Content-Encoding: identity" + home, "encoding.identity",
+		"200 https://example.com/"},
+	{"plain gzip", "https://example.com/", "https://example.com/ 200 | Content-Encoding: gzip" + home, "encoding.mismatch",
+		"200 https://example.com/"},
+	{"Brotli", "https://example.com/", "https://example.com/ 200 | Content-Encoding: br" + home, "encoding.unasked", "200 https://example.com/"},
+	{"gzip without saying so", "https://example.com/", "https://example.com/ 200 | \x1f\x8b\x08", "encoding.compressed",
+		"200 https://example.com/"},
+	{"bare DEFLATE", "http://deflate.example.com/", "https://example.com/ 200", "final.http encoding.deflate", "200 http://deflate.example.com/"},
 	{"bad host", "https://example.com/", `https://example.com/ 302 | Location: https://exa mple.net/`, "location.malformed", "0 https://example.com/"},
 	{"bad port", "https://example.com/", `https://example.com/ 302 | Location: https://example.net:99999/`, "location.malformed",
 		"0 https://example.com/"},
@@ -283,6 +323,14 @@ func unlucky(w *diagtest.World) {
 				conn.Close()
 			}
 		}
+	}
+	for host, head := range map[string]string{
+		"empty": "302 Found\r\nLocation: ", "second": "302 Found\r\nLocation:\r\nLocation: https://example.com/",
+		"lines":   "200 OK\r\nX Powered By\r\nServer : a\r\nA: b\r\n c",
+		"lengths": "200 OK\r\nContent-Length: 1\r\nContent-Length: 2",
+		"deflate": "200 OK\r\nContent-Encoding: deflate\r\n\r\n\x03\x00",
+	} {
+		w.HTTP(host+".example.com", raw("HTTP/1.1 "+head+"\r\n\r\n"))
 	}
 	w.HTTP("ftp.example.com", raw("220 ready\r\n"))
 	w.HTTP("half.example.com", raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"))

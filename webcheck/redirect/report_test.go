@@ -59,7 +59,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"url", Request{URL: "ftp://example.com/"}},
 		{"url", Request{URL: "mailto:a@example.com"}},
 		{"url", Request{URL: "https://example.com\u200B/"}},
-		{"url", Request{URL: "https://example.com/" + strings.Repeat("a", 2048)}},
+		{"url", Request{URL: "https://example.com/" + strings.Repeat("a", diag.MaxURL)}},
+		{"url", Request{URL: "https://https://example.com/"}},
 		{"method", Request{URL: "example.com", Method: "POST"}},
 		{"method", Request{URL: "example.com", Method: "OPTIONS"}},
 		{"max_redirects", Request{URL: "example.com", MaxRedirects: new(21)}},
@@ -71,6 +72,31 @@ func TestCheckRefuses(t *testing.T) {
 		var input *diag.InputError
 		require.ErrorAs(t, err, &input)
 		require.Equal(t, tt.field, input.Field)
+	}
+}
+
+// What is beyond our limits is told as left out, and blamed on nobody.
+func TestCheckLeavesOut(t *testing.T) {
+	for script, want := range map[string]diag.ScopePart{
+		"https://example.com/ 302 | Location: /" + strings.Repeat("a", 9000): {
+			Part: "target of hop 1", State: diag.LeftOut, Reason: "it is longer than 8192 octets"},
+		"https://example.com/ 302 | Location: /" + strings.Repeat("\xe9", 4000): {
+			Part: "target of hop 1", State: diag.LeftOut, Reason: "it is longer than 8192 octets"},
+		"https://example.com/ 200 | Content-Encoding: zstd | <none>x": {
+			Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"},
+	} {
+		w := diagtest.NewWorld(t)
+		serve(t, w, script)
+		r := check(t, w, Request{URL: "https://example.com/"})
+		require.True(t, r.Partial)
+		require.Equal(t, want, r.Examined[0])
+		require.Equal(t, diag.ScopePart{Part: "hop 1", State: diag.Examined}, r.Examined[1])
+		if strings.HasPrefix(want.Part, "target") {
+			require.Equal(t, diag.Valid, r.State)
+			require.Empty(t, r.Error)
+			require.Equal(t, "URL redirects to a URL that is longer than what is checked", r.Headline)
+			require.NotEqual(t, "excellent", string(r.Band))
+		}
 	}
 }
 
@@ -125,8 +151,8 @@ func TestRawIn(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://example.com/a?b=c&d=[e]#f": "", "/a%20b": "", " /a\t": "", "//user@example.com/~a/!$'()*+,;=": "",
 		"/a b": "a space", "/100%": "a percent sign without two hexadecimal digits", "/%zz": "a percent sign without two hexadecimal digits",
-		"/é": "the character 'é'", "/\xe9": "bytes that are not UTF-8", "/a\"b": "the character '\"'", "/a\tb": "the character '\\t'",
-		"/{id}": "the character '{'", `\\example.com`: "the character '\\\\'",
+		"/é": "the character 'é'", "/\xe9": "the byte 0xE9, which is not UTF-8,", "/a\"b": "the character '\"'", "/a\tb": "the character '\\t'",
+		"/{id}": "the character '{'", `\\example.com`: "", `/a?\b`: "the character '\\\\'",
 	} {
 		require.Equal(t, want, rawIn(location), location)
 	}

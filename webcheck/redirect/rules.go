@@ -19,14 +19,16 @@ type rule = diag.Rule[*evidence]
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	onTheWay := slices.Concat(
+		headRules.With(rule{Category: factorReach, When: answered}), codingRules.With(rule{Category: factorReach, When: arrived}),
 		bodyRules.With(rule{Category: factorReach}), redirectRules.With(rule{Category: factorRedirects}),
 		locationRules.With(rule{Category: factorRedirects, When: answered}),
 		refreshRules.With(rule{Category: factorRedirects, Reads: []diag.Source{ground.SourceAnswer, sourceBody}}),
 		transportRules.With(rule{Category: factorTransport}), destinationRules.With(rule{Category: factorDestination}),
 		wayRules.With(rule{Category: factorDestination}))
 	// What was met on the way stands, and nothing is praised unless the end is known.
-	return slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
-		onTheWay.With(rule{Reads: []diag.Source{ground.SourceAnswer}, Stands: true}))
+	met := rule{Reads: []diag.Source{ground.SourceAnswer}, Stands: true}
+	causes := hostRules.With(rule{Category: factorRedirects, When: answered}) // of hosts that do not exist
+	return slices.Concat(diag.Rules[*evidence]{portRule}, causes.With(met), serverRules, onTheWay.With(met))
 })
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }
@@ -95,6 +97,10 @@ var texts = diag.Texts{
 	},
 	"url.redirect.stopped": {
 		Headline: "URL redirects further than max_redirects allows", Sub: "Raise max_redirects to see where it leads.",
+	},
+	"url.location.long": {
+		Headline: "URL redirects to a URL that is longer than what is checked",
+		Sub:      "Where it leads is not known. Open the URL in a browser to see.",
 	},
 	"url.script": {
 		Headline: "URL leads to a page that may redirect with a script",
@@ -175,10 +181,29 @@ func (e *evidence) Unanswered() []diag.Source {
 	if e.result.Err != nil && e.result.Err.Unanswered {
 		open = append(open, sourceBody)
 	}
-	if e.stopped() {
+	if e.stopped() || e.tooLong() {
 		open = append(open, ground.SourceAnswer, sourceBody)
 	}
 	return open
+}
+
+// Scope lists the parts of the way that the verdict speaks of, if one of them was left out: a target that is longer
+// than what is read here, and a document in a content coding that is not understood here.
+func (e *evidence) Scope() []diag.ScopePart {
+	var out diag.ScopePart
+	coding, coded := e.undecoded()
+	switch {
+	case e.tooLong():
+		out = diag.ScopePart{Part: "target of " + hop(e.last()), Reason: fmt.Sprintf("it is longer than %d octets", diag.MaxURL)}
+	case coded && coding.Unasked:
+		out = diag.ScopePart{Part: "document", Reason: "its content coding is not understood here"}
+	default:
+		return nil
+	}
+	out.State = diag.LeftOut
+	return append(diag.Map(e.steps, func(s step) diag.ScopePart {
+		return diag.ScopePart{Part: hop(&s), State: diag.Examined}
+	}), out)
 }
 
 // refusedPort reports whether it was the port that must not be reached.
@@ -211,7 +236,8 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
 	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
-	rule{Fact: ground.HTTPClosed, Code: "url.http.closed", NoScore: true},
+	rule{Fact: ground.HTTPClosed, Code: "url.http.closed", Severity: diag.Warning, NoScore: true,
+		Differs: "the URL that was asked about is at port 80"},
 	rule{Fact: ground.HTTPSilent, Code: "url.http.unknown"},
 	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
 	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
@@ -247,7 +273,8 @@ var bodyRules = diag.Rules[*evidence]{{
 	Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
 	Advice: "Find out from the log of the web server why it did not send the whole document.", When: arrived,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
+		_, coded := e.undecoded()
+		return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered && !coded, "%s", e.said()).About(e.host())
 	},
 }}
 

@@ -195,9 +195,37 @@ var locationRules = diag.Rules[*evidence]{{
 	Advice: "Send a Location header with the redirect, or another status.",
 	Fails: func(e *evidence) diag.Failures {
 		s := e.last()
+		lacks := "without a Location header"
+		if len(s.hop.Header.Values("Location")) > 0 {
+			lacks = "with an empty Location header"
+		}
 		return diag.FailIf(slices.Contains(redirects, s.hop.StatusCode) && !s.redirects(),
-			"%s answers %d without a Location header, so browsers show an empty page.", s.at(), s.hop.StatusCode).About(hop(s))
+			"%s answers %d %s, so browsers show an empty page.", s.at(), s.hop.StatusCode, lacks).About(hop(s))
 	},
+}, {
+	Code: "url.location.long", Severity: diag.Info, Ref: "RFC 9110 section 4.1",
+	Title:       "Location is longer than what is checked",
+	Requirement: "Every Location is as short as what is checked",
+	Advice:      "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: some clients read no more.",
+	Fails: func(e *evidence) diag.Failures {
+		if !e.tooLong() {
+			return nil
+		}
+		return diag.Fail("The Location of %s has %s, or becomes that long by percent-encoding. Up to %s are read here, so it was not followed.",
+			e.lastURL(), diag.Count(len(e.last().located()), "octet"), diag.Count(diag.MaxURL, "octet")).About(hop(e.last()))
+	},
+}, {
+	Code: "url.location.backslash", Severity: diag.Warning, Weight: 1, Ref: refLocation,
+	Title: "Location has a backslash", Requirement: "No Location has a backslash",
+	Advice: "Write slashes. If the target comes from the request, allow known targets only: a backslash is a way around " +
+		"checks for URLs of other sites.",
+	Fails: each(func(_ *evidence, s *step) string {
+		if !s.hop.Oddities.Backslash || s.hop.Target.IsZero() {
+			return ""
+		}
+		return fmt.Sprintf("%s leads to %q. Browsers take the backslash for a slash and open %s, while other clients take it for a "+
+			"part of the path or refuse it.", s.at(), diag.Quote(withoutSecret(s.hop.Location)), s.target())
+	}),
 }, {
 	Code: "url.location.malformed", Severity: diag.Error, Weight: 3, Ref: refLocation,
 	Title: "Target of a redirect is malformed", Requirement: "The targets of redirects are well formed",
@@ -220,7 +248,7 @@ var locationRules = diag.Rules[*evidence]{{
 		if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() {
 			return ""
 		}
-		raw := rawIn(s.hop.Location)
+		raw := rawIn(s.located())
 		if raw == "" {
 			return ""
 		}
@@ -245,15 +273,41 @@ var locationRules = diag.Rules[*evidence]{{
 	Advice: "Offer a web page for visitors who do not have the app.",
 	Fails:  faulty(otherScheme, "%s leads to %s, which needs an app that handles that scheme."),
 }, {
-	Code: "url.location.multiple", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 5.3",
+	Code: "url.location.multiple", Severity: diag.Error, Weight: 2, Ref: "RFC 9110 section 5.3",
 	Title: "Several Location headers", Requirement: "Every redirect has one Location header",
-	Advice: "Send one Location header: clients differ on which of several they follow, and some refuse them all.",
+	Advice: "Send one Location header: browsers show an error page for several, and other clients follow one or the other.",
 	Fails: each(func(e *evidence, s *step) string {
 		all := locations(s.hop)
 		if len(all) < 2 || s.hop.RedirectType != fetch.HTTPRedirect {
 			return ""
 		}
-		return fmt.Sprintf("%s has %d different Location headers; the first, %s, was followed.", s.at(), len(all),
+		return fmt.Sprintf("%s has %d different Location headers. Chrome and Firefox refuse such a response; the first, %s, was "+
+			"followed here.", s.at(), len(all),
 			diag.Quote(withoutSecret(s.hop.Location)))
 	}),
 }}
+
+// hostRules are about targets that lead to a host that nobody meant.
+var hostRules = diag.Rules[*evidence]{{
+	Code: "url.location.host", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.2",
+	Title: "Redirect has no valid host in its target", Requirement: "Every redirect to another site names its host behind two slashes",
+	Advice: "Send a complete URL, such as https://www.example.com/login, or a path that begins with one slash.",
+	Fails:  each(hostless),
+}}
+
+// hostless says of a redirect that its target has no host where one belongs, and what clients make of it.
+func hostless(_ *evidence, s *step) string {
+	to := s.hop.Target
+	if to.IsZero() || s.hop.RedirectType == "" {
+		return ""
+	}
+	shown := diag.Quote(withoutSecret(s.hop.Location))
+	switch host := to.Host().Name(); {
+	case s.hop.Oddities.Slashes:
+		return fmt.Sprintf("%s leads to %q, where two slashes and a host belong. Browsers open %s; other clients must refuse a URL "+
+			"without a host, or go elsewhere.", s.at(), shown, s.target())
+	case (host == "http" || host == "https") && to.Host() != s.url.Host():
+		return fmt.Sprintf("%s leads to %q, where the scheme stands twice: clients look for a host named %s.", s.at(), shown, host)
+	}
+	return ""
+}
