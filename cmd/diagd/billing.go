@@ -21,7 +21,7 @@ func (a *app) billingCommand() *cobra.Command {
 		c.finalizeCommand(), c.voidCommand(), c.creditCommand(), c.paidCommand(), c.uncollectibleCommand(),
 		c.standingCommand("suspend", "Refuse what an account would be charged from now on", billing.Billing.Suspend),
 		c.standingCommand("resume", "Let an account that was suspended go on", billing.Billing.Resume))
-	cmd.PersistentFlags().BoolVar(&c.csv, "csv", false, "print CSV (RFC 4180) of invoices and charges")
+	cmd.PersistentFlags().BoolVar(&c.csv, "csv", false, "print CSV (RFC 4180) of invoices, notes and charges")
 	return cmd
 }
 
@@ -166,9 +166,12 @@ func (c *billingCommands) notesCommand() *cobra.Command {
 func noteName(n billing.Note) string { return string(n.Account) + "/" + n.ID }
 
 func (c *billingCommands) showNotes(list []billing.Note, err error) error {
-	return printList(c.app, list, err, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, CREDIT NOTE, BY, REASON",
+	if c.csv && err == nil {
+		return billing.WriteNotes(c.stdout, each(list, nil))
+	}
+	return printList(c.app, list, err, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, TAX CENTS, CREDIT NOTE, BY, REASON",
 		func(n billing.Note) []any {
-			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.Number, n.By, n.Reason}
+			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.TaxCents, n.Number, n.By, n.Reason}
 		})
 }
 
@@ -209,10 +212,11 @@ func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
 func (c *billingCommands) oneInvoice(
 	use, short, long string, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
 ) *cobra.Command {
-	cmd := c.leaf(use+" ACCOUNT INVOICE", short, "the id of an account, and that of an invoice such as 2026-10",
+	takes := "the id of an account, and that of an invoice such as 2026-10, or its number"
+	cmd := c.leaf(use+" ACCOUNT INVOICE", short, takes,
 		func(ctx context.Context, b billing.Billing, args []string) error {
 			month, _, _ := strings.Cut(args[1], ".")
-			if _, err := monthOr("INVOICE", month, metering.Period{}); err != nil {
+			if _, err := monthOr("INVOICE", month, metering.Period{}); err != nil && !billing.IsNumber(args[1]) {
 				return err
 			}
 			return refusal(do(ctx, b, metering.AccountID(args[0]), args[1]))

@@ -108,6 +108,18 @@ func TestWebhookBiller(t *testing.T) {
 		{name: "paid, 500", status: 500, answer: `{"schema_version":"1","status":"paid"}`},
 		{name: "pending, 400", status: 400, answer: `{"schema_version":"1","status":"pending"}`},
 		{name: "declined, 500", status: 500, answer: `{"schema_version":"1","status":"declined"}`},
+		{name: "two statuses", status: 200,
+			answer: `{"schema_version":"1","status":"declined","error":"x","status":"paid","reference":"r"}`},
+		{name: "two statuses by case", status: 200, answer: `{"schema_version":"1","status":"declined","Status":"paid"}`},
+		{name: "two statuses by a letter that folds", status: 200, answer: `{"schema_version":"1","status":"declined","ſtatus":"paid"}`},
+		{name: "two versions", status: 200, answer: `{"schema_version":"2","schema_version":"1","status":"paid"}`},
+		{name: "nested twice", status: 200, answer: `{"schema_version":"1","more":{"a":1,"a":2},"status":"paid"}`, want: paid("")},
+		{name: "line break in the reference", status: 200,
+			answer: `{"schema_version":"1","status":"paid","reference":"a\r\nb"}`},
+		{name: "escape in the reference", status: 200,
+			answer: `{"schema_version":"1","status":"paid","reference":"a\u001b[31m"}`},
+		{name: "reference that is not UTF-8", status: 200,
+			answer: "{\"schema_version\":\"1\",\"status\":\"paid\",\"reference\":\"a\xff\"}"},
 		{name: "redirect", status: 307, location: "https://elsewhere.example"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,6 +181,8 @@ func TestParseWord(t *testing.T) {
 		`{"schema_version":"1","status":"failed","account":"acc_a","invoice":"2026-10"}`: `status: "failed"`,
 		`{"schema_version":"1","status":"paid","invoice":"2026-10"}`:                     "account: ",
 		`{"schema_version":"1","status":"paid","account":"acc_a"}`:                       "invoice: ",
+		`{"schema_version":"1","status":"paid","account":"acc_a","Status":"declined"}`:   `"Status": stands twice`,
+		`{"schema_version":"1","status":"paid","reference":"a\n"}`:                       "reference: ",
 		`{"schema_version":"1","status":"paid","account":7,"invoice":"2026-10"}`:         "not a JSON object",
 	} {
 		_, err := billing.ParseWord([]byte(body))

@@ -313,11 +313,19 @@ type Filter struct {
 
 // Invoice returns one invoice, or [metering.ErrNotFound].
 func (b Billing) Invoice(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	r, err := b.Store.Record(ctx, account, InvoiceKind, id)
+	r, err := b.record(ctx, account, id)
 	if err != nil {
 		return Invoice{}, err
 	}
 	return parseInvoice(r)
+}
+
+// record is that of an invoice, by its id or its number.
+func (b Billing) record(ctx context.Context, account metering.AccountID, id string) (metering.Record, error) {
+	if named := idOf(id); id == number(account, named) {
+		id = named
+	}
+	return b.Store.Record(ctx, account, InvoiceKind, id)
 }
 
 // Invoices yields the invoices that a filter selects, oldest first.

@@ -109,6 +109,24 @@ func WriteInvoices(w io.Writer, list iter.Seq2[Invoice, error]) error {
 	return c.end()
 }
 
+// WriteNotes writes notes as CSV (RFC 4180); credit notes have what they credit, net, tax and gross, in cents.
+func WriteNotes(w io.Writer, list iter.Seq2[Note, error]) error {
+	c := newCSV(w, "account", "note", "at", "invoice", "action", "state", "credit_note_number", "currency",
+		"credited_net_cents", "credited_tax_cents", "credited_cents", "payment", "by", "reason")
+	for n, err := range list {
+		if err != nil {
+			return err
+		}
+		net, tax, gross := "", "", ""
+		if n.Number != "" {
+			net, tax, gross = decimal(n.NetCents), decimal(n.TaxCents), decimal(n.Cents)
+		}
+		c.row(string(n.Account), n.ID, instant(&n.At), n.Invoice, string(n.Action), string(n.State), n.Number, n.Currency,
+			net, tax, gross, string(n.Payment), n.By, n.Reason)
+	}
+	return c.end()
+}
+
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 func instant(t *time.Time) string {

@@ -153,7 +153,32 @@ const wholeTax = 10_000
 // every other. Whoever must number consecutively does so where the invoices arrive.
 func number(account metering.AccountID, id string) string {
 	hash := sha256.Sum256([]byte(account))
-	return "INV-" + id + "-" + base32.StdEncoding.EncodeToString(hash[:10])
+	return numberPrefix + id + "-" + base32.StdEncoding.EncodeToString(hash[:10])
+}
+
+// idOf is the id that a number contains; an id is its own.
+func idOf(name string) string {
+	rest, ok := strings.CutPrefix(name, numberPrefix)
+	if i := strings.LastIndexByte(rest, '-'); ok && i >= 0 {
+		return rest[:i]
+	}
+	return name
+}
+
+// IsNumber reports whether a name of an invoice is its number, such as INV-2026-10-ABCDEFGHIJKLMNOP, and not its id.
+func IsNumber(name string) bool { return idOf(name) != name }
+
+// numberPrefix begins the number of each invoice.
+const numberPrefix = "INV-"
+
+// creditedTax is the tax within what is credited of an invoice with tax, in cents, rounded half up. All credit notes
+// together credit the whole tax, and no more.
+func (v *Invoice) creditedTax(credited int64) int64 {
+	if v.TotalCents == 0 {
+		return 0
+	}
+	tax, _ := halfUp(new(big.Int).Mul(big.NewInt(v.TaxCents), big.NewInt(credited)), v.TotalCents)
+	return tax
 }
 
 // record is the invoice as it is stored; version is that of the record that it replaces.

@@ -144,12 +144,17 @@ func (b Billing) Credit(
 			switch {
 			case v.unknown(r):
 				return time.Time{}, v.refuse(uncertain)
+			case left == 0:
+				return time.Time{}, v.refuse("is credited in full already")
 			case cents < 1 || cents > left:
 				return time.Time{}, v.refuse("leaves 1 to %d cents to be credited", left)
 			}
 			v.Credits++
 			v.CreditedCents += cents
-			n.Cents, n.Number = cents, fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, "INV-"), v.Credits)
+			n.Cents, n.Currency = cents, v.Currency
+			n.TaxCents = v.creditedTax(v.CreditedCents) - v.creditedTax(v.CreditedCents-cents)
+			n.NetCents = cents - n.TaxCents
+			n.Number = fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, numberPrefix), v.Credits)
 			if v.State != Paid {
 				if v.AmountCents -= cents; v.AmountCents == 0 {
 					return v.paid("", n.At), nil

@@ -1,7 +1,9 @@
 package billing_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"testing"
 	"time"
@@ -129,6 +131,69 @@ func TestVoid(t *testing.T) {
 	})
 }
 
+// A credit note says how much of it is tax; all notes of an invoice together credit its whole tax.
+func TestCreditedTax(t *testing.T) {
+	b := inMemory(t)
+	id := b.account("pack")
+	b.set(id, func(a *metering.Account) { a.Tax = metering.Tax{BasisPoints: 1900} })
+	b.Draft = -1
+	b.at("2026-11-01T00:15:00Z")
+	b.close()
+	var tax int64
+	for _, c := range []struct{ cents, net, tax int64 }{
+		{1000, 840, 160}, // 1000 × 551 / 3451
+		{1, 1, 0},
+		{2450, 2059, 391},
+	} {
+		v, n, err := b.Credit(t.Context(), id, month, c.cents, "x")
+		require.NoError(t, err)
+		require.Equal(t, int64(551), v.TaxCents)
+		require.Equal(t, []any{c.cents, c.net, c.tax, "EUR"}, []any{n.Cents, n.NetCents, n.TaxCents, n.Currency})
+		tax += n.TaxCents
+	}
+	require.Equal(t, int64(551), tax)
+	var out bytes.Buffer
+	require.NoError(t, billing.WriteNotes(&out, b.Notes(t.Context(), id)))
+	rows, err := csv.NewReader(&out).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"credited_net_cents", "credited_tax_cents", "credited_cents"}, rows[0][8:11])
+	var credited [][]string
+	for _, row := range rows[1:] {
+		if row[6] != "" {
+			credited = append(credited, row[7:11])
+		}
+	}
+	require.Equal(t, [][]string{{"EUR", "840", "160", "1000"}, {"EUR", "1", "0", "1"}, {"EUR", "2059", "391", "2450"}}, credited)
+	b.sound()
+}
+
+// An invoice is found by its number as well, among those of its account.
+func TestInvoiceByNumber(t *testing.T) {
+	b := inMemory(t)
+	id, other := b.account("pack"), b.account("pack")
+	b.Draft = -1
+	b.at("2026-11-01T00:15:00Z")
+	b.close()
+	v, err := b.Invoice(t.Context(), id, month)
+	require.NoError(t, err)
+	require.True(t, billing.IsNumber(v.Number))
+	require.False(t, billing.IsNumber(v.ID))
+	same, err := b.Invoice(t.Context(), id, v.Number)
+	require.NoError(t, err)
+	require.Equal(t, v, same)
+	void, next, err := b.Void(t.Context(), id, v.Number, "x", true)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-10", "2026-10.2"}, []string{void.ID, next.ID})
+	_, err = b.Finalize(t.Context(), id, next.Number)
+	b.refused(err, "is open")
+	_, err = b.Invoice(t.Context(), other, v.Number)
+	require.ErrorIs(t, err, metering.ErrNotFound)
+	for _, name := range []string{"INV-", "INV-2026-10", "INV-2026-10-", v.Number + "A"} {
+		_, err = b.Invoice(t.Context(), id, name)
+		require.ErrorIs(t, err, metering.ErrNotFound, name)
+	}
+}
+
 func TestCredit(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		open, paidOne := b.account("pack"), b.account("pack")
@@ -157,7 +222,7 @@ func TestCredit(t *testing.T) {
 		require.Equal(t, int64(2900), v.AmountCents, "which was paid")
 		require.Equal(t, int64(2900), v.CreditedCents)
 		_, _, err = b.Credit(t.Context(), paidOne, month, 1, "x")
-		b.refused(err, "leaves 1 to 0 cents to be credited")
+		b.refused(err, "is credited in full already")
 		require.NotEmpty(t, n.Number)
 		b.sound()
 	})

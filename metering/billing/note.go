@@ -52,7 +52,11 @@ type Note struct {
 	By      string             `json:"by"`
 	Reason  string             `json:"reason,omitempty"`
 	Number  string             `json:"credit_note_number,omitempty"`
-	Cents   int64              `json:"credited_cents,omitempty"`
+	// Cents is what a credit note credits, with tax: NetCents and TaxCents together.
+	Cents    int64      `json:"credited_cents,omitempty"`
+	NetCents int64      `json:"credited_net_cents,omitempty"`
+	TaxCents int64      `json:"credited_tax_cents,omitempty"`
+	Currency string     `json:"currency,omitempty"` // ISO 4217, of a credit note
 	Payment PaymentRef         `json:"payment,omitempty"`
 	// Document is the SHA-256 of the invoice as it is stored afterwards; zero where the note is not of an invoice.
 	Document metering.Chain `json:"document,omitzero"`
@@ -242,7 +246,7 @@ func (b Billing) change(
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
 ) (v Invoice, n Note, err error) {
 	for range tries {
-		r, err := b.Store.Record(ctx, account, InvoiceKind, id)
+		r, err := b.record(ctx, account, id)
 		if err != nil {
 			return Invoice{}, n, err
 		}

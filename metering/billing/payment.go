@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/metering"
@@ -63,9 +65,9 @@ func (p Payment) failure() string {
 	case PaymentPaid:
 		return ""
 	case PaymentPending:
-		return short(p.Reason)
+		return short(plain(p.Reason))
 	case PaymentDeclined:
-		return short(cmp.Or(p.Reason, "declined"))
+		return short(cmp.Or(plain(p.Reason), "declined"))
 	}
 	return short(fmt.Sprintf("the biller says %q, which is none of paid, pending and declined", p.Status))
 }
@@ -97,18 +99,51 @@ func ParseWord(body []byte) (w Word, err error) {
 	return w, nil
 }
 
-// parseSaid reads a JSON object of the version that is understood.
+// parseSaid reads a JSON object of the version that is understood. One that contradicts itself is not.
 func parseSaid(body []byte, into any) error {
-	var version struct {
-		SchemaVersion string `json:"schema_version"`
+	var known struct {
+		SchemaVersion string     `json:"schema_version"`
+		Reference     PaymentRef `json:"reference"`
 	}
-	if err := errors.Join(json.Unmarshal(body, &version), json.Unmarshal(body, into)); err != nil {
+	if err := errors.Join(json.Unmarshal(body, &known), json.Unmarshal(body, into)); err != nil {
 		return errors.New("the body is not a JSON object of the expected form")
 	}
-	if version.SchemaVersion != saidVersion {
+	if name := repeatedMember(body); name != "" {
+		return fmt.Errorf("%.100q: stands twice", name)
+	}
+	if known.SchemaVersion != saidVersion {
 		return fmt.Errorf("schema_version: must be %q", saidVersion)
 	}
+	if !known.Reference.printable() {
+		return errors.New("reference: has characters that cannot be printed")
+	}
 	return nil
+}
+
+// repeatedMember is a member of a JSON object that stands in it twice, if there is one. Names that differ only in case
+// are the same: [json.Unmarshal] takes them so.
+func repeatedMember(object []byte) string {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, _ = d.Token() // the brace; the text was parsed before
+	seen := map[string]bool{}
+	for d.More() {
+		name, _ := d.Token()
+		folded := strings.ToLower(strings.ToUpper(fmt.Sprint(name)))
+		if seen[folded] {
+			return fmt.Sprint(name)
+		}
+		seen[folded] = true
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+	}
+	return ""
+}
+
+// printable reports whether a reference can stand on an invoice and in a log.
+func (r PaymentRef) printable() bool {
+	return !strings.ContainsFunc(string(r), func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError })
 }
 
 // maxAnswer is how much is read of what a receiver answers.
@@ -191,6 +226,11 @@ func judge(resp *http.Response) (Payment, error) {
 			resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	return said, nil
+}
+
+// plain is a text of somebody else as one line that can be printed.
+func plain(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || !unicode.IsPrint(c) }), " ")
 }
 
 func short(text string) string {
