@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode"
 )
@@ -30,9 +32,23 @@ type Act struct {
 	Who     string    `json:"who"`  // an e-mail address, or a user of the host
 	From    string    `json:"from"` // an address, or the program
 	What    string    `json:"what"` // such as "key rotate"
-	Subject string    `json:"subject,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-	Error   string    `json:"error,omitempty"` // why nothing came of it
+	// Subject are identifiers, and Detail are fields such as name=probe, both as [ActWord] and [ActField] write them.
+	Subject string `json:"subject,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	Error   string `json:"error,omitempty"` // why nothing came of it
+}
+
+// ActField is a field of [Act.Detail], such as name=probe.
+func ActField(name, value string) string { return name + "=" + ActWord(value) }
+
+// ActWord is a value of an act, quoted as in Go where it could be taken for more than one word: who reads the log can
+// tell what somebody else wrote from what the log says.
+func ActWord(value string) string {
+	bare := func(r rune) bool { return unicode.IsPrint(r) && !strings.ContainsRune(" =\"`\\", r) }
+	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return !bare(r) }) {
+		return strconv.Quote(value)
+	}
+	return value
 }
 
 // ActFilter selects rows of the log; zero fields select all.

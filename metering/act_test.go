@@ -67,3 +67,23 @@ func TestActing(t *testing.T) {
 	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime+time.Second)))
 	assert.Len(t, acts(""), 1)
 }
+
+// What a member writes into a name cannot be taken for another field of the log.
+func TestActField(t *testing.T) {
+	for value, want := range map[string]string{
+		"probe":                "name=probe",
+		"":                     `name=""`,
+		"Zoë":                  "name=Zoë",
+		"two words":            `name="two words"`,
+		"x scopes=web:read":    `name="x scopes=web:read"`,
+		"scopes=web:read":      `name="scopes=web:read"`,
+		`x"`:                   `name="x\""`,
+		"a\r\nb":               `name="a\r\nb"`,
+		"a\u2028b":             `name="a\u2028b"`,
+		"dns:read,web:read":    "name=dns:read,web:read",
+		"someone@example.com":  "name=someone@example.com",
+		"https://a.example/b?": "name=https://a.example/b?",
+	} {
+		require.Equal(t, want, metering.ActField("name", value))
+	}
+}

@@ -149,8 +149,12 @@ func TestBillingByHand(t *testing.T) {
 	first := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", store)
 	next := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", "--cursor", first[0].Number, store)
 	assert.Equal(t, []string{month, second}, []string{first[0].ID, next[0].ID})
-	assert.Regexp(t, `(?m)^`+id+`/00000005 .* credited +open +900 +CN-\S+ +ann +because`,
+	assert.Regexp(t, `(?m)^`+id+`/00000005 .* credited +open +900 +0 +CN-\S+ +ann +because`,
 		command(t, "billing", "notes", store))
+	assert.Contains(t, command(t, "billing", "notes", "--csv", store), ",EUR,900,0,900,,ann,because\r\n")
+	log := newWatched()
+	assert.Equal(t, exitUsage, run(t.Context(), why("billing", "void", id, first[0].Number), log, log))
+	assert.Contains(t, log.String(), "invoice "+month+" of "+id+" is void", "found by its number")
 	audit := parsed[auditView](t, "audit", store)
 	assert.Empty(t, audit.Faults)
 	assert.Equal(t, &auditedInvoices{Count: 2}, audit.Invoices)

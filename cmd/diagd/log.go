@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 		begun = true
 		act := metering.Act{
 			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
-			What: actName(cmd), Subject: strings.Join(args, " "), Detail: flagsGiven(cmd),
+			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: flagsGiven(cmd),
 		}
 		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return run(cmd, args) })
 	})
@@ -77,7 +78,7 @@ func flagsGiven(cmd *cobra.Command) string {
 	var list []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains(quietFlags, f.Name) && !secretSetting().MatchString(f.Name) {
-			list = append(list, "--"+f.Name+"="+f.Value.String())
+			list = append(list, "--"+metering.ActField(f.Name, f.Value.String()))
 		}
 	})
 	return strings.Join(list, " ")

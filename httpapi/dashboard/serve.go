@@ -306,7 +306,7 @@ func (d *dashboard) deed(r *http.Request) metering.Act {
 	}
 	for _, name := range s.page.fields {
 		if value := strings.Join(r.PostForm[name], ","); value != "" {
-			told = append(told, name+"="+value)
+			told = append(told, metering.ActField(name, value))
 		}
 	}
 	return metering.Act{Account: s.visitor.Account.ID, At: d.now(), Who: s.visitor.Email, From: s.from.String(),

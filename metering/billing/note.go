@@ -57,7 +57,7 @@ type Note struct {
 	NetCents int64      `json:"credited_net_cents,omitempty"`
 	TaxCents int64      `json:"credited_tax_cents,omitempty"`
 	Currency string     `json:"currency,omitempty"` // ISO 4217, of a credit note
-	Payment PaymentRef         `json:"payment,omitempty"`
+	Payment  PaymentRef `json:"payment,omitempty"`
 	// Document is the SHA-256 of the invoice as it is stored afterwards; zero where the note is not of an invoice.
 	Document metering.Chain `json:"document,omitzero"`
 	Before   metering.Chain `json:"before"` // the chain up to the note before it
