@@ -100,7 +100,7 @@ func problemExamples() map[int]schema {
 			Reason: metering.ScopeMissing, Required: metering.MailRead, Caller: caller})},
 		{"IP_NOT_ALLOWED", refusalProblem(&metering.RefusedError{Reason: metering.AddressNotAllowed})},
 		{"QUOTA_EXCEEDED", quotaProblem(&metering.QuotaError{
-			Plan: "free", Limit: 30, Current: 28, Requested: 5, Left: 2})},
+			Plan: "free", Limit: 30, Current: 28, Requested: 5, Left: 2, Reason: metering.QuotaAllowanceUsed})},
 		{"not_found", notFound()},
 		{"method_not_allowed", methodProblem([]string{http.MethodPost})},
 		{"body_mismatch", problemFor(metering.ErrMismatch)},

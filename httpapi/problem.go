@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
@@ -59,6 +60,7 @@ type ProblemDetails struct {
 	Limit      *int64          `json:"limit,omitempty" doc:"allowance of the month, in credits"`
 	Current    *int64          `json:"current,omitempty" doc:"credits taken this month"`
 	Requested  *int64          `json:"requested,omitempty" doc:"price of the request, if that alone overshoots"`
+	ResetsAt   *time.Time      `json:"resets_at,omitempty" doc:"when the allowance is whole again"`
 	Scope      string          `json:"scope,omitempty" doc:"whose bucket is empty" enum:"key ip"`
 	RetryAfter *int64          `json:"retry_after_seconds,omitempty" doc:"seconds to the next token"`
 }
@@ -257,15 +259,21 @@ func rateProblem(scope string, retryAfter int64) *failure {
 func quotaProblem(q *metering.QuotaError) *failure {
 	f := &failure{status: http.StatusForbidden, problem: Problem{
 		Code: quotaExceeded, Message: "The credits of this month are used up.",
-		Details: ProblemDetails{Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
+		Details: ProblemDetails{Reason: string(q.Reason), Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
 	}}
-	switch {
-	case q.Reason == metering.QuotaSuspended:
-		f.problem.Message = "The account is suspended."
-		f.problem.Details.Reason = string(q.Reason)
-	case q.Left > 0: // and the price alone overshoots
+	if q.Left > 0 { // and the price alone overshoots
 		f.problem.Message = "The credits left this month do not cover this request."
 		f.problem.Details.Requested = &q.Requested
+	}
+	switch q.Reason {
+	case metering.QuotaSuspended:
+		f.problem.Message = "The account is suspended. Ask the operator of this server what is open."
+	case metering.QuotaAllowanceUsed:
+		f.problem.Message += " Change to a larger plan, or wait until the allowance is renewed."
+	case metering.QuotaOverageOff:
+		f.problem.Message += " Allow overage for the account, or wait until the allowance is renewed."
+	case metering.QuotaBudgetReached:
+		f.problem.Message += " Raise the overage budget of the account, or wait until the allowance is renewed."
 	}
 	return f
 }

@@ -69,8 +69,15 @@ func (l Limits) Refuse(a Account, p Plan, t Taken, price int64) *QuotaError {
 		Plan: p.ID, Limit: p.Credits, Current: t.Credits, Requested: price, Left: max(0, l.Left(t)),
 		Overage: t.Overage, OverageMicros: t.Micros,
 	}
-	if a.Suspension != nil {
+	switch {
+	case a.Suspension != nil:
 		e.Reason, e.Left = QuotaSuspended, 0
+	case p.HardCap():
+		e.Reason = QuotaAllowanceUsed
+	case !a.OverageEnabled:
+		e.Reason = QuotaOverageOff
+	default:
+		e.Reason = QuotaBudgetReached
 	}
 	return e
 }

@@ -52,14 +52,18 @@ type QuotaError struct {
 	Reason                 QuotaReason
 }
 
-// QuotaReason says why an account cannot pay where that is not for want of credits.
+// QuotaReason says why an account cannot pay.
 type QuotaReason string
 
-// QuotaSuspended refuses an account that was suspended.
-const QuotaSuspended QuotaReason = "suspended"
+const (
+	QuotaAllowanceUsed QuotaReason = "allowance_used" // and the plan sells no credits beyond it
+	QuotaOverageOff    QuotaReason = "overage_off"    // the allowance is used, and the account does not allow overage
+	QuotaBudgetReached QuotaReason = "budget_reached" // overage costs as much as the account allows
+	QuotaSuspended     QuotaReason = "suspended"      // the account is suspended
+)
 
 func (e *QuotaError) Error() string {
-	if e.Reason != "" {
+	if e.Reason == QuotaSuspended {
 		return fmt.Sprintf("plan %s: the account is %s", e.Plan, e.Reason)
 	}
 	return fmt.Sprintf("plan %s: %d of %d credits are taken, %d more were asked for",

@@ -47,6 +47,7 @@ func testParts(t *testing.T, f *fixture) {
 	quota := f.quotaError(f.op(customer, 16))
 	require.Equal(t, metering.QuotaError{
 		Plan: flex, Limit: 100, Current: 115, Requested: 16, Left: 15, Overage: 15, OverageMicros: 15 * flexRate,
+		Reason: metering.QuotaBudgetReached,
 	}, quota, "three cents pay for thirty credits")
 
 	require.NoError(t, f.store.Cancel(t.Context(), both), "gives back exactly its parts")
@@ -144,7 +145,7 @@ func testScheduled(t *testing.T, f *fixture) {
 	late := f.begin(f.op(customer, 500))
 	f.clock.Set(next.Start())
 	quota := f.quotaError(f.op(customer, 11))
-	require.Equal(t, metering.QuotaError{Plan: Tiny, Limit: 10, Requested: 11, Left: 10}, quota)
+	require.Equal(t, metering.QuotaError{Plan: Tiny, Limit: 10, Requested: 11, Left: 10, Reason: metering.QuotaAllowanceUsed}, quota)
 	b := f.settle(late)
 	require.Equal(t, metering.Balance{
 		Period: next.Previous(), Plan: Large, Limit: b.Limit, Used: 1000, Charges: 2,

@@ -60,7 +60,9 @@ func testHardCap(t *testing.T, f *fixture) {
 	require.Equal(t, metering.Balance{Period: period, Plan: Tiny, Limit: 10, Used: 4, Charges: 1}, balance)
 	held := f.begin(f.op(customer, 5))
 
-	want := metering.QuotaError{Plan: Tiny, Limit: 10, Current: 9, Requested: 2, Left: 1}
+	want := metering.QuotaError{
+		Plan: Tiny, Limit: 10, Current: 9, Requested: 2, Left: 1, Reason: metering.QuotaAllowanceUsed,
+	}
 	require.Equal(t, want, f.quotaError(f.op(customer, 2)), "what is held counts")
 	f.uses(customer.Account, 4, 5)
 	last := f.begin(f.op(customer, 1))
@@ -82,11 +84,12 @@ func testOverage(t *testing.T, f *fixture) {
 		enabled bool
 		budget  *int64
 		sells   int64 // all told; the plan costs a tenth of a cent per credit
+		reason  metering.QuotaReason
 	}{
-		{"not opted in", false, new(int64(100)), 100},
-		{"no budget", true, new(int64(0)), 100},
-		{"budget of a cent", true, new(int64(1)), 110},
-		{"budget of a euro", true, new(int64(100)), 1100},
+		{"not opted in", false, new(int64(100)), 100, metering.QuotaOverageOff},
+		{"no budget", true, new(int64(0)), 100, metering.QuotaBudgetReached},
+		{"budget of a cent", true, new(int64(1)), 110, metering.QuotaBudgetReached},
+		{"budget of a euro", true, new(int64(100)), 1100, metering.QuotaBudgetReached},
 	}
 	for _, c := range cases {
 		customer := f.customer(flex)
@@ -97,7 +100,7 @@ func testOverage(t *testing.T, f *fixture) {
 		quota := f.quotaError(f.op(customer, 1))
 		require.Equal(t, metering.QuotaError{
 			Plan: flex, Limit: 100, Current: c.sells, Requested: 1, Overage: c.sells - 100,
-			OverageMicros: (c.sells - 100) * flexRate,
+			OverageMicros: (c.sells - 100) * flexRate, Reason: c.reason,
 		}, quota, c.name)
 		require.Equal(t, c.sells-100, f.balance(customer.Account).Overage, c.name)
 	}
