@@ -67,11 +67,15 @@ func (x *exchange) serve() *failure {
 	if f := x.admitAddress(); f != nil {
 		return f
 	}
+	refused := x.admitKey()
+	if refused != nil && x.caller != nil { // by the bucket of a good key
+		return refused
+	}
 	if f := x.route(); f != nil || x.ep == nil {
 		return f
 	}
-	if f := x.admitKey(); f != nil {
-		return f
+	if refused != nil {
+		return refused
 	}
 	if f := x.admitScope(); f != nil {
 		return f
@@ -151,7 +155,8 @@ func (x *exchange) route() *failure {
 	return nil
 }
 
-// admitKey checks key, address and rate. An address that shows a good key gets its token back:
+// admitKey checks key, address and rate. It comes before the route, so that each reply to a good key tells the state of
+// its own bucket; without one, an unknown path is what anybody is told. An address that shows a good key gets its token back:
 // the customer's plan bounds it from there on.
 func (x *exchange) admitKey() *failure {
 	caller, err := x.Gate.Admit(x.r.Context(), bearer(x.r.Header["Authorization"]), x.ip, x.began)
@@ -306,6 +311,9 @@ func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 func (x *exchange) problem(err error) *failure {
 	f := problemFor(err)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
+		if quota.Reason != metering.QuotaSuspended {
+			f.problem.Details.ResetsAt = new(metering.PeriodOf(x.began).End())
+		}
 		x.header("X-Credits-Limit", decimal(quota.Limit))
 		x.header("X-Credits-Remaining", decimal(max(0, quota.Limit-(quota.Current-quota.Overage))))
 	}

@@ -25,7 +25,7 @@ func (x *exchange) rateHeaders(d metering.Decision, p metering.Policy) {
 
 // addressHeaders tells the state of the address's bucket where no key is known, or none that counts.
 func (x *exchange) addressHeaders() {
-	if x.caller == nil && x.limiter != nil && strings.HasPrefix(x.r.URL.Path, Prefix+"/") {
+	if x.caller == nil && x.limiter != nil {
 		x.rateHeaders(x.address, metering.Policy{Limit: x.address.Limit})
 	}
 }

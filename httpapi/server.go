@@ -125,7 +125,11 @@ func newServer(c Config, table []Endpoint) *server {
 	for _, ep := range table {
 		row := ep.check()
 		row.op.id = ep.ID()
-		s.methodsAt(Prefix + ep.Path)[ep.Method] = row
+		methods := s.methodsAt(Prefix + ep.Path)
+		methods[ep.Method] = row
+		if ep.Method == http.MethodGet {
+			methods[http.MethodHead] = row // RFC 9110 section 9.1; it asks the same, at the same price
+		}
 	}
 	return s
 }

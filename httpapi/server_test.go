@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,9 +104,10 @@ func TestRefusals(t *testing.T) {
 	require.Zero(t, a.used(), "a refusal costs nothing")
 }
 
-// Every reply of the API tells the state of a bucket: the key's once that is known, before that the address's, if there
-// is one.
+// Every reply of the API tells the state of a bucket: that of a good key, whatever was asked for, else the address's, if
+// there is one.
 func TestRateHeadersEverywhere(t *testing.T) {
+	const own = `"default";q=60;w=60`
 	for rate, policy := range map[int]string{0: `"default";q=120;w=60`, -1: ""} {
 		a := newAPI(t, "pack", func(c *Config) { c.IPRate = rate })
 		for _, tt := range []struct {
@@ -114,12 +116,20 @@ func TestRateHeadersEverywhere(t *testing.T) {
 			want              string
 		}{
 			{"POST", "/text/lower", "x", 401, policy},
-			{"POST", "/nothing", a.secret, 404, policy},
-			{"GET", "/text/lower", a.secret, 405, policy},
+			{"POST", "/nothing", "x", 404, policy},
+			{"GET", "/text/lower", "", 405, policy},
 			{"GET", "/openapi.json", "", 200, policy},
 			{"PUT", "/openapi.json", "", 405, policy},
-			{"POST", "/text/lower", a.secret, 400, `"default";q=60;w=60`},
-			{"POST", "/text/lower?a=b", a.secret, 400, `"default";q=60;w=60`},
+			{"POST", "", "", 404, policy},
+			{"POST", "/../v2/text/lower", "", 404, policy},
+			{"POST", "/nothing", a.secret, 404, own},
+			{"GET", "/text/lower", a.secret, 405, own},
+			{"GET", "/openapi.json", a.secret, 200, own},
+			{"PUT", "/openapi.json", a.secret, 405, own},
+			{"POST", "", a.secret, 404, own},
+			{"POST", "/../v2/text/lower", a.secret, 404, own},
+			{"POST", "/text/lower", a.secret, 400, own},
+			{"POST", "/text/lower?a=b", a.secret, 400, own},
 		} {
 			r := a.do(attempt{tt.method, Prefix + tt.path, "", http.Header{"Authorization": {"Bearer " + tt.key}}, ""})
 			require.Equal(t, tt.status, r.Code, tt.path)
@@ -128,7 +138,6 @@ func TestRateHeadersEverywhere(t *testing.T) {
 				require.Equal(t, tt.want == "", r.header(name) == "", "%s: %s", tt.path, name)
 			}
 		}
-		require.Empty(t, a.do(attempt{"GET", "/", "", http.Header{}, ""}).header("RateLimit"), "which is not of the API")
 	}
 }
 
@@ -177,6 +186,15 @@ func TestMethods(t *testing.T) {
 			require.Equal(t, reasonMethod, r.problem().Details.Reason)
 		}
 	}
+	signed := http.Header{"Authorization": {"Bearer " + a.secret}}
+	got := a.do(attempt{"GET", Prefix + "/spf/hosted", "", signed, ""})
+	head := a.do(attempt{"HEAD", Prefix + "/spf/hosted", "", signed, ""})
+	require.Equal(t, 200, head.Code)
+	require.Empty(t, head.Body.String())
+	require.Equal(t, strconv.Itoa(got.Body.Len()), head.header("Content-Length"))
+	require.Equal(t, "1", head.header("X-Credits-Consumed"))
+	require.Equal(t, "GET, HEAD", a.do(attempt{"PUT", Prefix + "/spf/hosted", "", signed, ""}).header("Allow"))
+
 	r := a.do(attempt{"GET", openapiPath, "", http.Header{}, ""})
 	require.Equal(t, 200, r.Code)
 	require.Contains(t, r.Body.String(), `"openapi":"3.1.0"`)
@@ -192,7 +210,8 @@ func TestQuota(t *testing.T) {
 	p := r.problem()
 	require.Equal(t, 403, r.Code)
 	require.Equal(t, quotaExceeded, p.Code)
-	require.Equal(t, ProblemDetails{Tier: "free", Limit: new(int64(30)), Current: new(int64(28)), Requested: new(int64(7))}, p.Details)
+	require.Contains(t, p.Message, "larger plan")
+	require.Equal(t, ProblemDetails{Reason: "allowance_used", ResetsAt: new(metering.PeriodOf(a.clock.Now()).End()), Tier: "free", Limit: new(int64(30)), Current: new(int64(28)), Requested: new(int64(7))}, p.Details)
 	require.Equal(t, "30", r.header("X-Credits-Limit"))
 	require.Equal(t, "2", r.header("X-Credits-Remaining"))
 
