@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -105,6 +107,27 @@ func TestRepliesOfNetHTTP(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Plain HTTP at the port of TLS is told so, in the form of the API.
+func TestPlainHTTPAtTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := newPipeListener()
+		s := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF },
+		}, ErrorLog: log.New(io.Discard, "", 0)}
+		go s.ServeTLS(&Listener{Listener: pipes, Secure: true}, "", "")
+		t.Cleanup(func() { s.Close() })
+		c := pipes.dial()
+		defer c.Close()
+		resp, body := raw(t, c, "GET /public/v1/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.Equal(t, 400, resp.StatusCode)
+		var p Problem
+		require.NoError(t, json.Unmarshal(body, &p), "%s", body)
+		require.Equal(t, InvalidRequest, p.Code)
+		require.Contains(t, p.Message, "https://")
+		require.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
+	})
 }
 
 // OPTIONS * is answered as whatever else the API cannot do.

@@ -199,7 +199,7 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // A Listener bounds the connections of a server, and gives the replies that net/http makes by itself
 // (to a request that it cannot read, with header fields too large, an unknown Expect or
 // Transfer-Encoding) the form of the API's own: a problem with a request id. It wraps the listener of
-// an [http.Server]. Under TLS it sees nothing of the replies, and only bounds the connections.
+// an [http.Server]. Under TLS it sees nothing of the replies but that to plain HTTP, and only bounds the connections.
 type Listener struct {
 	net.Listener
 	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
@@ -278,14 +278,19 @@ func (c *conn) CloseWrite() error {
 // Write implements [net.Conn].
 func (c *conn) Write(p []byte) (int, error) {
 	status, ok := byNetHTTP(p)
-	if !ok {
+	message := "This port speaks HTTPS: write the URL with https://."
+	switch {
+	case bytes.HasPrefix(p, []byte(plainAtTLS)):
+		status = "400 Bad Request"
+	case !ok:
 		return c.Conn.Write(p)
+	default:
+		reason := status[len("400 "):]
+		if _, text, more := strings.Cut(reason, ": "); more {
+			reason = text
+		}
+		message = "The server cannot read this request: " + reason + "."
 	}
-	reason := status[len("400 "):]
-	if _, text, more := strings.Cut(reason, ": "); more {
-		reason = text
-	}
-	message := "The server cannot read this request: " + reason + "."
 	problem := invalidRequest(0, reasonInvalid, message).problem
 	if _, err := c.Conn.Write(ownReply(status, problem, "")); err != nil {
 		return 0, err
@@ -295,6 +300,8 @@ func (c *conn) Write(p []byte) (int, error) {
 
 const (
 	protocol = "HTTP/1.1 "
+	// plainAtTLS begins the reply of net/http to a request without TLS where it speaks TLS.
+	plainAtTLS = "HTTP/1.0 400 Bad Request\r\n\r\n"
 	// theirHeaders stand in every reply that net/http writes past its handler, and in no other.
 	theirHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 )
