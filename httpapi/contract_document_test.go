@@ -85,6 +85,7 @@ func TestContractErrorsAndHeaders(t *testing.T) {
 	}
 	for code, reasons := range map[ErrorCode][]string{
 		InvalidRequest: {reasonMalformed, reasonInvalid, reasonUnknown, reasonMissing, reasonNotFound, reasonMethod, reasonTooLarge,
+			reasonBodyTimeout,
 			reasonMediaType, reasonIdempotency},
 		internalError:       {reasonInternal, reasonUnavailable, reasonTimeout, reasonOverloaded},
 		idempotencyConflict: {reasonBodyMismatch, reasonInFlight, reasonReplyGone},

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -206,14 +207,23 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		body, err = io.ReadAll(io.LimitReader(x.r.Body, limit+1))
 	}
 	if err != nil {
-		f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
-		f.cause = err
-		return nil, f
+		return nil, unreadBody(err)
 	}
 	if int64(len(body)) > limit {
 		return nil, tooLarge(limit)
 	}
 	return body, nil
+}
+
+// unreadBody is the problem of a body that broke off, or came too slowly.
+func unreadBody(err error) *failure {
+	f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		f = invalidRequest(http.StatusRequestTimeout, reasonBodyTimeout,
+			"The body did not arrive in time. Send the request again, and the whole body at once.")
+	}
+	f.cause = err
+	return f
 }
 
 func jsonContent(h http.Header) bool {

@@ -130,6 +130,31 @@ func TestPlainHTTPAtTLS(t *testing.T) {
 	})
 }
 
+// A body that stalls is the client's fault, costs nothing and is told as what it is.
+func TestStalledBody(t *testing.T) {
+	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAPI(t, "self", nil)
+			pipes := newPipeListener()
+			s := &http.Server{Handler: a.handler, ReadTimeout: 15 * time.Second}
+			go s.Serve(&Listener{Listener: pipes})
+			t.Cleanup(func() { s.Close() })
+			c := pipes.dial()
+			defer c.Close()
+			resp, body := raw(t, c, "POST /public/v1/text/lower HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+a.secret+
+				"\r\nContent-Type: application/json\r\n"+framing)
+			require.Equal(t, 408, resp.StatusCode)
+			require.True(t, resp.Close)
+			var p Problem
+			require.NoError(t, json.Unmarshal(body, &p), "%s", body)
+			require.Equal(t, []any{InvalidRequest, "body_timeout"}, []any{p.Code, p.Details.Reason})
+			require.Zero(t, a.used())
+			c.Close()
+			time.Sleep(time.Second) // of the bubble, as above
+		})
+	}
+}
+
 // OPTIONS * is answered as whatever else the API cannot do.
 func TestOptionsOfServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 
@@ -26,6 +27,7 @@ var problemStatuses = map[int]struct {
 		[]string{"X-Credits-Limit", "X-Credits-Remaining"}},
 	404: {"There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
 	405: {"The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
+	408: {"The body did not arrive in time. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
 	409: {"The idempotency key was used for another request, or the first is still running.",
 		[]ErrorCode{idempotencyConflict}, []string{"Retry-After"}},
 	413: {"The body is too large.", []ErrorCode{InvalidRequest}, nil},
@@ -105,6 +107,7 @@ func problemExamples() map[int]schema {
 		{"method_not_allowed", methodProblem([]string{http.MethodPost})},
 		{"body_mismatch", problemFor(metering.ErrMismatch)},
 		{"in_flight", problemFor(metering.ErrInFlight)},
+		{"body_timeout", unreadBody(os.ErrDeadlineExceeded)},
 		{"body_too_large", tooLarge(defaultBody)},
 		{"unsupported_media_type", (&operation{}).otherMedia()},
 		{"key", rateProblem("key", 2)},

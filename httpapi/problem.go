@@ -74,6 +74,7 @@ const (
 	reasonNotFound     = "not_found"
 	reasonMethod       = "method_not_allowed"
 	reasonTooLarge     = "body_too_large"
+	reasonBodyTimeout  = "body_timeout"
 	reasonMediaType    = "unsupported_media_type"
 	reasonIdempotency  = "invalid_idempotency_key"
 	reasonInternal     = "internal"

@@ -66,9 +66,7 @@ func (x *exchange) hasContent() (bool, *failure) {
 	case err == io.EOF:
 		return false, nil
 	case err != nil:
-		f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
-		f.cause = err
-		return false, f
+		return false, unreadBody(err)
 	}
 	x.r.Body = struct {
 		io.Reader
