@@ -46,6 +46,8 @@ type KeyRequest struct {
 	Scopes      []Scope     // at least one
 	ExpiresAt   *time.Time  // nil: never; else after now
 	IPAllowlist []netip.Prefix
+	// Announce, if set, receives the secret before the key is stored; if it fails, there is no key.
+	Announce func(Secret) error
 }
 
 // Admin creates and changes accounts and keys in a store. It keeps nothing itself: a gate on the same store sees each
@@ -150,6 +152,11 @@ func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error)
 	key, secret, err := a.mint(key)
 	if err != nil {
 		return Key{}, Secret{}, err
+	}
+	if r.Announce != nil {
+		if err := r.Announce(secret); err != nil {
+			return Key{}, Secret{}, fmt.Errorf("announcing a key of account %s: %w", r.Account, err)
+		}
 	}
 	if err := a.Store.PutKeys(ctx, key); err != nil {
 		return Key{}, Secret{}, fmt.Errorf("creating a key for account %s: %w", r.Account, err)

@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 			settingsOfTests[name] = value
 		}
 	}
+	os.Unsetenv("JOURNAL_STREAM") // of who runs the tests
 	os.Exit(m.Run())
 }
 
@@ -115,6 +116,12 @@ func startApp(t testing.TB, a *app, args ...string) *server {
 	t.Cleanup(func() { s.wait() })
 	s.url = s.log.wait(t, `msg\W+serving\W+url\W+(https?://[^\s"]+)`)[1]
 	s.secret = secretPattern.FindString(s.log.String())
+	if m := regexp.MustCompile(`[^\s"=]+/` + firstStartFile).FindString(s.log.String()); m != "" {
+		text, err := os.ReadFile(m)
+		require.NoError(t, err)
+		s.secret = secretPattern.FindString(string(text))
+		require.NoError(t, os.Remove(m))
+	}
 	return s
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -91,20 +90,6 @@ func (a *app) memberCommand() *cobra.Command {
 type linkView struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
-}
-
-// firstMember lets who starts a server for the first time enter its dashboard, and returns the link.
-func firstMember(ctx context.Context, admin metering.Admin, account metering.AccountID, url string) (string, error) {
-	people := member.Members{Store: admin.Store, Clock: admin.Clock}
-	owner, err := people.Add(ctx, account, "owner@localhost", member.Owner)
-	if err != nil {
-		return "", fmt.Errorf("adding the first member: %w", err)
-	}
-	token, err := people.NewLink(ctx, owner.Email)
-	if err != nil {
-		return "", fmt.Errorf("making the first link: %w", err)
-	}
-	return dashboard.EnterURL(url, token), nil
 }
 
 // forgetPeople removes sessions and links that have ended, and rows of the log that are too old.

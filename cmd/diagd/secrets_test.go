@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,11 +67,7 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	log := s.log.String()
 	require.Contains(t, log, `"level":"DEBUG"`)
-	announcement, rest, ok := strings.Cut(log, "-d '{\"text\":\"Straße\"}'")
-	require.True(t, ok)
-	assert.Equal(t, 2, strings.Count(announcement, first))
-	assertAbsent(t, "the log", []byte(rest), hidden)
-	assertAbsent(t, "the log", []byte(strings.ReplaceAll(announcement, first, "")), hidden)
+	assertAbsent(t, "the log", []byte(log), hidden)
 }
 
 // Neither log nor metrics nor pprof show what settings keep secret, where these come from the environment.

@@ -223,7 +223,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
-	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url); err != nil {
+	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url, log); err != nil {
 		return err
 	}
 	watches := a.newWatches(store, plans, api.Ask, notes, counters, log, url)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,8 +54,49 @@ func TestFirstStart(t *testing.T) {
 	assert.EqualValues(t, 2, parsed[usageView](t, "usage", store).Used)
 }
 
+// Where others keep what a server prints, its first key lies in a file that only its user can read.
+func TestFirstStartUnderSupervisor(t *testing.T) {
+	t.Setenv("JOURNAL_STREAM", "8:12345")
+	dir := t.TempDir()
+	file := filepath.Join(dir, firstStartFile)
+	require.NoError(t, os.WriteFile(file, []byte("of a start that came to nothing"), 0o644))
+	log := newWatched()
+	ctx, stop := context.WithCancel(t.Context())
+	code := make(chan int)
+	store := "--store=sqlite:" + filepath.Join(dir, "diag.db")
+	go func() { code <- run(ctx, []string{"serve", "--listen=127.0.0.1:0", store}, log, log) }()
+	url := log.wait(t, `msg=serving url=(\S+)`)[1]
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+	s := &server{t: t, url: url, secret: secretPattern.FindString(string(text))}
+	assert.Equal(t, http.StatusOK, s.post("/text/upper", upper).status)
+	assert.Contains(t, string(text), url+"/dashboard/enter?token=")
+	stop()
+	assert.Equal(t, exitOK, <-code)
+	assert.Contains(t, log.String(), file)
+	assert.NotRegexp(t, `svc_live|token=|Bearer`, log.String())
+}
+
+// A first start that was killed before it had a key is made up for by the next.
+func TestFirstStartInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "diag.db")
+	s, err := sqlite.Open(t.Context(), file, sqlite.Config{})
+	require.NoError(t, err)
+	_, err = metering.Admin{Store: s}.CreateAccount(t.Context(), firstAccount, firstPlan)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	again := start(t, "--store=sqlite:"+file)
+	require.NotEmpty(t, again.secret)
+	assert.Equal(t, http.StatusOK, again.post("/text/upper", upper).status)
+	assert.Len(t, parsed[[]accountView](t, "account", "list", "--store=sqlite:"+file), 1)
+}
+
 // Without arguments diagd serves.
 func TestServeIsDefault(t *testing.T) {
+	t.Chdir(t.TempDir()) // of the file of the first start
 	log := newWatched()
 	ctx, stop := context.WithCancel(t.Context())
 	code := make(chan int)

@@ -59,6 +59,7 @@ func TestSettings(t *testing.T) {
 
 // All settings of the server can come from a file.
 func TestSettingsOfServer(t *testing.T) {
+	t.Chdir(t.TempDir()) // of the file of the first start
 	config := writeConfig(t, `
 		store = memory:
 		log-format = json
