@@ -14,16 +14,14 @@ const (
 	// defaultIPSize is enough for any load one machine can serve: a request occupies a slot for Window/Limit, which is
 	// half a second by default, so that a table of n slots holds every address of 2n requests a second.
 	defaultIPSize = 1 << 17
-	// siteFactor is how many times what a /64 may a /48 may, which a site with many networks is given
-	// (RFC 6177): without it, its holder has 65,536 buckets.
-	siteFactor = 8
-	ipWays     = 8 // slots in which one address may lie: two cache lines
-	ipShards   = 64
+	ipWays        = 8 // slots in which one address may lie: two cache lines
+	ipShards      = 64
 )
 
-// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address, IPv6
-// by /64, which is what a single customer is given, and by /48, which may do eight times as much. It
-// has a fixed number of slots of 16 bytes and never allocates after the first call.
+// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address and by /24, IPv6 by /64,
+// which is what a single customer is given, by /56 and by /48: see [Networks]. A /56 may do four times as much as a /64,
+// a /48 and a /24 eight times: without that, the holder of a /48 has 65,536 buckets. It has a fixed number of slots of
+// 16 bytes and never allocates after the first call.
 //
 // It never forgets in favour of the sender: a full bucket needs no slot, and when all slots that an
 // address may use hold debts, it takes over the smallest of them together with its debt. So a flood
@@ -37,8 +35,7 @@ type IPLimiter struct {
 
 	once   sync.Once
 	seed   maphash.Seed
-	rate   rate
-	site   rate // of a /48
+	rates  [len(ipKeys{})]rate // by the width of the network
 	shards []ipShard
 }
 
@@ -55,29 +52,39 @@ type ipSlot struct {
 	tat     int64 // Unix nanoseconds at which the bucket is full; the slot is free from then on
 }
 
-// Take takes one token of the address. An invalid address has a bucket like any other.
-func (l *IPLimiter) Take(ip netip.Addr, now time.Time) Decision {
+// Take takes one token of the address. An invalid address has a bucket like any other. What is left is that of the
+// smallest network, unless a larger one has none left.
+func (l *IPLimiter) Take(ip netip.Addr, now time.Time) (first Decision) {
 	l.once.Do(l.init)
-	key, t := ipKey(ip), now.UnixNano()
-	d := l.take(key, &l.rate, t)
-	site, ok := siteKey(ip)
-	if !d.Allowed || !ok {
+	t := now.UnixNano()
+	keys := keysOf(ip)
+	for i, key := range keys {
+		if key == 0 {
+			continue
+		}
+		d := l.take(key, &l.rates[i], t)
+		if i == 0 {
+			first = d
+		}
+		if d.Allowed {
+			continue
+		}
+		for j := range i {
+			l.giveBack(keys[j], &l.rates[j], t)
+		}
 		return d
 	}
-	if of := l.take(site, &l.site, t); !of.Allowed {
-		l.giveBack(key, &l.rate, t)
-		return of
-	}
-	return d
+	return first
 }
 
 // GiveBack returns the token of the last Take, once the request has shown a good key.
 func (l *IPLimiter) GiveBack(ip netip.Addr, now time.Time) {
 	l.once.Do(l.init)
 	t := now.UnixNano()
-	l.giveBack(ipKey(ip), &l.rate, t)
-	if site, ok := siteKey(ip); ok {
-		l.giveBack(site, &l.site, t)
+	for i, key := range keysOf(ip) {
+		if key != 0 {
+			l.giveBack(key, &l.rates[i], t)
+		}
 	}
 }
 
@@ -115,8 +122,9 @@ func (l *IPLimiter) init() {
 		size = defaultIPSize
 	}
 	l.seed = maphash.MakeSeed() // nobody outside can aim at the slots of another address
-	l.rate = Policy{Limit: limit, Window: l.Window}.rate()
-	l.site = Policy{Limit: limit * siteFactor, Window: l.Window}.rate()
+	for i := range l.rates {
+		l.rates[i] = Policy{Limit: limit * int(networkShares[i]), Window: l.Window}.rate()
+	}
 	shards := min(ipShards, (size+ipWays-1)/ipWays)
 	sets := (size + shards*ipWays - 1) / (shards * ipWays)
 	l.shards = make([]ipShard, shards)
@@ -149,27 +157,34 @@ func (s *ipSet) claim(key uint64, now int64) *ipSlot {
 	return best
 }
 
-// ipKey returns the /64 of an IPv6 address as a number, and an IPv4 address, also a mapped one, as a /64 within
-// ff00::/8, which is multicast and so never the source of anything; so is what stands for an invalid address.
-func ipKey(ip netip.Addr) uint64 {
+// ipKeys are the networks of an address as numbers, by the place of their rates; 0 where there is none.
+type ipKeys [3]uint64
+
+// The first bytes of keys that are no /64. None of them begins the address of a source: multicast (ff00::/8), and what
+// is not in use (fe00::/9, fc00::/8).
+const (
+	ipv4Key    = 0xffffffff << 32 // and the address
+	ipv4SiteOf = 0xfffffffe << 32 // and 24 bits
+	ipv6SiteOf = 0xfe << 56       // and 48 bits
+	ipv6HomeOf = 0xfc << 56       // and 56 bits
+	invalidKey = 0xff << 56
+)
+
+// keysOf returns the networks of an address, see [Networks]: a /64 as it is. IPv4 has the rate of a /48 for its /24.
+func keysOf(ip netip.Addr) ipKeys {
 	ip = ip.Unmap()
 	switch {
 	case !ip.IsValid():
-		return 0xff << 56
+		return ipKeys{invalidKey}
 	case ip.Is4():
 		a := ip.As4()
-		return 0xffffffff<<32 | uint64(binary.BigEndian.Uint32(a[:]))
+		n := uint64(binary.BigEndian.Uint32(a[:]))
+		return ipKeys{ipv4Key | n, 0, ipv4SiteOf | n>>8}
 	}
 	a := ip.As16()
-	return binary.BigEndian.Uint64(a[:8])
-}
-
-// siteKey returns the /48 of an IPv6 address as a /64 within fe00::/16, which is not in use.
-func siteKey(ip netip.Addr) (key uint64, ok bool) {
-	ip = ip.Unmap()
-	if !ip.Is6() {
-		return 0, false
+	n := binary.BigEndian.Uint64(a[:8])
+	if n == 0 { // the networks of :: and ::1
+		return ipKeys{invalidKey | 1}
 	}
-	a := ip.As16()
-	return 0xfe<<56 | binary.BigEndian.Uint64(a[:8])>>16, true
+	return ipKeys{n, ipv6HomeOf | n>>8, ipv6SiteOf | n>>16}
 }

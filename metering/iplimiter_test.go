@@ -59,16 +59,30 @@ func TestIPLimiterSites(t *testing.T) {
 		return netip.AddrFrom16(a)
 	}
 	l := IPLimiter{Limit: 10}
-	for n := range 10 * siteFactor {
-		isTrue(t, l.Take(network(1, n), noon).Allowed)
+	for n := range 10 * 8 { // each in a /56 of its own
+		isTrue(t, l.Take(network(1, n<<8), noon).Allowed)
 	}
 	for n := range 1000 {
-		d := l.Take(network(1, n), noon)
+		d := l.Take(network(1, n<<8), noon)
 		isTrue(t, !d.Allowed && d.RetryAfter > 0)
 	}
 	isTrue(t, l.Take(network(2, 1), noon).Allowed, "another site")
 	full := l.Take(network(1, 5000), noon.Add(l.Take(network(1, 5000), noon).RetryAfter))
 	equal(t, 9, full.Remaining, "what the site refused took no token of the network")
+
+	l = IPLimiter{Limit: 10}
+	for n := range 10 * 4 { // in one /56
+		isTrue(t, l.Take(network(1, n), noon).Allowed)
+	}
+	isTrue(t, !l.Take(network(1, 200), noon).Allowed)
+	isTrue(t, l.Take(network(1, 1<<8), noon).Allowed, "another /56")
+
+	l = IPLimiter{Limit: 10}
+	for n := range byte(10 * 8) { // in one /24
+		isTrue(t, l.Take(netip.AddrFrom4([4]byte{192, 0, 2, n}), noon).Allowed)
+	}
+	isTrue(t, !l.Take(netip.AddrFrom4([4]byte{192, 0, 2, 200}), noon).Allowed)
+	isTrue(t, l.Take(netip.AddrFrom4([4]byte{192, 0, 3, 1}), noon).Allowed, "another /24")
 
 	l = IPLimiter{Limit: 1}
 	for n := range 1000 {
@@ -96,7 +110,9 @@ func TestIPLimiterClockSetBack(t *testing.T) {
 	isTrue(t, l.Take(ip, noon).Allowed)
 	before := noon.Add(-time.Hour)
 	equal(t, time.Second, l.Take(ip, before).RetryAfter)
-	isTrue(t, l.Take(ip, before.Add(time.Second)).Allowed)
+	second := before.Add(time.Second)
+	second = second.Add(l.Take(ip, second).RetryAfter) // of its network, whose bucket is as empty
+	isTrue(t, l.Take(ip, second).Allowed)
 }
 
 // address returns the n-th of as many IPv4 addresses as there are.

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"net/mail"
 	"net/netip"
@@ -18,12 +17,14 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/mailauth/header"
+	"github.com/diagkit/diagkit/metering"
 )
 
 // A letter is an address and what came of it.
 type letter struct {
 	Address string
-	Until   time.Time // when it is forgotten
+	Until   time.Time    // when it is forgotten
+	network netip.Prefix // of who asked for it, the largest
 	State   state
 
 	*delivery        // once it has arrived
@@ -41,12 +42,6 @@ const (
 	failed    state = "failed" // the analysis did
 )
 
-// Why no address is made.
-var (
-	errTooMany = errors.New("ten addresses have been made for this client within an hour")
-	errFull    = errors.New("the letter box is full")
-)
-
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // localPart is the part of an address before the @. It does not tell the token, which shows the report.
@@ -55,39 +50,54 @@ func localPart(token string) string {
 	return lowerBase32.EncodeToString(sum[:])[:12] // 60 bits, and easy to type
 }
 
-// client is whom an address belongs to: an IPv4 address, or an IPv6 network of a customer.
-func client(ip netip.Addr) netip.Prefix {
-	bits := 32
-	if ip = ip.Unmap().WithZone(""); ip.Is6() {
-		bits = 64
-	}
-	p, _ := ip.Prefix(bits) // zero for the zero address, which all share that cannot be told apart
-	return p
-}
-
-// create makes an address for a client, and returns its token.
-func (b *Box) create(ip netip.Addr) (token string, err error) {
+// create makes an address for a client, and returns its token; it is false if too many have been made for its networks
+// within an hour. Where too many wait, one is forgotten: the oldest of the
+// network that has most.
+func (b *Box) create(ip netip.Addr) (token string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
 	b.sweep(now)
-	c := client(ip)
-	made := b.clients[c]
-	for len(made) > 0 && now.Sub(made[0]) >= window {
-		made = made[1:]
+	if !b.made.Take(ip, now).Allowed {
+		return "", false
 	}
-	switch {
-	case len(made) >= perHour:
-		return "", errTooMany
-	case b.waiting >= maxWaiting, made == nil && len(b.clients) >= maxClients:
-		return "", errFull
+	if b.waiting >= maxWaiting {
+		b.makeRoom()
 	}
-	b.clients[c] = append(made, now)
 	token = strings.ToLower(rand.Text())
 	local := localPart(token)
-	b.letters[local] = &letter{Address: local + "@" + b.Domain.String(), Until: now.Add(waitTime), State: waiting}
+	networks := metering.Networks(ip)
+	b.letters[local] = &letter{Address: local + "@" + b.Domain.String(), Until: now.Add(waitTime), State: waiting,
+		network: networks[len(networks)-1]}
 	b.waiting++
-	return token, nil
+	return token, true
+}
+
+// makeRoom forgets the oldest letter of the network that has most of those that wait.
+func (b *Box) makeRoom() {
+	type queue struct {
+		count  int
+		oldest string // local part
+	}
+	networks, longest := map[netip.Prefix]queue{}, queue{}
+	for local, l := range b.letters {
+		if l.State != waiting {
+			continue
+		}
+		q := networks[l.network]
+		if q.count++; q.oldest == "" || l.Until.Before(b.letters[q.oldest].Until) {
+			q.oldest = local
+		}
+		networks[l.network] = q
+	}
+	for _, q := range networks {
+		older := longest.count > 0 && q.count == longest.count &&
+			b.letters[q.oldest].Until.Before(b.letters[longest.oldest].Until)
+		if q.count > longest.count || older {
+			longest = q
+		}
+	}
+	b.forget(longest.oldest, b.letters[longest.oldest])
 }
 
 // sweep forgets what is over, at most once a minute.
@@ -99,11 +109,6 @@ func (b *Box) sweep(now time.Time) {
 	for local, l := range b.letters {
 		if !now.Before(l.Until) && l.State != analyzing {
 			b.forget(local, l)
-		}
-	}
-	for c, made := range b.clients {
-		if now.Sub(made[len(made)-1]) >= window {
-			delete(b.clients, c)
 		}
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
 	"github.com/emersion/go-smtp"
 )
 
@@ -42,10 +43,12 @@ const (
 	// maxMessage is what mail/header-analyze takes, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
 	maxTrace   = 4 << 10
-	// perHour is how many addresses a client may have made within an hour (CONTRACT 11).
+	// perHour is how many addresses a client may have made within an hour, and a larger network 4 or 8 times as many
+	// (CONTRACT 11).
 	perHour = 10
 	window  = time.Hour
-	// maxClients bounds how many clients are remembered for that, and maxWaiting the addresses that wait for a message.
+	// maxClients bounds how many networks are remembered for that, and maxWaiting the addresses that wait for a message:
+	// of more, the oldest of the network that has most is forgotten.
 	maxClients = 50_000
 	maxWaiting = 2000
 	waitTime   = time.Hour
@@ -95,14 +98,14 @@ type Box struct {
 	letters map[string]*letter // by the local part of their addresses
 	waiting int                // of them
 	reports int                // bytes
-	clients map[netip.Prefix][]time.Time
+	made    metering.IPLimiter // addresses, by who asked for them
 	swept   time.Time
 }
 
 // New prepares a letter box.
 func New(c Config) (*Box, error) {
 	b := &Box{
-		Config: c, letters: map[string]*letter{}, clients: map[netip.Prefix][]time.Time{},
+		Config: c, letters: map[string]*letter{}, made: metering.IPLimiter{Limit: perHour, Window: window, Size: maxClients},
 		queue: make(chan struct{}, maxQueue), running: make(chan struct{}, maxRunning),
 	}
 	if b.Domain.IsZero() {
@@ -131,7 +134,7 @@ func New(c Config) (*Box, error) {
 // Serve takes messages until [Box.Close].
 func (b *Box) Serve(l net.Listener) error {
 	defer context.AfterFunc(b.ctx, func() { l.Close() })() // also where Close was faster
-	return b.smtp.Serve(&listener{Listener: l, clients: map[netip.Prefix]int{}})
+	return b.smtp.Serve(&listener{Listener: l, open: metering.NetworkCount{All: maxConnections, Each: maxPerClient}})
 }
 
 // Close ends connections and analyses.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"strings"
 	"sync"
@@ -236,7 +237,7 @@ func TestExpiry(t *testing.T) {
 	require.Equal(t, 404, p.get("GET", used).Code)
 	p.address()
 	require.Len(t, p.letters, 1, "what is over is forgotten")
-	require.Equal(t, []int{1, 0, 1}, []int{p.waiting, p.reports, len(p.clients)})
+	require.Equal(t, []int{1, 0}, []int{p.waiting, p.reports})
 	require.Zero(t, p.bodies.Load())
 }
 
@@ -430,17 +431,24 @@ func TestTenAnHour(t *testing.T) {
 	}
 }
 
-// All have a bound together, and so have those who wait.
+// Whoever makes too many addresses, from however many networks, loses his own: nobody else's.
 func TestFull(t *testing.T) {
 	p := newPost(t)
-	for i := range maxWaiting {
-		_, err := p.create(addr(i))
-		require.NoError(t, err)
+	mine, ok := p.create(addr(0))
+	require.True(t, ok)
+	for site := range 100 { // of a /32
+		for n := range 200 {
+			ip := netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, byte(site), byte(n), 15: 1})
+			_, ok := p.create(ip)
+			require.Equal(t, n < 8*perHour, ok, "a /48 has a bound of its own")
+		}
 	}
-	_, err := p.create(addr(maxWaiting))
-	require.Equal(t, errFull, err)
-	require.Equal(t, 503, p.get("POST", "/letterbox").Code)
-	p.set("", waitTime)
-	_, err = p.create(addr(1))
-	require.NoError(t, err)
+	require.Equal(t, maxWaiting, p.waiting)
+	_, ok = p.open(mine)
+	require.True(t, ok)
+	yours, ok := p.create(addr(1 << 8))
+	require.True(t, ok)
+	_, ok = p.open(yours)
+	require.True(t, ok)
+	require.Equal(t, maxWaiting, p.waiting)
 }

@@ -3,7 +3,6 @@ package letterbox
 import (
 	"bytes"
 	_ "embed" // for template and style
-	"errors"
 	"html/template"
 	"net/http"
 
@@ -65,17 +64,13 @@ type content struct {
 
 // hand makes an address for whoever asks.
 func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
-	token, err := b.create(httpapi.ClientIP(r, b.TrustedProxies))
-	if err == nil {
+	token, ok := b.create(httpapi.ClientIP(r, b.TrustedProxies))
+	if ok {
 		http.Redirect(w, r, "/letterbox/"+token, http.StatusSeeOther)
 		return
 	}
-	status, problem := http.StatusServiceUnavailable, "The letter box is full. Try again later."
-	if errors.Is(err, errTooMany) {
-		status, problem = http.StatusTooManyRequests, "Ten addresses an hour are the most. Try again later."
-	}
 	w.Header().Set("Retry-After", "600")
-	b.show(w, status, content{Problem: problem})
+	b.show(w, http.StatusTooManyRequests, content{Problem: "Ten addresses an hour are the most. Try again later."})
 }
 
 func (b *Box) show(w http.ResponseWriter, status int, c content) {

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/emersion/go-smtp"
 )
 
@@ -178,13 +179,10 @@ const (
 	refusalTime = time.Second
 )
 
-// A listener bounds connections, all and those of a client.
+// A listener bounds connections, all and those of a network.
 type listener struct {
 	net.Listener
-
-	mu      sync.Mutex
-	all     int
-	clients map[netip.Prefix]int
+	open metering.NetworkCount
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -193,37 +191,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		var from netip.Prefix
-		if peer, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
-			from = client(peer.Addr())
-		}
-		if l.admit(from) {
-			leave := sync.OnceFunc(func() { l.leave(from) })
+		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all that cannot be told apart are one
+		if leave, ok := l.open.Take(peer.Addr()); ok {
 			return &conn{Conn: c, leave: leave, end: time.Now().Add(connectionTime), left: maxSent}, nil
 		}
 		_ = c.SetDeadline(time.Now().Add(refusalTime))
 		_, _ = io.WriteString(c, "421 4.7.0 Too many connections, try again later\r\n")
 		c.Close()
-	}
-}
-
-func (l *listener) admit(from netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all >= maxConnections || l.clients[from] >= maxPerClient {
-		return false
-	}
-	l.all++
-	l.clients[from]++
-	return true
-}
-
-func (l *listener) leave(from netip.Prefix) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all--
-	if l.clients[from]--; l.clients[from] == 0 {
-		delete(l.clients, from)
 	}
 }
 

@@ -1,0 +1,58 @@
+package metering
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+)
+
+func TestNetworks(t *testing.T) {
+	for ip, want := range map[string]string{
+		"192.0.2.7":                  "[192.0.2.7/32 192.0.2.0/24]",
+		"::ffff:192.0.2.7":           "[192.0.2.7/32 192.0.2.0/24]",
+		"2001:db8:1:2345:6::7":       "[2001:db8:1:2345::/64 2001:db8:1:2300::/56 2001:db8:1::/48]",
+		"fe80::1%eth0":               "[fe80::/64 fe80::/56 fe80::/48]",
+		"2001:db8:ffff:ffff:ffff::1": "[2001:db8:ffff:ffff::/64 2001:db8:ffff:ff00::/56 2001:db8:ffff::/48]",
+	} {
+		equal(t, want, fmt.Sprint(Networks(netip.MustParseAddr(ip))))
+	}
+	equal(t, 1, len(Networks(netip.Addr{})))
+}
+
+// No network holds so much that there is no room for others, and what is given back can be taken again.
+func TestNetworkCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		address func(n int) netip.Addr
+		want    int
+	}{
+		"one address":        {func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, 4},
+		"a /24":              {func(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}) }, 16},
+		"a /64":              {func(n int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 15: byte(n)}) }, 4},
+		"a /56":              {func(n int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 7: byte(n)}) }, 16},
+		"a /48":              {func(n int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(n)}) }, 16},
+		"many /48s":          {func(n int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 4: byte(n)}) }, 64},
+		"many IPv4 networks": {func(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, byte(n), 1}) }, 64},
+		"invalid":            {func(int) netip.Addr { return netip.Addr{} }, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := NetworkCount{All: 64, Each: 4}
+			var held []func()
+			for n := range 255 {
+				if release, ok := count.Take(c.address(n)); ok {
+					held = append(held, release)
+				}
+			}
+			equal(t, c.want, len(held))
+			equal(t, c.want, count.Held())
+			held[0]()
+			held[0]() // does nothing
+			equal(t, c.want-1, count.Held())
+			_, ok := count.Take(c.address(0))
+			isTrue(t, ok)
+			for _, release := range held[1:] {
+				release()
+			}
+			equal(t, 1, count.Held())
+		})
+	}
+}
