@@ -30,6 +30,8 @@ const (
 	// maxParts bounds the records of a result, of metering.MaxRecordBytes each.
 	maxParts = 32
 	partSize = metering.MaxRecordBytes - 1
+	// maxResults bounds the results of an account, in bytes of the store: of more, the oldest go.
+	maxResults = 32 << 20
 	// maxKept bounds what a result is in memory.
 	maxKept = 64 << 20
 )
@@ -83,11 +85,10 @@ func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token 
 	now := d.now()
 	records := make([]metering.Record, len(parts))
 	for i, part := range parts {
-		records[i] = metering.Record{Account: account, Kind: keptKind, ID: fmt.Sprintf("%s.%d", id, i), At: now,
-			Body: part}
+		records[i] = metering.Record{Account: account, Kind: keptKind, ID: metering.PartID(id, i), At: now, Body: part}
 	}
-	records[0].ID, records[0].Version, records[0].Body = id, 1, append([]byte{byte(len(parts))}, parts[0]...)
-	return true, d.Store.PutRecords(ctx, records...)
+	records[0].Version, records[0].Body = 1, append([]byte{byte(len(parts))}, parts[0]...)
+	return true, metering.Shelf{Store: d.Store, Kind: keptKind, Bytes: maxResults, Age: keptFor}.Put(ctx, records...)
 }
 
 // kept reads a result. The error is [metering.ErrNotFound] for a foreign or forgotten token, or [errRunning].
@@ -109,7 +110,7 @@ func (d *dashboard) kept(ctx context.Context, account metering.AccountID, token 
 	}
 	sealed := first.Body[1:]
 	for i := 1; i < int(first.Body[0]); i++ {
-		part, err := d.Store.Record(ctx, account, keptKind, fmt.Sprintf("%s.%d", id, i))
+		part, err := d.Store.Record(ctx, account, keptKind, metering.PartID(id, i))
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,8 @@ const (
 	shareKind = "share"
 	// shareFor is how long a link leads to its view; as long again it says that it has ended.
 	shareFor = 30 * 24 * time.Hour
+	// maxShared bounds what an account shares, in bytes of the store: of more, the oldest links end.
+	maxShared = 8 << 20
 )
 
 // A share is a result that was shared. Its ID is not the token, which nobody knows any more.
@@ -53,7 +55,8 @@ func (d *dashboard) publish(ctx context.Context, account metering.AccountID, tok
 	}
 	now := d.now()
 	d.forget(ctx, shareKind, now.Add(-2*shareFor))
-	err = d.Store.PutRecords(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
+	shelf := metering.Shelf{Store: d.Store, Kind: shareKind, Bytes: maxShared, Age: 2 * shareFor}
+	err = shelf.Put(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
 	if errors.Is(err, metering.ErrVersion) {
 		return nil
 	}

@@ -1,0 +1,99 @@
+package metering_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A shelf of a kilobyte, and what is on it.
+type shelf struct {
+	t testing.TB
+	metering.Shelf
+	at time.Time
+}
+
+func newShelf(t testing.TB) (*shelf, metering.AccountID, metering.AccountID) {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	one, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "one", "free")
+	require.NoError(t, err)
+	two, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "two", "free")
+	require.NoError(t, err)
+	s := &shelf{t, metering.Shelf{Store: store, Kind: "result", Bytes: 1000, Age: time.Hour},
+		time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}
+	return s, one.ID, two.ID
+}
+
+// put stores something of so many parts of 100 bytes.
+func (s *shelf) put(account metering.AccountID, id string, parts int) error {
+	records := make([]metering.Record, parts)
+	for i := range records {
+		records[i] = metering.Record{Account: account, Kind: s.Kind, ID: metering.PartID(id, i), At: s.at,
+			Body: make([]byte, 100)}
+	}
+	return s.Put(s.t.Context(), records...)
+}
+
+func (s *shelf) has(account metering.AccountID) (ids []string) {
+	for r, err := range s.Store.Records(s.t.Context(), metering.RecordFilter{Kind: s.Kind, Account: account}) {
+		require.NoError(s.t, err)
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// An account keeps so many bytes, of which the oldest go first, and takes nothing from another.
+func TestShelf(t *testing.T) {
+	s, one, two := newShelf(t)
+	require.NoError(t, s.put(two, "theirs", 9))
+	for i := range 3 {
+		require.NoError(t, s.put(one, fmt.Sprint("r", i), 3))
+		s.at = s.at.Add(time.Minute)
+	}
+	require.Len(t, s.has(one), 9)
+	require.NoError(t, s.put(one, "r3", 2), "a third of them goes")
+	require.Equal(t, []string{"r1", "r1.1", "r1.2", "r2", "r2.1", "r2.2", "r3", "r3.1"}, s.has(one))
+	require.Len(t, s.has(two), 9)
+	require.ErrorIs(t, s.put(one, "r3", 1), metering.ErrVersion, "it is there already")
+	field := &metering.FieldError{}
+	require.ErrorAs(t, s.put(one, "r4", 11), &field)
+	require.Len(t, s.has(one), 8, "what is refused removes nothing")
+	require.NoError(t, s.put(one, "r5", 10))
+	require.Len(t, s.has(one), 10)
+
+	s.at = s.at.Add(time.Hour) // of what is forgotten meanwhile nothing is removed
+	require.NoError(t, s.put(one, "r6", 10))
+	require.Len(t, s.has(one), 20)
+}
+
+// Small things are bounded by their number, so that the list of them is.
+func TestShelfOfMany(t *testing.T) {
+	s, one, _ := newShelf(t)
+	s.Bytes = 1 << 20
+	for i := range 350 {
+		require.NoError(t, s.put(one, fmt.Sprintf("%0128d", i), 1))
+	}
+	require.Len(t, s.has(one), 300)
+}
+
+// However many put something at once, the bound holds and nobody is refused.
+func TestShelfAtOnce(t *testing.T) {
+	s, one, _ := newShelf(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 5 {
+				assert.NoError(t, s.put(one, fmt.Sprint(i, "-", j), 2))
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, s.has(one), 10)
+}
