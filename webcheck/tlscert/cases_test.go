@@ -83,8 +83,20 @@ var issuanceCases = []testCase{
 		})
 	}, codes: codes("tls.sct.missing", "tls.sct.invalid"), state: diag.Bad},
 	{name: "must-staple without a staple", setup: func(s setup) {
-		s.serve(func(c *x509.Certificate) { c.ExtraExtensions = append(c.ExtraExtensions, mustStapleExtension) })
+		s.responder(nil, nil)
+		s.serve(func(c *x509.Certificate) {
+			c.OCSPServer, c.ExtraExtensions = []string{ocspURL}, append(c.ExtraExtensions, mustStapleExtension)
+		})
 	}, codes: codes("tls.ocsp.must_staple"), state: diag.Bad},
+	{name: "must-staple without a responder", setup: func(s setup) {
+		s.serve(func(c *x509.Certificate) {
+			c.OCSPServer, c.ExtraExtensions = []string{ocspURL}, append(c.ExtraExtensions, mustStapleExtension)
+			c.CRLDistributionPoints = []string{s.a.public.publish(s.t, nil)}
+		})
+	}, codes: codes("tls.ocsp.must_staple", "tls.revocation.service"), state: diag.Bad},
+	{name: "must-staple without OCSP", setup: func(s setup) {
+		s.serve(func(c *x509.Certificate) { c.ExtraExtensions = append(c.ExtraExtensions, mustStapleExtension) })
+	}, codes: codes("tls.ocsp.impossible"), state: diag.Bad},
 	{name: "broken staple", setup: func(s setup) { s.stapled(nil, func(b []byte) []byte { return b[:len(b)/2] }) },
 		codes: codes("tls.ocsp.invalid"), state: diag.Warned},
 	{name: "revoked", setup: func(s setup) {

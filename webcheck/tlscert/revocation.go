@@ -314,6 +314,23 @@ func (c *RevocationCheck) failed() bool {
 	return c.Status == revocation.Unanswered || c.Status == revocation.Unusable
 }
 
+// stapleable reports whether a server can have a response to staple.
+func (e *evidence) stapleable() bool { return len(e.staple) > 0 || len(e.leaf().OCSPServer) > 0 }
+
+// responderFault says why no OCSP responder of the certificate gave an answer; empty if one did, or none was asked.
+func (e *evidence) responderFault() (why string) {
+	for _, c := range e.revocations {
+		switch {
+		case c.Certificate != "" || c.Method != byOCSP:
+		case !c.failed():
+			return ""
+		default:
+			why = c.Error
+		}
+	}
+	return why
+}
+
 // uncheckedRevocation says of which certificates the revocation was not checked for a reason of ours.
 func (x *examination) uncheckedRevocation() (parts []diag.ScopePart) {
 	for _, e := range x.parts {

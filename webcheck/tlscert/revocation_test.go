@@ -257,3 +257,16 @@ func TestRevocationBounds(t *testing.T) {
 	require.Equal(t, revocation.LeftOut, third[0].Status)
 	require.Equal(t, "this check reads at most 2 lists", third[0].Error)
 }
+
+// Stapling is not advised where no server can have a response.
+func TestMustStaple(t *testing.T) {
+	a := newAuthorities(t)
+	for _, tt := range issuanceCases {
+		if !strings.HasPrefix(tt.name, "must-staple") {
+			continue
+		}
+		advice := check(t, a, tt.zone, tt.req, tt.setup).Findings[0].Advice
+		require.Equal(t, tt.name == "must-staple without a staple", strings.Contains(advice, "Enable OCSP stapling"), tt.name)
+		require.Equal(t, tt.name != "must-staple without a staple", strings.Contains(advice, "reissued without"), tt.name)
+	}
+}

@@ -46,15 +46,36 @@ var issuanceRules = diag.Rules[*evidence]{{
 		return list
 	},
 }, {
+	Code: "tls.ocsp.impossible", Severity: diag.Error, Weight: 5, Ref: "RFC 7633 section 4.2.2",
+	Title:       "Certificate demands OCSP stapling, but names no OCSP service",
+	Requirement: "The certificate that demands OCSP stapling names an OCSP service",
+	Advice: "Have the certificate reissued without the must-staple extension, and take the option out of the ACME client " +
+		"or the CSR: public authorities are ending OCSP.",
+	When: func(e *evidence) bool { return certified(e) && e.mustStaple() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(!e.stapleable(),
+			"The certificate has the extension must-staple and no URL of an OCSP responder, so no server can staple a "+
+				"response to it; some clients refuse such a connection.")
+	},
+}, {
 	Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Ref: "RFC 7633 section 4.2.2",
+	DependsOn:   []diag.Code{"tls.ocsp.impossible"},
 	Title:       "Certificate requires a stapled OCSP response, but none was sent",
 	Requirement: "The server staples the OCSP response that the certificate demands",
 	Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
 	When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.staple) == 0,
-			"The certificate has the extension must-staple, and the handshake had no OCSP "+
-				"response; some clients refuse such a connection.")
+		if len(e.staple) > 0 {
+			return nil
+		}
+		f := diag.Failure{Detail: "The certificate has the extension must-staple, and the handshake had no OCSP response; " +
+			"some clients refuse such a connection."}
+		if why := e.responderFault(); why != "" {
+			f.Detail += " The OCSP responder that the certificate names gave none to this check either: " + why + "."
+			f.Advice = "Have the certificate reissued without the must-staple extension: without an answer of its OCSP " +
+				"responder no server can staple one."
+		}
+		return diag.Failures{f}
 	},
 }, {
 	Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6960 section 3.2",
