@@ -23,33 +23,58 @@ var (
 	caaParameter = diag.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*[ \t]*=[ \t]*[!-:<-~]*\z`)
 )
 
-// CAAIssuer reads the value of a property that authorizes an authority: a domain in lower case, or nothing, and
-// parameters after a semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says
-// in a clause what is wrong with it. A semicolon too many is let pass.
+// A CAAAuthorization is the value of a property that authorizes an authority (RFC 8659 section 4.2).
+type CAAAuthorization struct {
+	Domain     string // in lower case; empty if nobody is authorized
+	Parameters []CAAParameter
+}
+
+// A CAAParameter is what an authority is to heed besides, such as validationmethods (RFC 8657).
+type CAAParameter struct {
+	Tag   string // in lower case
+	Value string
+}
+
+// CAAIssuer reads the domain of a value that authorizes an authority, see [ParseCAA].
 func CAAIssuer(value string) (domain string, err error) {
+	a, err := ParseCAA(value)
+	return a.Domain, err
+}
+
+// ParseCAA reads the value of a property that authorizes an authority: a domain, or nothing, and parameters after a
+// semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says in a clause what
+// is wrong with it. A semicolon too many is let pass.
+func ParseCAA(value string) (CAAAuthorization, error) {
 	domain, parameters, _ := strings.Cut(value, ";")
-	domain = strings.ToLower(strings.Trim(domain, " \t"))
+	a := CAAAuthorization{Domain: strings.ToLower(strings.Trim(domain, " \t"))}
+	var err error
 	switch {
-	case strings.Contains(domain, "://"):
-		return "", errors.New("is a URL")
-	case strings.HasSuffix(domain, "."):
-		return "", errors.New("ends with a dot")
-	case strings.Contains(domain, "="):
-		return "", errors.New("has a parameter without a semicolon before it")
-	case domain != "" && !caaDomain().MatchString(domain):
-		return "", errors.New("is not a domain")
+	case strings.Contains(a.Domain, "://"):
+		err = errors.New("is a URL")
+	case strings.HasSuffix(a.Domain, "."):
+		err = errors.New("ends with a dot")
+	case strings.Contains(a.Domain, "="):
+		err = errors.New("has a parameter without a semicolon before it")
+	case a.Domain != "" && !caaDomain().MatchString(a.Domain):
+		err = errors.New("is not a domain")
 	}
 	for p := range strings.SplitSeq(parameters, ";") {
 		p = strings.Trim(p, " \t")
+		tag, text, ok := strings.Cut(p, "=")
 		switch {
-		case p == "", caaParameter().MatchString(p):
-		case !strings.Contains(p, "="):
-			return "", fmt.Errorf("has the parameter %s without a value", diag.Quote(p))
+		case p == "" || err != nil:
+		case caaParameter().MatchString(p):
+			a.Parameters = append(a.Parameters, CAAParameter{strings.ToLower(strings.Trim(tag, " \t")), strings.Trim(text, " \t")})
+		case !ok:
+			err = fmt.Errorf("has the parameter %s without a value", diag.Quote(p))
 		default:
-			return "", fmt.Errorf("has the parameter %s with a character that none may have", diag.Quote(p))
+			err = fmt.Errorf("has the parameter %s with a character that none may have", diag.Quote(p))
 		}
 	}
-	return domain, nil
+	if err != nil {
+		return CAAAuthorization{}, err
+	}
+	return a, nil
 }
 
 //go:embed data/issuers.txt

@@ -45,6 +45,13 @@ func TestCAAIssuer(t *testing.T) {
 	}
 }
 
+func TestCAAParameters(t *testing.T) {
+	a, err := pki.ParseCAA("CA.example; ValidationMethods = dns-01,http-01 ;accounturi=https://ca.example/acct/1?a=b;")
+	require.NoError(t, err)
+	require.Equal(t, pki.CAAAuthorization{Domain: "ca.example", Parameters: []pki.CAAParameter{
+		{"validationmethods", "dns-01,http-01"}, {"accounturi", "https://ca.example/acct/1?a=b"}}}, a)
+}
+
 func FuzzCAAIssuer(f *testing.F) {
 	f.Add("letsencrypt.org; validationmethods=dns-01")
 	f.Fuzz(func(t *testing.T, value string) {

@@ -21,12 +21,14 @@ import (
 // The bounds of CAA. Names have up to five labels, and records up to a dozen.
 const (
 	maxClimb      = 16 // labels of a name that are asked for, all at once
+	maxOtherNames = 10 // of a certificate that are looked up beside the host; most have two
 	maxCAARecords = 50 // of a name that are read
 )
 
-// caa is what the DNS says about who may issue.
+// caa is what the DNS says about who may issue for a name.
 type caa struct {
 	asked   bool
+	name    string
 	domain  string // where the records are, without a final dot; empty if there are none
 	records []*dns.CAA
 	err     error // why it is not known
@@ -53,15 +55,15 @@ func lookupCAA(ctx context.Context, env *diag.Env, name string) caa {
 	for i, a := range answers {
 		switch {
 		case a.Err() != nil:
-			return caa{asked: true, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err()))}
+			return caa{asked: true, name: name, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err()))}
 		case a.Exists():
-			return caa{asked: true, domain: climbed[i], records: a.Records[:min(len(a.Records), maxCAARecords)]}
+			return caa{true, name, climbed[i], a.Records[:min(len(a.Records), maxCAARecords)], nil}
 		}
 	}
 	if len(names) > maxClimb {
-		return caa{asked: true, err: fmt.Errorf("%s has more than %d labels", name, maxClimb)}
+		return caa{asked: true, name: name, err: fmt.Errorf("%s has more than %d labels", name, maxClimb)}
 	}
-	return caa{asked: true}
+	return caa{asked: true, name: name}
 }
 
 // A property of CAA (RFC 8659 section 4.1).
@@ -71,29 +73,35 @@ const (
 	flagCritical = 128
 )
 
+// property is the property that applies to a wildcard name, or to any other (RFC 8659 section 4.3).
+func (c *caa) property(wildcard bool) string {
+	if wildcard && c.has(tagIssueWild) {
+		return tagIssueWild
+	}
+	return tagIssue
+}
+
+func (c *caa) has(tag string) bool {
+	return slices.ContainsFunc(c.records, func(r *dns.CAA) bool { return strings.EqualFold(r.Tag, tag) })
+}
+
 // relevant lists the issuers that the records authorize for a wildcard name, or for any other; found is false if no
 // record limits them (RFC 8659 sections 4.2 and 4.3).
-func (c caa) relevant(wildcard bool) (domains []string, found bool) {
-	tag := tagIssue
-	if wildcard && slices.ContainsFunc(c.records, func(r *dns.CAA) bool {
-		return strings.EqualFold(r.Tag, tagIssueWild)
-	}) {
-		tag = tagIssueWild
-	}
+func (c *caa) relevant(wildcard bool) (domains []string, found bool) {
+	tag := c.property(wildcard)
 	for _, r := range c.records {
 		if !strings.EqualFold(r.Tag, tag) {
 			continue
 		}
-		found = true
-		if domain, err := pki.CAAIssuer(r.Value); err == nil && domain != "" {
+		if domain, err := pki.CAAIssuer(r.Value); err == nil && domain != "" && !slices.Contains(domains, domain) {
 			domains = append(domains, domain)
 		}
 	}
-	return domains, found
+	return domains, c.has(tag)
 }
 
 // malformed lists the records that authorize nobody for their syntax.
-func (c caa) malformed() (list []string) {
+func (c *caa) malformed() (list []string) {
 	for _, r := range c.records {
 		if tag := strings.ToLower(r.Tag); tag == tagIssue || tag == tagIssueWild {
 			if _, err := pki.CAAIssuer(r.Value); err != nil {
@@ -106,7 +114,7 @@ func (c caa) malformed() (list []string) {
 
 // strange lists the critical records that no authority understands, and which therefore forbid to issue (RFC 8659
 // section 4.5).
-func (c caa) strange() (list []string) {
+func (c *caa) strange() (list []string) {
 	for _, r := range c.records {
 		if r.Flag&flagCritical != 0 && !slices.Contains(pki.CAATags(), strings.ToLower(r.Tag)) {
 			list = append(list, text(r))
@@ -120,36 +128,6 @@ func text(r *dns.CAA) string {
 	return strings.ToValidUTF8(fmt.Sprintf("%d %s %q", r.Flag, r.Tag, r.Value), "\uFFFD")
 }
 
-// wildcard reports whether the certificate covers the name by a wildcard only.
-func (e *evidence) wildcard() bool {
-	if e.leaf() == nil {
-		return false
-	}
-	exact := slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool { return strings.EqualFold(n, e.name) })
-	_, parent, _ := strings.Cut(e.name, ".")
-	return !exact && slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool {
-		return strings.EqualFold(n, "*."+parent)
-	})
-}
-
-// allowed says whether the records allow the issuer of the certificate, and whether that can be told.
-func (e *evidence) allowed() (yes, known bool) {
-	if !e.caa.asked || e.caa.err != nil || e.tls == nil {
-		return false, false
-	}
-	domains, found := e.caa.relevant(e.wildcard())
-	_, own := e.organization()
-	switch {
-	case len(e.caa.strange()) > 0, found && len(domains) == 0:
-		return false, true
-	case !found:
-		return true, true
-	case len(own) == 0:
-		return false, false
-	}
-	return slices.ContainsFunc(domains, func(d string) bool { return slices.Contains(own, d) }), true
-}
-
 // caaReport writes the answer of the DNS down.
 func (e *evidence) caaReport() (r CAA) {
 	if !e.caa.asked || e.caa.err != nil {
@@ -157,10 +135,14 @@ func (e *evidence) caaReport() (r CAA) {
 	}
 	r = CAA{
 		Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: diag.Map(e.caa.records, text), Domains: []string{},
+		Allows: []CAAAllowed{},
 	}
 	if name, domains := e.organization(); e.tls != nil {
 		r.Issuer = name
 		r.Domains = append(r.Domains, domains...)
+	}
+	for _, record := range e.caa.records {
+		r.add(record)
 	}
 	if yes, known := e.allowed(); known {
 		r.Allowed = new(yes)

@@ -57,6 +57,7 @@ type related struct {
 	repairFault           error
 	fetched               []*x509.Certificate
 	revocations           []RevocationCheck // what authorities say of the certificates
+	otherCAA              []caa             // of names of the certificate beside that of the host
 }
 
 // digested is what digest makes of what was presented.
@@ -104,7 +105,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	if e.scan == nil || e.scan.Partial {
 		list = append(list, sourceScan)
 	}
-	if e.caa.err != nil {
+	if e.caaFault() != nil {
 		list = append(list, sourceCAA)
 	}
 	if e.revocationOpen() {

@@ -226,8 +226,13 @@ const (
 
 // relate fetches what the certificates of a chain point to.
 func (e *evidence) relate(ctx context.Context, env *diag.Env) related {
-	e.repair(ctx, env)
-	e.askRevocation(ctx)
+	var g diag.Group
+	g.Go(func() { e.lookupOtherNames(ctx, env) })
+	g.Go(func() {
+		e.repair(ctx, env)
+		e.askRevocation(ctx)
+	})
+	g.Wait()
 	return e.related
 }
 

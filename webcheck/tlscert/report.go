@@ -161,9 +161,19 @@ type SCT struct {
 // CAA says which authorities may issue certificates for the name (RFC 8659).
 type CAA struct {
 	Found   bool     `json:"found" doc:"whether there are records for the name or above it"`
-	Allowed *bool    `json:"allowed,omitempty" doc:"whether they allow the issuer of the certificate; absent if its names in CAA are not known"`
+	Allowed *bool    `json:"allowed,omitempty" doc:"whether they allow the issuer to certify every name of the certificate again; absent if its names in CAA are not known"`
 	Domain  string   `json:"domain,omitempty" doc:"where the records are" example:"example.com"`
 	Records []string `json:"records" doc:"the records" example:"[\"0 issue \\\"ca.example\\\"\"]"`
 	Issuer  string   `json:"issuer,omitempty" doc:"organization that issued the certificate"`
 	Domains []string `json:"issuer_domains" doc:"names of that issuer in CAA records; empty if they are not known"`
+
+	Allows []CAAAllowed `json:"allows" doc:"what the records authorize, one by one"`
+}
+
+// A CAAAllowed is an authority that a record authorizes, and on what conditions (RFC 8657).
+type CAAAllowed struct {
+	Property   string   `json:"property" enum:"issue issuewild" doc:"issuewild: for wildcard names alone, for which issue does not count then"`
+	Domain     string   `json:"domain" doc:"name of the authority; empty: none" example:"ca.example"`
+	Methods    []string `json:"validation_methods,omitempty" doc:"ways of validation that the authority may use; absent: any" example:"[\"dns-01\"]"`
+	AccountURI string   `json:"account_uri,omitempty" doc:"account at the authority that may request certificates; absent: any"`
 }

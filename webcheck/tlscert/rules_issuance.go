@@ -3,7 +3,6 @@ package tlscert
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -128,6 +127,11 @@ func stapled(e *evidence) bool { return e.response != nil }
 
 func limited(e *evidence) bool { return e.caa.err == nil && len(e.caa.records) > 0 }
 
+// limited reports whether there are records for a name of the certificate.
+func (e *evidence) limited() bool {
+	return slices.ContainsFunc(e.renewals(), func(r renewal) bool { return len(r.records) > 0 })
+}
+
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
 var caaRules = diag.Rules[*evidence]{{
 	Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
@@ -135,10 +139,10 @@ var caaRules = diag.Rules[*evidence]{{
 	Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
 	When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
 	Fails: func(e *evidence) diag.Failures {
-		if e.caa.err == nil {
-			return nil
+		if err := e.caaFault(); err != nil {
+			return diag.Fail("%s", diag.Sentence(err.Error()))
 		}
-		return diag.Fail("%s", diag.Sentence(e.caa.err.Error()))
+		return nil
 	},
 }, {
 	Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
@@ -168,18 +172,6 @@ var caaRules = diag.Rules[*evidence]{{
 	Requirement: "CAA allows the issuer of the certificate",
 	Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
 		"the certificate, find out who did.",
-	When: func(e *evidence) bool { _, known := e.allowed(); return limited(e) && known },
-	Fails: func(e *evidence) diag.Failures {
-		if yes, _ := e.allowed(); yes {
-			return nil
-		}
-		name, _ := e.organization()
-		domains, _ := e.caa.relevant(e.wildcard())
-		if len(domains) == 0 {
-			return diag.Fail("The CAA records of %s forbid every authority to issue, including %s, which issued this certificate; "+
-				"it stays valid, but renewal will fail.", e.caa.domain, diag.Quote(name))
-		}
-		return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+
-			"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
-	},
+	When:  func(e *evidence) bool { _, known := e.allowed(); return known && e.limited() },
+	Fails: (*evidence).unrenewable,
 }}

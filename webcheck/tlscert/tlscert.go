@@ -198,7 +198,7 @@ func boolOf(a probe.Answer) *bool {
 
 // partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
-	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caa.err != nil ||
+	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caaFault() != nil ||
 		e.repairFault != nil || e.revocationOpen()
 }
 
