@@ -23,6 +23,7 @@ type Hello struct {
 	Groups     []Group  // of the key exchange; empty leaves the extension out
 	Shares     []Group  // for which a key share is sent, of X25519, P-256, P-384 and X25519MLKEM768; others have none
 	Signatures []uint16 // signature schemes; nil means all that are known
+	AnyChain   bool     // takes a chain with signatures of all schemes that are known, whatever Signatures are
 	ServerName string   // host name or IP address, of which only names are sent (RFC 6066 section 3)
 	ALPN       []string
 
@@ -33,6 +34,8 @@ type Hello struct {
 	Extensions []uint16 // that many servers do not know, of those of [BrowserExtensions]; others are left out
 	Octets     int      // size on the wire up to which it is padded (RFC 7685); 0 means 517
 	Sent       Sent     // how it is divided
+
+	secret *secret // the key share, instead of Shares; nil has none
 }
 
 // BrowserExtensions lists extensions that browsers send and many servers do not know: signed_certificate_timestamp (RFC
@@ -59,26 +62,27 @@ const (
 
 // The numbers of extensions (IANA, "TLS ExtensionType Values").
 const (
-	extServerName    = 0
-	extStatus        = 5
-	extGroups        = 10
-	extPointFormats  = 11
-	extSignatures    = 13
-	extHeartbeat     = 15
-	extALPN          = 16
-	extTimestamps    = 18
-	extPadding       = 21
-	extMasterSecret  = 23
-	extCompressCert  = 27
-	extRecordSize    = 28
-	extDelegated     = 34
-	extSessionTicket = 35
-	extVersions      = 43
-	extPSKModes      = 45
-	extKeyShare      = 51
-	extSettings      = 17613
-	extECH           = 65037
-	extRenegotiation = 65281
+	extServerName      = 0
+	extStatus          = 5
+	extGroups          = 10
+	extPointFormats    = 11
+	extSignatures      = 13
+	extHeartbeat       = 15
+	extALPN            = 16
+	extTimestamps      = 18
+	extPadding         = 21
+	extMasterSecret    = 23
+	extCompressCert    = 27
+	extRecordSize      = 28
+	extDelegated       = 34
+	extSessionTicket   = 35
+	extVersions        = 43
+	extPSKModes        = 45
+	extChainSignatures = 50
+	extKeyShare        = 51
+	extSettings        = 17613
+	extECH             = 65037
+	extRenegotiation   = 65281
 )
 
 // signatureSchemes are all that a server may have a certificate for (RFC 8446 section 4.2.3, RFC 8734, RFC 8998,
@@ -269,6 +273,18 @@ func (h Hello) signatures(b *cryptobyte.Builder) {
 			}
 		})
 	})
+	if h.AnyChain {
+		extension(b, extChainSignatures, func(b *cryptobyte.Builder) {
+			list16(b, func(b *cryptobyte.Builder) {
+				for _, s := range signatureSchemes {
+					b.AddUint16(s)
+				}
+			})
+		})
+	}
+	if h.secret != nil {
+		extension(b, extTimestamps, nothing)
+	}
 }
 
 func (h Hello) protocols(b *cryptobyte.Builder) {
@@ -302,6 +318,10 @@ func (h Hello) shares(b *cryptobyte.Builder) {
 			if h.GREASE && len(h.Shares) > 0 {
 				b.AddUint16(grease)
 				list16(b, func(b *cryptobyte.Builder) { b.AddUint8(0) })
+			}
+			if h.secret != nil {
+				b.AddUint16(uint16(h.secret.group))
+				list16(b, func(b *cryptobyte.Builder) { b.AddBytes(h.secret.public) })
 			}
 			for _, g := range h.Shares {
 				if key := share(g); key != nil {

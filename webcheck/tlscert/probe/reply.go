@@ -31,8 +31,12 @@ type Reply struct {
 
 	ClientCertificate bool // the client is asked for a certificate; of TLS 1.2 and earlier only
 
-	Chain  [][]byte // certificates in DER form, leaf first; of TLS 1.2 and earlier only
-	Staple []byte   // OCSP response; of TLS 1.2 and earlier only
+	// In TLS 1.3 these are encrypted, and known from Present only.
+	Chain      [][]byte // certificates in DER form, leaf first
+	Staple     []byte   // OCSP response
+	Timestamps int      // signed certificate timestamps beside the certificate; asked for by Present only
+
+	share []byte // key share of the server
 }
 
 // MaxChain bounds the certificates that are kept of a chain.
@@ -73,10 +77,15 @@ func (r *reader) reply() (*Reply, error) {
 	if reply.Version == TLS13 {
 		return reply, nil // the rest is encrypted
 	}
+	return r.rest(reply), nil
+}
+
+// rest reads the messages after a ServerHello of TLS 1.2 or earlier.
+func (r *reader) rest(reply *Reply) *Reply {
 	for {
 		kind, content, err := r.message()
 		if err != nil || kind == serverHelloDone {
-			return reply, nil // the choice is known, whatever happens to the rest
+			return reply // the choice is known, whatever happens to the rest
 		}
 		reply.add(kind, content)
 	}
@@ -143,6 +152,17 @@ func (reply *Reply) extension(kind uint16, content cryptobyte.String) {
 		var g uint16
 		if content.ReadUint16(&g) && (reply.Retry || !content.Empty()) {
 			reply.Group = Group(g)
+		}
+		var share cryptobyte.String
+		if !reply.Retry && content.ReadUint16LengthPrefixed(&share) {
+			reply.share = bytes.Clone(share)
+		}
+	case extTimestamps:
+		var list, one cryptobyte.String
+		if content.ReadUint16LengthPrefixed(&list) { // RFC 6962 section 3.3
+			for list.ReadUint16LengthPrefixed(&one) {
+				reply.Timestamps++
+			}
 		}
 	case extALPN:
 		var list, name cryptobyte.String
