@@ -1,10 +1,16 @@
 package tlscert
 
 import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -50,6 +56,90 @@ var addressCases = []testCase{
 	}, codes: codes("tls.host.handshake"), state: diag.Bad},
 	{name: "the second address is not public", zone: twoAddresses + "example.com. A 10.0.0.1\n",
 		setup: func(s setup) { s.serve(nil) }, codes: codes("tls.address.blocked"), state: diag.Warned},
+
+	{name: "a certificate for each type of key", setup: func(s setup) { s.twoKeys(nil) }, state: diag.Valid},
+	{name: "the RSA certificate has expired", setup: func(s setup) { s.twoKeys(expired) },
+		codes: codes("tls.certificate.expired"), state: diag.Bad},
+	{name: "another certificate without SNI", setup: func(s setup) { s.bare(nil) }, state: diag.Valid},
+	{name: "an expired certificate without SNI", setup: func(s setup) { s.bare(expired) },
+		codes: codes("tls.certificate.without_sni"), state: diag.Valid},
+	{name: "an address as a DNS name", req: func(r *Request) { r.Host = MustHost("192.0.2.10") },
+		setup: func(s setup) { s.serve(func(c *x509.Certificate) { c.DNSNames = []string{"192.0.2.10"} }) },
+		codes: codes("tls.certificate.name", "tls.form.san_name"), state: diag.Bad},
+}
+
+// rsaKey takes long to make.
+var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err) // of the system's random numbers
+	}
+	return key
+})
+
+// twoKeys opens the host with a good ECDSA certificate, and one with an RSA key.
+func (s setup) twoKeys(change func(*x509.Certificate), config ...func(*tls.Config)) {
+	second := s.a.public.issueFor(s.t, leaf(change), rsaKey())
+	s.serve(nil, append(config, func(c *tls.Config) {
+		c.Certificates = append(c.Certificates, tls.Certificate{
+			PrivateKey: rsaKey(), Certificate: [][]byte{second.Raw, s.a.public.cert.Raw}})
+	})...)
+}
+
+// bare opens the host with another certificate for clients that name no host.
+func (s setup) bare(change func(*x509.Certificate)) {
+	cert, key := s.a.public.issue(s.t, leaf(func(c *x509.Certificate) {
+		c.DNSNames = []string{"other.example"}
+		if change != nil {
+			change(c)
+		}
+	}))
+	usual, own := s.a.public.issue(s.t, leaf(nil))
+	chain := func(leaf *x509.Certificate, key crypto.Signer) *tls.Config {
+		return &tls.Config{NextProtos: []string{"h2"}, Certificates: []tls.Certificate{{
+			PrivateKey: key, Certificate: [][]byte{leaf.Raw, s.a.public.cert.Raw}}}}
+	}
+	other, config := chain(cert, key), chain(usual, own)
+	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		if h.ServerName == "" {
+			return other, nil
+		}
+		return nil, nil
+	}
+	s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
+		defer conn.Close()
+		tls.Server(conn, config).Handshake()
+		io.Copy(io.Discard, conn)
+	})
+}
+
+// A certificate that only some clients get is named by its key, in every version of TLS.
+func TestTwoKeys(t *testing.T) {
+	a := newAuthorities(t)
+	for name, config := range map[string]func(*tls.Config){
+		"as it comes": func(*tls.Config) {},
+		"TLS 1.2":     func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 },
+		"TLS 1.3":     func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 },
+	} {
+		for _, scan := range []bool{true, false} {
+			r := check(t, a, "", func(r *Request) { r.CheckVersions = new(scan) }, func(s setup) { s.twoKeys(expired, config) })
+			require.Equal(t, "The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: the RSA certificate.",
+				r.Findings[0].Detail, name)
+			require.Equal(t, diag.Bad, r.State)
+			require.Less(t, *r.DaysRemaining, 0, "the worst is described")
+			require.Len(t, r.Certificates, 2)
+			require.Equal(t, []string{"ECDSA", "RSA"}, []string{r.Certificates[0].KeyType, r.Certificates[1].KeyType})
+			require.Equal(t, []string{"192.0.2.10"}, r.Certificates[1].Addresses)
+			require.Equal(t, bareSame, r.WithoutSNI.Outcome)
+		}
+	}
+	r := check(t, a, twoAddresses, nil, func(s setup) {
+		s.twoKeys(expired)
+		s.at("192.0.2.11", nil)
+	})
+	require.Contains(t, r.Findings[0].Detail, "Affected: the RSA certificate at 192.0.2.10.")
+	r = check(t, a, twoAddresses, nil, func(s setup) { s.twoKeys(expired) })
+	require.Contains(t, r.Findings[0].Detail, "Affected: the RSA certificate at 192.0.2.10 and 192.0.2.11.")
 }
 
 // What is wrong at some addresses is said of these, once; what was not examined is named, and is neither praised nor

@@ -58,7 +58,7 @@ var protocolCases = []testCase{
 		s.fake(probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS13: {0x1304}}, Groups: []probe.Group{23}})
 	}, codes: uncommon("tls.certificate.unread"), state: diag.Bad},
 	{name: "a server that stops to answer", setup: func(s setup) {
-		server, n := suites12(0xC02F), make(chan struct{}, 8)
+		server, n := suites12(0xC02F), make(chan struct{}, 16)
 		cert, _ := s.a.public.issue(s.t, leaf(nil))
 		server.Chain = [][]byte{cert.Raw, s.a.public.cert.Raw}
 		s.w.Serve("192.0.2.10:443", func(conn net.Conn) {

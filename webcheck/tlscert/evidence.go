@@ -46,7 +46,9 @@ type evidence struct {
 	served         [][]byte // certificates in DER form
 	staple         []byte
 	handshakeSCTs  int
+	others         []*evidence // for further certificates that are presented at the address
 
+	presented
 	related
 	digested
 }

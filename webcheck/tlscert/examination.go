@@ -33,7 +33,7 @@ type place struct {
 	addr    netip.Addr
 	failure *fetch.Error // why there was no connection
 	blocked bool         // by the guard
-	parts   []*evidence  // what was presented there, and how far the handshakes came
+	main    *evidence    // what is presented to usual clients there; nil if nothing was connected to
 }
 
 // The bounds of examining several addresses.
@@ -75,7 +75,7 @@ func (x *examination) others(ctx context.Context, env *diag.Env, first *evidence
 // choose fills in which addresses are examined: that which answered first, and of the others as many of both kinds as
 // there is room for.
 func (x *examination) choose(all []netip.Addr, first *evidence) {
-	x.places = []*place{{addr: first.addr.Addr(), parts: []*evidence{first}}}
+	x.places = []*place{{addr: first.addr.Addr(), main: first}}
 	var kinds [2][]netip.Addr
 	for _, a := range all {
 		if a = a.Unmap(); a != first.addr.Addr() {
@@ -103,12 +103,6 @@ func (p *place) examine(ctx context.Context, env *diag.Env, first *evidence) {
 	bounded, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	port := uint16(e.req.Port)
-	release, err := e.limits().Acquire(bounded)
-	if err != nil {
-		p.failure = fetch.DialError(bounded, p.addr.String(), port, err)
-		return
-	}
-	defer release()
 	conn, err := env.DialAddr(bounded, "tcp", netip.AddrPortFrom(p.addr, port), ports)
 	if err != nil {
 		_, p.blocked = errors.AsType[*diag.BlockedError](err)
@@ -116,11 +110,8 @@ func (p *place) examine(ctx context.Context, env *diag.Env, first *evidence) {
 		return
 	}
 	e.addr = netip.AddrPortFrom(p.addr, port)
-	p.parts = []*evidence{e}
-	e.handshake(ctx, env, conn)
-	conn.Close()
-	release()
-	e.speak(ctx, env)
+	p.main = e
+	e.converse(ctx, env, conn)
 }
 
 // another is evidence of the same host of which nothing is known yet.
@@ -200,19 +191,19 @@ func (x *examination) settle(first *evidence, answer caa) {
 	if len(x.places) == 1 && x.surplus == 0 && len(x.silences) == 0 {
 		x.places = nil
 	}
-	x.parts = []*evidence{first}
-	for _, p := range x.places {
-		for _, e := range p.parts {
-			if e != first {
-				x.parts = append(x.parts, e)
-			}
+	speaks := func(e *evidence) {
+		if len(e.seen().Unanswered()) == 0 {
+			x.parts = append(append(x.parts, e), e.others...)
 		}
 	}
-	silent := func(e *evidence) bool { return len(e.seen().Unanswered()) > 0 }
-	if len(x.parts) > 1 && !slices.ContainsFunc(x.parts, func(e *evidence) bool { return !silent(e) }) {
-		x.parts = x.parts[:1]
-	} else if len(x.parts) > 1 {
-		x.parts = slices.DeleteFunc(x.parts, silent)
+	speaks(first)
+	for _, p := range x.places {
+		if p.main != nil && p.main != first {
+			speaks(p.main)
+		}
+	}
+	if len(x.parts) == 0 {
+		x.parts = []*evidence{first}
 	}
 	known := map[string]digested{}
 	for _, e := range x.parts {

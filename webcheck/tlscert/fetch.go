@@ -55,8 +55,8 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 	g.Go(func() { answer = lookupCAA(bounded, env, e.name) })
 	g.Go(func() { x.others(bounded, env, e, connected) })
 	g.Go(func() {
-		if e.connect(bounded, env, connected) {
-			e.speak(bounded, env)
+		if conn := e.connect(bounded, env, connected); conn != nil {
+			e.converse(bounded, env, conn)
 		}
 	})
 	g.Wait()
@@ -76,23 +76,42 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 
 // connect makes the connection over which crypto/tls speaks, as clients do: to the address that answers first. That it
 // is made, or not, is said by closing connected.
-func (e *evidence) connect(ctx context.Context, env *diag.Env, connected chan struct{}) bool {
+func (e *evidence) connect(ctx context.Context, env *diag.Env, connected chan struct{}) net.Conn {
+	defer close(connected)
 	bounded, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	host := e.req.Host.Name()
 	conn, err := env.DialHost(bounded, host, uint16(e.req.Port), ports)
 	if err != nil {
 		e.failure = fetch.DialError(bounded, host, uint16(e.req.Port), err)
-		close(connected)
-		return false
+		return nil
 	}
-	defer conn.Close()
-	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		e.addr = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), uint16(e.req.Port))
+	a, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		conn.Close()
+		return nil
 	}
-	close(connected)
-	e.handshake(ctx, env, conn)
-	return e.addr.IsValid()
+	e.addr = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), uint16(e.req.Port))
+	return conn
+}
+
+// converse learns all about the server at the other end of a connection.
+func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
+	var g diag.Group
+	g.Go(func() { e.present(ctx, env) })
+	g.Go(func() {
+		e.handshake(ctx, env, conn)
+		conn.Close()
+		e.speak(ctx, env)
+	})
+	g.Wait()
+	if e.settlePresented(); e.failure != nil {
+		e.relateChain(ctx, env)
+	}
+	for _, other := range e.others {
+		g.Go(func() { other.relateChain(ctx, env) })
+	}
+	g.Wait()
 }
 
 // handshake speaks TLS with all that crypto/tls has. Verification is done afterwards, so that a certificate that fails
@@ -145,19 +164,22 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	if e.failure != nil && e.failure.Code == fetch.Timeout {
 		return
 	}
-	var g diag.Group
-	switch {
-	case e.failure != nil: // the scan may find the chain
+	if e.failure != nil { // the scan may find the chain
 		e.scan = e.sound(ctx, env)
 		e.retry(ctx, env)
 		e.adopt()
-	case *e.req.CheckVersions:
-		g.Go(func() {
-			e.scan = e.whole.baseline.of(ctx, func() *probe.Report { return e.sound(ctx, env) }, e.like(ctx, env))
-		})
+		return
 	}
-	g.Go(func() { e.related = e.whole.relatedTo(e.served, func() related { return e.relate(ctx, env) }) })
+	var g diag.Group
+	if *e.req.CheckVersions {
+		scan := func() *probe.Report { return e.sound(ctx, env) }
+		g.Go(func() { e.scan = e.whole.baseline.of(ctx, scan, e.like(ctx, env)) })
+	}
+	g.Go(func() { e.relateChain(ctx, env) })
 	g.Wait()
+	if e.scan != nil && !e.scan.Any() {
+		e.scan.Partial = true // it spoke at first, and has stopped
+	}
 }
 
 // sound scans the server for versions and cipher suites.
@@ -234,6 +256,11 @@ func (e *evidence) relate(ctx context.Context, env *diag.Env) related {
 	})
 	g.Wait()
 	return e.related
+}
+
+// relateChain fetches it once for all parts that have the same chain.
+func (e *evidence) relateChain(ctx context.Context, env *diag.Env) {
+	e.related = e.whole.relatedTo(e.served, func() related { return e.relate(ctx, env) })
 }
 
 // repair fetches the issuers of a chain that does not lead to a trusted authority, as some browsers do (RFC 5280

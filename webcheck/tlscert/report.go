@@ -33,51 +33,6 @@ func (ChainIssue) Values() []string {
 	return diag.Values(Incomplete, wrongOrder, extra, expiredIntermediate, weakSignature)
 }
 
-// An AddressReport is what one of several addresses of the host shows.
-type AddressReport struct {
-	Address   string          `json:"address" doc:"address" example:"192.0.2.10"`
-	IPVersion int             `json:"ip_version" doc:"4 or 6"`
-	State     diag.ScopeState `json:"state" doc:"whether it was examined"`
-	Outcome   AddressOutcome  `json:"outcome" doc:"how far the check came"`
-}
-
-// An AddressOutcome is how far the check came at an address: handshake, failed, refused, unanswered or left_out.
-type AddressOutcome string
-
-const (
-	addressSpeaks     AddressOutcome = "handshake"  // it presents a certificate
-	addressFailed     AddressOutcome = "failed"     // it takes connections, and presents none
-	addressRefused    AddressOutcome = "refused"    // it refuses connections
-	addressUnanswered AddressOutcome = "unanswered" // it is silent
-	addressLeftOut    AddressOutcome = "left_out"   // it was not asked
-)
-
-// Values lists the outcomes.
-func (AddressOutcome) Values() []string {
-	return diag.Values(addressSpeaks, addressFailed, addressRefused, addressUnanswered, addressLeftOut)
-}
-
-// addresses describes all addresses, if there are several.
-func (x *examination) addresses() (list []AddressReport) {
-	for _, p := range x.places {
-		a := AddressReport{Address: p.addr.String(), IPVersion: diag.IP{Addr: p.addr}.Version(), State: p.part().State}
-		switch {
-		case a.State == diag.LeftOut:
-			a.Outcome = addressLeftOut
-		case a.State == diag.NotAnswered:
-			a.Outcome = addressUnanswered
-		case p.failure != nil:
-			a.Outcome = addressRefused
-		case p.parts[0].tls == nil:
-			a.Outcome = addressFailed
-		default:
-			a.Outcome = addressSpeaks
-		}
-		list = append(list, a)
-	}
-	return list
-}
-
 // A VersionSupport says whether the server speaks a version.
 type VersionSupport struct {
 	Version   string `json:"version" doc:"protocol version" example:"TLS 1.3"`

@@ -19,6 +19,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(reachRules(), addressRules.Reading(fromServer...),
 		connectionRules.Reading(fromServer...), handshakeRules(),
 		clientRules.With(rule{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}), validityRules,
+		presentedRules.Reading(fromServer...),
 		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
 		chainRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}),
 		keyRules.With(rule{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
@@ -81,8 +82,7 @@ var connectionRules = diag.Rules[*evidence]{{
 	Title: "Server does not speak TLS on this port", Requirement: "The server speaks TLS",
 	Advice: "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What the server at %s sends is not TLS.",
-			e.addr)
+		return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What %s sends is not TLS.", e.server())
 	},
 }, {
 	Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
@@ -91,8 +91,8 @@ var connectionRules = diag.Rules[*evidence]{{
 	Requirement: "The messages of the TLS handshake are of a usual size",
 	Advice:      "Configure a chain of the certificate and its intermediates only; these take a few kilobytes.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
-			"read at most.", e.addr)
+		return diag.FailIf(e.oversized(), "%s announces a handshake message beyond the 256 KiB that clients "+
+			"read at most.", diag.Upper(e.server()))
 	},
 }}
 
@@ -112,11 +112,11 @@ var clientRules = diag.Rules[*evidence]{{
 	Advice: "Disable client certificates unless only known clients should connect.",
 	Fails: func(e *evidence) diag.Failures {
 		if e.demandsClient() {
-			return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
+			return diag.Fail("%s ends the connection unless the client shows a certificate.", diag.Upper(e.server()))
 		}
 		old := scanned(e) && e.scan.Old != nil && e.scan.Old.ClientCertificate
-		return diag.FailIf(e.asksClient || old, "The server at %s asks for a certificate of the client. The handshake was completed "+
-			"without one; whether the application refuses such clients was not tested.", e.addr)
+		return diag.FailIf(e.asksClient || old, "%s asks for a certificate of the client. The handshake was completed "+
+			"without one; whether the application refuses such clients was not tested.", diag.Upper(e.server()))
 	},
 }, {
 	Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,

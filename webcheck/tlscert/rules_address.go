@@ -2,6 +2,7 @@ package tlscert
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -28,6 +29,22 @@ var addressRules = diag.Rules[*evidence]{{
 		return e.whole.each(func(p *place) bool { return p.blocked },
 			"%s is not a public address; port %d answers at another address of %s.",
 			"%s are not public addresses; port %d answers at another address of %s.")
+	},
+}}
+
+// presentedRules are about certificates that usual clients do not get.
+var presentedRules = diag.Rules[*evidence]{{
+	Code: "tls.certificate.without_sni", Severity: diag.Info, Ref: "RFC 6066 section 3",
+	Title:       "Clients that send no server name get an expired certificate",
+	Requirement: "The certificate for clients that send no server name has not expired",
+	Advice: "Configure a valid certificate for the default server of the address: old devices and some monitoring tools do " +
+		"not send the name that they want (SNI).",
+	When: func(e *evidence) bool { return e.bare != nil && e.bare.leaf != nil },
+	Fails: func(e *evidence) diag.Failures {
+		leaf := e.bare.leaf
+		return diag.FailIf(e.foreignBare() && e.now.After(leaf.NotAfter),
+			"Without a server name the server presents the certificate for %s, which expired on %s.", subject(leaf),
+			leaf.NotAfter.UTC().Format(time.DateOnly))
 	},
 }}
 

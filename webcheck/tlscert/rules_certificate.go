@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +24,8 @@ var certificateRules = diag.Rules[*evidence]{{
 	Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
 	When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
-			"certificate.", e.addr)
+		return diag.FailIf(!certified(e), "%s accepts anonymous cipher suites only, with which it shows no "+
+			"certificate.", diag.Upper(e.server()))
 	},
 }, {
 	Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
@@ -34,8 +35,8 @@ var certificateRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!certified(e),
-			"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
-				"this client does not support.", e.addr)
+			"%s sends its certificate encrypted by a key exchange or cipher that "+
+				"this client does not support.", diag.Upper(e.server()))
 	},
 }, {
 	Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"tls.host.handshake"},
@@ -44,7 +45,7 @@ var certificateRules = diag.Rules[*evidence]{{
 	Advice: "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
 	When:   func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.broken != nil, "A certificate of the chain that the server at %s sends cannot be read.", e.addr)
+		return diag.FailIf(e.broken != nil, "A certificate of the chain that %s sends cannot be read.", e.server())
 	},
 }, {
 	Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Fact: ground.OtherName,
@@ -124,6 +125,11 @@ func mismatch(e *evidence) diag.Failures {
 	}
 	f := diag.Failure{Target: e.name}
 	switch n := len(names); {
+	case e.addressAsName():
+		f.Detail = fmt.Sprintf("The certificate has the address %s as a DNS name. Clients compare addresses with entries of the "+
+			"type IP address only, and refuse the certificate.", e.name)
+		f.Advice = "Have the certificate reissued with the address as a subject alternative name of the type IP address " +
+			"(iPAddress), such as IP:" + e.name + " in OpenSSL."
 	case n == 0 && e.leaf().Subject.CommonName != "":
 		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names, and clients ignore its common name %s.",
 			what, e.name, diag.Quote(e.leaf().Subject.CommonName))
@@ -142,6 +148,16 @@ func mismatch(e *evidence) diag.Failures {
 		}
 	}
 	return diag.Failures{f}
+}
+
+// addressAsName reports whether the certificate covers an address by a name of another type, which counts for nothing
+// (RFC 9525 section 6.5).
+func (e *evidence) addressAsName() bool {
+	addr, err := netip.ParseAddr(e.name)
+	return err == nil && slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool {
+		named, err := netip.ParseAddr(strings.Trim(n, "[]"))
+		return err == nil && named.Unmap() == addr.Unmap()
+	})
 }
 
 var keyRules = diag.Rules[*evidence]{{

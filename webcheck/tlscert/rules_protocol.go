@@ -29,9 +29,11 @@ var versionRules = diag.Rules[*evidence]{{
 	Title:       "Some versions and cipher suites could not be tried",
 	Requirement: "All versions and cipher suites could be tried",
 	Advice:      "Try again later: servers that limit the rate of connections stop answering.",
-	When:        scanned, // of a server that says nothing at all another rule tells
+	When: func(e *evidence) bool { // of a server that says nothing at all another rule tells
+		return scanned(e) || e.scan != nil && e.failure == nil
+	},
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
+		return diag.FailIf(e.scan.Partial, "%s did not answer all of %s.", diag.Upper(e.server()),
 			diag.Count(e.scan.Connections, "connection"))
 	},
 }, {

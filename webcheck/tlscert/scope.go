@@ -17,6 +17,12 @@ func (e *evidence) Scope() []diag.ScopePart {
 
 func (x *examination) scope() []diag.ScopePart {
 	parts := diag.Map(x.places, (*place).part)
+	for _, e := range x.parts {
+		for _, key := range e.unheard {
+			parts = append(parts, diag.ScopePart{Part: fmt.Sprintf("%s certificate at %s", key, e.addr.Addr()),
+				State: diag.NotAnswered, Reason: "the server did not answer a client that accepts no other"})
+		}
+	}
 	if x.surplus > 0 {
 		more := map[bool]string{true: "1 more address", false: fmt.Sprintf("%d more addresses", x.surplus)}[x.surplus == 1]
 		parts = append(parts, diag.ScopePart{Part: more, State: diag.LeftOut,
@@ -40,10 +46,10 @@ func (p *place) part() diag.ScopePart {
 	case p.failure != nil && p.failure.Unanswered:
 		s.State, s.Reason = diag.NotAnswered, p.failure.Message
 	case p.failure != nil:
-	case p.parts[0].mute():
+	case p.main.mute():
 		s.State, s.Reason = diag.NotAnswered, "it accepts connections and sends nothing"
-	case len(p.parts[0].seen().Unanswered()) > 0:
-		s.State, s.Reason = diag.NotAnswered, p.parts[0].failure.Message
+	case len(p.main.seen().Unanswered()) > 0:
+		s.State, s.Reason = diag.NotAnswered, p.main.failure.Message
 	}
 	return s
 }
@@ -106,10 +112,18 @@ func (x *examination) phrase(kind string, addrs []string) string {
 	}
 }
 
-// kind is the type of the key of the certificate.
+// kind is the type of the key of the certificate, in words.
 func (e *evidence) kind() string {
 	if e.leaf() == nil {
 		return ""
 	}
 	return e.leaf().PublicKeyAlgorithm.String()
+}
+
+// server names the server in a sentence. Where the host has several addresses the verdict says which are concerned.
+func (e *evidence) server() string {
+	if several(e) {
+		return "the server"
+	}
+	return "the server at " + e.addr.String()
 }

@@ -27,6 +27,7 @@ type Request struct {
 	// Port is the port of TLS. 0 means that of Host, or else 443.
 	Port          int         `json:"port,omitempty" default:"443" enum:"443 465 563 636 853 990 993 995 8443" doc:"port that speaks TLS from the start" example:"443"`
 	ServerName    diag.Domain `json:"server_name,omitempty" doc:"name to ask for and to expect in the certificate; by default the host"`
+	Detail        Detail      `json:"detail,omitempty" default:"summary" doc:"full adds long lists"`
 	CheckVersions *bool       `json:"check_versions,omitempty" default:"true" doc:"whether to find out all protocol versions and cipher suites, over a few dozen connections" example:"true"`
 }
 
@@ -57,9 +58,12 @@ type Report struct {
 	Revocation    *Revocation      `json:"revocation,omitempty" doc:"whether the authority revoked the certificate; absent without a certificate"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
-	Addresses     []AddressReport  `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
 	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
 	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
+
+	Addresses    []AddressReport        `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
+	Certificates []PresentedCertificate `json:"certificates,omitempty" maxitems:"24" doc:"all that are presented"`
+	WithoutSNI   WithoutSNI             `json:"without_sni,omitzero" doc:"what clients get that name no host; absent if not known"`
 	diag.Timing
 }
 
@@ -116,7 +120,7 @@ func (r Request) checked() (Request, error) {
 func (x *examination) report(ended time.Time) *Report {
 	r := x.worst().report(ended)
 	r.Verdict = rules().JudgeParts(x.parts, x.affected, texts)
-	r.Addresses = x.addresses()
+	r.Addresses, r.Certificates = x.addresses(), x.certificates()
 	r.Partial = r.Partial || slices.ContainsFunc(x.parts, (*evidence).partial) || r.Incomplete()
 	return r
 }
@@ -126,7 +130,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, TLS: diag.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
-		CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
+		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}
 	if d, ok := e.req.Host.Domain(); ok {
 		r.HostUnicode = d.UnicodeIfDifferent()

@@ -1,0 +1,144 @@
+package tlscert
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"net/netip"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// presented is what a server shows to clients beside the usual ones.
+type presented struct {
+	replies map[probe.KeyType]*probe.Reply // for those that can verify one type of key
+	unheard []probe.KeyType                // for which nothing was learned
+	bare    *bare                          // to those that name no host; nil if that is not known, or is no question
+}
+
+// A bare certificate is what a server shows to a client that does not say which host it wants (RFC 6066 section 3).
+type bare struct {
+	leaf *x509.Certificate // nil if it refuses to speak
+}
+
+// present asks for the certificates that usual clients do not see.
+func (e *evidence) present(ctx context.Context, env *diag.Env) {
+	types := probe.KeyTypes()
+	replies, errs := make([]*probe.Reply, len(types)), make([]error, len(types))
+	var g diag.Group
+	for i, key := range types {
+		g.Go(func() { replies[i], errs[i] = probe.Present(ctx, e.dialer(env), e.config(), key) })
+	}
+	g.Go(func() { e.bare = e.presentBare(ctx, env) })
+	g.Wait()
+	e.replies = map[probe.KeyType]*probe.Reply{}
+	for i, key := range types {
+		switch {
+		case errs[i] == nil && len(replies[i].Chain) > 0:
+			e.replies[key] = replies[i]
+		case !probe.Refused(errs[i]):
+			e.unheard = append(e.unheard, key)
+		}
+	}
+}
+
+func (e *evidence) presentBare(ctx context.Context, env *diag.Env) *bare {
+	if _, err := netip.ParseAddr(e.name); err == nil {
+		return nil // the usual hello names none either
+	}
+	config := e.config()
+	config.ServerName = ""
+	reply, err := probe.Present(ctx, e.dialer(env), config, probe.AnyKey)
+	switch {
+	case probe.Refused(err):
+		return &bare{}
+	case err != nil || len(reply.Chain) == 0:
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(reply.Chain[0])
+	if err != nil {
+		return nil
+	}
+	return &bare{leaf}
+}
+
+// maxChainBytes bounds the chains that are kept beside that of usual clients. Real ones have 3 to 10 KiB.
+const maxChainBytes = 32 << 10
+
+// settlePresented makes parts of the other certificates that are presented at the address.
+func (e *evidence) settlePresented() {
+	if len(e.served) == 0 { // crypto/tls could not connect
+		for _, key := range probe.KeyTypes() {
+			if reply := e.replies[key]; reply != nil && len(e.served) == 0 {
+				e.take(reply)
+			}
+		}
+	}
+	seen := [][]byte{nil}
+	if len(e.served) > 0 {
+		seen[0] = e.served[0]
+	}
+	for _, key := range probe.KeyTypes() {
+		reply := e.replies[key]
+		same := func(leaf []byte) bool { return bytes.Equal(leaf, reply.Chain[0]) }
+		if reply == nil || slices.ContainsFunc(seen, same) {
+			continue
+		}
+		seen = append(seen, reply.Chain[0])
+		v := *e
+		v.others, v.unheard, v.took, v.related = nil, nil, nil, related{}
+		v.take(reply)
+		e.others = append(e.others, &v)
+	}
+	e.replies = nil
+	e.unheard = slices.DeleteFunc(e.unheard, func(key probe.KeyType) bool { return e.shows(key) })
+}
+
+// take makes what a reply shows that which is judged.
+func (e *evidence) take(r *probe.Reply) {
+	e.served, e.staple, e.handshakeSCTs = clipChain(r.Chain), r.Staple, r.Timestamps
+	e.version, e.suite, e.alpn = uint16(r.Version), r.Suite, r.ALPN
+}
+
+// clipChain keeps the head of a chain.
+func clipChain(chain [][]byte) [][]byte {
+	size := 0
+	for i, der := range chain {
+		if size += len(der); size > maxChainBytes && i > 0 {
+			return chain[:i]
+		}
+	}
+	return chain
+}
+
+// shows reports whether a certificate with a type of key is presented at the address.
+func (e *evidence) shows(key probe.KeyType) bool {
+	return slices.ContainsFunc(append(e.others, e), func(part *evidence) bool { return part.keyType() == key })
+}
+
+// keyType is the type of the key of the certificate; empty if that is not known.
+func (e *evidence) keyType() probe.KeyType {
+	if len(e.served) == 0 {
+		return ""
+	}
+	leaf, err := x509.ParseCertificate(e.served[0])
+	if err != nil {
+		return ""
+	}
+	return typeOf(leaf)
+}
+
+func typeOf(leaf *x509.Certificate) probe.KeyType {
+	switch leaf.PublicKeyAlgorithm {
+	case x509.RSA:
+		return probe.RSA
+	case x509.ECDSA:
+		return probe.ECDSA
+	case x509.Ed25519:
+		return probe.EdDSA
+	default:
+		return ""
+	}
+}
