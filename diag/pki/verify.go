@@ -171,6 +171,9 @@ func issuerOf(c *x509.Certificate, chain []*x509.Certificate) *x509.Certificate 
 	return nil
 }
 
+// maxDetail bounds what crypto/x509 quotes from a certificate, in bytes.
+const maxDetail = 300
+
 func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError) (Reason, string) {
 	which := "the certificate"
 	if e.Cert != nil && !e.Cert.Equal(leaf) {
@@ -191,7 +194,7 @@ func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError
 	case x509.NotAuthorizedToSign:
 		return BadChain, which + " is signed by a certificate that may not sign others"
 	case x509.CANotAuthorizedForThisName:
-		return BadChain, which + " has a name that its authority may not vouch for"
+		return BadChain, which + " breaks the name constraints of an authority above it: " + diag.Clip(e.Detail, maxDetail)
 	case x509.TooManyIntermediates:
 		return BadChain, "there are more intermediate certificates than an authority allows"
 	default:

@@ -37,7 +37,7 @@ type testCase struct {
 	state diag.State
 }
 
-var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases, revocationCases)
+var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases, revocationCases, pathCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{

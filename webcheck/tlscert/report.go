@@ -16,21 +16,22 @@ type ChainLink struct {
 	SHA256   string    `json:"fingerprint_sha256" doc:"SHA-256 of the whole certificate, in hex"`
 }
 
-// A ChainIssue is a fault of the chain as it is served: incomplete, wrong_order, extra, expired_intermediate or
-// weak_signature.
+// A ChainIssue is a fault of the chain as it is served: incomplete, wrong_order, extra, expired_extra,
+// expired_intermediate or weak_signature.
 type ChainIssue string
 
 const (
 	Incomplete          ChainIssue = "incomplete"           // an issuer is neither sent nor trusted
 	wrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
 	extra               ChainIssue = "extra"                // certificates that belong to no path
+	expiredExtra        ChainIssue = "expired_extra"        // expired ones that older clients follow, beside a valid path
 	expiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
 	weakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
 )
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
-	return diag.Values(Incomplete, wrongOrder, extra, expiredIntermediate, weakSignature)
+	return diag.Values(Incomplete, wrongOrder, extra, expiredExtra, expiredIntermediate, weakSignature)
 }
 
 // A VersionSupport says whether the server speaks a version.

@@ -83,6 +83,9 @@ var chainRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 5280 section 6.1.3",
 	Title: "Intermediate certificate has expired", Requirement: "The intermediate certificates have not expired",
 	Advice: "Install the current intermediate certificates of the authority.",
+	When: func(e *evidence) bool {
+		return certified(e) && (len(e.expiredIssuers()) > 0 || len(e.expiredPeers()) == 0)
+	},
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.expiredIssuers(), func(c *x509.Certificate) diag.Failures {
 			return diag.Fail("The certificate of the authority %s expired on %s.", subject(c),
@@ -90,11 +93,37 @@ var chainRules = diag.Rules[*evidence]{{
 		})
 	},
 }, {
+	Code: "tls.chain.expired_extra", Severity: diag.Warning, Weight: 2, Ref: "RFC 8446 section 4.4.2",
+	Title:       "Expired certificate is sent along with a valid chain",
+	Requirement: "No expired certificate is sent along with a valid chain",
+	Advice: "Remove the expired certificate from the chain file, or install the chain that the authority issues today: " +
+		"older clients do not look for another path.",
+	When:  func(e *evidence) bool { return certified(e) && e.tls.Trusted },
+	Fails: (*evidence).sendsStale,
+}, {
+	Code: "tls.chain.name_constraints", Severity: diag.Critical, Weight: 10, Fact: ground.Untrusted,
+	Differs: whyUntrusted, Ref: "RFC 5280 section 4.2.1.10",
+	Title:       "Certificate breaks the name constraints of its authority",
+	Requirement: "The chain keeps the name constraints of its authorities",
+	Advice: "Get a certificate for the name from an authority whose name constraints permit it, or have the authority " +
+		"certified again with constraints that do.",
+	Fails: func(e *evidence) diag.Failures {
+		if !e.misnamed() {
+			return nil
+		}
+		for _, f := range e.faults {
+			if f.ID == "constraints.violated" {
+				return diag.Fail("The certificate for %s breaks name constraints. %s.", subject(f.Cert), f.Detail)
+			}
+		}
+		return diag.Fail("The chain is not valid: %s.", e.tls.TrustError)
+	},
+}, {
 	Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Fact: ground.Untrusted, Differs: whyUntrusted,
-	DependsOn: []diag.Code{"tls.chain.expired"}, Ref: "RFC 5280 section 6.1.4",
-	Title:       "Certificate chain breaks a rule of its issuers",
-	Requirement: "The chain keeps the rules that its issuers set",
-	Advice:      "Get a certificate for TLS servers from an authority that may certify its names.",
+	Ref:   "RFC 5280 section 6.1.4",
+	Title: "Certificate chain breaks a rule of its issuers", Requirement: "The chain keeps the rules that its issuers set",
+	Advice: "Get a certificate for TLS servers from an authority that may certify its names.",
+	When:   func(e *evidence) bool { return certified(e) && len(e.expiredIssuers()) == 0 && !e.misnamed() },
 	Fails: func(e *evidence) diag.Failures {
 		switch why := e.reason(); {
 		case why == pki.BadChain, why == pki.WrongUsage:
@@ -137,9 +166,16 @@ var chainRules = diag.Rules[*evidence]{{
 	Title:       "Server sends certificates that do not belong to the chain",
 	Requirement: "The server sends no certificates beside the chain",
 	Advice:      "Remove them from the chain file: they only make each handshake longer.",
+	When: func(e *evidence) bool {
+		return certified(e) && (len(e.extra()) > 0 || len(e.expiredPeers()) == len(e.expiredIssuers()))
+	},
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.extra(), func(c *x509.Certificate) diag.Failures {
-			return diag.Fail("The certificate for %s belongs to no path from the certificate of the server.", subject(c))
+			also := ""
+			if e.now.After(c.NotAfter) {
+				also = ", and expired on " + c.NotAfter.UTC().Format(time.DateOnly)
+			}
+			return diag.Fail("The certificate for %s belongs to no path from the certificate of the server%s.", subject(c), also)
 		})
 	},
 }}

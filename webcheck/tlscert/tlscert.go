@@ -240,6 +240,7 @@ func (e *evidence) chainIssues() []ChainIssue {
 		is    bool
 	}{
 		{Incomplete, e.incomplete()}, {wrongOrder, e.disordered()}, {extra, len(e.extra()) > 0},
+		{expiredExtra, len(e.stale()) > 0},
 		{expiredIntermediate, len(e.expiredIssuers()) > 0}, {weakSignature, len(e.weaklySigned()) > 0},
 	} {
 		if one.is {
@@ -260,16 +261,14 @@ func (e *evidence) disordered() bool { return !slices.IsSorted(e.path) }
 // extra lists the certificates that belong to no path: the same twice, or of others. One with the name and the key of
 // one on the path is another way to a root, and is none.
 func (e *evidence) extra() (list []*x509.Certificate) {
+	stale := e.stale()
 	for i, c := range e.tls.Peers {
 		if slices.Contains(e.path, i) {
 			continue
 		}
 		alternative := slices.ContainsFunc(e.path, func(j int) bool {
-			p := e.tls.Peers[j]
-			return bytes.Equal(p.RawSubject, c.RawSubject) && bytes.Equal(p.RawSubjectPublicKeyInfo,
-				c.RawSubjectPublicKeyInfo) &&
-				!same(p, c)
-		})
+			return sameHolder(e.tls.Peers[j], c) && !same(e.tls.Peers[j], c)
+		}) || slices.ContainsFunc(stale, func(known *x509.Certificate) bool { return same(known, c) })
 		verified := slices.ContainsFunc(e.verified, func(v *x509.Certificate) bool { return same(v, c) })
 		if !alternative && !verified {
 			list = append(list, c)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	cryptobyteasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -82,7 +83,7 @@ func constraints(path []*x509.Certificate) []Fault {
 				return append(faults, Fault{"constraints.many", "There are more names and name constraints than clients compare",
 					"RFC 5280 section 4.2.1.10", c})
 			}
-			why := t.violated(list)
+			why := t.violated(pki.ParseName(c.RawSubject), list)
 			if why == "" && !ok {
 				why = "A name that cannot be read is under name constraints"
 			}
@@ -94,37 +95,50 @@ func constraints(path []*x509.Certificate) []Fault {
 	return faults
 }
 
-// violated says which name lies outside of the permitted names, or inside of the excluded ones.
-func (t subtree) violated(list []generalName) string {
+// violated says which name lies outside of the names that an authority permits, or inside of those that it excludes.
+func (t subtree) violated(authority pki.Name, list []generalName) string {
 	for _, n := range list {
 		kin := func(base generalName) bool { return base.kind == n.kind }
 		if !known(n.kind) && (slices.ContainsFunc(t.permitted, kin) || slices.ContainsFunc(t.excluded, kin)) {
 			return "A name of a kind that clients do not know is under name constraints"
 		}
-		if slices.ContainsFunc(t.excluded, func(base generalName) bool { return base.touches(n, true) }) {
-			return fmt.Sprintf("An authority of the path excludes the name %s", n)
+		if i := slices.IndexFunc(t.excluded, func(base generalName) bool { return base.touches(n, true) }); i >= 0 {
+			return fmt.Sprintf("The name constraints of %s exclude %s, and with it the name %s", diag.Quote(authority.Short()),
+				t.excluded[i], n)
 		}
 		if slices.ContainsFunc(t.permitted, kin) &&
 			!slices.ContainsFunc(t.permitted, func(base generalName) bool { return base.touches(n, false) }) {
-			return fmt.Sprintf("No authority of the path permits the name %s", n)
+			permitted := slices.DeleteFunc(slices.Clone(t.permitted), func(base generalName) bool { return !kin(base) })
+			return fmt.Sprintf("The name constraints of %s permit %s only, and not the name %s", diag.Quote(authority.Short()),
+				diag.Series(diag.Map(permitted, generalName.String), maxShown), n)
 		}
 	}
 	return ""
 }
 
+// maxShown bounds the subtrees in a sentence.
+const maxShown = 3
+
 func known(kind uint8) bool {
 	return kind == emailName || kind == dnsName || kind == directoryName || kind == uriName || kind == addressName
 }
 
+// String is a name, or the base of a constraint, in a sentence.
 func (n generalName) String() string {
 	switch n.kind {
 	case addressName:
 		if a, ok := netip.AddrFromSlice(n.value); ok {
 			return a.String()
 		}
+		half := len(n.value) / 2 // an address and its mask
+		if a, ok := netip.AddrFromSlice(n.value[:half]); ok {
+			ones, _ := net.IPMask(n.value[half:]).Size()
+			return netip.PrefixFrom(a, ones).String()
+		}
 		return fmt.Sprintf("%x", n.value)
 	case directoryName:
-		return "of the subject"
+		name := pki.ParseName(n.value)
+		return fmt.Sprintf("%.300q", name.Raw)
 	default:
 		return fmt.Sprintf("%.300q", n.value)
 	}
