@@ -39,13 +39,13 @@ var protocolCases = []testCase{
 	}, codes: codes("tls.handshake.client_certificate", "tls.version.tls13"), state: diag.Valid},
 	{name: "client certificates in TLS 1.3", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.ClientAuth, c.MinVersion = tls.RequireAnyClientCert, tls.VersionTLS13 })
-	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},
+	}, codes: codes("tls.handshake.client_certificate", "tls.client.old"), state: diag.Valid},
 	{name: "optional client certificates", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert })
 	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},
 	{name: "no group for older clients", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.X25519MLKEM768} })
-	}, codes: codes("tls.group.hybrid_only"), state: diag.Warned},
+	}, codes: codes("tls.group.hybrid_only", "tls.client.old"), state: diag.Bad},
 	{name: "NULL", setup: func(s setup) { s.fake(suites12(0x003B, 0x003C)) },
 		codes: codes("tls.cipher.null", "tls.handshake.uncommon", "tls.cipher.forward_secrecy", "tls.cipher.aead",
 			"tls.version.tls13"), state: diag.Bad},

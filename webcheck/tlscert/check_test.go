@@ -37,7 +37,8 @@ type testCase struct {
 	state diag.State
 }
 
-var cases = slices.Concat(reachCases, protocolCases, issuanceCases, addressCases, revocationCases, pathCases)
+var cases = slices.Concat(reachCases, protocolCases, clientCases, issuanceCases, addressCases, revocationCases,
+	pathCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{

@@ -49,6 +49,7 @@ type evidence struct {
 	others         []*evidence // for further certificates that are presented at the address
 
 	presented
+	played
 	related
 	digested
 }
@@ -69,7 +70,8 @@ type digested struct {
 	path     []int    // of the served chain, from the leaf on
 	anchored bool     // the last certificate of the path was issued by a trusted authority
 	verified []*x509.Certificate
-	linted   bool // the chain was held to the rules of certificates
+	paths    [][]*x509.Certificate // all that lead to a trusted authority, of which verified is one
+	linted   bool                  // the chain was held to the rules of certificates
 	faults   []lint.Fault
 	response *ocsp.Response
 	ocspErr  error
@@ -186,6 +188,7 @@ func (e *evidence) verify(chain []*x509.Certificate) []*x509.Certificate {
 	if err != nil {
 		return nil
 	}
+	e.paths = paths
 	return slices.MinFunc(paths, func(a, b []*x509.Certificate) int { return len(a) - len(b) })
 }
 

@@ -25,6 +25,7 @@ type examination struct {
 	baseline baseline
 	limit    probe.Limit // of connections in all
 	shared   shared
+	playing  playing
 	services *services // of the authorities
 }
 

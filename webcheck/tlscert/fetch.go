@@ -108,10 +108,14 @@ func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 	if e.settlePresented(); e.failure != nil {
 		e.relateChain(ctx, env)
 	}
+	g.Go(func() { e.play(ctx, env) })
 	for _, other := range e.others {
 		g.Go(func() { other.relateChain(ctx, env) })
 	}
 	g.Wait()
+	for _, other := range e.others {
+		other.played = e.played
+	}
 }
 
 // handshake speaks TLS with all that crypto/tls has. Verification is done afterwards, so that a certificate that fails
@@ -119,7 +123,7 @@ func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) bool {
 	bounded, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	client := tls.Client(conn, &tls.Config{
+	config := &tls.Config{
 		ServerName:         e.name,
 		InsecureSkipVerify: true, // see above
 		NextProtos:         protocols(e.req.Port),
@@ -135,7 +139,9 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 			e.served = raw
 			return nil
 		},
-	})
+	}
+	e.spare(config)
+	client := tls.Client(conn, config)
 	began := time.Now()
 	err := client.HandshakeContext(bounded)
 	if err != nil {
@@ -161,11 +167,15 @@ func refusesLate(conn *tls.Conn) bool {
 
 // speak sounds the server out, and fetches what is missing of its chain.
 func (e *evidence) speak(ctx context.Context, env *diag.Env) {
-	if e.failure != nil && e.failure.Code == fetch.Timeout {
-		return
+	config := e.config()
+	if e.failure != nil && e.failure.Code == fetch.Timeout { // a small ClientHello may be answered
+		var ok bool
+		if config, ok = probe.Knock(ctx, e.dialer(env), config); !ok {
+			return
+		}
 	}
 	if e.failure != nil { // the scan may find the chain
-		e.scan = e.sound(ctx, env)
+		e.scan = probe.Scan(ctx, e.dialer(env), config)
 		e.retry(ctx, env)
 		e.adopt()
 		return

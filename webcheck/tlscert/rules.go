@@ -18,6 +18,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	fromServer, fromScan := []diag.Source{ground.SourceServer}, []diag.Source{sourceScan}
 	return slices.Concat(reachRules(), addressRules.Reading(fromServer...),
 		connectionRules.Reading(fromServer...), handshakeRules(),
+		helloRules.With(rule{Reads: fromScan, Category: factorConnection, Stands: true}),
 		clientRules.With(rule{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}), validityRules,
 		presentedRules.Reading(fromServer...),
 		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
@@ -26,6 +27,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		versionRules.With(rule{Reads: fromScan, Category: factorProtocol, When: scanned, Stands: true}),
 		cipherRules.With(rule{Reads: fromScan, Category: factorCipher, When: offers}),
 		featureRules.With(rule{Reads: fromScan, Category: factorProtocol}),
+		playedRules.With(rule{Reads: fromScan, Category: factorConnection, When: playable, Stands: true}),
 		issuanceRules.With(rule{Reads: fromServer, Category: factorIssuance, When: stapled}),
 		revocationRules, caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
 })
@@ -124,10 +126,17 @@ var clientRules = diag.Rules[*evidence]{{
 	Title: "Common clients cannot connect", Requirement: "Common clients can connect",
 	Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
 		"with an RSA or ECDSA key on P-256.",
-	When: func(e *evidence) bool { return !e.demandsClient() && !e.anonymous() && e.broken == nil },
+	When: func(e *evidence) bool {
+		return !e.demandsClient() && !e.anonymous() && e.broken == nil && !e.stumbles()
+	},
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.failure != nil,
+		failures := diag.FailIf(e.failure != nil,
 			"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
+		if why := e.lockedOut(e.failing(true)); len(why) > 0 && failures != nil {
+			failures[0].Detail += " " + why[0].Detail
+			failures[0].Advice = why[0].Advice
+		}
+		return failures
 	},
 }}
 

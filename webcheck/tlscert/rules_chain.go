@@ -193,6 +193,7 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 	for _, f := range faults {
 		switch {
 		case !e.linted, len(path) > 1 && f.Cert == path[len(path)-1]: // a root is trusted as it is
+		case f.ID == "key.kind" && e.unsupportedKey(): // that clients refuse it is told already
 		case nameless && (f.ID == "san.missing" || f.ID == "cn.foreign"): // that no name matches is told already
 		case !e.public() && strings.HasPrefix(f.Reference, "BR ") && !slices.Contains(everywhere, f.ID):
 		default:

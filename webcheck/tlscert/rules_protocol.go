@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -208,7 +209,7 @@ func (e *evidence) hybridOnly() bool {
 }
 
 var featureRules = diag.Rules[*evidence]{{
-	Code: "tls.group.hybrid_only", Severity: diag.Warning, Weight: 3, Ref: "RFC 9325 section 4.2.1",
+	Code: "tls.group.hybrid_only", Severity: diag.Error, Weight: 3, Ref: "RFC 9325 section 4.2.1",
 	Title:       "Older clients cannot connect: all groups are post-quantum",
 	Requirement: "TLS 1.3 also has a group that older clients know",
 	Advice:      "Enable X25519 and P-256 beside X25519MLKEM768: new clients still prefer the latter.",
@@ -216,8 +217,12 @@ var featureRules = diag.Rules[*evidence]{{
 		return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
 	},
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.hybridOnly(), "In TLS 1.3 the server only accepts %s; clients without it, such as OpenSSL before "+
-			"3.5 and browsers before 2024, fail also where TLS 1.2 is enabled.", e.scan.Groups[0].Group)
+		if !e.hybridOnly() {
+			return nil
+		}
+		return diag.Failures{{Warns: len(because(e.failing(true), clients.NoGroup)) == 0, Detail: fmt.Sprintf(
+			"In TLS 1.3 the server only accepts %s; clients without it fail also where TLS 1.2 is enabled.%s",
+			e.scan.Groups[0].Group, e.locksOut(clients.NoGroup))}}
 	},
 }, {
 	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Stands: true, Ref: "RFC 5746 section 3.6",

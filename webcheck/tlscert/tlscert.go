@@ -53,6 +53,8 @@ type Report struct {
 	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
 	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
 	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
+	Clients       []Client         `json:"clients,omitempty" doc:"families of clients, and whether and with what they connect"`
+	IfDisabled    IfDisabled       `json:"if_disabled,omitzero" doc:"which families of clients would no longer connect if something were disabled"`
 	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
 	Revocation    *Revocation      `json:"revocation,omitempty" doc:"whether the authority revoked the certificate; absent without a certificate"`
@@ -145,7 +147,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.SCTs = e.scts
 		r.Revocation = new(e.revocation())
 	}
-	if e.failure != nil && (e.scan == nil || !e.scan.Any()) {
+	if e.failure != nil && e.tls == nil {
 		r.Error = *e.failure
 	}
 	if slices.Contains(r.ChainIssues, Incomplete) && (e.repairTried || e.repaired) {
@@ -154,6 +156,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	if e.scan != nil && *e.req.CheckVersions && !e.scan.NotTLS {
 		e.matrix(r)
 	}
+	e.describeClients(r)
 	return r
 }
 

@@ -2,6 +2,7 @@ package tlscert
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func (r *Report) View() *view.View {
 		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")
 	}
 	v.Fact("revocation", r.Revocation.short(&r.Certificate), "tls.revocation", "tls.ocsp")
-	v.Fact("versions", r.versions(), "tls.version")
+	v.Fact("versions", view.Join(r.versions(), r.clients()), "tls.version", "tls.client", "tls.handshake", "tls.group")
 	v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
 	a := r.CAA
 	v.Fact("caa", view.If(a.Records != nil, cmp.Or(view.If(!a.Found, "any authority may issue (no record)"),
@@ -76,6 +77,26 @@ func (r *Report) versions() string {
 		list = append(list, v.Version)
 	}
 	return cmp.Or(strings.Join(list, ", "), r.TLS.Version)
+}
+
+// clients says how many families of clients connect, and which of the current ones do not.
+func (r *Report) clients() string {
+	connect := 0
+	var failing []string
+	for _, c := range r.Clients {
+		switch {
+		case c.Connects == nil:
+		case *c.Connects:
+			connect++
+		case c.Current:
+			failing = append(failing, c.Name)
+		}
+	}
+	if len(r.Clients) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d clients connect", connect, len(r.Clients)) +
+		view.If(len(failing) > 0, "; not "+diag.Series(failing, 3))
 }
 
 // draw draws the path to a trusted authority, or without one what the server sends.

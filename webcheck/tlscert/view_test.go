@@ -26,6 +26,17 @@ func TestViewVersions(t *testing.T) {
 	}
 }
 
+// How many families of clients connect is said in a line, with the current ones that do not.
+func TestViewClients(t *testing.T) {
+	for want, list := range map[string][]Client{
+		"":                              nil,
+		"1 of 2 clients connect":        {{Name: "A", Current: true, Connects: new(true)}, {Name: "B", Connects: new(false)}},
+		"0 of 2 clients connect; not B": {{Name: "A", Current: true}, {Name: "B", Current: true, Connects: new(false)}},
+	} {
+		require.Equal(t, want, (&Report{Clients: list}).clients())
+	}
+}
+
 // What the server sends is drawn where no path leads to a trusted authority, and why stands beside the fault.
 func TestViewChain(t *testing.T) {
 	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)

@@ -53,7 +53,6 @@ type Server struct {
 	ServerName string
 	Scan       *probe.Report      // must be there
 	Keys       []crypto.PublicKey // of the certificates that it was seen to have; nil for one that is not understood
-	Roots      []string           // SHA-256 of the roots to which its chains lead, in hex; empty if that is not known
 	Web        bool               // it speaks HTTP
 
 	supposed bool // as it would be if something were disabled: it has nothing else
@@ -129,6 +128,9 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 	if o.Connects == probe.No {
 		return o
 	}
+	if why := f.stumble(s); why != "" {
+		return f.fails(why)
+	}
 	h := f.Hello(s)
 	reply, err := ask(ctx, h)
 	if err == nil && reply.Retry && reply.Version == probe.TLS13 {
@@ -138,12 +140,12 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 	switch {
 	case err == nil:
 		return f.takes(reply, s)
-	case !probe.Refused(err) && !s.unread(f):
+	case !probe.Refused(err):
 		return Outcome{Family: f}
 	case o.Reason != "":
 		return f.fails(o.Reason)
-	case s.unread(f):
-		return f.fails(f.stumble(s.Scan))
+	case slices.ContainsFunc(s.Scan.Intolerances, f.exceeds):
+		return f.fails(LargeHello)
 	}
 	h.Signatures = nil
 	if _, err := ask(ctx, h); err == nil {
@@ -154,8 +156,18 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 
 func (f Family) fails(why Reason) Outcome { return Outcome{Family: f, Connects: probe.No, Reason: why} }
 
-// trusts reports whether the family may trust a root, as it does all that it is not known to lack.
-func (f Family) trusts(root string) bool { return !slices.Contains(f.Lacks, root) }
+// Distrust returns the outcomes with those corrected that lead to a certificate which the client does not trust. The
+// roots are all to which its chains lead, as the SHA-256 of the certificate in hex.
+func Distrust(list []Outcome, roots []string) []Outcome {
+	list = slices.Clone(list)
+	for i, o := range list {
+		lacks := func(root string) bool { return slices.Contains(o.Family.Lacks, root) }
+		if o.Connects == probe.Yes && len(roots) > 0 && !slices.ContainsFunc(roots, func(r string) bool { return !lacks(r) }) {
+			list[i] = o.Family.fails(NoRoot)
+		}
+	}
+	return list
+}
 
 // takes is what the client makes of the answer of the server.
 func (f Family) takes(r *probe.Reply, s Server) Outcome {
@@ -169,8 +181,6 @@ func (f Family) takes(r *probe.Reply, s Server) Outcome {
 		return f.fails(NoGroup)
 	case r.DHBits > 0 && r.DHBits < f.DHBits:
 		return f.fails(SmallPrime)
-	case len(s.Roots) > 0 && !slices.ContainsFunc(s.Roots, f.trusts):
-		return f.fails(NoRoot)
 	case r.Retry && (len(s.Keys) == 0 || !s.fits(f, r.Version, probe.SuiteOf(r.Suite))):
 		return Outcome{Family: f} // the server has not chosen a certificate yet
 	}
@@ -196,15 +206,17 @@ func (s Server) confirm(ctx context.Context, list []Outcome, ask Asker) {
 	}
 }
 
-// unread reports whether the server is known not to take a ClientHello like that of the family.
-func (s Server) unread(f Family) bool { return f.stumble(s.Scan) != "" }
+// exceeds reports whether the ClientHello is larger than those that the server is known to answer.
+func (f Family) exceeds(i probe.Intolerance) bool {
+	return i.Property == probe.Large && f.Octets > i.Answered
+}
 
 // stumble is the property of the family's ClientHello that the server is known not to take; empty if there is none.
-func (f Family) stumble(scan *probe.Report) Reason {
-	for _, i := range scan.Intolerances {
+func (f Family) stumble(s Server) Reason {
+	for _, i := range s.Scan.Intolerances {
 		switch i.Property {
 		case probe.Large:
-			if f.Octets > i.Answered {
+			if f.Octets >= i.Failed {
 				return LargeHello
 			}
 		case probe.NewVersion:
@@ -212,7 +224,7 @@ func (f Family) stumble(scan *probe.Report) Reason {
 				return TLS13Hello
 			}
 		case probe.Protocols:
-			if len(f.ALPN) > 0 {
+			if s.Web && len(f.ALPN) > 0 {
 				return ALPNHello
 			}
 		case probe.Reserved:

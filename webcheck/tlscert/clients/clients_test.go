@@ -168,9 +168,6 @@ func TestExamine(t *testing.T) {
 			}
 			return m
 		}()},
-		{"a root that Android lacks", usual, probetest.Middlebox{}, func(s *clients.Server) {
-			s.Roots = []string{"96bcec06264976f37460779acf28c5a7cfe8a3c0aae11a8ffcee05c0bddf08c6"}
-		}, of(clients.NoRoot, "Android 7.0")},
 		{"small messages only", usual, probetest.Middlebox{MaxOctets: 1000}, nil, of(clients.LargeHello, "Chrome 137",
 			"Firefox 137", "Safari 26", "Go 1.26", "OpenSSL 3.5")},
 		{"no ALPN", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Protocols}}, nil,
@@ -235,6 +232,14 @@ func TestUnknown(t *testing.T) {
 		require.Empty(t, o.Reason)
 	}
 	require.LessOrEqual(t, int(asked.Load()), 3*len(list)+1)
+}
+
+func TestDistrust(t *testing.T) {
+	_, list := examine(t, tls12(0xC02F, 0xC013).Serve, nil)
+	isrg := "96bcec06264976f37460779acf28c5a7cfe8a3c0aae11a8ffcee05c0bddf08c6"
+	require.Equal(t, of(clients.NoRoot, "Android 7.0"), failing(t, clients.Distrust(list, []string{isrg})))
+	require.Equal(t, of(""), failing(t, clients.Distrust(list, []string{isrg, "another"})))
+	require.Equal(t, of(""), failing(t, clients.Distrust(list, nil)))
 }
 
 func TestIfDisabled(t *testing.T) {

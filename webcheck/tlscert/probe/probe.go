@@ -29,7 +29,7 @@ type Config struct {
 	ALPN       []string // application protocols to offer; nil offers none
 	Limits     Limits   // of the connections that are open at a time; nil means 5
 
-	refused string // how the server reacts to application protocols, if they are left out because of that
+	refused Intolerance // of application protocols, if they are left out because of that
 }
 
 // A Report is what a server is willing to speak.
@@ -152,13 +152,11 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	s.details(ctx, r)
 	r.NotTLS = s.plain && !r.Any()
 	r.Partial, r.Connections = s.lost, s.made
-	if config.refused != "" {
-		r.Browser, r.Intolerances = No, append(r.Intolerances, Intolerance{Property: Protocols, Reaction: config.refused})
+	if config.refused.Property != "" {
+		r.Browser, r.Intolerances = No, append(r.Intolerances, config.refused)
 	}
-	if !r.Any() && !r.NotTLS && len(config.ALPN) > 0 {
-		if bare, ok := Knock(ctx, dial, config); ok && bare.refused != "" {
-			return Scan(ctx, dial, bare)
-		}
+	if bare, ok := withoutALPN(ctx, dial, config, r); ok {
+		return Scan(ctx, dial, bare)
 	}
 	return r
 }

@@ -39,6 +39,7 @@ const (
 	ProtocolVersion       Alert = 70
 	InappropriateFallback Alert = 86  // RFC 7507 section 5
 	unrecognizedName      Alert = 112 // RFC 6066 section 3
+	NoApplicationProtocol Alert = 120 // RFC 7301 section 3.2
 )
 
 var alertNames = map[Alert]string{
@@ -47,7 +48,7 @@ var alertNames = map[Alert]string{
 	51: "decrypt_error", ProtocolVersion: "protocol_version", 71: "insufficient_security", 80: "internal_error",
 	InappropriateFallback: "inappropriate_fallback", 90: "user_canceled", 109: "missing_extension",
 	110: "unsupported_extension", unrecognizedName: "unrecognized_name", 115: "unknown_psk_identity",
-	116: "certificate_required", 120: "no_application_protocol",
+	116: "certificate_required", NoApplicationProtocol: "no_application_protocol",
 }
 
 // String returns the name of an alert, or its number.

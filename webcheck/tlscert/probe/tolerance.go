@@ -27,6 +27,7 @@ const (
 type Intolerance struct {
 	Property Property
 	Reaction string // what happens instead of an answer, such as "the server closed the connection"
+	Alert    Alert  // that of the reaction, if it is one; 0 is none
 	// Answered and Failed are the sizes of the largest ClientHello that was answered and of the smallest that was not,
 	// in octets on the wire. InSegments says that a small one fails as well where it comes in two TCP segments, and
 	// InRecords where it comes in two records. They are set for Large only.
@@ -37,8 +38,8 @@ type Intolerance struct {
 // browserOctets is the size of a large ClientHello: Chrome and Firefox send 1,700 to 1,900 octets.
 const browserOctets = 1800
 
-// sizes are tried to tell how large a ClientHello may be. The last one nearly fills a TCP segment.
-var sizes = []int{700, 1000, 1400}
+// sizes are tried to tell how large a ClientHello may be. The last two are below and above what a TCP segment holds.
+var sizes = []int{700, 1000, 1400, 1500}
 
 // toleranceTime bounds one exchange: servers that ignore a ClientHello are to be told from slow ones.
 const toleranceTime = 2 * time.Second
@@ -76,8 +77,15 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 	g.Wait()
 	var list []Intolerance
 	for i, t := range tests {
-		if found[i] != nil {
-			list = append(list, Intolerance{Property: t.property, Reaction: reaction(found[i])})
+		if found[i] == nil {
+			continue
+		}
+		one := intolerance(t.property, found[i])
+		if one.Alert == NoApplicationProtocol { // some send it only after the key exchange
+			one.Property = Protocols
+		}
+		if !slices.ContainsFunc(list, func(i Intolerance) bool { return i.Property == one.Property }) {
+			list = append(list, one)
 		}
 	}
 	if i := slices.IndexFunc(list, func(i Intolerance) bool { return i.Property == Large }); i >= 0 {
@@ -203,10 +211,28 @@ func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
 	bare := slices.ContainsFunc(found[2:], func(err error) bool { return err == nil })
 	if len(config.ALPN) > 0 && bare && !answered {
 		config = without.config
-		config.refused = reaction(cmp.Or(found[0], found[1]))
+		config.refused = intolerance(Protocols, cmp.Or(found[0], found[1]))
 		return config, true
 	}
 	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || Refused(err) })
+}
+
+// withoutALPN returns what to ask for instead if a scan shows that the server does not take application protocols, which
+// makes it refuse all, or all of some versions.
+func withoutALPN(ctx context.Context, dial Dialer, config Config, r *Report) (bare Config, ok bool) {
+	if len(config.ALPN) == 0 || r.NotTLS {
+		return config, false
+	}
+	if !r.Any() {
+		bare, ok = Knock(ctx, dial, config)
+		return bare, ok && bare.refused.Property != ""
+	}
+	i := slices.IndexFunc(r.Intolerances, func(i Intolerance) bool { return i.Property == Protocols })
+	if i < 0 {
+		return config, false
+	}
+	config.ALPN, config.refused = nil, r.Intolerances[i]
+	return config, true
 }
 
 // try asks, and returns why there is no answer. Silence is an answer here, and nothing that the scan has missed.
@@ -230,13 +256,13 @@ func (s *scanner) try(ctx context.Context, h Hello) error {
 	return err
 }
 
-// reaction says what a server did instead of answering.
-func reaction(err error) string {
+// intolerance says what a server did instead of answering.
+func intolerance(p Property, err error) Intolerance {
+	i := Intolerance{Property: p, Reaction: "the server did not answer"}
 	if refusal, ok := errors.AsType[*refusal](err); ok {
-		return refusal.Error()
+		i.Reaction, i.Alert = refusal.Error(), refusal.Alert
+	} else if faulty(err) {
+		i.Reaction = err.Error()
 	}
-	if faulty(err) {
-		return err.Error()
-	}
-	return "the server did not answer"
+	return i
 }

@@ -1,0 +1,186 @@
+package tlscert
+
+import (
+	"context"
+	"crypto"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"slices"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// A Client is a family of clients, and how its connections end: whether the handshake succeeds. Whether it trusts the
+// certificate is not part of that, but for roots that the family is known to lack.
+type Client struct {
+	Name        string         `json:"name" doc:"family, with the version that was examined" example:"Chrome 137"`
+	Current     bool           `json:"current" doc:"whether it is supported and in wide use, not an old one"`
+	Connects    *bool          `json:"connects,omitempty" doc:"whether it connects; absent if that is not known"`
+	Version     string         `json:"version,omitempty" doc:"protocol version of the connection" example:"TLS 1.3"`
+	CipherSuite string         `json:"cipher_suite,omitempty" doc:"cipher suite of the connection" example:"TLS_AES_128_GCM_SHA256"`
+	Group       string         `json:"group,omitempty" doc:"group of the key exchange, if there is one" example:"X25519"`
+	Reason      clients.Reason `json:"reason,omitempty" doc:"why it does not connect"`
+}
+
+// IfDisabled names the families of clients that connect today, and would not if something were disabled. A list is absent
+// if the server does not have that, or has nothing else.
+type IfDisabled struct {
+	TLS12     []string `json:"tls12,omitzero" doc:"if TLS 1.2 and older versions were disabled"`
+	RSA       []string `json:"rsa,omitzero" doc:"if certificates with RSA keys were removed"`
+	Classical []string `json:"classical_groups,omitzero" doc:"if only post-quantum groups were left, and TLS 1.3"`
+}
+
+// played is what families of clients meet at an address.
+type played struct {
+	facing   clients.Server // as they see it
+	outcomes []clients.Outcome
+}
+
+// playing is shared by all addresses that have one scan, so that clients are played at one of them.
+type playing struct {
+	mu   sync.Mutex
+	done map[*probe.Report]func() played
+}
+
+// play connects as the families of clients do.
+func (e *evidence) play(ctx context.Context, env *diag.Env) {
+	if e.scan == nil || !e.scan.Any() || !*e.req.CheckVersions {
+		return
+	}
+	p := &e.whole.playing
+	p.mu.Lock()
+	once, known := p.done[e.scan]
+	if !known {
+		if p.done == nil {
+			p.done = map[*probe.Report]func() played{}
+		}
+		once = sync.OnceValue(func() played { return e.playAll(ctx, env) })
+		p.done[e.scan] = once
+	}
+	p.mu.Unlock()
+	e.played = once()
+}
+
+func (e *evidence) playAll(ctx context.Context, env *diag.Env) played {
+	s := clients.Server{
+		ServerName: e.name, Scan: e.scan, Keys: e.publicKeys(), Web: e.req.Port == 443 || e.req.Port == 8443,
+	}
+	return played{s, clients.Examine(ctx, s, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
+		release, err := e.limits().Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		conn, err := e.dialer(env)(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		return probe.Ask(ctx, conn, h)
+	})}
+}
+
+// publicKeys are those of the certificates that were presented.
+func (e *evidence) publicKeys() (keys []crypto.PublicKey) {
+	for _, part := range append([]*evidence{e}, e.others...) {
+		if len(part.served) == 0 {
+			continue
+		}
+		if leaf, err := x509.ParseCertificate(part.served[0]); err == nil {
+			keys = append(keys, leaf.PublicKey)
+		}
+	}
+	return keys
+}
+
+// clients are the outcomes with what the roots of the chain make of them.
+func (e *evidence) clients() []clients.Outcome {
+	if len(e.verified) == 0 {
+		return e.outcomes
+	}
+	sum := func(path []*x509.Certificate) string {
+		hash := sha256.Sum256(path[len(path)-1].Raw)
+		return hex.EncodeToString(hash[:])
+	}
+	return clients.Distrust(e.outcomes, diag.Map(e.paths, sum))
+}
+
+// failing returns the outcomes of families that do not connect, current ones or old ones.
+func (e *evidence) failing(current bool) (list []clients.Outcome) {
+	for _, o := range e.clients() {
+		if o.Connects == probe.No && o.Family.Current == current {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// unsupportedKey reports whether current clients fail because of the type of the key.
+func (e *evidence) unsupportedKey() bool {
+	return slices.ContainsFunc(e.outcomes, func(o clients.Outcome) bool {
+		return o.Family.Current && o.Reason == clients.KeyType
+	})
+}
+
+// describeClients writes down how connections of clients end.
+func (e *evidence) describeClients(r *Report) {
+	if e.outcomes == nil {
+		return
+	}
+	outcomes := e.clients()
+	r.Clients = diag.Map(outcomes, func(o clients.Outcome) Client {
+		c := Client{Name: o.Family.Name, Current: o.Family.Current, Connects: boolOf(o.Connects), Reason: o.Reason}
+		if o.Connects == probe.Yes {
+			c.Version, c.CipherSuite = o.Version.String(), probe.SuiteOf(o.Suite).Name
+			if o.Group != 0 {
+				c.Group = o.Group.String()
+			}
+		}
+		return c
+	})
+	r.IfDisabled = IfDisabled(clients.IfDisabled(e.facing, outcomes))
+}
+
+// intolerant returns what is known of a property that the server does not take; nil if it does, or if that is not known.
+func (e *evidence) intolerant(p probe.Property) *probe.Intolerance {
+	if e.scan == nil {
+		return nil
+	}
+	for i := range e.scan.Intolerances {
+		if e.scan.Intolerances[i].Property == p {
+			return &e.scan.Intolerances[i]
+		}
+	}
+	return nil
+}
+
+// stumbles reports whether there is a property of a ClientHello that the server does not take.
+func (e *evidence) stumbles() bool { return e.scan != nil && len(e.scan.Intolerances) > 0 }
+
+// spare leaves out of the handshake what the server is known not to take.
+func (e *evidence) spare(c *tls.Config) {
+	if e.intolerant(probe.Large) != nil || e.intolerant(probe.KeyShare) != nil {
+		c.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
+	}
+	if e.intolerant(probe.NewVersion) != nil {
+		c.MaxVersion = tls.VersionTLS12
+	}
+	if e.intolerant(probe.Protocols) != nil {
+		c.NextProtos = nil
+	}
+}
+
+// names lists the families of outcomes.
+func names(list []clients.Outcome) []string {
+	return diag.Map(list, func(o clients.Outcome) string { return o.Family.Name })
+}
+
+// because returns the outcomes with one of some reasons.
+func because(list []clients.Outcome, reasons ...clients.Reason) []clients.Outcome {
+	return slices.DeleteFunc(slices.Clone(list), func(o clients.Outcome) bool { return !slices.Contains(reasons, o.Reason) })
+}

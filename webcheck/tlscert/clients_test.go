@@ -1,0 +1,158 @@
+package tlscert
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/stretchr/testify/require"
+)
+
+// behind opens the host with a server of crypto/tls behind a box.
+func (s setup) behind(box probetest.Middlebox, change ...func(*tls.Config)) {
+	cert, key := s.a.public.issue(s.t, leaf(nil))
+	config := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{
+		PrivateKey: key, Certificate: [][]byte{cert.Raw, s.a.public.cert.Raw},
+	}}}
+	for _, c := range change {
+		c(config)
+	}
+	box.Server = func(conn net.Conn) {
+		defer conn.Close()
+		server := tls.Server(conn, config)
+		if server.Handshake() == nil {
+			server.Read(make([]byte, 1)) // until the client leaves
+		}
+	}
+	s.w.Serve("192.0.2.10:443", box.Serve)
+}
+
+func only12(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }
+
+func without(properties ...probe.Property) probetest.Middlebox {
+	return probetest.Middlebox{Dropped: properties}
+}
+
+// silently lets a box say nothing instead of closing the connection.
+func silently(box probetest.Middlebox) probetest.Middlebox {
+	box.Silent = true
+	return box
+}
+
+// clientCases are about who can connect.
+var clientCases = []testCase{
+	{name: "a box in front that takes everything", setup: func(s setup) { s.behind(probetest.Middlebox{}) },
+		state: diag.Valid},
+	{name: "large messages are dropped", setup: func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1000}) },
+		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
+	{name: "large messages are ignored",
+		setup: func(s setup) { s.behind(silently(probetest.Middlebox{MaxOctets: 1000})) },
+		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
+	{name: "only the first segment is read", setup: func(s setup) { s.behind(probetest.Middlebox{OneSegment: true}) },
+		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
+	{name: "only the first segment is read, and a record has to be whole",
+		setup: func(s setup) { s.behind(probetest.Middlebox{OneSegment: true, OneRecord: true}) },
+		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
+	{name: "large messages are dropped, TLS 1.2",
+		setup: func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1400}, only12) },
+		codes: codes("tls.handshake.large_hello", "tls.version.tls13"), state: diag.Bad},
+	{name: "ALPN", setup: func(s setup) { s.behind(without(probe.Protocols)) }, codes: codes("tls.handshake.alpn"),
+		state: diag.Bad},
+	{name: "ALPN, ignored", setup: func(s setup) { s.behind(silently(without(probe.Protocols))) },
+		codes: codes("tls.handshake.alpn"), state: diag.Bad},
+	{name: "another application protocol",
+		setup: func(s setup) {
+			s.behind(probetest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
+		},
+		codes: codes("tls.handshake.alpn"), state: diag.Bad},
+	{name: "TLS 1.3 in the offer", setup: func(s setup) { s.behind(without(probe.NewVersion), only12) },
+		codes: codes("tls.handshake.tls13_hello", "tls.version.tls13"), state: diag.Bad},
+	{name: "GREASE", setup: func(s setup) { s.behind(without(probe.Reserved)) },
+		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
+	{name: "new extensions", setup: func(s setup) { s.behind(silently(without(probe.Extensions))) },
+		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
+	{name: "post-quantum key shares", setup: func(s setup) { s.behind(without(probe.KeyShare)) },
+		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
+
+	{name: "TLS 1.3 only", setup: func(s setup) {
+		s.serve(nil, func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 })
+	}, codes: codes("tls.client.old"), state: diag.Valid},
+	{name: "RSA key exchange only", setup: func(s setup) {
+		s.rsa(func(c *tls.Config) { only12(c); c.CipherSuites = []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256} })
+	}, codes: codes("tls.client.current", "tls.cipher.forward_secrecy", "tls.version.tls13"), state: diag.Bad},
+	{name: "P-521 only", setup: func(s setup) {
+		s.serve(nil, func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP521} })
+	}, codes: codes("tls.client.current", "tls.client.old"), state: diag.Bad},
+	{name: "an Ed25519 key", setup: func(s setup) {
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		require.NoError(s.t, err)
+		s.site(key, []*x509.Certificate{s.a.public.issueFor(s.t, leaf(nil), key), s.a.public.cert})
+	}, codes: codes("tls.client.current", "tls.client.old"), state: diag.Bad},
+}
+
+// rsa opens the host with a certificate with an RSA key.
+func (s setup) rsa(change ...func(*tls.Config)) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(s.t, err)
+	s.site(key, []*x509.Certificate{s.a.public.issueFor(s.t, leaf(nil), key), s.a.public.cert}, change...)
+}
+
+// The report says which clients connect with what, why others fail, and who depends on what.
+func TestClients(t *testing.T) {
+	a := newAuthorities(t)
+	byName := func(r *Report) map[string]Client {
+		m := map[string]Client{}
+		for _, c := range r.Clients {
+			m[c.Name] = c
+		}
+		return m
+	}
+	r := check(t, a, "", nil, func(s setup) { s.serve(nil) })
+	require.Len(t, r.Clients, len(clients.Families()))
+	require.Equal(t, Client{Name: "Chrome 137", Current: true, Connects: new(true), Version: "TLS 1.3",
+		CipherSuite: "TLS_AES_128_GCM_SHA256", Group: "X25519MLKEM768"}, byName(r)["Chrome 137"])
+	require.Equal(t, Client{Name: "Android 7.0", Connects: new(true), Version: "TLS 1.2",
+		CipherSuite: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Group: "P-256"}, byName(r)["Android 7.0"])
+	require.Contains(t, r.IfDisabled.TLS12, "Java 8")
+	require.Contains(t, r.IfDisabled.Classical, "Windows 11")
+	require.Nil(t, r.IfDisabled.RSA)
+
+	r = check(t, a, "", nil, func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1000}) })
+	require.Equal(t, Client{Name: "Chrome 137", Current: true, Connects: new(false), Reason: clients.LargeHello},
+		byName(r)["Chrome 137"])
+	require.True(t, *byName(r)["Windows 11"].Connects)
+	require.True(t, *r.Trusted, "the certificate is seen by a client that sends less")
+	require.Contains(t, r.Findings[0].Detail, "of 1000 octets. With 1400 octets: the server closed the connection. Chrome 137,")
+
+	r = check(t, a, "", func(r *Request) { r.CheckVersions = new(false) }, func(s setup) { s.serve(nil) })
+	require.Nil(t, r.Clients)
+}
+
+// A server without application protocols in common says so, and the advice is another one.
+func TestApplicationProtocols(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "", nil, func(s setup) {
+		s.behind(probetest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
+	})
+	require.Contains(t, r.Findings[0].Advice, "Add h2 and http/1.1")
+}
+
+// A message that is too long for clients has a code of its own, and the reply an error.
+func TestOversized(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "", nil, func(s setup) {
+		server := suites12(0xC02F)
+		server.ChainSize = 1<<24 - 1
+		s.fake(server)
+	})
+	require.NotZero(t, r.Error)
+	require.NotEmpty(t, r.Error.Code)
+}

@@ -1,0 +1,174 @@
+package tlscert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// takes makes the condition of a rule: it is known whether the server takes one of the properties.
+func takes(properties ...probe.Property) func(*evidence) bool {
+	return func(e *evidence) bool {
+		for _, p := range properties {
+			if e.scan != nil && e.scan.Tolerates(p) != probe.Unknown {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// reacts says that the server fails on a property, and who has it.
+func (e *evidence) reacts(p probe.Property, with string, why clients.Reason) diag.Failures {
+	i := e.intolerant(p)
+	if i == nil {
+		return nil
+	}
+	return diag.Fail("The server at %s answers a ClientHello without %s. With %s: %s.%s", e.addr, with,
+		map[bool]string{true: "them", false: "it"}[strings.HasSuffix(with, "s")], i.Reaction, e.locksOut(why))
+}
+
+// maxNamedClients bounds the families in a sentence.
+const maxNamedClients = 6
+
+// locksOut names the families that fail for a reason, in a sentence of its own.
+func (e *evidence) locksOut(why clients.Reason) string {
+	list := names(because(e.clients(), why))
+	if len(list) == 0 {
+		return ""
+	}
+	return " " + diag.Series(list, maxNamedClients) + " cannot connect."
+}
+
+// helloRules are about what a server does not take in a ClientHello, although clients have it.
+var helloRules = diag.Rules[*evidence]{{
+	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: takes(probe.Large),
+	Ref:   "RFC 8446 section 5.1",
+	Title: "Server fails on a large ClientHello", Requirement: "The server takes a large ClientHello",
+	Advice: "Update or reconfigure the load balancer, firewall or TLS library that drops it. Post-quantum key shares " +
+		"(X25519MLKEM768) make the ClientHello of current clients 1,500 to 1,900 octets long, which takes two TCP " +
+		"segments; it must be read until it is complete (tldr.fail).",
+	Fails: func(e *evidence) diag.Failures {
+		i := e.intolerant(probe.Large)
+		if i == nil {
+			return nil
+		}
+		divided := ""
+		if i.InSegments {
+			divided = " A small one fails as well where it arrives in two TCP segments."
+		}
+		if i.InRecords {
+			divided += " A small one fails as well where it is divided into two records."
+		}
+		return diag.Fail("The server at %s answers a ClientHello of %d octets. With %d octets: %s.%s%s", e.addr, i.Answered,
+			i.Failed, i.Reaction, divided, e.locksOut(clients.LargeHello))
+	},
+}, {
+	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: takes(probe.NewVersion),
+	Ref:   "RFC 8446 section 4.2.1",
+	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server takes offers of TLS 1.3",
+	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to choose " +
+		"an older version; clients do not try again without it.",
+	Fails: func(e *evidence) diag.Failures {
+		return e.reacts(probe.NewVersion, "TLS 1.3 among the versions", clients.TLS13Hello)
+	},
+}, {
+	Code: "tls.handshake.alpn", Severity: diag.Error, Weight: 10, When: takes(probe.Protocols),
+	Ref:   "RFC 7301 section 3.2",
+	Title: "Server fails when a client offers ALPN", Requirement: "The server takes offers of application protocols",
+	Advice: "Update the load balancer or TLS library that drops the extension. Browsers always offer h2 and http/1.1.",
+	Fails: func(e *evidence) diag.Failures {
+		failures := e.reacts(probe.Protocols, "ALPN", clients.ALPNHello)
+		if i := e.intolerant(probe.Protocols); i != nil && i.Alert == probe.NoApplicationProtocol {
+			failures[0].Advice = fmt.Sprintf("Add %s to the application protocols (ALPN) of the server: it only accepts others.",
+				strings.Join(protocols(e.req.Port), " and "))
+		}
+		return failures
+	},
+}, {
+	Code: "tls.handshake.unknown_values", Severity: diag.Error, Weight: 10, Ref: "RFC 8446 section 9.3",
+	When:  takes(probe.Reserved, probe.Extensions, probe.KeyShare),
+	Title: "Server fails on values in a ClientHello that it does not know", Requirement: "The server ignores unknown values",
+	Advice: "Update the load balancer, firewall or TLS library that drops them. Servers must ignore what they do not know, " +
+		"and browsers send reserved values to make sure that they do (GREASE, RFC 8701).",
+	Fails: func(e *evidence) (all diag.Failures) {
+		for _, p := range []struct {
+			property probe.Property
+			name     string
+		}{
+			{probe.Reserved, "reserved values (GREASE)"}, {probe.Extensions, "new extensions of browsers"},
+			{probe.KeyShare, "a post-quantum key share (X25519MLKEM768)"},
+		} {
+			if len(all) == 0 { // one cause
+				all = e.reacts(p.property, p.name, clients.OddHello)
+			}
+		}
+		return all
+	},
+}}
+
+// clientReasons are the reasons for which clients fail: in words, and what to do about it.
+var clientReasons = []struct {
+	reason     clients.Reason
+	is, advice string
+}{
+	{clients.NoVersion, "no protocol version is common", "Enable TLS 1.2 and TLS 1.3."},
+	{clients.NoSuite, "no cipher suite is common",
+		"Enable cipher suites with ECDHE and AES-GCM; in TLS 1.3 TLS_AES_128_GCM_SHA256 and TLS_AES_256_GCM_SHA384."},
+	{clients.NoGroup, "no group for the key exchange is common", "Enable the groups X25519 and P-256."},
+	{clients.SmallPrime, "the Diffie-Hellman prime is too small",
+		"Enable cipher suites with ECDHE and AES-GCM instead of DHE."},
+	{clients.KeyType, "the type of key of the certificate is not supported",
+		"Use a certificate with an RSA key, or an ECDSA key on P-256, alone or beside this one."},
+	{clients.NoSignature, "no signature algorithm is common",
+		"Enable signatures with SHA-256: RSA-PSS and PKCS #1 for RSA keys, ecdsa_secp256r1_sha256 for those on P-256."},
+	{clients.Refused, "the server refuses the handshake", "Look for the reason in the log of the server."},
+	{clients.NoRoot, "the root of the chain is not trusted there", "Send a chain to a root that they trust."},
+}
+
+// told reports whether other rules tell that clients fail for a reason.
+func (e *evidence) told(why clients.Reason) bool {
+	switch why {
+	case clients.LargeHello, clients.TLS13Hello, clients.ALPNHello, clients.OddHello:
+		return true // helloRules
+	case clients.NoVersion:
+		return e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No // tls.version.modern
+	case clients.NoGroup:
+		return len(e.scan.Groups) > 0 && e.hybridOnly() // tls.group.hybrid_only
+	default:
+		return false
+	}
+}
+
+// lockedOut makes a failure for each reason for which some families fail and of which no other rule tells.
+func (e *evidence) lockedOut(list []clients.Outcome) (all diag.Failures) {
+	for _, r := range clientReasons {
+		if some := names(because(list, r.reason)); len(some) > 0 && !e.told(r.reason) {
+			all = append(all, diag.Failure{Advice: r.advice,
+				Detail: fmt.Sprintf("%s cannot connect to %s: %s.", diag.Series(some, maxNamedClients), e.addr, r.is)})
+		}
+	}
+	return all
+}
+
+// playedRules are about families of clients.
+var playedRules = diag.Rules[*evidence]{{
+	Code: "tls.client.current", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 4.2",
+	Title: "Some current clients cannot connect", Requirement: "The current clients that were tried can connect",
+	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and a key that is RSA or ECDSA on P-256.",
+	Fails:  func(e *evidence) diag.Failures { return e.lockedOut(e.failing(true)) },
+}, {
+	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",
+	Title: "Old clients cannot connect", Requirement: "The old clients that were tried can connect",
+	Advice: "Nothing has to be done unless the server has to serve such clients.",
+	Fails: func(e *evidence) diag.Failures {
+		details := diag.Map(e.lockedOut(e.failing(false)), func(f diag.Failure) string { return f.Detail })
+		return diag.FailIf(len(details) > 0, "%s", strings.Join(details, " "))
+	},
+}}
+
+// playable reports whether families of clients were tried, and none fails because all do.
+func playable(e *evidence) bool { return e.outcomes != nil && e.failure == nil }
