@@ -31,6 +31,7 @@ type centres struct {
 	list  []*detector.FinderPattern
 	cells [][]int32
 	width int // of the view, in cells
+	row   *gozxing.BitArray
 }
 
 const cellSize = 16 // pixels
@@ -71,13 +72,13 @@ func (c *centres) cell(at float64, n int) int { return min(max(int(at)/cellSize,
 // centres returns what may be the centres of finder patterns, those seen most often first.
 func (s *scanner) centres(v view) []*detector.FinderPattern {
 	found := newCentres(s.bits)
-	w, h := s.bits.GetWidth(), s.bits.GetHeight()
+	h := s.bits.GetHeight()
 	skip := 2
 	if h > 1500 {
 		skip = 3
 	}
 	for y := skip - 1; y < h; y += skip {
-		found.scanRow(y, w)
+		found.scanRow(y)
 		if len(found.list) > maxCandidates {
 			s.cut = true
 			break
@@ -94,33 +95,27 @@ func (s *scanner) centres(v view) []*detector.FinderPattern {
 	return all[:min(len(all), maxCentres)]
 }
 
-// scanRow follows one row through the states of a finder pattern: dark, light, dark, light, dark.
-func (c *centres) scanRow(y, w int) {
+// scanRow measures the dark and light parts of one row, and takes five that are as wide as those of a finder pattern:
+// dark, light, dark, light, dark.
+func (c *centres) scanRow(y int) {
+	c.row = c.bits.GetRow(y, c.row)
 	var counts [5]int
-	state := 0
-	for x := range w {
-		isDark := c.bits.Get(x, y)
-		if isDark == (state&1 == 0) {
-			counts[state]++
-			continue
-		}
-		if isDark || state != 4 {
-			if !isDark && state == 0 && counts[0] == 0 {
-				continue // light before the first dark pixel
+	n, w := 0, c.row.GetSize()
+	for x := c.row.GetNextSet(0); x < w; {
+		end := c.row.GetNextUnset(x)
+		counts[n] = end - x
+		if n++; n == len(counts) {
+			if detector.FinderPatternFinder_foundPatternCross(counts[:]) && c.add(counts[:], y, end) {
+				n = 0
+			} else {
+				n = copy(counts[:], counts[2:])
 			}
-			state++
-			counts[state]++
-			continue
 		}
-		if detector.FinderPatternFinder_foundPatternCross(counts[:]) && c.add(counts[:], y, x) {
-			counts, state = [5]int{}, 0
-			continue
+		x = c.row.GetNextSet(end)
+		if n > 0 {
+			counts[n] = x - end
+			n++
 		}
-		detector.FinderPatternFinder_doShiftCounts2(counts[:])
-		state = 3
-	}
-	if state == 4 && detector.FinderPatternFinder_foundPatternCross(counts[:]) {
-		c.add(counts[:], y, w)
 	}
 }
 
