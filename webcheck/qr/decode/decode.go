@@ -131,6 +131,8 @@ type evidence struct {
 
 	animated bool // the image has further frames, which were not looked at
 	cut      bool // a limit ended the search
+
+	foreign scan.Symbology // what there is in the place of a QR code; empty if that is not known
 }
 
 func (e *evidence) read(ctx context.Context, data []byte) error {
@@ -157,7 +159,10 @@ func (e *evidence) read(ctx context.Context, data []byte) error {
 			return err
 		}
 		e.cut = !whole
-		if e.take(img, symbols); len(symbols) > 0 || !img.Transparent {
+		if e.take(img, symbols); len(symbols) == 0 {
+			e.foreign = cmp.Or(e.foreign, scan.Foreign(img))
+		}
+		if len(symbols) > 0 || !img.Transparent {
 			break
 		}
 	}
@@ -222,7 +227,7 @@ func newCode(img *raster.Gray, s *scan.Symbol) *Code {
 func inFile(at float64, factor, offset int) int { return int(at*float64(factor)+.5) + offset }
 
 func (e *evidence) report() *Report {
-	v := rules.Judge(e, texts)
+	v := rules.Judge(e, e.texts())
 	return &Report{
 		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: diag.Map(e.codes, func(c *Code) Code { return *c }), Image: e.image, Text: v.Text(), Findings: v.Findings,
 		Partial: e.animated || e.cut,

@@ -13,6 +13,7 @@
 //
 // Package raster reads files in bounded memory, and scan finds codes and corrects errors; what the texts mean is
 // decided here. An image is tried in several ways (sharper, smaller, inverted) until a code is found or the work
-// budget is spent. Work is counted, not timed, so the same image gets the same reply on a busy machine. Nothing is
-// fetched: a link in a code is described, never followed.
+// budget is spent; what shows a dark code is searched for inverted ones too. Codes of other kinds, such as Micro QR,
+// are named and not read. Work is counted, not timed, so the same image gets the same reply on a busy machine. Nothing
+// is fetched: a link in a code is described, never followed.
 package decode

@@ -18,6 +18,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(asPNG(f, drawn(f, link, 64)))
 	f.Add(asPNG(f, noisy(drawn(f, "1234", 64), 100)))
 	f.Add(asPNG(f, drawn(f, link, 64).SubImage(image.Rect(0, 0, 40, 40))))
+	for _, data := range foreignImages(f) {
+		f.Add(data)
+	}
 	f.Add([]byte("GIF89a\x02\x00\x02\x00\x00\x00\x00;"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 1<<16 {

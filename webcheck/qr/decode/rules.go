@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/webcheck/qr/scan"
 )
 
 const iso = "ISO/IEC 18004:2015 "
@@ -35,9 +37,7 @@ var imageRules = diag.Rules[*evidence]{
 		Title: "No QR code found", Requirement: "The image holds a QR code",
 		Advice: "Crop the image to the code with a light margin around it, and make sure that it is sharp, evenly lit and at least 3 pixels " +
 			"a module. Micro QR, Data Matrix, Aztec and bar codes are not read.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.codes) == 0, "In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
-		},
+		Fails: missing,
 	},
 	{
 		Code: "qr.code.more", Severity: diag.Info, DependsOn: []diag.Code{"qr.code.missing"},
@@ -159,6 +159,42 @@ func incomplete(e *evidence) (all diag.Failures) {
 		}
 	}
 	return all
+}
+
+// missing fails for an image without a code, and names one of another kind.
+func missing(e *evidence) diag.Failures {
+	if len(e.codes) > 0 {
+		return nil
+	}
+	if e.foreign == "" {
+		return diag.Fail("In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
+	}
+	failed := diag.Fail("The image shows %s, which is not supported, and no QR code that can be read.", e.foreignCode())
+	failed[0].Advice = "Read it with a scanner that supports " + string(e.foreign) + ". If it is your own, create a QR code " +
+		"with the same text: that is what phones read."
+	return failed
+}
+
+// foreignCode is how a sentence calls a code of another kind.
+func (e *evidence) foreignCode() string {
+	article := "a "
+	if e.foreign == scan.Aztec || e.foreign == scan.RMQR {
+		article = "an "
+	}
+	return article + string(e.foreign) + " code"
+}
+
+// texts chooses what the verdict says in words: a code of another kind is named first.
+func (e *evidence) texts() diag.Texts {
+	if e.foreign == "" {
+		return texts
+	}
+	named := maps.Clone(texts)
+	named["qr.code.missing"] = diag.Text{
+		Headline: "This is " + e.foreignCode() + ", which is not supported",
+		Sub:      missing(e)[0].Advice,
+	}
+	return named
 }
 
 // texts are what the verdict says in words, where title and advice of the gravest finding do not say it better.

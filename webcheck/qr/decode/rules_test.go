@@ -34,6 +34,7 @@ func TestRules(t *testing.T) {
 	}{
 		{"broken", evidence{broken: &raster.UnreadableError{Format: raster.PNG, Reason: "the file ends too early"}}, codes{"qr.image.unreadable"}},
 		{"nothing", evidence{}, codes{"qr.code.missing"}},
+		{"another kind", evidence{foreign: scan.MicroQR}, codes{"qr.code.missing"}},
 		{"more", evidence{all: 3, codes: []*Code{said("a")}}, codes{"qr.code.more"}},
 		{"good", evidence{all: 1, codes: []*Code{said(link)}}, codes{}},
 		{"damaged", of(with(said("a"), func(c *Code) { c.ErrorsCorrected = 7 })), codes{"qr.code.damaged"}},
@@ -68,7 +69,7 @@ func TestRules(t *testing.T) {
 		{"accounts", of(said("otpauth-migration://offline?data=CjEKCkhlbGxv")), codes{"qr.otp.secret"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, seen.Add(rules.Judge(&tt.e, texts)))
+			assert.Equal(t, tt.want, seen.Add(rules.Judge(&tt.e, tt.e.texts())))
 			assert.NotNil(t, tt.e.report().Codes)
 		})
 	}

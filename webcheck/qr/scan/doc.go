@@ -7,8 +7,11 @@
 // alternate as they must, Reed-Solomon decoding tells whether it was right.
 //
 // What one threshold or size does not show, another may: the image is tried sharper, softer, smaller, larger and
-// inverted, in a fixed order, until a code is found and no likely candidate is left. Work is counted in pixels and
+// inverted, in a fixed order, until a code is found and no likely candidate is left. A view that shows dark codes is
+// searched for inverted ones as well. Work is counted in pixels and
 // bounded by the size of the image, so the same image gives the same codes on any machine.
+//
+// An image without a QR code may show a code of another kind: [Foreign] names it where that is certain.
 //
 // Patterns, alignment and error correction are those of github.com/makiuchi-d/gozxing. Its readers are not used: the
 // one for a single code may pick three patterns of which one is noise and then gives up, the one for several takes the
