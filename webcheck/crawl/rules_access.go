@@ -151,8 +151,12 @@ func (f *robotsTxt) isHTML() bool {
 	return strings.HasPrefix(http.DetectContentType(f.result.Body), "text/html")
 }
 
-// allowRule is a rule that allows the page, and nothing else that is forbidden today; empty if none does.
+// allowRule is a rule that allows the page, and nothing else that is forbidden today; empty if none does. A group that
+// only Google understands is to be corrected, not extended.
 func (r *robot) allowRule() string {
+	if !r.visit.file.of(robots.Standard).Names(r.decision.Agent) {
+		return ""
+	}
 	path := strings.TrimPrefix(withoutFragment(r.visit.url), r.visit.url.Origin())
 	if strings.ContainsAny(path, "*$#") || len(path) > 500 || len(path)+1 < len(r.decision.Rule.Path) {
 		return ""

@@ -72,7 +72,7 @@ var agentRules = diag.Rules[*evidence]{{
 	Code: "crawl.robots.disallowed", Severity: diag.Error, NoScore: true, Weight: 10,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
 	Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows the crawler to fetch the page",
-	Advice: "Add the rule to the same group of robots.txt if the page is to be found in search engines.",
+	Advice: "Allow the page in the same group of robots.txt if the page is to be found in search engines.",
 	When:   func(e *evidence) bool { return alive(e) && !e.onlyOthers() },
 	Fails:  func(e *evidence) diag.Failures { return adding(e.forbidden(e.asked()), e.others()+unseen) },
 }, {
@@ -91,13 +91,13 @@ var agentRules = diag.Rules[*evidence]{{
 	Code: "crawl.google.disallowed", Severity: diag.Error, Weight: 10,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: googleDoc + "How Google interprets the robots.txt specification",
 	Title: "Google may not crawl the page (robots.txt)", Requirement: "Google may crawl the page",
-	Advice: "Add the rule to the same group of robots.txt if Google should list the page.", When: askedMay,
+	Advice: "Allow the page in the same group of robots.txt if Google should list the page.", When: askedMay,
 	Fails: func(e *evidence) diag.Failures { return adding(e.forbidden(e.google()), unseen) },
 }, {
 	Code: "crawl.bing.disallowed", Severity: diag.Warning, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
 	Title: "Bing may not crawl the page (robots.txt)", Requirement: "Bing may crawl the page",
-	Advice: "Add the rule to the same group of robots.txt if Bing should list the page.", When: askedMay,
+	Advice: "Allow the page in the same group of robots.txt if Bing should list the page.", When: askedMay,
 	Fails: func(e *evidence) diag.Failures { return adding(e.forbidden(e.bing()), unseen) },
 }}
 
