@@ -213,6 +213,8 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"encodings that differ", site{body: pageWith("", "Bücher"), header: "Content-Type: text/html; charset=iso-8859-1"}, "charset.conflict"},
 		{"byte order mark against the page", site{body: "\uFEFF" + strings.Replace(good, `charset="utf-8"`, `charset="iso-8859-1"`, 1)}, "charset.conflict"},
 		{"no encoding", site{body: strings.Replace(good, `charset="utf-8"`, "", 1), header: "Content-Type: text/html"}, "charset.undeclared"},
+		{"windows-1251 that nothing states", site{body: strings.NewReplacer(`charset="utf-8"`, "", "Bicycle repair in Sampletown", "\xD7\xE0\xE9 \xE8 \xF7\xE0\xF8\xEA\xE8").Replace(good),
+			header: "Content-Type: text/html"}, "charset.undeclared"},
 		{"no viewport", site{body: strings.Replace(good, `name="viewport"`, "", 1)}, "viewport.missing"},
 		{"no language", site{body: strings.Replace(good, ` lang="en"`, "", 1)}, "lang.missing"},
 		{"deep", site{body: pageWith("", strings.Repeat("<div>", 600))}, "depth"},

@@ -79,7 +79,7 @@ var headRules = diag.Rules[*evidence]{{
 		if p.UnknownCharset != "" {
 			return diag.Fail("%q is not an encoding that browsers know.", diag.Quote(p.UnknownCharset))
 		}
-		return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
+		return diag.FailIf(p.Undecoded && p.CharsetBy != page.ByContent, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
 	},
 }, {
 	Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3,
@@ -103,10 +103,12 @@ var headRules = diag.Rules[*evidence]{{
 		if e.page.CharsetBy != page.ByContent || e.mediaType == "application/xhtml+xml" { // XML is UTF-8 unless it says else
 			return nil
 		}
-		f := diag.Fail("Neither Content-Type nor the page states an encoding; its bytes suggest %s.", e.page.Charset)
 		if e.page.Charset == "utf-8" {
-			return f.Suggesting(`<meta charset="utf-8">`)
+			return diag.Fail("Neither Content-Type nor the page states an encoding; its bytes are UTF-8, which browsers do not assume.").
+				Suggesting(`<meta charset="utf-8">`)
 		}
+		f := diag.Fail("Neither Content-Type nor the page states an encoding, so browsers guess; its bytes suggest %s.", e.page.Charset)
+		f[0].Advice = "Save the page as UTF-8 and declare that: charset=utf-8 in Content-Type, or a meta element at the start of the head."
 		return f
 	},
 }, {

@@ -53,9 +53,7 @@ func Decode(body []byte, contentType string) Decoded {
 		}
 	} else {
 		d.By = ByContent
-		if e, name = charset.Lookup("windows-1252"); utf8.Valid(trimRune(body)) {
-			e, name = charset.Lookup("utf-8")
-		}
+		e, name = charset.Lookup(detect(body))
 	}
 	d.Charset = name
 	if _, declared := charset.Lookup(label); declared != "" && !strings.HasPrefix(declared, "utf-16") {
@@ -85,6 +83,9 @@ func (d *Decoded) convert(e encoding.Encoding, body []byte) {
 		d.Undecoded = !utf8.Valid(trimRune(body))
 		d.Text = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 		return
+	}
+	if d.Charset == "gbk" { // which has the decoder of gb18030 (encoding.spec.whatwg.org section 10.1.1)
+		e, _ = charset.Lookup("gb18030")
 	}
 	text, err := e.NewDecoder().Bytes(body)
 	d.Undecoded = err != nil || bytes.Contains(text, []byte("\uFFFD"))
