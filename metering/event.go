@@ -39,6 +39,7 @@ const (
 	EventSPFRemoved      EventType = "spf.profile_removed"
 	EventChannelTest     EventType = "channel.test"
 	EventChannelDisabled EventType = "channel.disabled"
+	EventChannelConfirm  EventType = "channel.confirm"
 
 	EventDomainWorsened      EventType = "domain.worsened"
 	EventDomainRecovered     EventType = "domain.recovered"
@@ -53,7 +54,7 @@ func EventTypes() []EventType {
 		EventKeyExpired, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
 		EventBudgetReached, EventRateLimited, EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
 		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved, EventChannelTest,
-		EventChannelDisabled, EventDomainWorsened, EventDomainRecovered, EventDomainRecordChanged, EventDomainExpiresSoon,
+		EventChannelDisabled, EventChannelConfirm, EventDomainWorsened, EventDomainRecovered, EventDomainRecordChanged, EventDomainExpiresSoon,
 		EventDomainUnreachable}
 }
 

@@ -29,9 +29,7 @@ func (a *app) channelCommand() *cobra.Command {
 	return a.group("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
 		c.deliveries(), c.change("disable ID", "Send nothing more to a channel", disableChannel),
 		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
-		c.send("test ID", "Send a test event to a channel", "the id of a channel", notify.Channels.Test),
-		c.send("replay ID", "Send the event of a delivery again, as a new delivery", "the id of a delivery",
-			notify.Channels.Replay))
+		c.test(), c.replay(), c.confirm())
 }
 
 func (c channelCommands) leaf(
@@ -210,6 +208,43 @@ func (c channelCommands) change(
 		})
 }
 
+// confirm answers for the reader of an address who has told the code that he was sent.
+func (c channelCommands) confirm() *cobra.Command {
+	cmd := c.leaf("confirm ID CODE", "Let a channel of mail begin by the code that its address was sent",
+		"the id of a channel, and a code",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			channel, err := channels.Confirm(ctx, account, args[0], args[1])
+			return c.show(channel, notify.Secret{}, err)
+		})
+	cmd.Long = `An address receives nothing before its reader has confirmed: by the link in the message that it was sent, or where
+the server has no --public-url by a code, within seven days. diagd channel enable sends another.`
+	return cmd
+}
+
+// replay sends the event of one delivery again, or with --since all that did not arrive at a channel.
+func (c channelCommands) replay() *cobra.Command {
+	var since string
+	var wait time.Duration
+	cmd := c.leaf("replay ID", "Send the event of a delivery again, or all that did not arrive at a channel since a time",
+		"the id of a delivery, or with --since that of a channel",
+		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
+			if since == "" {
+				d, err := channels.Replay(ctx, account, args[0])
+				return c.showSent(ctx, channels, d, err, wait)
+			}
+			from, err := time.Parse(time.RFC3339, since)
+			if err != nil {
+				return usagef("--since: %q is not a time such as 2026-11-26T09:00:00Z", since)
+			}
+			list, err := channels.ReplaySince(ctx, account, args[0], from)
+			return printList(c.app, diag.Map(list, viewDelivery), err, deliveryColumns, deliveryView.row)
+		})
+	addWait(cmd, &wait)
+	cmd.Flags().StringVar(&since, "since", "", "send to the channel ID again what has not arrived since then, such as "+
+		"2026-11-26T09:00:00Z; events are kept for 30 days")
+	return cmd
+}
+
 func (c channelCommands) remove() *cobra.Command {
 	return c.leaf("remove ID", "Remove a channel for good", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
@@ -226,7 +261,7 @@ type deliveryView struct {
 	State     notify.DeliveryState `json:"state"`
 	Attempts  []attemptView        `json:"attempts"`
 	Next      time.Time            `json:"next_attempt_at,omitzero"`
-	OpenUntil time.Time            `json:"replayable_until,omitzero"` // after the last attempt
+	OpenUntil time.Time            `json:"replayable_until,omitzero"` // of what did not arrive
 	ReplayOf  string               `json:"replay_of,omitempty"`
 	CreatedAt time.Time            `json:"created_at"`
 }
@@ -246,9 +281,7 @@ func viewDelivery(d notify.Delivery) deliveryView {
 	for _, a := range d.Attempts {
 		v.Attempts = append(v.Attempts, attemptView{a.At, a.Status, a.Error, a.Response, a.Millis})
 	}
-	if len(d.Attempts) == notify.MaxAttempts && d.State == notify.RetryScheduled {
-		v.Next, v.OpenUntil = time.Time{}, d.Next
-	}
+	v.Next, v.OpenUntil = d.NextAttempt(), d.ReplayableUntil()
 	return v
 }
 
@@ -288,34 +321,42 @@ func (c channelCommands) deliveries() *cobra.Command {
 	return list
 }
 
-// send makes a command that makes a delivery and waits for what comes of it.
-func (c channelCommands) send(
-	use, short, takes string,
-	begin func(notify.Channels, context.Context, metering.AccountID, string) (notify.Delivery, error),
-) *cobra.Command {
+// test makes the command that sends a test event.
+func (c channelCommands) test() *cobra.Command {
 	var wait time.Duration
-	cmd := c.leaf(use, short, takes,
+	cmd := c.leaf("test ID", "Send a test event to a channel", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
-			d, err := begin(channels, ctx, account, args[0])
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(ctx, wait)
-			defer cancel()
-			d, err = awaitAttempt(ctx, channels, d)
-			switch err = printOne(c.app, viewDelivery(d), err, deliveryColumns, deliveryView.row); {
-			case err != nil:
-				return err
-			case d.State == notify.Pending && wait > 0:
-				return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, wait)
-			case d.State != notify.Pending && d.State != notify.Delivered:
-				return fmt.Errorf("%s was not delivered: %s", d.ID, d.Attempts[len(d.Attempts)-1].Error)
-			}
-			return nil
+			d, err := channels.Test(ctx, account, args[0])
+			return c.showSent(ctx, channels, d, err, wait)
 		})
-	cmd.Flags().DurationVar(&wait, "wait", 15*time.Second,
-		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
+	addWait(cmd, &wait)
 	return cmd
+}
+
+func addWait(cmd *cobra.Command, wait *time.Duration) {
+	cmd.Flags().DurationVar(wait, "wait", 15*time.Second,
+		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
+}
+
+// showSent waits for what comes of a delivery that was just made.
+func (c channelCommands) showSent(
+	ctx context.Context, channels notify.Channels, d notify.Delivery, err error, wait time.Duration,
+) error {
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	d, err = awaitAttempt(ctx, channels, d)
+	switch err = printOne(c.app, viewDelivery(d), err, deliveryColumns, deliveryView.row); {
+	case err != nil:
+		return err
+	case d.State == notify.Pending && wait > 0:
+		return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, wait)
+	case d.State != notify.Pending && d.State != notify.Delivered:
+		return fmt.Errorf("%s was not delivered: %s", d.ID, d.Attempts[len(d.Attempts)-1].Error)
+	}
+	return nil
 }
 
 // attemptPoll is how often who waits for an attempt looks whether it was made.

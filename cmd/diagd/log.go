@@ -19,7 +19,7 @@ import (
 // acts are the commands that change something, each a row of the log. A test holds that no command is forgotten.
 var acts = []string{"account create", "account set", "plan import", "key create", "key rotate", "key revoke",
 	"channel create", "channel rotate", "channel remove", "channel disable", "channel enable", "channel test",
-	"channel replay", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove", "billing close", "billing retry",
+	"channel replay", "channel confirm", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove", "billing close", "billing retry",
 	"billing finalize", "billing void", "billing credit", "billing paid", "billing uncollectible", "billing suspend",
 	"billing resume", "member add", "member role", "member remove", "member link",
 	"watch create", "watch set", "watch run", "watch remove"}

@@ -56,6 +56,9 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		if c.Secure { // RFC 8058 section 3.1
 			s.mail.Unsubscribe = c.PublicURL + "/unsubscribe/"
 		}
+		if a.serving.dashboard.publicURL != "" {
+			s.mail.Confirm = c.PublicURL + "/confirm/"
+		}
 	}
 	pages := dashboard.New(c)
 	return httpapi.Front{API: api, Parts: map[string]http.Handler{
@@ -63,5 +66,6 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),
 		"unsubscribe": notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
+		"confirm":     notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
 	}}
 }

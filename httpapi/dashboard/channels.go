@@ -60,14 +60,6 @@ type delivery struct {
 	ChannelName string // empty where the channel is no more
 }
 
-// Open is until when what was tried for the last time can be sent again; zero before that.
-func (d delivery) Open() (until time.Time) {
-	if len(d.Attempts) == notify.MaxAttempts && d.State == notify.RetryScheduled {
-		until = d.Next
-	}
-	return until
-}
-
 // Tries is how often it was tried, of how often it is tried at most.
 func (d delivery) Tries() string { return fmt.Sprintf("%d/%d", len(d.Attempts), notify.MaxAttempts) }
 
@@ -111,7 +103,8 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 		Secret     string // shown once
 		Deliveries []delivery
 		Overlaps   []choice
-	}{Overlaps: graces}
+		Sinces     []choice
+	}{Overlaps: graces, Sinces: replaySinces}
 	var sent []notify.Delivery
 	err := together(
 		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
@@ -123,6 +116,27 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 		data.Deliveries = append(data.Deliveries, delivery{one, data.Name})
 	}
 	return data, err
+}
+
+// replaySinces are how many hours back what did not arrive is sent again.
+var replaySinces = []choice{{24, "A day ago"}, {3 * 24, "3 days ago"}, {7 * 24, "7 days ago"}, {30 * 24, "30 days ago"}}
+
+// replaySince sends to a channel again what did not arrive.
+func (d *dashboard) replaySince(r *http.Request) (string, error) {
+	hours, err := chosen(r, "since", replaySinces)
+	id := r.PathValue("id")
+	if err == nil {
+		since := d.now().Add(-time.Duration(hours) * time.Hour)
+		_, err = d.channels().ReplaySince(r.Context(), visitorOf(r).Account.ID, id, since)
+	}
+	return "/dashboard/channels/" + id, err
+}
+
+// confirmChannel lets a channel of mail begin by the code that its address was sent.
+func (d *dashboard) confirmChannel(r *http.Request) (string, error) {
+	id := r.PathValue("id")
+	_, err := d.channels().Confirm(r.Context(), visitorOf(r).Account.ID, id, r.PostForm.Get("code"))
+	return "/dashboard/channels/" + id, err
 }
 
 // onChannel does something to a channel that needs no more than its id.

@@ -138,7 +138,12 @@ func TestChannels(t *testing.T) {
 		assert.Equal(t, http.StatusSeeOther, made.status, "%s: %s", kind, made.words("main"))
 	}
 	list := b.get("/dashboard/channels")
-	assert.Equal(t, 5, list.Find("tbody tr").Length())
+	assert.Equal(t, 6, list.Find("tbody tr").Length(), "five channels, and the question to the address")
+	asked, _ := list.Find("a:contains(email)").Attr("href")
+	assert.Contains(t, b.get(asked).words("dl"), "unconfirmed")
+	assert.Equal(t, http.StatusUnprocessableEntity, b.post(asked+"/confirm", "code", "x").status)
+	assert.Equal(t, http.StatusUnprocessableEntity, b.post(asked+"/test").status)
+	assert.Contains(t, b.follow(asked+"/enable").words("dl"), "unconfirmed", "it is asked again")
 	assert.NotContains(t, list.body, "verysecret")
 
 	for _, tt := range []struct{ name, kind, target, field string }{
@@ -161,6 +166,7 @@ func TestChannels(t *testing.T) {
 	assert.Contains(t, tested.words("table"), "0/6")
 	link, _ := tested.Find("table a").Attr("href")
 	assert.Contains(t, b.get(link).words(".empty"), "not tried yet")
+	assert.Contains(t, b.follow(at+"/replay", "since", "24").words("dl"), "active")
 	replayed := b.follow(link + "/replay")
 	assert.Contains(t, replayed.words("dl"), "Repeats")
 

@@ -138,6 +138,8 @@ func (d *dashboard) channelRows() []*page {
 			does(changes, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
 			does(changes, one+"/test", "channel test", "A test event is on its way.", "", "",
 				onChannel(d, notify.Channels.Test)),
+			does(changes, one+"/confirm", "channel confirm", "The address is confirmed.", "", "code", d.confirmChannel),
+			does(changes, one+"/replay", "channel replay", "What did not arrive is on its way again.", "since", "", d.replaySince),
 			does(changes, one+"/enable", "channel enable", changed, "", "", onChannel(d, notify.Channels.Enable)),
 			does(changes, one+"/disable", "channel disable", changed, "", "", onChannel(d, disableChannel))),
 		shows(reads, sent, "Delivery", "", "delivery", d.showDelivery).with(

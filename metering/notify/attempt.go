@@ -18,6 +18,9 @@ const (
 	channelRemoved  = "the channel was removed"
 	channelDisabled = "the channel is disabled"
 	eventForgotten  = "the event is no longer kept"
+	notConfirmed    = "the address has not confirmed that it wants notifications"
+
+	alreadyConfirmed = "the address has confirmed already"
 )
 
 // A result is what came of an attempt.
@@ -109,7 +112,7 @@ func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event
 	if err != nil {
 		return nil, nil, err
 	}
-	if channel.State != channelActive {
+	if channel.State == ChannelDisabled {
 		fail(channelDisabled)
 		return nil, nil, nil
 	}
@@ -122,7 +125,17 @@ func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event
 		return nil, nil, fmt.Errorf("reading event %s: %w", j.Event, err)
 	}
 	event, err := metering.ParseEvent(r)
-	return channel, &event, err
+	switch asks := event.Type == metering.EventChannelConfirm; {
+	case err != nil:
+		return nil, nil, err
+	case asks && channel.State == channelActive:
+		fail(alreadyConfirmed)
+		return nil, nil, nil
+	case !asks && channel.State == channelUnconfirmed:
+		fail(notConfirmed)
+		return nil, nil, nil
+	}
+	return channel, &event, nil
 }
 
 // conclude stores what came of an attempt.

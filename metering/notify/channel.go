@@ -37,8 +37,9 @@ type ChannelState string
 
 // The states of a channel.
 const (
-	channelActive   ChannelState = "active"
-	ChannelDisabled ChannelState = "disabled"
+	channelActive      ChannelState = "active"
+	channelUnconfirmed ChannelState = "unconfirmed" // of mail: its address was asked, and has not answered
+	ChannelDisabled    ChannelState = "disabled"
 )
 
 // A Channel is where an account wants to be told of events, as it may be shown: it holds no secret.
@@ -59,6 +60,8 @@ type Channel struct {
 	SignedTwiceUntil time.Time `json:"signed_twice_until,omitzero"`
 
 	CreatedAt time.Time `json:"created_at"`
+	// ConfirmUntil is until when an address can confirm that it wants mail; zero where it is not asked.
+	ConfirmUntil time.Time `json:"confirm_until,omitzero"`
 }
 
 // wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
@@ -90,6 +93,7 @@ type channelDoc struct {
 	Reason        string                   `json:"reason,omitempty"`
 	CreatedAt     time.Time                `json:"created_at"`
 	Since         time.Time                `json:"since"` // when it was last enabled: what is older is not told
+	ConfirmUntil  time.Time                `json:"confirm_until,omitzero"`
 
 	record metering.Record // from which it was read
 }
@@ -124,7 +128,7 @@ func (d *channelDoc) view(now time.Time) Channel {
 	c := Channel{
 		ID: d.record.ID, Account: d.record.Account, Name: d.Name, Kind: d.Kind, Target: d.Target,
 		Categories: append([]metering.EventCategory{}, d.Categories...), State: d.State, Reason: d.Reason,
-		Signed: d.Kind == Webhook && d.Secret != "", CreatedAt: d.CreatedAt,
+		Signed: d.Kind == Webhook && d.Secret != "", CreatedAt: d.CreatedAt, ConfirmUntil: d.ConfirmUntil,
 	}
 	if d.Previous != "" && now.Before(d.PreviousUntil) {
 		c.SignedTwiceUntil = d.PreviousUntil

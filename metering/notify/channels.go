@@ -51,7 +51,7 @@ type ChannelRequest struct {
 	Categories []metering.EventCategory // empty for all
 }
 
-// Create creates a channel. The secret that signs its deliveries is returned too, and can never be shown again; it is
+// Create creates a channel; one of mail begins when its address has confirmed, see [Channels.Confirm]. The secret that signs its deliveries is returned too, and can never be shown again; it is
 // zero where nothing is signed.
 func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret, error) {
 	doc, err := c.newDoc(r)
@@ -76,7 +76,14 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	doc.record = metering.Record{
 		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix), At: doc.CreatedAt,
 	}
-	if err := c.Store.PutRecords(ctx, doc.put()); err != nil {
+	var beside []metering.Record
+	if doc.Kind == email {
+		doc.State = ChannelDisabled
+		if beside, err = c.admitMail(ctx, doc); err != nil {
+			return Channel{}, Secret{}, err
+		}
+	}
+	if err := c.Store.PutRecords(ctx, append(beside, doc.put())...); err != nil {
 		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
 	}
 	var secret Secret
@@ -205,12 +212,13 @@ func (c Channels) RotateSecret(
 // fail.
 func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, reason string) (Channel, error) {
 	return c.change(ctx, account, id, func(d *channelDoc) error {
-		d.State, d.Reason = ChannelDisabled, reason
+		d.State, d.Reason, d.ConfirmUntil = ChannelDisabled, reason, time.Time{}
 		return nil
 	})
 }
 
-// Enable lets a channel be told again of what occurs from then on.
+// Enable lets a channel be told again of what occurs from then on. One of mail asks its address first, if that has not
+// confirmed, or has opted out since.
 func (c Channels) Enable(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
 	owner, err := c.Store.Account(ctx, account)
 	if err != nil {
@@ -223,11 +231,12 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 	if err != nil {
 		return Channel{}, err
 	}
-	return c.change(ctx, account, id, func(d *channelDoc) error {
-		if d.State != channelActive {
-			d.State, d.Reason, d.Since = channelActive, "", metering.Now(c.Clock)
+	return c.changeWith(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) {
+		if d.Kind == email && d.State != channelActive {
+			return c.admitMail(ctx, d)
 		}
-		return nil
+		d.activate(metering.Now(c.Clock))
+		return nil, nil
 	})
 }
 
@@ -235,30 +244,44 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 func (c Channels) change(
 	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) error,
 ) (Channel, error) {
-	var err error
+	return c.changeWith(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) { return nil, alter(d) })
+}
+
+// changeWith is change where other records are stored with the channel.
+func (c Channels) changeWith(
+	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) ([]metering.Record, error),
+) (Channel, error) {
 	for range versionTries {
-		var d *channelDoc
-		if d, err = c.read(ctx, account, id); err != nil {
+		d, err := c.read(ctx, account, id)
+		if err != nil {
 			return Channel{}, err
 		}
 		before := d.State
-		if err = alter(d); err != nil {
+		beside, err := alter(d)
+		if err != nil {
 			return Channel{}, err
 		}
-		if err = c.store(ctx, d, before); err == nil {
+		if err = c.store(ctx, d, before, beside); err == nil {
 			return d.view(metering.Now(c.Clock)), nil
 		}
 		if !errors.Is(err, metering.ErrVersion) {
 			return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
 		}
 	}
-	return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
+	return Channel{}, fmt.Errorf("changing channel %s: %w", id, metering.ErrVersion)
 }
 
 // store writes a channel over what it was read from, with the event where it has been disabled.
-func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState) error {
-	records := []metering.Record{d.put()}
+func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState, beside []metering.Record) error {
+	records := append(beside, d.put())
 	if before == channelActive && d.State == ChannelDisabled {
+		if d.Kind == email {
+			m, err := c.mailbox(ctx, d.record.Account, d.Target) // that it has confirmed is known from now on
+			if err != nil {
+				return err
+			}
+			records = append(records, m.put())
+		}
 		event, err := d.disabledEvent(metering.Now(c.Clock))
 		if err != nil {
 			return err

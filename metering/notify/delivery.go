@@ -3,7 +3,9 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -16,9 +18,9 @@ type DeliveryState string
 const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
-	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; after the last attempt, open to a replay
+	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; after the last attempt for another day
 	failedPermanent DeliveryState = "failed_permanent" // refused for good, or the channel is no more
-	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, and no longer open to a replay
+	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
 )
 
 // A Delivery is an event on its way to one channel.
@@ -32,8 +34,8 @@ type Delivery struct {
 	Attempts  []Attempt          `json:"attempts,omitempty"`
 	ReplayOf  string             `json:"replay_of,omitempty"` // the delivery that it repeats
 	CreatedAt time.Time          `json:"-"`
-	// Next is when it is tried next, or for a delivery that was tried for the last time, until when it can be
-	// replayed. Zero where nothing follows.
+	// Next is when it is tried next, or for a delivery that was tried for the last time, when it counts as failed. Zero
+	// where nothing follows.
 	Next time.Time `json:"-"`
 }
 
@@ -111,48 +113,111 @@ func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id s
 	return *d, nil
 }
 
-// Test sends an event channel.test to a channel, whatever its categories are.
+// Test sends an event channel.test to a channel, whatever its categories are; by mail only a few times an hour.
 func (c Channels) Test(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	d, err := c.read(ctx, account, id)
 	if err != nil {
 		return Delivery{}, err
 	}
 	if d.State != channelActive {
-		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is disabled"}
+		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is " + string(d.State)}
 	}
-	at := metering.Now(c.Clock)
-	event := metering.Event{
-		ID: metering.EventID(metering.EventChannelTest, newID(id+"/")), Type: metering.EventChannelTest,
-		Account: account, At: at, Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
-	}
-	record, err := event.Record()
+	event, delivery, err := d.ownEvent(metering.EventChannelTest, metering.Now(c.Clock))
 	if err != nil {
 		return Delivery{}, err
 	}
-	record.Due = time.Time{} // it is for this channel alone
-	delivery := newDelivery(event, id, at)
-	if err := c.Store.PutRecords(ctx, record, delivery.record(0)); err != nil {
+	records := []metering.Record{event, delivery.record(0)}
+	if d.Kind == email {
+		m, err := c.mailbox(ctx, account, d.Target)
+		if err == nil {
+			err = c.spend(ctx, m)
+		}
+		if err != nil {
+			return Delivery{}, err
+		}
+		records = append(records, m.put())
+	}
+	if err := c.Store.PutRecords(ctx, records...); err != nil {
 		return Delivery{}, fmt.Errorf("testing channel %s: %w", id, err)
 	}
 	return *delivery, nil
 }
 
+// ReplayableFor is for how long at least a delivery and its event are kept.
+const ReplayableFor = 30 * 24 * time.Hour
+
+// NextAttempt is when a delivery is tried next; zero if it was tried for the last time.
+func (d Delivery) NextAttempt() time.Time {
+	if len(d.Attempts) == MaxAttempts {
+		return time.Time{}
+	}
+	return d.Next
+}
+
+// ReplayableUntil is until when at least what did not arrive can be sent again; zero while it is tried, and for what
+// arrived.
+func (d Delivery) ReplayableUntil() time.Time {
+	if d.State == Delivered || d.State == Pending || !d.NextAttempt().IsZero() {
+		return time.Time{}
+	}
+	return d.CreatedAt.Add(ReplayableFor)
+}
+
+// maxReplayed bounds the deliveries of one [Channels.ReplaySince].
+const maxReplayed = 1000
+
+// ReplaySince sends again to a channel what has not arrived there since a time: each event once, of which no delivery
+// has been accepted or is under way. It returns the new deliveries, the oldest event first, at most 1000; a second call
+// goes on.
+func (c Channels) ReplaySince(
+	ctx context.Context, account metering.AccountID, channel string, since time.Time,
+) ([]Delivery, error) {
+	if _, err := c.Channel(ctx, account, channel); err != nil {
+		return nil, err
+	}
+	sent, err := c.Deliveries(ctx, account, channel, 0)
+	if err != nil {
+		return nil, err
+	}
+	arrives := map[string]bool{} // by event
+	for _, d := range sent {
+		waits := d.State == RetryScheduled && len(d.Attempts) < MaxAttempts
+		arrives[d.Event] = arrives[d.Event] || d.State == Delivered || d.State == Pending || waits
+	}
+	again := []Delivery{}
+	for _, d := range slices.Backward(sent) {
+		if d.CreatedAt.Before(since) || arrives[d.Event] || d.Type == metering.EventChannelConfirm {
+			continue
+		}
+		if len(again) == maxReplayed {
+			break
+		}
+		arrives[d.Event] = true
+		next, err := c.Replay(ctx, account, d.ID)
+		if errors.Is(err, metering.ErrNotFound) { // the event is no longer kept
+			continue
+		}
+		if err != nil {
+			return again, err
+		}
+		again = append(again, next)
+	}
+	return again, nil
+}
+
 // Replay sends the event of a delivery to its channel again, as a new delivery. That is possible while the event is
-// kept, unless the delivery was tried in vain and a day has passed.
+// kept, which is for more than 30 days.
 func (c Channels) Replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	old, err := c.Delivery(ctx, account, id)
 	if err != nil {
 		return Delivery{}, err
-	}
-	if old.State == failedExhausted {
-		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery that can no longer be replayed"}
 	}
 	channel, err := c.Channel(ctx, account, old.Channel)
 	if err != nil {
 		return Delivery{}, err
 	}
 	if channel.State != channelActive {
-		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery to a channel that is disabled"}
+		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery to a channel that is " + string(channel.State)}
 	}
 	if _, err := c.Store.Record(ctx, account, metering.EventKind, old.Event); err != nil {
 		return Delivery{}, fmt.Errorf("replaying %s: event %s: %w", id, old.Event, err)

@@ -77,7 +77,8 @@ func TestSchedule(t *testing.T) {
 	assert.Len(t, d.Attempts, MaxAttempts)
 	assert.True(t, d.Next.IsZero())
 	_, err = w.channels.Replay(t.Context(), w.account.ID, d.ID)
-	assert.ErrorContains(t, err, "can no longer be replayed")
+	require.NoError(t, err, "as long as the event is kept")
+	require.Len(t, w.pump(), 1)
 }
 
 func TestAnswers(t *testing.T) {
@@ -294,4 +295,42 @@ func TestSpellingOfHeaders(t *testing.T) {
 	} {
 		require.Len(t, got[0].spelled[name], 1, name)
 	}
+}
+
+// What did not arrive at a channel since a time is sent again, each event once, until it arrives.
+func TestReplaySince(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	early := w.test(c)
+	w.net.status(500)
+	for range MaxAttempts {
+		w.pump()
+		w.clock.Advance(24 * time.Hour)
+	}
+	require.Equal(t, failedExhausted, func() DeliveryState { w.pump(); return w.delivery(early.ID).State }())
+	since := w.clock.Now()
+	w.net.status(404)
+	refused := w.test(c)
+	w.pump()
+	w.net.status(200)
+	arrived := w.test(c)
+	w.pump()
+	require.Equal(t, Delivered, w.delivery(arrived.ID).State)
+	require.False(t, w.delivery(refused.ID).ReplayableUntil().IsZero())
+
+	again, err := w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, since)
+	require.NoError(t, err)
+	require.Len(t, again, 1)
+	require.Equal(t, refused.Event, again[0].Event)
+	w.net.status(404)
+	w.pump()
+	w.net.status(200)
+	again, err = w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, since.Add(-30*24*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, []string{early.Event, refused.Event}, []string{again[0].Event, again[1].Event})
+	require.Len(t, again, 2)
+	w.pump()
+	again, err = w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, time.Time{})
+	require.NoError(t, err)
+	require.Empty(t, again, "all have arrived")
 }

@@ -87,8 +87,8 @@ func describe(e metering.Event) (s summary, err error) {
 var wordFuncs = template.FuncMap{
 	"moment": moment, "count": count, "number": number, "money": facts.money,
 	"line":    func(text string) string { return line(text, maxError) },
-	"key":     func(f facts) string { return line(cmp.Or(f.KeyName, string(f.KeyID), unknown), maxName) },
-	"channel": func(f facts) string { return line(cmp.Or(f.ChannelName, f.ChannelID, unknown), maxName) },
+	"key":     func(f facts) string { return cmp.Or(quoted(f.KeyName), string(f.KeyID), unknown) },
+	"channel": func(f facts) string { return cmp.Or(quoted(f.ChannelName), f.ChannelID, unknown) },
 	"domain": func(f facts) string {
 		return line(cmp.Or(f.Domain, f.ProfileName, f.ProfileID, unknown), maxDomain)
 	},
@@ -175,6 +175,14 @@ func (f facts) aboutDomain(values map[string]string) {
 // money is an amount with two decimals. Of currencies that have other minor units there is no plan.
 func (f facts) money(cents int64) string {
 	return fmt.Sprintf("%s %s.%02d", cmp.Or(f.Currency, "EUR"), number(cents/100), cents%100)
+}
+
+// quoted is a name that a member has chosen, in quotation marks of which it has none; empty if there is none.
+func quoted(name string) string {
+	if name = line(strings.ReplaceAll(name, `"`, "'"), maxName); name == "" {
+		return ""
+	}
+	return `"` + name + `"`
 }
 
 // line is what somebody else has written, on one line of so many characters.

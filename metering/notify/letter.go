@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/emersion/go-msgauth/dkim"
 )
 
@@ -63,10 +64,19 @@ func (s *MailSigner) sign(text []byte, names []string) ([]byte, error) {
 }
 
 // letter is the message of an event. Its id is that of the delivery, so that attempts of one are the same message.
-func (m *message) letter() (*letter, error) {
+// The question to an address has a link below confirm, or a code where that is empty.
+func (m *message) letter(confirm string) (*letter, error) {
 	s, err := describe(m.event)
 	if err != nil {
 		return nil, err
+	}
+	if code := m.channel.confirmCode(); m.event.Type == metering.EventChannelConfirm && code != "" {
+		until := moment(&m.channel.ConfirmUntil)
+		if confirm == "" {
+			s.Text += "\n\nTo confirm, give this code to who asks you, until " + until + ":\n\n  " + code
+		} else {
+			s.Text += "\n\nTo confirm, open this link until " + until + ":\n\n  " + confirm + m.channel.record.ID + "/" + code
+		}
 	}
 	return &letter{
 		id: m.delivery.ID, at: m.delivery.CreatedAt, to: m.channel.Target, subject: s.Title, text: m.plain(s),

@@ -31,6 +31,9 @@ type MailServer struct {
 	// Unsubscribe is where [Unsubscribe] is served, such as https://diag.example.com/unsubscribe/: mail of channels has
 	// links there. Empty means none.
 	Unsubscribe string
+	// Confirm is where [Confirm] is served, such as https://diag.example.com/confirm/: the question to an address has a
+	// link there. Empty means that it has a code instead.
+	Confirm string
 	// Clock dates what [MailServer.Send] sends. Nil means time.Now.
 	Clock func() time.Time
 
@@ -94,7 +97,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	if s == nil {
 		return result{verdict: retry, err: noMailServer}
 	}
-	l, err := m.letter()
+	l, err := m.letter(s.Confirm)
 	if err != nil {
 		return result{verdict: refused, err: err.Error()}
 	}

@@ -113,6 +113,7 @@ func mailed(t *testing.T, s *MailServer) (*world, Delivery) {
 		Account: w.account.ID, Name: "x", Kind: email, Target: "ops@example.com",
 	})
 	require.NoError(t, err)
+	c = w.confirm(c)
 	d := w.test(c)
 	w.pump()
 	return w, w.delivery(d.ID)

@@ -68,7 +68,7 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 	d.init()
 	at := metering.Now(d.Clock)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
-		if quota.Reason == "" {
+		if quota.Reason != metering.QuotaSuspended {
 			d.quotaExceeded(c, quota, at)
 		}
 		return

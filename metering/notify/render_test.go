@@ -77,7 +77,7 @@ func samples(t *testing.T) map[metering.EventType]any {
 		metering.EventBudgetThreshold: budget, metering.EventBudgetReached: spent, metering.EventRateLimited: limited,
 		metering.EventSPFCreated: spf, metering.EventSPFChanged: changed, metering.EventSPFFailed: failed,
 		metering.EventSPFRecovered: spf, metering.EventSPFRemoved: spf,
-		metering.EventChannelTest: channel, metering.EventChannelDisabled: gone,
+		metering.EventChannelTest: channel, metering.EventChannelConfirm: channel, metering.EventChannelDisabled: gone,
 	}
 	for t, data := range billingSamples(newWorld(t)) {
 		all[t] = data
@@ -328,7 +328,7 @@ func TestZeroIsTold(t *testing.T) {
 
 // mailed is the message as it is submitted.
 func (m *message) mailed() ([]byte, error) {
-	l, err := m.letter()
+	l, err := m.letter("")
 	if err != nil {
 		return nil, err
 	}

@@ -34,30 +34,20 @@ func (m *message) listFields(base string) [][2]string {
 }
 
 // Unsubscribe is the handler behind [MailServer.Unsubscribe]: the last two parts of the path are the channel and its
-// key. POST ends the channel; GET shows a button, since programs that look at mail open links.
+// key. POST ends all channels of the account that send mail to the address; GET shows a button, since programs that look
+// at mail open links.
 type Unsubscribe struct{ Channels Channels }
 
 // ServeHTTP implements [http.Handler].
 func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Cache-Control", "no-store")
-	answer := func(status int, text string) {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">`+
-			"<title>Unsubscribe</title><h1>Unsubscribe</h1>"+text)
-	}
-	d, err := u.find(r)
+	answer := recipientPage(w, "Unsubscribe")
+	d, err := u.Channels.byKey(r, (*channelDoc).unsubscribeKey)
 	switch {
 	case errors.Is(err, metering.ErrNotFound):
 		answer(http.StatusNotFound, "<p>This link does not lead to a subscription.</p>")
 		return
 	case err == nil && r.Method == http.MethodPost:
-		_, err = u.Channels.Disable(r.Context(), d.record.Account, d.record.ID, unsubscribed)
+		err = u.Channels.optOut(r.Context(), d)
 	}
 	switch {
 	case err != nil:
@@ -69,10 +59,51 @@ func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (u Unsubscribe) find(r *http.Request) (*channelDoc, error) {
+// Confirm is the handler behind [MailServer.Confirm]: the last two parts of the path are the channel and the code that its
+// address was sent. POST confirms; GET shows a button.
+type Confirm struct{ Channels Channels }
+
+// ServeHTTP implements [http.Handler].
+func (c Confirm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := recipientPage(w, "Confirm notifications")
+	d, err := c.Channels.byKey(r, (*channelDoc).confirmCode)
+	if err == nil && r.Method == http.MethodPost {
+		_, err = c.Channels.Confirm(r.Context(), d.record.Account, d.record.ID, path.Base(r.URL.Path))
+	}
+	_, refused := errors.AsType[*metering.FieldError](err)
+	switch {
+	case refused, errors.Is(err, metering.ErrNotFound):
+		answer(http.StatusNotFound, "<p>This link was used, has expired, or was replaced by a newer one.</p>")
+	case err != nil:
+		answer(http.StatusServiceUnavailable, "<p>This did not work. Try again later.</p>")
+	case r.Method == http.MethodPost:
+		answer(http.StatusOK, "<p>Notifications are sent to this address from now on. Each message has a link to end them.</p>")
+	default:
+		answer(http.StatusOK, `<form method="post"><button>Send notifications to this address</button></form>`)
+	}
+}
+
+// recipientPage answers with a page for whoever has followed a link in a message.
+func recipientPage(w http.ResponseWriter, title string) func(status int, text string) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cache-Control", "no-store")
+	return func(status int, text string) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">`+
+			"<title>"+title+"</title><h1>"+title+"</h1>"+text)
+	}
+}
+
+// byKey finds the channel that the last but one part of the path names, if the last is its key.
+func (c Channels) byKey(r *http.Request, keyOf func(*channelDoc) string) (*channelDoc, error) {
 	dir, key := path.Split(r.URL.Path)
 	f := metering.RecordFilter{Kind: channelKind, ID: path.Base(dir), Limit: 1}
-	for record, err := range u.Channels.Store.Records(r.Context(), f) {
+	for record, err := range c.Store.Records(r.Context(), f) {
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +111,7 @@ func (u Unsubscribe) find(r *http.Request) (*channelDoc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if want := d.unsubscribeKey(); want != "" && subtle.ConstantTimeCompare([]byte(want), []byte(key)) == 1 {
+		if want := keyOf(d); want != "" && subtle.ConstantTimeCompare([]byte(want), []byte(key)) == 1 {
 			return d, nil
 		}
 	}

@@ -1,0 +1,253 @@
+package notify
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// Mail goes to people who may never have heard of this server: an address receives nothing but one question until its
+// reader has confirmed, and what he has opted out of stays so until he confirms again (CONTRACT 7).
+const (
+	// confirmTime is how long a question can be answered.
+	confirmTime = 7 * 24 * time.Hour
+	// mailsPerHour bounds the questions and tests that an account has sent, and those that an address receives of all
+	// accounts together, within mailWindow.
+	mailsPerHour = 5
+	mailWindow   = time.Hour
+	// mailboxKind is the kind of records that hold what is known of addresses.
+	mailboxKind = "mailbox"
+)
+
+// A mailbox is what an account knows of an address.
+type mailbox struct {
+	ConfirmedAt time.Time   `json:"confirmed_at,omitzero"`
+	OptedOutAt  time.Time   `json:"opted_out_at,omitzero"` // a later confirmation clears it
+	Sent        []time.Time `json:"sent,omitempty"`        // questions and tests within the last hour
+
+	record metering.Record
+}
+
+// confirmed reports whether notifications may be sent.
+func (m *mailbox) confirmed() bool { return !m.ConfirmedAt.IsZero() && m.OptedOutAt.IsZero() }
+
+func (m *mailbox) put() metering.Record {
+	r := m.record
+	r.Body = metering.RecordBody(m)
+	return r
+}
+
+// mailboxID is the same for an address in all accounts.
+func mailboxID(address string) string { return derivedID("mbx_", strings.ToLower(address)) }
+
+func readMailbox(r metering.Record) (*mailbox, error) {
+	m := &mailbox{record: r}
+	if err := json.Unmarshal(r.Body, m); err != nil {
+		return nil, fmt.Errorf("reading mailbox %s: %w", r.ID, err)
+	}
+	return m, nil
+}
+
+// mailbox reads what an account knows of an address. An address of which nothing is known yet counts as confirmed if a
+// channel that an earlier version created is active with it, or if a member has signed in by it.
+func (c Channels) mailbox(ctx context.Context, account metering.AccountID, address string) (*mailbox, error) {
+	r, err := c.Store.Record(ctx, account, mailboxKind, mailboxID(address))
+	if err == nil {
+		return readMailbox(r)
+	}
+	if !errors.Is(err, metering.ErrNotFound) {
+		return nil, err
+	}
+	now := metering.Now(c.Clock)
+	m := &mailbox{record: metering.Record{Account: account, Kind: mailboxKind, ID: mailboxID(address), At: now}}
+	docs, err := channelsOf(ctx, c.Store, account)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if d.mailsTo(address) && d.State == channelActive {
+			m.ConfirmedAt = now
+		}
+		if d.mailsTo(address) && d.Reason == unsubscribed {
+			m.OptedOutAt = now
+		}
+	}
+	signedIn, err := c.signedIn(ctx, account, address)
+	if signedIn {
+		m.ConfirmedAt = now
+	}
+	return m, err
+}
+
+// signedIn reports whether a member has signed in by an address, as far as the log goes back.
+func (c Channels) signedIn(ctx context.Context, account metering.AccountID, address string) (bool, error) {
+	acts, err := metering.Acts(ctx, c.Store, metering.ActFilter{Account: account})
+	if err != nil {
+		return false, err
+	}
+	for _, act := range acts {
+		if act.What == "enter" && act.Error == "" && strings.EqualFold(act.Who, address) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// mailsTo reports whether a channel sends mail to an address.
+func (d *channelDoc) mailsTo(address string) bool {
+	return d.Kind == email && strings.EqualFold(d.Target, address)
+}
+
+// spend notes one more question or test to an address, unless the account or the address has had enough.
+func (c Channels) spend(ctx context.Context, m *mailbox) error {
+	now := metering.Now(c.Clock)
+	var ofAccount, toAddress []time.Time
+	for _, f := range []metering.RecordFilter{
+		{Kind: mailboxKind, Account: m.record.Account}, {Kind: mailboxKind, ID: m.record.ID},
+	} {
+		for r, err := range c.Store.Records(ctx, f) {
+			if err != nil {
+				return err
+			}
+			other, err := readMailbox(r)
+			if err != nil {
+				return err
+			}
+			if f.ID == "" {
+				ofAccount = append(ofAccount, recent(other.Sent, now)...)
+			} else {
+				toAddress = append(toAddress, recent(other.Sent, now)...)
+			}
+		}
+	}
+	if len(ofAccount) >= mailsPerHour || len(toAddress) >= mailsPerHour {
+		return &metering.FieldError{Field: "target", Reason: fmt.Sprintf("has had %d messages of this kind within an "+
+			"hour, or the account has sent as many; wait an hour", mailsPerHour)}
+	}
+	m.Sent = append(recent(m.Sent, now), now)
+	return nil
+}
+
+// recent are the instants within the last hour.
+func recent(list []time.Time, now time.Time) (kept []time.Time) {
+	for _, at := range list {
+		if now.Sub(at) < mailWindow {
+			kept = append(kept, at)
+		}
+	}
+	return kept
+}
+
+// admitMail lets a channel of mail begin: at once if its address has confirmed, and otherwise with a question. It returns
+// what is to be stored beside the channel.
+func (c Channels) admitMail(ctx context.Context, d *channelDoc) ([]metering.Record, error) {
+	m, err := c.mailbox(ctx, d.record.Account, d.Target)
+	if err != nil {
+		return nil, err
+	}
+	at := metering.Now(c.Clock)
+	if m.confirmed() {
+		d.activate(at)
+		return []metering.Record{m.put()}, nil
+	}
+	if err := c.spend(ctx, m); err != nil {
+		return nil, err
+	}
+	d.State, d.Reason, d.ConfirmUntil = channelUnconfirmed, "", at.Add(confirmTime)
+	event, delivery, err := d.ownEvent(metering.EventChannelConfirm, at)
+	return []metering.Record{m.put(), event, delivery.record(0)}, err
+}
+
+// activate lets a channel be told of what occurs from an instant on.
+func (d *channelDoc) activate(at time.Time) {
+	if d.State != channelActive {
+		d.State, d.Reason, d.Since, d.ConfirmUntil = channelActive, "", at, time.Time{}
+	}
+}
+
+// ownEvent is an event for one channel alone, with its delivery.
+func (d *channelDoc) ownEvent(t metering.EventType, at time.Time) (metering.Record, *Delivery, error) {
+	id := d.record.ID
+	event := metering.Event{
+		ID: metering.EventID(t, newID(id+"/")), Type: t, Account: d.record.Account, At: at,
+		Data: facts{Account: d.record.Account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
+	}
+	record, err := event.Record()
+	record.Due = time.Time{} // the delivery is made here
+	return record, newDelivery(event, id, at), err
+}
+
+// confirmCode answers the question to an address; empty if there is none.
+func (d *channelDoc) confirmCode() string {
+	if d.Secret == "" || d.State != channelUnconfirmed {
+		return ""
+	}
+	return derivedID("", d.Secret, "confirm", d.ConfirmUntil.UTC().Format(time.RFC3339Nano))
+}
+
+// Confirm lets a channel of mail begin by the code that its address was sent, once and within seven days.
+func (c Channels) Confirm(ctx context.Context, account metering.AccountID, id, code string) (Channel, error) {
+	for range versionTries {
+		d, err := c.read(ctx, account, id)
+		if err != nil {
+			return Channel{}, err
+		}
+		now, want := metering.Now(c.Clock), d.confirmCode()
+		given := strings.ToLower(strings.TrimSpace(code))
+		switch {
+		case d.State != channelUnconfirmed:
+			return Channel{}, &metering.FieldError{Field: "id", Reason: "is a channel that waits for no confirmation"}
+		case !now.Before(d.ConfirmUntil):
+			return Channel{}, &metering.FieldError{Field: "code", Reason: "is too old: enable the channel to have another sent"}
+		case subtle.ConstantTimeCompare([]byte(want), []byte(given)) != 1:
+			return Channel{}, &metering.FieldError{Field: "code", Reason: "is not the one that was sent last"}
+		}
+		m, err := c.mailbox(ctx, account, d.Target)
+		if err != nil {
+			return Channel{}, err
+		}
+		m.ConfirmedAt, m.OptedOutAt = now, time.Time{}
+		d.activate(now)
+		if err = c.Store.PutRecords(ctx, d.put(), m.put()); err == nil {
+			return d.view(now), nil
+		}
+		if !errors.Is(err, metering.ErrVersion) {
+			return Channel{}, fmt.Errorf("confirming channel %s: %w", id, err)
+		}
+	}
+	return Channel{}, fmt.Errorf("confirming channel %s: %w", id, metering.ErrVersion)
+}
+
+// optOut ends all channels of an account that send mail to the address of one, until it confirms again.
+func (c Channels) optOut(ctx context.Context, d *channelDoc) error {
+	account := d.record.Account
+	err := metering.Retry(func() error {
+		m, err := c.mailbox(ctx, account, d.Target)
+		if err != nil {
+			return err
+		}
+		m.ConfirmedAt, m.OptedOutAt = time.Time{}, metering.Now(c.Clock)
+		return c.Store.PutRecords(ctx, m.put())
+	})
+	if err != nil {
+		return err
+	}
+	docs, err := channelsOf(ctx, c.Store, account)
+	if err != nil {
+		return err
+	}
+	for _, other := range docs {
+		if other.mailsTo(d.Target) && other.State != ChannelDisabled {
+			if _, err := c.Disable(ctx, account, other.record.ID, unsubscribed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

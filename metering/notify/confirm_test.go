@@ -1,0 +1,206 @@
+package notify
+
+import (
+	"context"
+	"net/http/httptest"
+	"net/mail"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// confirm answers the question to the address of a channel.
+func (w *world) confirm(c Channel) Channel {
+	w.Helper()
+	d, err := w.channels.read(w.Context(), w.account.ID, c.ID)
+	require.NoError(w, err)
+	c, err = w.channels.Confirm(w.Context(), w.account.ID, c.ID, d.confirmCode())
+	require.NoError(w, err)
+	return c
+}
+
+// mailChannel creates a channel of mail.
+func (w *world) mailChannel(target string) Channel {
+	w.Helper()
+	c, _, err := w.channels.Create(w.Context(), ChannelRequest{
+		Account: w.account.ID, Name: `Your "invoice" is overdue`, Kind: email, Target: target,
+	})
+	require.NoError(w, err)
+	return c
+}
+
+// newPost is a world whose mail goes to a post office.
+func newPost(t *testing.T) (*world, *postOffice) {
+	p, w := &postOffice{}, newWorld(t)
+	w.worker.Mail = p.open(t, true, "user:p%40ss")
+	w.worker.Mail.Confirm = "https://diag.example.com/confirm/"
+	return w, p
+}
+
+// An address receives a question, and nothing else until it is answered by the link in it: by POST, and once.
+func TestConfirm(t *testing.T) {
+	w, p := newPost(t)
+	c := w.mailChannel("ops@example.com")
+	require.Equal(t, channelUnconfirmed, c.State)
+	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
+	require.ErrorContains(t, err, "unconfirmed")
+	w.tell(metering.EventDomainWorsened)
+	w.pump()
+	require.Len(t, p.messages, 1)
+	m, err := mail.ReadMessage(strings.NewReader(p.messages[0]))
+	require.NoError(t, err)
+	require.NotContains(t, m.Header.Get("Subject"), "invoice")
+	text := strings.ReplaceAll(p.messages[0], "=\r\n", "")
+	require.Contains(t, text, `under the name "Your 'invoice' is overdue"`)
+	link := regexp.MustCompile(`https://diag\.example\.com(/confirm/\S+)`).FindStringSubmatch(text)
+	require.NotNil(t, link, text)
+
+	ask := func(method, path string) (int, ChannelState) {
+		rec := httptest.NewRecorder()
+		Confirm{w.channels}.ServeHTTP(rec, httptest.NewRequest(method, path, nil))
+		now, err := w.channels.Channel(t.Context(), w.account.ID, c.ID)
+		require.NoError(t, err)
+		return rec.Code, now.State
+	}
+	for _, step := range []struct {
+		method, path string
+		code         int
+		state        ChannelState
+	}{
+		{"POST", "/confirm/" + c.ID + "/" + strings.Repeat("a", idLength), 404, channelUnconfirmed},
+		{"POST", "/confirm/" + c.ID + "/", 404, channelUnconfirmed},
+		{"GET", link[1], 200, channelUnconfirmed},
+		{"POST", link[1], 200, channelActive},
+		{"POST", link[1], 404, channelActive},
+	} {
+		code, state := ask(step.method, step.path)
+		require.Equal(t, []any{step.code, step.state}, []any{code, state}, step.path)
+	}
+	w.clock.Advance(time.Minute)
+	w.test(c)
+	w.pump()
+	require.Len(t, p.messages, 2)
+	require.Equal(t, channelActive, w.mailChannel("OPS@example.com").State, "the address has confirmed")
+}
+
+// The question is for seven days, and a newer one takes the place of an older.
+func TestConfirmationEnds(t *testing.T) {
+	w, _ := newPost(t)
+	c := w.mailChannel("ops@example.com")
+	d, err := w.channels.read(t.Context(), w.account.ID, c.ID)
+	require.NoError(t, err)
+	first := d.confirmCode()
+	w.clock.Advance(confirmTime)
+	_, err = w.channels.Confirm(t.Context(), w.account.ID, c.ID, first)
+	require.ErrorContains(t, err, "too old")
+	c, err = w.channels.Enable(t.Context(), w.account.ID, c.ID)
+	require.NoError(t, err)
+	require.Equal(t, channelUnconfirmed, c.State)
+	_, err = w.channels.Confirm(t.Context(), w.account.ID, c.ID, first)
+	require.ErrorContains(t, err, "not the one that was sent last")
+	require.Equal(t, channelActive, w.confirm(c).State)
+}
+
+// Without an address of its own in the Web, a server sends a code.
+func TestConfirmByCode(t *testing.T) {
+	w, p := newPost(t)
+	w.worker.Mail.Confirm = ""
+	c := w.mailChannel("ops@example.com")
+	w.pump()
+	require.Len(t, p.messages, 1)
+	code := regexp.MustCompile(`(?m)^  ([a-z2-7]{26})\r?$`).FindStringSubmatch(p.messages[0])
+	require.NotNil(t, code, p.messages[0])
+	c, err := w.channels.Confirm(t.Context(), w.account.ID, c.ID, " "+strings.ToUpper(code[1])+" ")
+	require.NoError(t, err)
+	require.Equal(t, channelActive, c.State)
+}
+
+// Whoever opts out gets nothing more from any channel of the account, until he confirms again.
+func TestOptOut(t *testing.T) {
+	w, p := newPost(t)
+	one := w.confirm(w.mailChannel("ops@example.com"))
+	two := w.mailChannel("ops@example.com")
+	require.Equal(t, channelActive, two.State)
+	d, err := w.channels.read(t.Context(), w.account.ID, one.ID)
+	require.NoError(t, err)
+	rec := httptest.NewRecorder()
+	Unsubscribe{w.channels}.ServeHTTP(rec, httptest.NewRequest("POST", "/unsubscribe/"+one.ID+"/"+d.unsubscribeKey(), nil))
+	require.Equal(t, 200, rec.Code)
+	list, err := w.channels.List(t.Context(), w.account.ID)
+	require.NoError(t, err)
+	for _, c := range list {
+		require.Equal(t, c.Kind != email, c.State == channelActive, c)
+	}
+	p.messages = nil
+	two, err = w.channels.Enable(t.Context(), w.account.ID, two.ID)
+	require.NoError(t, err)
+	require.Equal(t, channelUnconfirmed, two.State)
+	require.Equal(t, channelUnconfirmed, w.mailChannel("ops@example.com").State, "nor by a new channel")
+	w.tell(metering.EventDomainRecovered)
+	w.pump()
+	for _, message := range p.messages {
+		require.Contains(t, message, "Subject: Confirm notifications")
+	}
+	require.Equal(t, channelActive, w.confirm(two).State)
+}
+
+// An account sends five questions and tests an hour, and an address receives as many from all accounts together.
+func TestFewMails(t *testing.T) {
+	w, _ := newPost(t)
+	c := w.confirm(w.mailChannel("ops@example.com")) // the first
+	for range mailsPerHour - 1 {
+		w.test(c)
+	}
+	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
+	require.ErrorContains(t, err, "within an hour")
+	_, _, err = w.channels.Create(t.Context(), ChannelRequest{
+		Account: w.account.ID, Name: "x", Kind: email, Target: "stranger@example.com",
+	})
+	require.ErrorContains(t, err, "within an hour")
+	other, err := w.admin.CreateAccount(t.Context(), "other", "free")
+	require.NoError(t, err)
+	_, _, err = w.channels.Create(t.Context(), ChannelRequest{
+		Account: other.ID, Name: "x", Kind: email, Target: "Ops@example.com",
+	})
+	require.ErrorContains(t, err, "within an hour")
+	w.clock.Advance(mailWindow)
+	w.test(c)
+}
+
+// What was active before addresses were asked goes on, also when it is disabled and enabled; so does what a member
+// reads who has signed in by the address. What its recipient had ended does not.
+func TestConfirmedBefore(t *testing.T) {
+	w, _ := newPost(t)
+	old := func(target string, state ChannelState, reason string) string {
+		d := channelDoc{Name: "x", Kind: email, Target: target, State: state, Reason: reason, CreatedAt: w.clock.Now(),
+			record: metering.Record{Account: w.account.ID, Kind: channelKind, ID: newID(channelPrefix), At: w.clock.Now()}}
+		require.NoError(t, w.store.PutRecords(t.Context(), d.put()))
+		return d.record.ID
+	}
+	for _, step := range []struct {
+		id   string
+		want ChannelState
+	}{
+		{old("active@example.com", channelActive, ""), channelActive},
+		{old("ended@example.com", ChannelDisabled, unsubscribed), channelUnconfirmed},
+		{old("disabled@example.com", ChannelDisabled, "disabled in the dashboard"), channelUnconfirmed},
+	} {
+		_, err := w.channels.Disable(t.Context(), w.account.ID, step.id, "for a moment")
+		if step.want != channelActive {
+			err = nil // it stays as it was
+		}
+		require.NoError(t, err)
+		c, err := w.channels.Enable(t.Context(), w.account.ID, step.id)
+		require.NoError(t, err)
+		require.Equal(t, step.want, c.State, c.Target)
+	}
+	require.NoError(t, metering.Acting(t.Context(), w.store, metering.Act{Account: w.account.ID, At: w.clock.Now(),
+		Who: "member@example.com", What: "enter"}, func(_ context.Context) error { return nil }))
+	require.Equal(t, channelActive, w.mailChannel("member@example.com").State)
+	require.Equal(t, channelUnconfirmed, w.mailChannel("nobody@example.com").State)
+}
