@@ -119,6 +119,20 @@ func TestScenarioSecondCertificate(t *testing.T) {
 	})
 }
 
+// A box in front of a site drops what it cannot take, and hands on the rest.
+func TestScenarioFront(t *testing.T) {
+	const text = `{"zone": "example.com. 300 IN A 192.0.2.80\n", "https": {"example.com": {
+		"newest_version": "TLS 1.2", "front": {"max_octets": 1000}}}}`
+	inScenario(t, text, func(t *testing.T, w *diagtest.World) {
+		small := []tls.CurveID{tls.X25519}
+		require.Equal(t, uint16(tls.VersionTLS12), presented(t, w, "192.0.2.80", &tls.Config{CurvePreferences: small}).Version)
+		conn, err := w.Dial(t.Context(), "tcp", "192.0.2.80:443")
+		require.NoError(t, err)
+		defer conn.Close()
+		require.Error(t, tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).Handshake())
+	})
+}
+
 // Addresses of a host may differ.
 func TestScenarioAddresses(t *testing.T) {
 	const text = `{"zone": "example.com. 300 IN A 192.0.2.1\nexample.com. 300 IN A 192.0.2.2\n` +

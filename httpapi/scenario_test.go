@@ -98,6 +98,7 @@ func TestScenarioKeys(t *testing.T) {
 		`{%s}`, `{"world": {%s}}`, `{"world": {"answers": [{%s}]}}`, `{"world": {"servers": {"ns1.example.com.": {%s}}}}`,
 		`{"world": {"signed_by": {"example.com.": {"signers": [{%s}]}}}}`, `{"world": {"https": {"example.com": {%s}}}}`,
 		`{"world": {"https": {"example.com": {"addresses": {"192.0.2.1": {%s}}}}}}`, `{"expect": {%s}}`,
+		`{"world": {"https": {"example.com": {"front": {%s}}}}}`,
 		`{"world": {"https": {"example.com": {"crl": {%s}}}}}`, `{"expect": {"screen": {%s}}}`,
 	} {
 		_, err := readScenario([]byte(strings.Replace(text, "%s", "", 1)))

@@ -8,12 +8,18 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,6 +36,9 @@ type scenarioSite struct {
 	CRL         *scenarioCRL               `json:"crl"`
 	Cross       bool                       `json:"expired_cross"`
 	Second      *scenarioSecond            `json:"second_certificate"`
+	Oldest      string                     `json:"oldest_version"`
+	Newest      string                     `json:"newest_version"`
+	Front       *scenarioFront             `json:"front"`
 	Addresses   map[string]scenarioAddress `json:"addresses"`
 }
 
@@ -61,6 +70,42 @@ type scenarioCRL struct {
 	Host    string `json:"host"`
 	Revoked bool   `json:"revoked"`
 	Missing bool   `json:"missing"`
+}
+
+// scenarioFront is a box in front of the site that drops some messages of clients.
+type scenarioFront struct {
+	MaxOctets  int              `json:"max_octets"`
+	OneSegment bool             `json:"one_segment"`
+	Drops      []probe.Property `json:"drops"`
+	Silent     bool             `json:"silent"`
+}
+
+// behindPort is where a site with a box in front of it is.
+const behindPort = 10443
+
+// stand puts the box in front of a site.
+func (f *scenarioFront) stand(t testing.TB, w *diagtest.World, host string) {
+	for _, addr := range w.Host(host) {
+		box := probetest.Middlebox{
+			MaxOctets: f.MaxOctets, OneSegment: f.OneSegment, Dropped: f.Drops, Silent: f.Silent,
+			Server: func(conn net.Conn) {
+				defer conn.Close()
+				site, err := w.Dial(t.Context(), "tcp", netip.AddrPortFrom(addr, behindPort).String())
+				if err != nil {
+					return // the world has ended
+				}
+				var g diag.Group
+				g.Go(func() {
+					io.Copy(site, conn)
+					site.Close()
+				})
+				io.Copy(conn, site)
+				conn.Close()
+				g.Wait()
+			},
+		}
+		w.Serve(netip.AddrPortFrom(addr, 443).String(), box.Serve)
+	}
 }
 
 type scenarioSecond struct {
@@ -99,6 +144,13 @@ func certificateKind(t testing.TB, name string) diagtest.Cert {
 	return kind
 }
 
+// versionOf returns the number of a version of TLS, and 0 for the usual one.
+func versionOf(t testing.TB, name string) uint16 {
+	number, known := map[string]uint16{"": 0, "TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}[name]
+	require.True(t, known, "there is no version %q", name)
+	return number
+}
+
 func tlsOf(w *diagtest.World, certs ...tls.Certificate) *tls.Config {
 	return &tls.Config{Certificates: certs, Time: w.Now}
 }
@@ -122,6 +174,11 @@ func (s *scenarioSite) open(t testing.TB, w *diagtest.World, host string) {
 			Names: s.names(host), Cert: certificateKind(t, s.Second.Certificate), Key: scenarioRSA()}))
 	}
 	site.TLS = tlsOf(w, certs...)
+	site.TLS.MinVersion, site.TLS.MaxVersion = versionOf(t, s.Oldest), versionOf(t, s.Newest)
+	if s.Front != nil {
+		site.Port = behindPort
+		s.Front.stand(t, w, host)
+	}
 	w.Site(site)
 	if s.CRL != nil {
 		s.CRL.serve(w, certs[0].Leaf)

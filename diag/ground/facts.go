@@ -199,9 +199,10 @@ var served = map[diag.Fact]serverFact{
 	},
 	Handshake: {
 		title: "TLS handshake with the {host} failed", requirement: "The {host} completes a TLS handshake",
-		ref:    "RFC 8446 section 4.1.1",
-		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}; look for the reason in the server's log.",
-		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		ref: "RFC 8446 section 4.1.1",
+		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}. The server's log and certificates/ssl/check say " +
+			"what clients fail on.",
+		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
 		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
 	Expired: {

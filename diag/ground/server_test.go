@@ -168,7 +168,8 @@ func TestSeePlain(t *testing.T) {
 			"Check the name servers, the server and the firewall in front of it, and try again."},
 		{"HTTPS alone, no handshake", "http://example.com/", spoiled(diagtest.Closes), "a.handshake",
 			says + ". example.com broke off the TLS handshake.",
-			"Configure TLS 1.2 or 1.3 and a certificate for the host; look for the reason in the server's log."},
+			"Configure TLS 1.2 or 1.3 and a certificate for the host. The server's log and certificates/ssl/check say " +
+				"what clients fail on."},
 		{"another port", "http://example.com:8080/", flawed(diagtest.CertGood), "a.connection",
 			"Port 8080 of example.com refuses connections.",
 			"Start the server, have it listen on port 8080 of example.com, and open the port in the firewall."},

@@ -63,8 +63,9 @@ var helloRules = diag.Rules[*evidence]{{
 		if i.InRecords {
 			divided += " A small one fails as well where it is divided into two records."
 		}
-		return diag.Fail("The server at %s answers a ClientHello of %d octets. With %d octets: %s.%s%s", e.addr, i.Answered,
-			i.Failed, i.Reaction, divided, e.locksOut(clients.LargeHello))
+		return diag.Fail("The server at %s answers a ClientHello of %s. With %s: %s.%s%s", e.addr,
+			diag.Count(i.Answered, "octet"), diag.Count(i.Failed, "octet"), i.Reaction, divided,
+			e.locksOut(clients.LargeHello))
 	},
 }, {
 	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: takes(probe.NewVersion),
