@@ -155,7 +155,7 @@ func (j *judgement) found(r *RuleInfo, failures Failures, everywhere, noScore bo
 
 func (r *RuleInfo) finding(one *Failure) Finding {
 	f := Finding{
-		Code: r.Code, Severity: r.Severity, Title: r.Title, Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
+		Code: r.Code, Severity: r.Severity, Title: cmp.Or(one.Title, r.Title), Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
 		Reference: r.Reference, Target: one.Target, Location: one.Location, Due: one.Due,
 	}
 	switch n := len(one.Places); n {
@@ -174,7 +174,7 @@ func (f *failedRule) recommendations() (list []Recommendation) {
 	for _, one := range f.findings {
 		if !seen[one.Advice] {
 			seen[one.Advice] = true
-			list = append(list, Recommendation{f.info.Code, priorityOf(f.info.Severity), f.info.Title, one.Advice, suggest})
+			list = append(list, Recommendation{f.info.Code, priorityOf(f.info.Severity), one.Title, one.Advice, suggest})
 			suggest = ""
 		}
 	}

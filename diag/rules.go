@@ -11,6 +11,7 @@ import (
 
 // A Failure is one place where a requirement was not fulfilled.
 type Failure struct {
+	Title     string    // the fault, where more is known than the rule can say, like its title; empty: as the rule says
 	Detail    string    // what was seen instead
 	Target    string    // the tag, host or hop concerned; may be empty
 	Location  *Location // where in the record; may be nil

@@ -38,7 +38,7 @@ type testCase struct {
 }
 
 var cases = slices.Concat(reachCases, protocolCases, clientCases, issuanceCases, addressCases, revocationCases,
-	pathCases)
+	pathCases, productCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{

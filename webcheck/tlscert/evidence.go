@@ -72,6 +72,7 @@ type digested struct {
 	verified []*x509.Certificate
 	paths    [][]*x509.Certificate // all that lead to a trusted authority, of which verified is one
 	linted   bool                  // the chain was held to the rules of certificates
+	product  *product              // that made the certificate by itself; nil if none is known
 	faults   []lint.Fault
 	response *ocsp.Response
 	ocspErr  error
@@ -133,6 +134,7 @@ func (e *evidence) digest() {
 	e.path = follow(chain)
 	e.anchored = e.verifier().Complete([]*x509.Certificate{e.top()})
 	e.verified = e.verify(chain)
+	e.identify()
 	e.lint(chain)
 	e.readStaple()
 	e.readSCTs()

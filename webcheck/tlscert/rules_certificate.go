@@ -53,14 +53,14 @@ var certificateRules = diag.Rules[*evidence]{{
 	Title: "Certificate does not match the name", Requirement: "The certificate covers the name",
 	Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
 		"certificate by the name that clients ask for (SNI).",
-	When:  certified,
+	When:  func(e *evidence) bool { return certified(e) && unrecognized(e) },
 	Fails: mismatch,
 }, {
 	Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Ref: "Baseline Requirements section 6.3.2",
 	Title:       "Validity period of the certificate is longer than browsers accept",
 	Requirement: "The validity period is within the limit of browsers",
 	Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
-	When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
+	When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned && unrecognized(e) },
 	Fails: func(e *evidence) diag.Failures {
 		limit, whose := e.longest()
 		return diag.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
@@ -68,9 +68,12 @@ var certificateRules = diag.Rules[*evidence]{{
 	},
 }}
 
+// validityRules are about the time; the rules about products say what matters of certificates that were never meant for
+// clients.
 var validityRules = server.Rules(
-	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate},
-	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate},
+	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized},
+	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
+		When: unrecognized},
 	rule{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
 	rule{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
 )

@@ -33,6 +33,7 @@ var chainRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 5280 section 6.1",
 	Title: "Certificate is self-signed", Requirement: "The certificate is issued by an authority",
 	Advice: "Get a certificate from a public authority; with ACME it is free and automatic.",
+	When:   func(e *evidence) bool { return certified(e) && unrecognized(e) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!e.tls.Trusted && e.described().SelfSigned,
 			"The certificate for %s is signed with its own key, so "+"no authority vouches for it.", subject(e.leaf()))
