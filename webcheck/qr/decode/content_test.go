@@ -40,6 +40,31 @@ func TestParse(t *testing.T) {
 			"EMAIL:jane@exam\r\n ple.com\r\nADR;TYPE=work:;;1 Main St;Town;ST;12345;US\r\nURL:https://example.com\r\nEND:VCARD\r\n", vCard,
 			`{"name":"Dr. Jane Doe","organization":"Example, Inc., Sales","emails":["jane@example.com"],"numbers":["+1 202 555 0123"],` +
 				`"urls":["https://example.com"],"addresses":["1 Main St, Town, ST, 12345, US"]}`, ""},
+		{"BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Anna\n" +
+			"FN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Anna M=C3=BCller\nTEL;CELL:+4912345\nEND:VCARD", vCard,
+			`{"name":"Anna Müller","numbers":["+4912345"]}`, ""},
+		{"BEGIN:VCARD\r\nVERSION:2.1\r\nN;QUOTED-PRINTABLE;CHARSET=ISO-8859-1:M=FCller;Anna;;Dr.\r\n" +
+			"ORG;ENCODING=QUOTED-PRINTABLE:B=E4cker=3B S=F6hne;Verkauf\r\n" +
+			"ADR;HOME;ENCODING=QUOTED-PRINTABLE:;;Hauptstra=C3=9Fe 1;K=C3=B6=\r\nln;;50667;DE\r\nEND:VCARD", vCard,
+			`{"name":"Dr. Anna Müller","organization":"Bäcker; Söhne, Verkauf","addresses":["Hauptstraße 1, Köln, 50667, DE"]}`, ""},
+		{"BEGIN:VCARD\nVERSION:2.1\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=8ER=93c\n" +
+			"NOTE;ENCODING=QUOTED-PRINTABLE:one=0D=0A=\n  two =3D 3=ZZ\nPHOTO;JPEG;ENCODING=BASE64:\n /9j/4AAQSkZJRgABAQ==\n AA:AA\n\n" +
+			"TITLE:Head of\n  sales\nEND:VCARD", vCard,
+			`{"name":"山田","title":"Head of sales","note":"one\r\n  two = 3=ZZ"}`, ""},
+		{"BEGIN:VCARD\nVERSION:3.0\nFN:Jane\\, Doe\nN:Doe\\;X;Jane,Ann;Bea,Eve;Dr.;MD\nNOTE:a\\nb\\\\c; d\n" +
+			"TEL;TYPE=\"work:1,voice\":+1 202\nPHOTO;ENCODING=b;TYPE=JPEG:/9j/\n 4AAQ\nEND:VCARD", vCard,
+			`{"name":"Jane, Doe","numbers":["+1 202"],"note":"a\nb\\c; d"}`, ""},
+		{"BEGIN:VCARD\nVERSION:3.0\nN:Doe\\;X;Jane,Ann;Bea,Eve;Dr.;MD\nEND:VCARD", vCard, `{"name":"Dr. Jane Ann Bea Eve Doe;X MD"}`, ""},
+		{"begin:vcard\nversion:4.0\nfn:Jane\nFN;LANGUAGE=de:Johanna\nTEL;VALUE=uri;TYPE=\"voice,home\":tel:+1-202-555-0123;ext=7\n" +
+			"EMAIL:MAILTO:jane@exa\n mple.com\nADR;LABEL=\"1 Main St: left\":;;1 Main St\\; left;Town;;;\nend:vcard", vCard,
+			`{"name":"Jane","emails":["jane@example.com"],"numbers":["+1-202-555-0123"],"addresses":["1 Main St; left, Town"]}`, ""},
+		{"BEGIN:VCARD\nVERSION:2.1\nN:Doe;Jane\nAGENT:\nBEGIN:VCARD\nFN:Bob\nTEL:1\nEND:VCARD\nTEL:2\nEND:VCARD\nBEGIN:VCARD\nFN:Eve\nEND:VCARD",
+			vCard, `{"name":"Jane Doe","numbers":["2"]}`, ""},
+		{"BEGIN:VCARD\nFN;ENCODING=B:TcO8bGxlcg==\nFN:\nEND:VCARD", vCard, `{"name":"Müller"}`, ""},
+		{`MECARD:N:Doe\, Jr.,Jane;ORG:A\;B\\C;URL:https\://example.com/;NOTE:a\,b;;`, vCard,
+			`{"name":"Jane Doe, Jr.","organization":"A;B\\C","urls":["https://example.com/"],"note":"a,b"}`, ""},
+		{"MECARD:N:Müller,Anna;TEL:1;TEL:2;URL:https://example.com/;;", vCard,
+			`{"name":"Anna Müller","numbers":["1","2"],"urls":["https://example.com/"]}`, ""},
 		{"BEGIN:VCARD\nN:Doe;Jane\n", vCard, `{"name":"Jane Doe"}`, "does not end with END:VCARD"},
 		{"BEGIN:VCARD\nEND:VCARD", vCard, "", "names nobody"},
 		{"BEGIN:VEVENT\nEND:VEVENT", plain, "", ""},
@@ -86,7 +111,8 @@ func TestParse(t *testing.T) {
 
 // Whatever the text, there is a kind of the list, valid UTF-8 and no list beyond its bound; rules can judge it.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{link, "WIFI:S:a\\;b;T:WPA;P:c;;", "BEGIN:VCARD\nN:a;b\nEND:VCARD", "mailto:a@b?cc=c,d", "geo:1,2", "sms:1:2",
+	for _, seed := range []string{link, "WIFI:S:a\\;b;T:WPA;P:c;;", "BEGIN:VCARD\nN:a;b\nEND:VCARD",
+		"BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=SHIFT_JIS;ENCODING=QUOTED-PRINTABLE:=8E=\nR;\\;=9\n  x\nEND:VCARD", "mailto:a@b?cc=c,d", "geo:1,2", "sms:1:2",
 		"otpauth://totp/a:b?secret=AA", "MECARD:N:a,b;TEL:1;;", "https://a@\u0430.example", "tel:%ff"} {
 		f.Add(seed)
 	}

@@ -6,53 +6,66 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A fieldList is what stands in texts of the form "S:name;T:WPA;;": names with values, in their order.
-type fieldList []struct{ name, value string }
+type fieldList []field
+
+// A field has a name in upper case. Its value may have parts of its own in raw, where escapes are still in place.
+type field struct{ name, value, raw string }
 
 // splitFields reads such a text. A backslash takes the next character as it is.
 func splitFields(text string) fieldList {
 	var list fieldList
-	var name, value strings.Builder
-	inValue := false
-	flush := func() {
-		if name.Len() > 0 && len(list) < 4*maxParts {
-			list = append(list, struct{ name, value string }{strings.ToUpper(strings.TrimSpace(name.String())), value.String()})
-		}
-		name.Reset()
-		value.Reset()
-		inValue = false
-	}
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		part := &name
-		if inValue {
-			part = &value
-		}
-		switch {
-		case c == '\\' && i+1 < len(text):
-			i++
-			part.WriteByte(text[i])
-		case c == ';':
-			flush()
-		case c == ':' && !inValue:
-			inValue = true
-		default:
-			part.WriteByte(c)
+	for _, part := range splitEscaped(text, ';') {
+		nameAndValue := splitEscaped(part, ':')
+		name := strings.ToUpper(strings.TrimSpace(unbackslashed(nameAndValue[0])))
+		raw := strings.Join(nameAndValue[1:], ":")
+		if name != "" && len(list) < 4*maxParts {
+			list = append(list, field{name, unbackslashed(raw), raw})
 		}
 	}
-	flush()
 	return list
 }
 
-func (l fieldList) first(name string) string {
-	for _, f := range l {
-		if f.name == name {
-			return f.value
+// splitEscaped splits a text where a separator stands without a backslash before it. There is one part at least.
+func splitEscaped(text string, separator byte) (parts []string) {
+	begin := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case separator:
+			parts = append(parts, text[begin:i])
+			begin = i + 1
 		}
 	}
-	return ""
+	return append(parts, text[begin:])
+}
+
+// unbackslashed takes each character behind a backslash as it is.
+func unbackslashed(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (l fieldList) first(name string) string { return l.named(name).value }
+
+func (l fieldList) named(name string) field {
+	for _, f := range l {
+		if f.name == name {
+			return f
+		}
+	}
+	return field{}
 }
 
 func (l fieldList) all(name string) (list []string) {
@@ -109,10 +122,10 @@ func parseCard(scheme, rest string) (*Parsed, string) {
 		URLs: fields.all("URL"), Addresses: fields.all("ADR"), Note: fields.first("NOTE"), Title: fields.first("TITLE"),
 	}
 	if strings.EqualFold(scheme, "mecard") { // "family,given"
-		family, given, _ := strings.Cut(fields.first("N"), ",")
-		p.Name = strings.TrimSpace(given + " " + family)
+		parts := diag.Map(splitEscaped(fields.named("N").raw, ','), unbackslashed)
+		p.Name = words(append(parts[1:], parts[0])...)
 	} else {
-		p.Name = strings.TrimSpace(fields.first("N") + " " + fields.first("X"))
+		p.Name = words(fields.first("N"), fields.first("X"))
 		p.Title, p.Addresses, p.Numbers = fields.first("T"), fields.all("A"), append(fields.all("B"), fields.all("M")...)
 		p.Emails = fields.all("E")
 	}
@@ -120,6 +133,11 @@ func parseCard(scheme, rest string) (*Parsed, string) {
 		return nil, "names nobody"
 	}
 	return p, ""
+}
+
+// words joins what is not empty by single spaces.
+func words(parts ...string) string {
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
 // parseMatmsg reads the mail of Japanese phones.
@@ -130,70 +148,6 @@ func parseMatmsg(rest string) (*Parsed, string) {
 		return p, "names no recipient"
 	}
 	return p, ""
-}
-
-// parseVCard reads a contact (RFC 6350, and RFC 2426 before it).
-func parseVCard(text string) (*Parsed, string) {
-	text = strings.NewReplacer("\r\n ", "", "\n ", "", "\r\n\t", "", "\n\t", "", "\r\n", "\n", "\r", "\n").Replace(text)
-	p := &Parsed{}
-	ended := false
-	for line := range strings.SplitSeq(text, "\n") {
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		name, _, _ = strings.Cut(strings.ToUpper(strings.TrimSpace(name)), ";")
-		if at := strings.LastIndexByte(name, '.'); at >= 0 {
-			name = name[at+1:] // the name of a group stands before it
-		}
-		ended = ended || name == "END"
-		p.property(name, strings.TrimSpace(value))
-	}
-	if p.Name == "" && p.Organization == "" && len(p.Numbers)+len(p.Emails) == 0 {
-		return nil, "names nobody"
-	}
-	if !ended {
-		return p, "does not end with END:VCARD"
-	}
-	return p, ""
-}
-
-func (p *Parsed) property(name, value string) {
-	add := func(list *[]string) {
-		if value != "" && len(*list) < maxParts {
-			*list = append(*list, vcardText(value, " "))
-		}
-	}
-	switch name {
-	case "FN":
-		p.Name = vcardText(value, " ")
-	case "N":
-		if p.Name == "" { // family; given; additional; prefix; suffix
-			parts := append(strings.Split(value, ";"), "", "", "", "")
-			p.Name = strings.Join(strings.Fields(vcardText(parts[3]+" "+parts[1]+" "+parts[2]+" "+parts[0]+" "+parts[4], " ")), " ")
-		}
-	case "ORG":
-		p.Organization = vcardText(value, ", ")
-	case "TITLE", "ROLE":
-		p.Title = cmp.Or(p.Title, vcardText(value, " "))
-	case "EMAIL":
-		add(&p.Emails)
-	case "TEL":
-		value = strings.TrimPrefix(value, "tel:")
-		add(&p.Numbers)
-	case "URL":
-		add(&p.URLs)
-	case "ADR":
-		value = strings.Trim(strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r == ';' }), ", "), ", ")
-		add(&p.Addresses)
-	case "NOTE":
-		p.Note = vcardText(value, ";")
-	}
-}
-
-// vcardText undoes the escapes of RFC 6350 section 3.4; semicolons separate parts.
-func vcardText(s, separator string) string {
-	return strings.Trim(strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`, ";", separator).Replace(s), " ,")
 }
 
 // parseOTP reads an account of an authenticator, in the form of Google Authenticator that all of them read.
