@@ -12,11 +12,11 @@ import (
 // An AgentReport is what one crawler may do with the page. What is not known is absent.
 type AgentReport struct {
 	Agent      string  `json:"agent" doc:"product token of the crawler" example:"Googlebot"`
-	Allowed    *bool   `json:"allowed,omitempty" doc:"whether robots.txt lets it fetch the page, and all that redirect to it"`
+	Allowed    *bool   `json:"allowed,omitempty" doc:"whether robots.txt lets it fetch the page and what redirects to it"`
 	Indexable  *bool   `json:"indexable,omitempty" doc:"whether it may index the page"`
 	Followable *bool   `json:"followable,omitempty" doc:"whether it may follow its links"`
-	CrawlDelay float64 `json:"crawl_delay_seconds,omitempty" min:"0" doc:"how long robots.txt asks it to wait between requests; of Bingbot only: Google ignores it"`
-	By         []Cause `json:"by" maxitems:"20" doc:"what decided; empty if nothing forbids or allows anything explicitly"`
+	CrawlDelay float64 `json:"crawl_delay_seconds,omitempty" min:"0" doc:"pause that robots.txt asks for; of Bingbot only"`
+	By         []Cause `json:"by" maxitems:"20" doc:"what decided; empty if nothing is said about it"`
 }
 
 // A Cause is a line, a header field or an element that allows or forbids something.
@@ -145,8 +145,8 @@ func (f *robotsTxt) served() string {
 }
 
 // trainers are crawlers that fetch texts for language models, and tokens that control that use.
-var trainers = []string{"Amazonbot", "anthropic-ai", "Applebot-Extended", "Bytespider", "CCBot", "ChatGPT-User", "ClaudeBot",
-	"cohere-ai", "Google-Extended", "GPTBot", "meta-externalagent", "OAI-SearchBot", "PerplexityBot"}
+var trainers = []string{"Amazonbot", "anthropic-ai", "Applebot-Extended", "Bytespider", "CCBot", "ChatGPT-User",
+	"ClaudeBot", "cohere-ai", "Google-Extended", "GPTBot", "meta-externalagent", "OAI-SearchBot", "PerplexityBot"}
 
 // refused lists the crawlers of language models that robots.txt names and forbids: a choice, and no fault.
 func (e *evidence) refused() []string {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -40,7 +41,8 @@ func canonicalsOf(at diag.URL, header http.Header, p *page.Page) (list []canonic
 	}
 	for _, l := range parseLinks(header.Values("Link")) {
 		about, ok := page.Resolve(at.String(), l.anchor)
-		if !slices.Contains(l.rel, "canonical") || l.anchor != "" && (!ok || trimFragment(about) != withoutFragment(at)) {
+		ours := l.anchor == "" || ok && trimFragment(about) == withoutFragment(at) // RFC 8288 section 3.2
+		if !slices.Contains(l.rel, "canonical") || !ours {
 			continue
 		}
 		target, _ := page.Resolve(at.String(), l.target)
@@ -101,6 +103,10 @@ func isURL(text string, url diag.URL) bool {
 	return err == nil && withoutFragment(u) == withoutFragment(url)
 }
 
+// leastTime is how much time must be left to fetch the page at the canonical URL: that it was not waited for is no fault
+// of its server.
+const leastTime = time.Second
+
 // maxTarget is how much is read of the page at the canonical URL, in bytes: its head.
 const maxTarget = 256 << 10
 
@@ -114,6 +120,9 @@ func (g *gatherer) fetchTarget(ctx context.Context) error {
 	g.target = t
 	u, err := diag.ParseURL(url)
 	switch {
+	case g.left(timeout) < leastTime:
+		t.leftOut = "time ran out"
+		return nil
 	case err != nil:
 		t.leftOut = "it is not a URL that is fetched here"
 		return nil
@@ -152,7 +161,8 @@ func (t *target) read(e *evidence, u diag.URL) {
 		t.language = p.Lang
 	}
 	t.wall = wallOf(h, t.result.Body, p)
-	t.effect = robots.Combine(slices.Concat(headerDirectives(h.Header), metaDirectives(p, "")), crawlers[googleDesktop].token, e.now)
+	directives := slices.Concat(headerDirectives(h.Header), metaDirectives(p, ""))
+	t.effect = robots.Combine(directives, crawlers[googleDesktop].token, e.now)
 	if own := distinct(canonicalsOf(u, h.Header, p)); len(own) == 1 && !isURL(own[0], u) {
 		t.canonical = own[0]
 	}
@@ -211,10 +221,13 @@ func (t *target) broken() string {
 	return ""
 }
 
-// may reports whether Google may index the page, as far as is known.
-func (t *target) may() bool {
-	return t.known() && t.decision.Allowed && t.broken() == "" && t.redirect() == "" && !t.effect.NoIndex && t.canonical == ""
+// indexable reports whether Google may index the page. It must be known.
+func (t *target) indexable() bool {
+	return t.decision.Allowed && t.broken() == "" && t.redirect() == "" && !t.effect.NoIndex
 }
+
+// faultless reports whether search engines can index the page instead of one that names it, as far as is known.
+func (t *target) faultless() bool { return t.known() && t.indexable() && t.canonical == "" }
 
 // report says what was found; nil if there is no such page.
 func (t *target) report() *CanonicalReport {
@@ -226,8 +239,8 @@ func (t *target) report() *CanonicalReport {
 		r.Allowed = &t.decision.Allowed
 	}
 	if h := t.final(); h != nil && t.known() {
-		r.StatusCode, r.RedirectTo, r.Canonical, r.Language = h.StatusCode, t.redirect(), clip(t.canonical, maxValue), t.language
-		r.Indexable = new(t.decision.Allowed && t.broken() == "" && t.redirect() == "" && !t.effect.NoIndex)
+		r.StatusCode, r.RedirectTo, r.Indexable = h.StatusCode, t.redirect(), new(t.indexable())
+		r.Canonical, r.Language = clip(t.canonical, maxValue), t.language
 	}
 	return r
 }

@@ -54,7 +54,7 @@ type Report struct {
 	Language    string           `json:"language,omitempty" doc:"language that the page states" example:"en"`
 	Robots      RobotsReport     `json:"robots" doc:"what crawlers may do"`
 	Metadata    Metadata         `json:"metadata,omitzero" doc:"what the page says of itself"`
-	Canonical   *CanonicalReport `json:"canonical_target,omitempty" doc:"what is at the canonical URL, where that is another page"`
+	Canonical   *CanonicalReport `json:"canonical_target,omitempty" doc:"what is at the canonical URL, if that is another page"`
 	Structured  []Item           `json:"structured_data" maxitems:"100" doc:"structured data"`
 	Headings    []Heading        `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
 	Links       Links            `json:"links,omitzero" doc:"links"`
@@ -110,8 +110,8 @@ type RobotsReport struct {
 	Indexable      *bool    `json:"indexable,omitempty" doc:"whether the crawler may index the page"`
 	Followable     *bool    `json:"followable,omitempty" doc:"whether the crawler may follow its links"`
 
-	Agents  []AgentReport `json:"agents" maxitems:"4" doc:"the same for our crawler, those of Google and Bing, and the one asked for"`
-	Refused []string      `json:"ai_crawlers_disallowed" maxitems:"20" doc:"crawlers of language models that robots.txt names and forbids: a choice, not a fault" example:"GPTBot"`
+	Agents  []AgentReport `json:"agents" maxitems:"4" doc:"the same for diagkit, Googlebot, Bingbot, and the crawler asked for"`
+	Refused []string      `json:"ai_crawlers_disallowed" maxitems:"20" doc:"AI crawlers that robots.txt names and forbids"`
 }
 
 // Metadata is what a page says of itself. Lengths are in characters.
@@ -243,9 +243,10 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
-	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Canonical: e.target.report(), Structured: []Item{},
-		Headings: []Heading{}, Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
-		Verdict: rules().Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
+	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(),
+		Canonical: e.target.report(), Structured: []Item{}, Headings: []Heading{},
+		Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
+		Verdict:  rules().Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
 	if h := e.final(); h != nil {
 		r.StatusCode, r.ContentType = h.StatusCode, e.mediaType
 		t := e.result.Timing
@@ -273,8 +274,8 @@ const (
 
 // robotsReport says what crawlers may do, as far as it is known.
 func (e *evidence) robotsReport() RobotsReport {
-	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String), XRobotsTag: diag.Map(e.header, robots.Directive.String),
-		Agents: e.agents(), Refused: e.refused()}
+	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String),
+		XRobotsTag: diag.Map(e.header, robots.Directive.String), Agents: e.agents(), Refused: e.refused()}
 	if e.robotsTxt == nil || e.dead() {
 		return r
 	}

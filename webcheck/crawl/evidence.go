@@ -146,8 +146,8 @@ func headerDirectives(h http.Header) (list []robots.Directive) {
 	return list[:min(len(list), maxDirectives)]
 }
 
-// metaDirectives reads the meta elements of a page that are for all crawlers, for one of a token, or for those that are
-// known; there are none without a page.
+// metaDirectives reads the meta elements of a page that are for all crawlers, for that of a token, or for those that
+// are known; there are none without a page.
 func metaDirectives(p *page.Page, token string) (list []robots.Directive) {
 	if p == nil {
 		return nil

@@ -186,8 +186,8 @@ func (f *robotsTxt) read() {
 	}
 }
 
-// as says what the answer comes to for crawlers of a dialect (RFC 9309 section 2.3.1). Google takes 429 and a file that
-// is incomplete for a server error (developers.google.com/crawling/docs/robots-txt/robots-txt-spec).
+// as says what the answer comes to for crawlers of a dialect (RFC 9309 section 2.3.1). Google takes 429 and a file
+// that is incomplete for a server error (developers.google.com/crawling/docs/robots-txt/robots-txt-spec).
 func (f *robotsTxt) as(d robots.Dialect) *robots.File {
 	failed, google := f.result.Err, d == robots.Google
 	switch {

@@ -14,7 +14,8 @@ import (
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(hostRules(), robotsRules.With(rule{Category: factorAccess}),
-		agentRules.With(rule{Category: factorAccess, Reads: []diag.Source{fromRobots}}), answerRules.With(rule{Category: factorAccess}),
+		agentRules.With(rule{Category: factorAccess, Reads: []diag.Source{fromRobots}}),
+		answerRules.With(rule{Category: factorAccess}),
 		indexRules.With(rule{Category: factorIndexing}), engineRules.With(rule{Category: factorIndexing}),
 		canonicalRules.With(rule{Category: factorIndexing}),
 		targetRules.With(rule{Category: factorIndexing, Reads: []diag.Source{fromPage, fromTarget}}),
@@ -56,7 +57,7 @@ var texts = diag.Texts{
 	},
 	"crawl.canonical.elsewhere": {
 		Headline: "Page can be crawled, but names another page as canonical",
-		Sub:      "Search engines are asked to index the other page instead. Name the URL of this page unless that is intended.",
+		Sub:      "Search engines are asked to index the other page. Name the URL of this page unless that is intended.",
 	},
 	"crawl.size.truncated": {
 		Headline: "Page can be crawled and indexed, as far as it was examined",

@@ -118,10 +118,11 @@ var robotsRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "crawl.robots.misspelt", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.html"},
-	Ref:   "RFC 9309 section 2.2",
-	Title: "robots.txt has lines that only Google understands", Requirement: "All crawlers understand robots.txt alike",
-	Advice: "Write User-agent, Allow, Disallow and Sitemap, each with a colon, so that all crawlers read the same rules.",
-	Fails:  func(e *evidence) diag.Failures { return e.robotsTxt.faults(true) },
+	Ref:         "RFC 9309 section 2.2",
+	Title:       "robots.txt has lines that only Google understands",
+	Requirement: "All crawlers understand robots.txt alike",
+	Advice:      "Write User-agent, Allow, Disallow and Sitemap with a colon, so that all crawlers read the same rules.",
+	Fails:       func(e *evidence) diag.Failures { return e.robotsTxt.faults(true) },
 }, {
 	Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
 	Ref:   "RFC 9309 section 2.2",
@@ -134,14 +135,16 @@ var robotsRules = diag.Rules[*evidence]{{
 	Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
 	Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.robotsTxt.of(e.agent.dialect).Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
+		return diag.FailIf(e.robotsTxt.of(e.agent.dialect).Truncated, "%s is longer than %d bytes.", e.robotsTxt.url,
+			robots.MaxBytes)
 	},
 }}.Reading(fromRobots)
 
 // faults lists the lines with mistakes, those that Google understands or the others.
 func (f *robotsTxt) faults(google bool) diag.Failures {
 	all := diag.FailEach(f.of(robots.Standard).Faults, func(one robots.Fault) diag.Failures {
-		return diag.FailIf(one.Google == google, "Line %d of robots.txt %s.", one.Line, one.Text).About(fmt.Sprintf("line %d", one.Line))
+		return diag.FailIf(one.Google == google, "Line %d of robots.txt %s.", one.Line, one.Text).
+			About(fmt.Sprintf("line %d", one.Line))
 	})
 	return all.Joined()
 }

@@ -19,14 +19,14 @@ func (e *evidence) forbidden(r *robot) diag.Failures {
 	case r.decision.Allowed:
 		return nil
 	case rule == nil && f.status == http.StatusTooManyRequests:
-		return diag.Fail("%s answers with status 429, which Google treats as a server error: %s assumes that everything is forbidden.",
-			f.url, r.name).About("robots.txt")
+		return diag.Fail("%s answers with status 429, which Google treats as a server error: "+
+			"%s assumes that everything is forbidden.", f.url, r.name).About("robots.txt")
 	case rule == nil:
-		return diag.Fail("%s was served with %s: %s must assume that everything is forbidden.", f.url, diag.Quote(f.served()),
-			r.name).About("robots.txt")
+		return diag.Fail("%s was served with %s: %s must assume that everything is forbidden.",
+			f.url, diag.Quote(f.served()), r.name).About("robots.txt")
 	}
-	detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", rule.Line, f.url, diag.Quote(rule.String()),
-		r.decision.Agent, r.name, r.visit.url)
+	detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", rule.Line, f.url,
+		diag.Quote(rule.String()), r.decision.Agent, r.name, r.visit.url)
 	return diag.Failures{{Detail: detail, Target: "robots.txt", Suggested: r.allowRule()}}
 }
 
@@ -65,7 +65,7 @@ func (e *evidence) onlyOthers() bool {
 	return !e.asked().decision.Allowed && e.google().decision.Allowed
 }
 
-// askedMay reports whether the crawler that was asked for may fetch the page: if not, that is said of the others as well.
+// askedMay reports whether the crawler that was asked for may fetch the page: if not, that finding names the others.
 func askedMay(e *evidence) bool { return alive(e) && e.asked().decision.Allowed }
 
 var agentRules = diag.Rules[*evidence]{{
@@ -78,9 +78,10 @@ var agentRules = diag.Rules[*evidence]{{
 }, {
 	Code: "crawl.robots.others", Severity: diag.Warning, NoScore: true, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
-	Title: "robots.txt forbids this crawler, but not Google", Requirement: "robots.txt allows this crawler what it allows Google",
-	Advice: "Allow the crawlers that you want in robots.txt; check the page as googlebot_desktop to see what Google may fetch.",
-	When:   alive,
+	Title:       "robots.txt forbids this crawler, but not Googlebot",
+	Requirement: "robots.txt allows this crawler what it allows Googlebot",
+	Advice:      "Allow the crawlers that you want; check the page as googlebot_desktop to see what Google may fetch.",
+	When:        alive,
 	Fails: func(e *evidence) diag.Failures {
 		if !e.onlyOthers() {
 			return nil
@@ -89,8 +90,9 @@ var agentRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "crawl.google.disallowed", Severity: diag.Error, Weight: 10,
-	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: googleDoc + "How Google interprets the robots.txt specification",
-	Title: "Google may not crawl the page (robots.txt)", Requirement: "Google may crawl the page",
+	DependsOn: []diag.Code{"crawl.robots.unreachable"},
+	Ref:       googleDoc + "How Google interprets the robots.txt specification",
+	Title:     "Google may not crawl the page (robots.txt)", Requirement: "Google may crawl the page",
 	Advice: "Allow the page in the same group of robots.txt if Google should list the page.", When: askedMay,
 	Fails: func(e *evidence) diag.Failures { return adding(e.forbidden(e.google()), unseen) },
 }, {
@@ -106,7 +108,8 @@ func indexed(e *evidence) bool { return served(e) && !e.effect.NoIndex }
 
 // kept says by what a crawler is kept from indexing the page.
 func (e *evidence) kept(r *robot) diag.Failures {
-	return diag.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.", r.name, e.url, e.said(r.crawler, noIndex))
+	return diag.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.", r.name, e.url,
+		e.said(r.crawler, noIndex))
 }
 
 // engineRules are about what the page says to the crawler of one search engine.
@@ -126,9 +129,10 @@ var engineRules = diag.Rules[*evidence]{{
 	Fails:     func(e *evidence) diag.Failures { return e.kept(e.bing()) },
 }, {
 	Code: "crawl.index.snippet", Severity: diag.Info,
-	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-	Title: "Search results show no text of the page (nosnippet)", Requirement: "Search results may show text of the page",
-	Advice: "Remove nosnippet, or max-snippet:0, unless results should show the title alone.", When: served,
+	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+	Title:       "Search results show no text of the page (nosnippet)",
+	Requirement: "Search results may show text of the page",
+	Advice:      "Remove nosnippet, or max-snippet:0, unless results should show the title alone.", When: served,
 	Fails: func(e *evidence) diag.Failures {
 		var names []string
 		for _, r := range []*robot{e.google(), e.bing()} {
@@ -136,7 +140,8 @@ var engineRules = diag.Rules[*evidence]{{
 				names = append(names, r.name)
 			}
 		}
-		return diag.FailIf(len(names) > 0, "%s may not show text of %s in search results.", strings.Join(names, " and "), e.url)
+		return diag.FailIf(len(names) > 0, "%s may not show text of %s in search results.",
+			strings.Join(names, " and "), e.url)
 	},
 }}
 

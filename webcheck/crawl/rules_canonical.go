@@ -17,8 +17,8 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
 	When:   (*evidence).whole,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.statements) == 0, "%s has no link element with rel=canonical, and no Link field with it.", e.url).
-			Suggesting(e.canonicalLine())
+		return diag.FailIf(len(e.statements) == 0, "%s has no link element with rel=canonical, and no Link field with it.",
+			e.url).Suggesting(e.canonicalLine())
 	},
 }, {
 	Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6596 section 3",
@@ -27,8 +27,8 @@ var canonicalRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return served(e) && len(e.statements) > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.statements, func(c canonical) diag.Failures {
-			return diag.FailIf(!isWeb(c.URL) || c.Raw == "", "The %s has the URL %q, which is not that of a web page.", c.place(),
-				diag.Quote(c.Raw)).Suggesting(e.canonicalLine())
+			return diag.FailIf(!isWeb(c.URL) || c.Raw == "", "The %s has the URL %q, which is not that of a web page.",
+				c.place(), diag.Quote(c.Raw)).Suggesting(e.canonicalLine())
 		})
 	},
 }, {
@@ -67,8 +67,8 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.statements, func(c canonical) diag.Failures {
 			u, err := url.Parse(c.Raw)
-			return diag.FailIf(err == nil && u.Scheme == "", "The %s has the relative URL %q, which leads to %s.", c.place(),
-				diag.Quote(c.Raw), diag.Quote(c.URL))
+			return diag.FailIf(err == nil && u.Scheme == "", "The %s has the relative URL %q, which leads to %s.",
+				c.place(), diag.Quote(c.Raw), diag.Quote(c.URL))
 		})
 	},
 }, {
@@ -78,8 +78,8 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Advice: "Name the URL with https.",
 	When:   func(e *evidence) bool { return served(e) && len(e.canonicals) == 1 && e.url.Scheme() == "https" },
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(strings.HasPrefix(e.canonicals[0], "http:"), "The page at %s names %s as its canonical URL.", e.url,
-			diag.Quote(e.canonicals[0]))
+		return diag.FailIf(strings.HasPrefix(e.canonicals[0], "http:"), "The page at %s names %s as its canonical URL.",
+			e.url, diag.Quote(e.canonicals[0]))
 	},
 }}
 
@@ -91,8 +91,8 @@ var targetRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return e.target != nil },
 	Fails: func(e *evidence) diag.Failures {
 		why := e.target.silence()
-		return diag.FailIf(why != "", "The page at %s names %s as its canonical URL; what is there is not known: %s.", e.url,
-			diag.Quote(e.target.url), why).About(diag.Quote(e.target.url))
+		return diag.FailIf(why != "", "The page at %s names %s as its canonical URL; what is there is not known: %s.",
+			e.url, diag.Quote(e.target.url), why).About(diag.Quote(e.target.url))
 	},
 }, {
 	Code: "crawl.canonical.disallowed", Severity: diag.Warning, Weight: 5, Ref: "RFC 9309 section 2.2.2",
@@ -101,7 +101,8 @@ var targetRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return e.target != nil && e.target.file != nil },
 	Fails: func(e *evidence) diag.Failures {
 		if t := e.target; t.disallowed() && t.decision.Rule == nil {
-			return e.targetFails(true, "whose robots.txt was served with %s: Google assumes that everything is forbidden", diag.Quote(t.file.served()))
+			return e.targetFails(true, "whose robots.txt was served with %s: Google assumes that everything is forbidden",
+				diag.Quote(t.file.served()))
 		}
 		return e.targetFails(e.target.disallowed(), "which robots.txt forbids Google to fetch")
 	},
@@ -184,13 +185,14 @@ func targetKnown(e *evidence) bool { return e.target != nil && e.target.known() 
 // targetFails says what is wrong with the page at the canonical URL, if anything is.
 func (e *evidence) targetFails(fails bool, clause string, args ...any) diag.Failures {
 	args = append([]any{e.url, diag.Quote(e.target.url)}, args...)
-	return diag.FailIf(fails, "The page at %s names %s as its canonical URL, "+clause+".", args...).About(diag.Quote(e.target.url))
+	return diag.FailIf(fails, "The page at %s names %s as its canonical URL, "+clause+".", args...).
+		About(diag.Quote(e.target.url))
 }
 
 // faultless reports whether a page at another canonical URL has no fault that a rule of its own states.
 func faultless(e *evidence) bool {
 	t := e.target
-	return served(e) && (t == nil || !t.disallowed() && (!t.known() || t.may()))
+	return served(e) && (t == nil || !t.disallowed() && (!t.known() || t.faultless()))
 }
 
 // primary is the language of a tag, without script and region.
@@ -222,7 +224,7 @@ func (e *evidence) indexedAs(same bool) diag.Failures {
 		return nil
 	}
 	then := ", so search engines are asked to index that page instead"
-	if e.target != nil && e.target.may() {
+	if e.target != nil && e.target.faultless() {
 		then = ", so that page is indexed instead"
 	}
 	return diag.Fail("The page at %s names %s as its canonical URL%s.", e.url, diag.Quote(url), then)

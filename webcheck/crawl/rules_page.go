@@ -104,11 +104,13 @@ var headRules = diag.Rules[*evidence]{{
 			return nil
 		}
 		if e.page.Charset == "utf-8" {
-			return diag.Fail("Neither Content-Type nor the page states an encoding; its bytes are UTF-8, which browsers do not assume.").
-				Suggesting(`<meta charset="utf-8">`)
+			return diag.Fail("Neither Content-Type nor the page states an encoding; " +
+				"its bytes are UTF-8, which browsers do not assume.").Suggesting(`<meta charset="utf-8">`)
 		}
-		f := diag.Fail("Neither Content-Type nor the page states an encoding, so browsers guess; its bytes suggest %s.", e.page.Charset)
-		f[0].Advice = "Save the page as UTF-8 and declare that: charset=utf-8 in Content-Type, or a meta element at the start of the head."
+		f := diag.Fail("Neither Content-Type nor the page states an encoding, so browsers guess; its bytes suggest %s.",
+			e.page.Charset)
+		f[0].Advice = "Save the page as UTF-8 and declare it: " +
+			"charset=utf-8 in Content-Type, or a meta element at the start of the head."
 		return f
 	},
 }, {

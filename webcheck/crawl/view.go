@@ -25,7 +25,7 @@ func (r *Report) View() *view.View {
 	if m := r.Metadata; m.Feeds != nil {
 		v.Fact("title", orNone(m.Title, m.TitleFallback), "crawl.title")
 		v.Fact("description", orNone(m.Description, m.DescriptionFallback), "crawl.description")
-		v.Fact("canonical", m.Canonical, "crawl.canonical")
+		v.Fact("canonical", view.Join(diag.Clip(m.Canonical, maxShown), r.Canonical.text()), "crawl.canonical")
 	}
 	words, s, l, i := diag.Count(r.Text.Words, "word"), r.Size, r.Links, r.Images
 	size := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024) +
@@ -56,6 +56,20 @@ const maxShown = 160
 func orNone(said string, instead Fallback) string {
 	return cmp.Or(diag.Clip(said, maxShown), "none"+view.If(instead.Source != "",
 		fmt.Sprintf("; shown instead: %s (%s)", diag.Clip(instead.Value, maxShown), instead.Source)))
+}
+
+// text says what was found at a canonical URL that is another page, if anything is wrong there.
+func (c *CanonicalReport) text() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.RedirectTo != "":
+		return "redirects to " + diag.Clip(c.RedirectTo, maxShown)
+	case c.StatusCode >= 300:
+		return fmt.Sprintf("status %d", c.StatusCode)
+	}
+	return view.Join(view.Known(c.Allowed, "", "Google must not fetch it", ""), view.Known(c.Indexable, "", "not indexable", ""),
+		view.If(c.Canonical != "", "names "+diag.Clip(c.Canonical, maxShown)))
 }
 
 // may says what a crawler may do.

@@ -15,9 +15,9 @@ import (
 // detect guesses the encoding of a page that states none, as browsers do (html.spec.whatwg.org section 13.2.3.2). It
 // returns the name of the encoding. Browsers do not guess UTF-8, but search engines do.
 //
-// An encoding of East Asia is recognized by the characters that are frequent in its languages: read in a wrong encoding,
-// bytes become rare ones. Of the others the most likely language counts: by its letters beyond ASCII, their neighbours
-// and their case. Where bytes tell nothing it is windows-1252.
+// An encoding of East Asia is recognized by the characters that are frequent in its languages: read in a wrong
+// encoding, bytes become rare ones. Of the others the most likely language counts: by its letters beyond ASCII, their
+// neighbours and their case. Where bytes tell nothing it is windows-1252.
 func detect(body []byte) string {
 	switch {
 	case stateful(body):
@@ -80,8 +80,8 @@ func mostlyUTF8(body []byte) bool {
 // maxSample bounds what is decoded to find an encoding of East Asia, in bytes.
 const maxSample = 8 << 10
 
-// sample collects the words of a text that have bytes beyond ASCII. It cuts at bytes that no encoding has as the second
-// of a character.
+// sample collects the words of a text that have bytes beyond ASCII. It cuts at bytes that no encoding has as the
+// second of a character.
 func sample(body []byte) []byte {
 	var out []byte
 	for len(body) > 0 && len(out) < maxSample {
@@ -104,14 +104,15 @@ var eastAsian = []struct{ name, decode, frequent string }{
 	{"gbk", "gb18030", simplified}, {"big5", "big5", traditional},
 }
 
-// The share of frequent characters of which a text must have so many to be in an encoding of East Asia, and the share of
-// bytes that may be invalid: texts have a half or more, and a wrong encoding hardly one in ten.
+// The bounds of an encoding of East Asia.
 const (
+	// minFrequent is the least share of frequent characters: texts have a half or more, in a wrong encoding one in ten.
 	minFrequent = 0.2
-	maxInvalid  = 0.05
+	// maxInvalid is the greatest share of invalid bytes, more than one.
+	maxInvalid = 0.05
 )
 
-// detectCJK returns the encoding of East Asia in which a text has the most frequent characters; empty if it has too few.
+// detectCJK returns the encoding of East Asia in which a text has the most frequent characters; empty if it has few.
 func detectCJK(text []byte) string {
 	best, most := "", minFrequent
 	for _, c := range eastAsian {

@@ -37,10 +37,14 @@ var languages = []struct {
 	{"windows-1255", false, "יוהלאתמרבשנעדחקפסכגטצםןזךףץ\u05BC\u05B8\u05B4\u05B7\u05B0"}, // Hebrew
 	{"windows-1256", false, "اليمنرتبوةعدسفهكقحجأشصطخىءإذضزغثظآئؤ،؟"},                    // Arabic
 	{"windows-1256", false, "ایرنهدموتبسشکزلگخفقعپچحجآذصطغضژثظئء\u200C،؟يك"},             // Persian
-	{"windows-874", false, "านรอกเ\u0E48ง\u0E49\u0E31มยลวดท\u0E34สต\u0E35บปคะแห\u0E37\u0E38จ\u0E4Cขใพ\u0E39ไชโผธ\u0E47\u0E36\u0E4Dซถศณญ\u0E33ภฟษฉฐๆฯฎฏฝฬฮฤฆ๑๒๓"}, // Thai
+	{"windows-874", false, thai},                                                         // Thai
 }
 
-const russian = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"
+const (
+	russian = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"
+	thai    = "านรอกเ\u0E48ง\u0E49\u0E31มยลวดท\u0E34สต\u0E35บปคะแห\u0E37\u0E38จ\u0E4Cขใ" +
+		"พ\u0E39ไชโผธ\u0E47\u0E36\u0E4Dซถศณญ\u0E33ภฟษฉฐๆฯฎฏฝฬฮฤฆ๑๒๓"
+)
 
 // The characters that are frequent in the languages of East Asia. Those of Japanese stand beside kana.
 const (

@@ -86,8 +86,8 @@ func (f *File) Names(token string) bool {
 	return slices.ContainsFunc(f.Groups, func(g Group) bool { return slices.Contains(g.Agents, token) })
 }
 
-// CrawlDelay is how long a crawler is asked to wait between requests: what its own groups say, else those of all. It is
-// 0 if nothing is said. Bing follows it, and takes that of all also where it has rules of its own; Google does not.
+// CrawlDelay is how long a crawler is asked to wait between requests: what its own groups say, else those of all. It
+// is 0 if nothing is said. Bing follows it, and takes that of all also where it has rules of its own; Google does not.
 func (f *File) CrawlDelay(agent string) (longest time.Duration) {
 	for _, name := range []string{f.agent(Token(agent)), "*"} {
 		for _, g := range f.Groups {

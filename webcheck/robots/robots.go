@@ -182,19 +182,25 @@ func (p *parser) read(line string) {
 // unknown notes a line that the standard does not know, and whether Google does.
 func (p *parser) unknown(line, key string, colon bool) {
 	field, written, _ := googleLine(line)
-	switch meant := strings.ToUpper(field[:min(1, len(field))]) + field[min(1, len(field)):]; {
+	const alone = ", and other crawlers ignore it"
+	switch probably := mistyped[strings.ToLower(key)]; {
 	case field != "" && !colon:
-		p.note(Fault{p.line, "has no colon after " + quote(written) + ": Google reads it anyway, and other crawlers ignore it", true})
+		p.note(Fault{p.line, "has no colon after " + quote(written) + ": Google reads it anyway" + alone, true})
 	case field != "":
-		p.note(Fault{p.line, "has the field " + quote(key) + ": Google reads it as " + meant + ", and other crawlers ignore it", true})
+		p.note(Fault{p.line, "has the field " + quote(key) + ": Google reads it as " + usual[field] + alone, true})
 	case !colon:
 		p.fault("is not a rule: it has no colon")
-	case mistyped[strings.ToLower(key)] != "":
-		p.fault("has the field " + quote(key) + ", probably " + mistyped[strings.ToLower(key)] + ", which crawlers ignore")
+	case probably != "":
+		p.fault("has the field " + quote(key) + ", probably " + probably + ", which crawlers ignore")
 	default:
 		p.fault("has the field " + quote(key) + ", which crawlers ignore")
 	}
 	p.googleGroup = p.googleGroup || field == "user-agent"
+}
+
+// usual are the fields that mean something to Google, as they are usually written.
+var usual = map[string]string{
+	"user-agent": "User-agent", "allow": "Allow", "disallow": "Disallow", "sitemap": "Sitemap",
 }
 
 // record takes a line whose field is known.
@@ -231,8 +237,8 @@ func known(key string) string {
 	return ""
 }
 
-// googleLine splits a line as Google does. The field is one of those that mean something to it, or empty; the key is as
-// written.
+// googleLine splits a line as Google does. The field is one of those that mean something to it, or empty; the key is
+// as written.
 func googleLine(line string) (field, key, value string) {
 	line, _, _ = strings.Cut(line[:min(len(line), maxGoogleLine)], "\x00")
 	line, _, _ = strings.Cut(line, "#")
@@ -309,7 +315,7 @@ func (p *parser) rule(allow bool, path string) {
 	switch {
 	case len(p.Groups) > 0:
 	case p.googleGroup:
-		p.note(Fault{p.line, "has a rule before the first User-agent: Google reads it anyway, and other crawlers ignore it", true})
+		p.note(Fault{p.line, "has a rule before any User-agent that other crawlers than Google know, which they ignore", true})
 		return
 	default:
 		p.fault("has a rule before the first User-agent, which crawlers ignore")
@@ -322,7 +328,8 @@ func (p *parser) rule(allow bool, path string) {
 	if path[0] != '/' && path[0] != '*' && path[0] != '$' {
 		p.fault("has the path " + quote(path) + ", which matches nothing because it does not begin with /")
 	}
-	r := Rule{Allow: allow, Path: strings.ToValidUTF8(path, "\uFFFD"), Line: p.line, pattern: p.Dialect.normalise(path)}
+	r := Rule{Allow: allow, Path: strings.ToValidUTF8(path, "\uFFFD"), Line: p.line}
+	r.pattern = p.Dialect.normalise(path)
 	if i := strings.LastIndexByte(r.pattern, '/'); allow && p.Dialect == Google && i >= 0 &&
 		strings.HasPrefix(r.pattern[i:], "/index.htm") {
 		r.directory = r.pattern[:i+1] + "$"
