@@ -199,7 +199,9 @@ func (e *evidence) sound(ctx context.Context, env *diag.Env) *probe.Report {
 
 // like compares the server with another one of the host.
 func (e *evidence) like(ctx context.Context, env *diag.Env) func(*probe.Report) bool {
-	return func(other *probe.Report) bool { return false }
+	return func(other *probe.Report) bool {
+		return other.Any() && probe.Alike(ctx, e.dialer(env), e.config(), other)
+	}
 }
 
 func (e *evidence) dialer(env *diag.Env) probe.Dialer {

@@ -23,36 +23,43 @@ type bare struct {
 	leaf *x509.Certificate // nil if it refuses to speak
 }
 
-// present asks for the certificates that usual clients do not see.
+// present asks for the certificates that usual clients do not see. A server that refuses all may want a post-quantum
+// key exchange.
 func (e *evidence) present(ctx context.Context, env *diag.Env) {
+	if e.presentBy(ctx, env, probe.X25519); len(e.replies)+len(e.unheard) == 0 {
+		e.presentBy(ctx, env, probe.X25519MLKEM768)
+	}
+}
+
+func (e *evidence) presentBy(ctx context.Context, env *diag.Env, group probe.Group) {
 	types := probe.KeyTypes()
 	replies, errs := make([]*probe.Reply, len(types)), make([]error, len(types))
 	var g diag.Group
 	for i, key := range types {
-		g.Go(func() { replies[i], errs[i] = probe.Present(ctx, e.dialer(env), e.config(), key) })
+		g.Go(func() { replies[i], errs[i] = probe.Present(ctx, e.dialer(env), e.config(), key, group) })
 	}
-	g.Go(func() { e.bare = e.presentBare(ctx, env) })
+	g.Go(func() { e.bare = e.presentBare(ctx, env, group) })
 	g.Wait()
 	e.replies = map[probe.KeyType]*probe.Reply{}
 	for i, key := range types {
 		switch {
 		case errs[i] == nil && len(replies[i].Chain) > 0:
 			e.replies[key] = replies[i]
-		case !probe.Refused(errs[i]):
+		case errs[i] != nil && !probe.Refused(errs[i]):
 			e.unheard = append(e.unheard, key)
 		}
 	}
 }
 
-func (e *evidence) presentBare(ctx context.Context, env *diag.Env) *bare {
+func (e *evidence) presentBare(ctx context.Context, env *diag.Env, group probe.Group) *bare {
 	if _, err := netip.ParseAddr(e.name); err == nil {
 		return nil // the usual hello names none either
 	}
 	config := e.config()
 	config.ServerName = ""
-	reply, err := probe.Present(ctx, e.dialer(env), config, probe.AnyKey)
+	reply, err := probe.Present(ctx, e.dialer(env), config, probe.AnyKey, group)
 	switch {
-	case probe.Refused(err):
+	case err != nil && probe.Refused(err):
 		return &bare{}
 	case err != nil || len(reply.Chain) == 0:
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,11 +47,12 @@ func suitesFor(key KeyType) []uint16 {
 }
 
 // Present asks for the certificates that a server shows to a client which can verify one type of key only, in TLS 1.3
-// or whichever older version it speaks. The reply has no Chain where the server asks for a key exchange that is not
-// known here. The error is as that of [Ask], or that of dial or of the context.
-func Present(ctx context.Context, dial Dialer, config Config, key KeyType) (*Reply, error) {
+// or whichever older version it speaks. Group is that of the key share, such as X25519; of post-quantum groups no other
+// is offered. The reply has no Chain where the server asks for a key exchange that is not known here. The error is as
+// that of [Ask], or that of dial or of the context.
+func Present(ctx context.Context, dial Dialer, config Config, key KeyType, group Group) (*Reply, error) {
 	s := newScanner(dial, config)
-	reply, err := s.present(ctx, key, X25519)
+	reply, err := s.present(ctx, key, group)
 	if err != nil || !reply.Retry {
 		return reply, err
 	}
@@ -64,7 +66,9 @@ func (s *scanner) present(ctx context.Context, key KeyType, group Group) (*Reply
 	}
 	h := s.hello(TLS13, suitesFor(key))
 	h.Older, h.Signatures, h.AnyChain, h.secret = []Version{TLS12}, signaturesOf[key], true, secret
-	h.Groups = append([]Group{group}, withoutGroup(groups(TLS13), group)...)
+	h.Groups = append([]Group{group}, slices.DeleteFunc(groups(TLS13), func(g Group) bool {
+		return g == group || g.PostQuantum()
+	})...)
 	release, err := s.config.Limits.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -78,15 +82,6 @@ func (s *scanner) present(ctx context.Context, key KeyType, group Group) (*Reply
 	}
 	defer conn.Close()
 	return askSecret(bounded, conn, h)
-}
-
-func withoutGroup(list []Group, group Group) (rest []Group) {
-	for _, g := range list {
-		if g != group {
-			rest = append(rest, g)
-		}
-	}
-	return rest
 }
 
 // askSecret is [Ask], and decrypts the certificates of TLS 1.3.

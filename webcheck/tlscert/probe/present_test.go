@@ -61,25 +61,31 @@ func TestPresent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config.Certificates = all
+			group := probe.X25519
+			if name == "post-quantum" {
+				_, err := probe.Present(t.Context(), pipe(config), probe.Config{}, probe.AnyKey, group)
+				require.True(t, probe.Refused(err), "%v", err)
+				group = probe.X25519MLKEM768
+			}
 			for i, key := range probe.KeyTypes() {
-				reply, err := probe.Present(t.Context(), pipe(config), probe.Config{ServerName: "example.com"}, key)
+				reply, err := probe.Present(t.Context(), pipe(config), probe.Config{ServerName: "example.com"}, key, group)
 				require.NoError(t, err)
 				require.Equal(t, all[i].Certificate, reply.Chain, key)
 				require.Equal(t, []byte("staple"), reply.Staple)
 				require.Equal(t, 2, reply.Timestamps)
 			}
-			reply, err := probe.Present(t.Context(), pipe(config), probe.Config{}, probe.AnyKey)
+			reply, err := probe.Present(t.Context(), pipe(config), probe.Config{}, probe.AnyKey, group)
 			require.NoError(t, err)
 			require.Len(t, reply.Chain, 1)
 
 			one := config.Clone()
 			one.Certificates = all[1:2]
-			_, err = probe.Present(t.Context(), pipe(one), probe.Config{}, probe.ECDSA)
+			_, err = probe.Present(t.Context(), pipe(one), probe.Config{}, probe.ECDSA, group)
 			require.True(t, probe.Refused(err), "%v", err)
 		})
 	}
 	_, err = probe.Present(t.Context(), func(context.Context) (net.Conn, error) {
 		return nil, context.DeadlineExceeded
-	}, probe.Config{}, probe.RSA)
+	}, probe.Config{}, probe.RSA, probe.X25519)
 	require.False(t, probe.Refused(err))
 }
