@@ -9,7 +9,10 @@ package tlscert_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -31,13 +34,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A place is a further address of a site.
+type place struct {
+	cert     diagtest.Cert
+	settings string // of TLS, if they are others
+}
+
 // A site is one way to set nginx up, at an address of its own.
 type site struct {
 	host     string
 	cert     diagtest.Cert
-	settings string      // of TLS
-	versions []string    // nil does not look
-	codes    []diag.Code // that must be among the findings, besides which there may be infos only
+	settings string         // of TLS
+	versions []string       // nil does not look
+	codes    []diag.Code    // that must be among the findings, besides which there may be infos only
+	second   *diagtest.Cert // with an RSA key, for clients that take no other
+	more     []place        // further addresses
+	details  []string       // that findings must have
 	chain    []tlscert.ChainIssue
 }
 
@@ -63,6 +75,17 @@ var sites = []site{
 	{host: "cbc.example.com", settings: "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES128-SHA256;",
 		versions: []string{"TLS 1.2"},
 		codes:    []diag.Code{"tls.cipher.aead"}},
+	{host: "two-keys.example.com", settings: modern, second: new(diagtest.CertGood)},
+	{host: "second-key.example.com", settings: modern, second: new(diagtest.CertExpired),
+		codes: []diag.Code{"tls.certificate.expired"}, details: []string{"Affected: the RSA certificate."}},
+	{host: "second-key13.example.com", settings: "ssl_protocols TLSv1.3;", second: new(diagtest.CertExpired),
+		codes: []diag.Code{"tls.certificate.expired"}, details: []string{"Affected: the RSA certificate."}},
+	{host: "alike.example.com", settings: modern, more: make([]place, 7), versions: []string{"TLS 1.2", "TLS 1.3"}},
+	{host: "second-address.example.com", settings: modern, more: []place{{cert: diagtest.CertExpired}},
+		codes: []diag.Code{"tls.certificate.expired"}, details: []string{"Affected: 127.44.1."}},
+	{host: "second-settings.example.com", settings: modern,
+		more:  []place{{settings: "ssl_protocols TLSv1 TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0;"}},
+		codes: []diag.Code{"tls.version.obsolete"}, details: []string{"Affected: 127.44.1."}},
 }
 
 const nginxPort = 8443
@@ -74,14 +97,29 @@ func startNginx(tb testing.TB) *diag.Env {
 	w.SetTime(time.Now())
 	dir := tb.TempDir()
 	var servers strings.Builder
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(tb, err)
+	further := 0
 	for i, s := range sites {
 		addr := fmt.Sprintf("127.44.0.%d", i+1)
 		w.Zone(s.host + ". A " + addr + "\n")
-		cert := w.Certificate(diagtest.CertSpec{Names: []string{s.host}, Cert: s.cert})
-		writeCertificate(tb, filepath.Join(dir, s.host), cert)
-		fmt.Fprintf(&servers, `server { listen %s:%d ssl http2; server_name %s; ssl_certificate %s.crt; ssl_certificate_key %s.key; %s
-			location / { return 200 ok; } }
-`, addr, nginxPort, s.host, s.host, s.host, s.settings)
+		certificates := certificateFiles(tb, dir, s.host, w.Certificate(diagtest.CertSpec{Names: []string{s.host}, Cert: s.cert}))
+		both := certificates
+		if s.second != nil {
+			both += certificateFiles(tb, dir, "rsa."+s.host, w.Certificate(diagtest.CertSpec{
+				Names: []string{s.host}, Cert: *s.second, Key: rsaKey}))
+		}
+		servers.WriteString(nginxServer(addr, s.host, both, s.settings))
+		for _, p := range s.more {
+			further++
+			addr, name := fmt.Sprintf("127.44.1.%d", further), fmt.Sprintf("%d.%s", further, s.host)
+			w.Zone(s.host + ". A " + addr + "\n")
+			own := certificates
+			if p.cert != s.cert {
+				own = certificateFiles(tb, dir, name, w.Certificate(diagtest.CertSpec{Names: []string{s.host}, Cert: p.cert}))
+			}
+			servers.WriteString(nginxServer(addr, s.host, own, cmp.Or(p.settings, s.settings)))
+		}
 	}
 	config := fmt.Sprintf(`daemon off; pid nginx.pid; error_log stderr error; worker_processes 1;
 events { worker_connections 512; }
@@ -110,9 +148,20 @@ uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
 	}, 5*time.Second, 20*time.Millisecond, "nginx does not listen")
 	env := &diag.Env{
 		Resolver: w.Env().Resolver, Roots: w.Roots(),
-		Guard: diag.Guard{AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.44.0.0/24")}},
+		Guard: diag.Guard{AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.44.0.0/16")}},
 	}
 	return env
+}
+
+func nginxServer(addr, host, certificates, settings string) string {
+	return fmt.Sprintf("server { listen %s:%d ssl http2; server_name %s; %s %s location / { return 200 ok; } }\n",
+		addr, nginxPort, host, certificates, settings)
+}
+
+// certificateFiles writes a certificate, and returns what nginx is told of it.
+func certificateFiles(tb testing.TB, dir, name string, cert tls.Certificate) string {
+	writeCertificate(tb, filepath.Join(dir, name), cert)
+	return fmt.Sprintf("ssl_certificate %[1]s.crt; ssl_certificate_key %[1]s.key; ", name)
 }
 
 func writeCertificate(tb testing.TB, base string, cert tls.Certificate) {
@@ -152,6 +201,10 @@ func TestAgainstNginx(t *testing.T) {
 			for _, f := range r.Findings {
 				assert.True(t, len(s.codes) > 0 || f.Severity == diag.Info, "%+v", f)
 			}
+			for _, d := range s.details {
+				assert.True(t, slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return strings.Contains(f.Detail, d) }),
+					"%+v", r.Findings)
+			}
 			if s.chain != nil {
 				assert.Equal(t, s.chain, r.ChainIssues)
 			}
@@ -166,15 +219,30 @@ func TestAgainstNginx(t *testing.T) {
 	t.Logf("%d/%d set-ups of nginx", right, len(sites))
 }
 
-// BenchmarkNginx is a whole check of nginx as it comes, with the scan of all versions and suites.
+// BenchmarkNginx is a whole check of nginx as it comes, with the scan of all versions and suites; of one address, and of
+// eight that are alike; and beside it what sslscan takes for one address.
 func BenchmarkNginx(b *testing.B) {
-	env := startNginx(b)
-	for b.Loop() {
-		r, err := tlscert.Check(b.Context(), env, tlscert.Request{Host: tlscert.MustHost("default.example.com"),
-			Port: nginxPort})
-		require.NoError(b, err)
-		require.False(b, r.Partial)
+	for _, n := range []struct{ name, host string }{{"one", "good.example.com"}, {"eight", "alike.example.com"}} {
+		b.Run(n.name, func(b *testing.B) {
+			env := startNginx(b)
+			for b.Loop() {
+				r, err := tlscert.Check(b.Context(), env, tlscert.Request{Host: tlscert.MustHost(n.host), Port: nginxPort})
+				require.NoError(b, err)
+				require.False(b, r.Partial)
+			}
+		})
 	}
+	b.Run("sslscan", func(b *testing.B) {
+		if _, err := exec.LookPath("sslscan"); err != nil {
+			b.Skip("there is no sslscan")
+		}
+		startNginx(b)
+		for b.Loop() {
+			out, err := exec.Command("sslscan", "--sni-name=good.example.com", fmt.Sprintf("127.44.0.1:%d", nginxPort)).
+				CombinedOutput()
+			require.NoError(b, err, "%s", out)
+		}
+	})
 }
 
 // BenchmarkNginxHandshake is a check without the scan: what openssl s_client tells.
