@@ -23,8 +23,9 @@ import (
 // evidence is all that the rules look at: a certificate that is presented at an address, and what speaks there. Only
 // gather and digest fill it.
 type evidence struct {
-	whole *examination // of the host; nil in tests of rules
-	limit probe.Limit  // of connections to the address
+	whole   *examination // of the host; nil in tests of rules
+	limit   probe.Limit  // of connections to the address
+	further bool         // another address than that which answered first
 
 	req   Request
 	began time.Time

@@ -119,7 +119,7 @@ func (p *place) examine(ctx context.Context, env *diag.Env, first *evidence) {
 func (e *evidence) another() *evidence {
 	return &evidence{
 		req: e.req, began: e.began, now: e.now, name: e.name, roots: e.roots, logs: e.logs, whole: e.whole,
-		limit: make(probe.Limit, maxPerServer),
+		limit: make(probe.Limit, maxPerServer), further: true,
 	}
 }
 
@@ -237,12 +237,21 @@ func (x *examination) worst() *evidence {
 		return worst
 	}
 	for i, e := range x.parts {
+		if i > 0 && e.like(x.parts[0]) {
+			continue
+		}
 		v := rules().Judge(e, texts)
 		if i == 0 || worse(v, of) {
 			worst, of = e, v
 		}
 	}
 	return worst
+}
+
+// like reports whether the rules find the same in another part, whatever that is.
+func (e *evidence) like(other *evidence) bool {
+	return e.failure == nil && other.failure == nil && e.scan == other.scan && e.leaf() != nil && other.leaf() != nil &&
+		same(e.leaf(), other.leaf()) && len(e.served) == len(other.served)
 }
 
 // worse orders verdicts by the gravest finding, then by the score.

@@ -98,11 +98,17 @@ func (e *evidence) connect(ctx context.Context, env *diag.Env, connected chan st
 // converse learns all about the server at the other end of a connection.
 func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 	var g diag.Group
-	g.Go(func() { e.present(ctx, env) })
+	early := !*e.req.CheckVersions // what nothing else takes longer than
+	if early {
+		g.Go(func() { e.present(ctx, env, probe.KeyTypes()) })
+	}
 	g.Go(func() {
 		e.handshake(ctx, env, conn)
 		conn.Close()
-		e.speak(ctx, env)
+		g.Go(func() { e.speak(ctx, env) })
+		if !early {
+			e.present(ctx, env, e.otherTypes())
+		}
 	})
 	g.Wait()
 	if e.settlePresented(); e.failure != nil {
@@ -183,7 +189,7 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	if *e.req.CheckVersions {
 		scan := func() *probe.Report { return e.sound(ctx, env) }
-		g.Go(func() { e.scan = e.whole.baseline.of(ctx, scan, e.like(ctx, env)) })
+		g.Go(func() { e.scan = e.whole.baseline.of(ctx, scan, e.compare(ctx, env)) })
 	}
 	g.Go(func() { e.relateChain(ctx, env) })
 	g.Wait()
@@ -197,8 +203,8 @@ func (e *evidence) sound(ctx context.Context, env *diag.Env) *probe.Report {
 	return probe.Scan(ctx, e.dialer(env), e.config())
 }
 
-// like compares the server with another one of the host.
-func (e *evidence) like(ctx context.Context, env *diag.Env) func(*probe.Report) bool {
+// compare tells whether the server answers as another one of the host.
+func (e *evidence) compare(ctx context.Context, env *diag.Env) func(*probe.Report) bool {
 	return func(other *probe.Report) bool {
 		return other.Any() && probe.Alike(ctx, e.dialer(env), e.config(), other)
 	}

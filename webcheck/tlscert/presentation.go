@@ -23,16 +23,25 @@ type bare struct {
 	leaf *x509.Certificate // nil if it refuses to speak
 }
 
+// otherTypes are the types of keys of which the server may have a certificate beside that of usual clients. EdDSA, for
+// which no public authority issues, is asked for at one address.
+func (e *evidence) otherTypes() []probe.KeyType {
+	shown := e.keyType()
+	return slices.DeleteFunc(probe.KeyTypes(), func(key probe.KeyType) bool {
+		return key == shown || key == probe.EdDSA && e.further
+	})
+}
+
 // present asks for the certificates that usual clients do not see. A server that refuses all may want a post-quantum
 // key exchange.
-func (e *evidence) present(ctx context.Context, env *diag.Env) {
-	if e.presentBy(ctx, env, probe.X25519); len(e.replies)+len(e.unheard) == 0 {
-		e.presentBy(ctx, env, probe.X25519MLKEM768)
+func (e *evidence) present(ctx context.Context, env *diag.Env, types []probe.KeyType) {
+	e.presentBy(ctx, env, types, probe.X25519)
+	if len(e.replies)+len(e.unheard) == 0 && e.bare != nil && e.bare.leaf == nil {
+		e.presentBy(ctx, env, types, probe.X25519MLKEM768)
 	}
 }
 
-func (e *evidence) presentBy(ctx context.Context, env *diag.Env, group probe.Group) {
-	types := probe.KeyTypes()
+func (e *evidence) presentBy(ctx context.Context, env *diag.Env, types []probe.KeyType, group probe.Group) {
 	replies, errs := make([]*probe.Reply, len(types)), make([]error, len(types))
 	var g diag.Group
 	for i, key := range types {
