@@ -294,6 +294,10 @@ func leads(r *fetch.Result) (path []*url.URL) {
 		if h.RedirectType != fetch.HTTPRedirect {
 			continue
 		}
+		if !h.Target.IsZero() {
+			path = append(path, h.Target.HTTP())
+			continue
+		}
 		base, err := url.Parse(h.URL)
 		if err != nil {
 			break

@@ -46,6 +46,19 @@ func answer(status int, headers ...string) http.HandlerFunc {
 	}
 }
 
+// line is a site that answers over HTTP/1.1 with a line of its own in the header.
+func line(text string) site {
+	raw := func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\n%s\r\nContent-Length: 0\r\n\r\n", text)
+			conn.Close()
+		}
+	}
+	return site{http: to(home), spoil: func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "example.com", Handler: http.HandlerFunc(raw), HTTP1: true})
+	}}
+}
+
 func sts(values ...string) http.HandlerFunc {
 	lines := []string{}
 	for _, v := range values {
@@ -149,7 +162,23 @@ var worlds = []struct {
 	{"quoted", site{https: sts(`max-age="31536000"; includeSubDomains`), http: to(home)}, "valid 100 strong hsts.header.quoted"},
 	{"half a year", site{https: sts("max-age=15768000; includeSubDomains"), http: to(home)}, "valid 98 fair hsts.max_age.below_year"},
 	{"eleven years", site{https: sts("max-age=346896000; includeSubDomains"), http: to(home)}, "valid 100 strong"},
-	{"no plain HTTP", site{https: sts(strong)}, "valid 100 strong"},
+	{"no plain HTTP", site{https: sts(strong)}, "valid 100 strong hsts.http.closed"},
+	{"redirect longer than what is read", site{https: sts(strong), http: to(home + strings.Repeat("a", 9000))}, "valid 89 strong hsts.redirect.long"},
+	{"below a suffix that is built in", site{domain: "site.app", https: sts(strong), http: to("https://site.app/")}, "valid 100 preloaded"},
+	{"below a suffix that is built in, no header", site{domain: "a.site.app", https: page(), http: to("https://a.site.app/")},
+		"warning 85 missing hsts.header.missing_listed"},
+	{"below a suffix that is built in, no HTTPS", site{domain: "site.app", http: page()},
+		"invalid none unknown hsts.https.connection hsts.https.locked_out"},
+	{"space before the colon", line("Strict-Transport-Security : " + ready), "missing 0 missing hsts.header.line"},
+	{"no colon", line("Strict-Transport-Security max-age=300"), "missing 0 missing hsts.header.line"},
+	{"equals sign", line("strict-transport-security=max-age=300"), "missing 0 missing hsts.header.line"},
+	{"dashes of a word processor", line("Strict\u2010Transport\u2010Security: max-age=300"),
+		"missing 0 missing hsts.header.line"},
+	{"spread over lines", line(FieldName + ": max-age=31536000; includeSubDomains;\r\npreload"),
+		"warning 89 strong hsts.header.line"},
+	{"folded", line(FieldName + ": max-age=31536000;\r\n includeSubDomains"), "valid 100 strong"},
+	{"another line without a colon", line("X Powered By\r\n" + FieldName + ": " + strong), "valid 100 strong"},
+	{"misspelt name", site{https: page("Strict-Transport-Securty: " + strong), http: to(home)}, "missing 0 missing hsts.header.line"},
 	{"temporary redirect", site{https: sts(strong), http: answer(302, "Location: "+home)}, "valid 100 strong"},
 	{"redirect to a port", site{https: sts(strong), http: to("https://example.com:8443/"),
 		spoil: func(w *diagtest.World) { w.HTTPS("example.com:8443", sts(strong)) }}, "valid 100 strong"},
@@ -163,7 +192,10 @@ var worlds = []struct {
 	{"over HTTP only", site{https: page(), http: to(home, FieldName+": "+strong)}, "missing 0 missing hsts.header.missing"},
 	{"over HTTP too", site{https: sts(strong), http: to(home, FieldName+": "+strong)}, "warning 89 strong hsts.http.header"},
 	{"five minutes", site{https: sts("max-age=300; includeSubDomains"), http: to(home)}, "warning 86 weak hsts.max_age.short"},
-	{"withdrawn", site{https: sts("max-age=0"), http: to(home)}, "warning 79 weak hsts.max_age.zero"},
+	{"withdrawn", site{https: sts("max-age=0"), http: to(home)}, "missing 0 missing hsts.max_age.zero"},
+	{"withdrawn by the first of two", site{https: sts("max-age=0", ready), http: to(home)}, "missing 0 missing hsts.max_age.zero"},
+	{"listed, withdrawn", site{https: sts("max-age=0"), http: to(home), list: ownList},
+		"warning 75 missing hsts.max_age.zero_listed hsts.preload.at_risk"},
 	{"misspelled", site{https: sts("max-age=31536000; includeSubDomain"), http: to(home)},
 		"warning 89 strong hsts.header.misspelled hsts.include_subdomains.missing"},
 	{"two headers", site{https: sts(strong, "max-age=0"), http: to(home)}, "warning 89 strong hsts.header.multiple"},
@@ -262,7 +294,7 @@ func TestCheck(t *testing.T) {
 				got += " " + string(code)
 			}
 			require.Equal(t, tt.want, got, "%+v", r.Findings)
-			require.False(t, r.Partial)
+			require.Equal(t, len(r.Examined) > 0, r.Partial)
 			consistent(t, r)
 		})
 	}
@@ -438,6 +470,45 @@ func TestCheckNames(t *testing.T) {
 	require.Equal(t, "valid", string(site{domain: short, https: sts(strong), http: to("https://" + short + "/")}.check(t).State))
 }
 
+// Whatever can be asked for has an answer, or an error of the caller.
+func FuzzCheck(f *testing.F) {
+	for _, name := range []string{"example.com", "localhost", "a.localhost.", "com", "app", "site.app", "invalid", "x.onion", "1.2.3.4",
+		"[::1]", "_dmarc.example.com", "*.example.com", "xn--bcher-kva.example", "b\u00fccher.example", ".", "", "home.arpa", "a..b",
+		strings.Repeat(strings.Repeat("a", 62)+".", 4), "10.in-addr.arpa", "co.uk", "github.io"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		domain, err := diag.ParseDomain(name)
+		if err != nil {
+			return
+		}
+		r, err := Check(t.Context(), site{}.world(t).Env(), Request{domain})
+		if err == nil {
+			consistent(t, r)
+			return
+		}
+		if _, ok := errors.AsType[*diag.InputError](err); !ok {
+			t.Fatalf("%q: %v", name, err)
+		}
+	})
+}
+
+func TestBuiltInList(t *testing.T) {
+	require.Equal(t, len(topLevel), builtIn().Len())
+	for name, want := range map[string]string{"app": "app", "a.b.dev": "dev", "example.com": "", "notapp": ""} {
+		e, _ := builtIn().Lookup(name)
+		require.Equal(t, want, e.Name)
+	}
+	for _, file := range []string{"{}", ownList} {
+		env := site{}.world(t).NewEnv()
+		env.Data = fstest.MapFS{File: {Data: []byte(file)}}
+		list, err := PreloadList(env)
+		require.NoError(t, err)
+		_, found := list.Lookup("site.app")
+		require.Equal(t, file == "{}", found, "the list of the operator is whole")
+	}
+}
+
 func TestCheckRefusesList(t *testing.T) {
 	env := site{https: sts(strong)}.world(t).NewEnv()
 	env.Data = fstest.MapFS{File: {Data: []byte(`{"entries": 1}`)}}
@@ -465,7 +536,7 @@ func sha1Verdict(t *testing.T) diag.Verdict {
 	old := *e.https.Hops[0].TLS.Peers[0]
 	old.SignatureAlgorithm = x509.SHA1WithRSA
 	e.https.Hops[0].TLS.Peers[0] = &old
-	e.digest(&empty)
+	e.digest(&List{})
 	require.Equal(t, []Issue{"domain.tls.sha1"}, e.issues.Errors)
 	r := e.report()
 	require.Equal(t, []diag.Code{"hsts.certificate.sha1"}, diagtest.Codes(r.Verdict))

@@ -148,7 +148,7 @@ func tooMany(r *fetch.Result) bool {
 // brokenOff returns why a chain ended behind a redirect and before its end, or nil. That the body of the last
 // answer could not be read is no matter.
 func brokenOff(r *fetch.Result) *fetch.Error {
-	if r.Err == nil || len(r.Hops) == 0 || tooMany(r) {
+	if r.Err == nil || len(r.Hops) == 0 || tooMany(r) || tooLong(r) {
 		return nil
 	}
 	if r.Hops[len(r.Hops)-1].RedirectType != fetch.HTTPRedirect {

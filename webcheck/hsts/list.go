@@ -9,12 +9,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// File is the name of the preload list among the lists that an operator may replace, see [diag.List]. None
-// is built in: without the file nothing is said about whether a domain is listed.
+// File is the name of the preload list among the lists that an operator may replace, see [diag.List]. Without the file
+// nothing is said about whether a domain is listed, unless its whole top-level domain is.
 const File = "hsts-preload.json"
 
 // NoList is the file that stands for none.
@@ -73,7 +74,11 @@ func (e Entry) Status() Status {
 
 // A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent use.
 type List struct {
-	Version string // of the list, as its file says, else a hash of the file; empty: there is no list
+	// Version of the list, as its file says, else a hash of the file. Empty: there is no list, or none but the top-level
+	// domains that are built in, so that what is not found may be listed all the same.
+	Version string
+
+	source string // of the entries that are built in
 
 	names   string   // of all entries, in order
 	ends    []uint32 // where each ends in names
@@ -86,12 +91,34 @@ const (
 	pendingEntry   uint8 = 1 << 6
 )
 
-var empty List
-
-// PreloadList returns the operator's list, or one without a version if there is none. The error names the file.
+// PreloadList returns the operator's list, or if there is none that of the top-level domains that are built in. The error
+// names the file.
 func PreloadList(env *diag.Env) (*List, error) {
-	return diag.List(env, File, func() *List { return &empty }, ParseList)
+	list, err := diag.List(env, File, builtIn, ParseList)
+	if err == nil && list.Version == "" { // as if there were no file
+		return builtIn(), nil
+	}
+	return list, err
 }
+
+// topLevel are the top-level domains that are preloaded as a whole, with all names below them: the entries with one
+// label and the policy public-suffix of Chromium's net/http/transport_security_state_static.json, at the commit of
+// topLevelSource. Registries announce new ones, and none has been taken back.
+var topLevel = []string{"android", "app", "bank", "chrome", "dev", "foo", "gle", "gmail", "google", "hangout", "insurance",
+	"meet", "new", "page", "play", "search", "youtube"}
+
+const topLevelSource = "chromium 007cea8, top-level domains"
+
+var builtIn = sync.OnceValue(func() *List {
+	list, err := newList("", diag.Map(topLevel, func(name string) Entry {
+		return Entry{Name: name, IncludeSubdomains: true, Policy: publicSuffix}
+	}))
+	if err != nil { // a name stands twice above: a test reads the list
+		return &List{}
+	}
+	list.source = topLevelSource
+	return list
+})
 
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.ends) }

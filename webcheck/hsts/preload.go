@@ -1,6 +1,7 @@
 package hsts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ type Grade string
 
 const (
 	gradeUnknown      Grade = "unknown"       // HTTPS could not be asked
-	gradeMissing      Grade = "missing"       // there is no header
+	gradeMissing      Grade = "missing"       // there is no header, or one that turns HSTS off
 	gradeInvalid      Grade = "invalid"       // browsers ignore it
 	gradeWeak         Grade = "weak"          // max-age below 180 days
 	gradeFair         Grade = "fair"          // below a year
@@ -58,6 +59,14 @@ func (e *evidence) includesSubdomains() bool {
 
 func (e *evidence) listed() bool { return e.entry != nil && !e.entry.Pending }
 
+// wholeSuffix reports whether browsers have the public suffix of the domain on their list, with all names below it.
+func (e *evidence) wholeSuffix() bool {
+	return e.listed() && e.entry.IncludeSubdomains && e.entry.Policy == publicSuffix && e.entry.Name != e.domain.String()
+}
+
+// off reports whether the header that counts turns HSTS off.
+func (e *evidence) off() bool { return e.inForce() && e.age() == 0 }
+
 // ownEntry reports whether the domain itself was submitted, rather than one above it.
 func (e *evidence) ownEntry() bool {
 	return e.entry != nil && e.entry.Name == e.domain.String() && e.entry.Policy.bulk()
@@ -77,6 +86,8 @@ func (e *evidence) grade() Grade {
 		return gradeMissing
 	case !e.inForce():
 		return gradeInvalid
+	case e.off():
+		return gradeMissing // browsers forget what they knew
 	case e.listed() && (e.ownEntry() && !e.atRisk() && len(e.Unanswered()) == 0 || !e.ownEntry() && e.age() >= oneYear):
 		return gradePreloaded
 	case e.eligible():
@@ -95,6 +106,7 @@ func (e *evidence) preload() Preload {
 	if e.entry == nil {
 		return p
 	}
+	p.ListVersion = cmp.Or(e.list.Version, e.list.source)
 	p.Entry, p.Policy, p.IncludeSubdomains = e.entry.Name, e.entry.Policy, new(e.entry.IncludeSubdomains)
 	if e.ownEntry() && !silent(e.https) {
 		if e.atRisk() || len(e.Unanswered()) == 0 {
@@ -108,12 +120,12 @@ func (e *evidence) preload() Preload {
 
 func (e *evidence) status() Status {
 	switch {
+	case e.entry != nil:
+		return e.entry.Status()
 	case e.list.Version == "":
 		return unknownStatus
-	case e.entry == nil:
-		return notListed
 	default:
-		return e.entry.Status()
+		return notListed
 	}
 }
 

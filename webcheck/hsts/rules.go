@@ -50,7 +50,7 @@ func (e *evidence) seen() *ground.Seen {
 // Unanswered lists what is not known.
 func (e *evidence) Unanswered() []diag.Source {
 	open := e.seen().Unanswered()
-	broken := func(r *fetch.Result) bool { err := brokenOff(r); return err != nil && err.Unanswered }
+	broken := func(r *fetch.Result) bool { err := brokenOff(r); return err != nil && err.Unanswered || tooLong(r) }
 	if silent(e.http) {
 		open = append(open, sourceHTTP, sourceChain)
 	} else if broken(e.http) || broken(e.https) {
@@ -60,6 +60,28 @@ func (e *evidence) Unanswered() []diag.Source {
 		open = append(open, sourceWWW)
 	}
 	return open
+}
+
+// tooLong reports whether a chain ended at a URL that is longer than what is read here.
+func tooLong(r *fetch.Result) bool { return r.Err != nil && r.Err.Limit }
+
+// Scope lists the two ways to the site, if one of them was not followed to its end.
+func (e *evidence) Scope() []diag.ScopePart {
+	if !tooLong(e.https) && !tooLong(e.http) {
+		return nil
+	}
+	var parts []diag.ScopePart
+	for _, way := range []struct {
+		name   string
+		result *fetch.Result
+	}{{"redirects from HTTPS", e.https}, {"redirects from plain HTTP", e.http}} {
+		part := diag.ScopePart{Part: way.name, State: diag.Examined}
+		if tooLong(way.result) {
+			part.State, part.Reason = diag.LeftOut, fmt.Sprintf("one is longer than %d octets", diag.MaxURL)
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // needsHTTPS is the last of the rules about reaching the site, which hold before there can be HSTS; needsTrust are
@@ -244,6 +266,22 @@ func toSite(e *evidence) bool {
 }
 
 var redirectRules = diag.Rules[*evidence]{{
+	Code: "hsts.http.closed", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.2.1",
+	Title: "Port 80 refuses connections", Requirement: "Port 80 accepts connections", Fact: ground.HTTPClosed,
+	Advice: ground.ClosedAdvice, When: answered,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(ground.Refuses(e.http), "Port 80 of %s refuses connections, so http:// links work only in clients that try "+
+			"HTTPS by themselves, as browsers do.", e.domain).About(e.domain.String())
+	},
+}, {
+	Code: "hsts.redirect.long", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.1",
+	Title: "Redirect is longer than what is checked", Requirement: "Every redirect is as short as what is checked",
+	Advice: "Open the site in a browser to see where it leads.", When: answered,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(tooLong(e.https) || tooLong(e.http), "A redirect leads to a URL of more than %d octets, which was not followed.",
+			diag.MaxURL)
+	},
+}, {
 	Code: "hsts.http.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: []diag.Code{needsHTTPS},
 	Ref:         "RFC 6797 section 7.2",
 	Title:       "Site did not answer over plain HTTP in time",

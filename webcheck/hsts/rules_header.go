@@ -50,8 +50,15 @@ const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a wee
 
 var headerRules = diag.Rules[*evidence]{
 	{
+		Code: lineRule, Severity: diag.Error, StateIfFailed: diag.Missing, DependsOn: needsTrust, Ref: "RFC 9112 section 5",
+		Title: "HSTS header line that browsers skip", Requirement: "Every line of the HSTS header can be read",
+		Advice: "Write the field on one line: the name Strict-Transport-Security, a colon, and the directives, separated by semicolons.",
+		When:   answered,
+		Fails:  lostLines,
+	},
+	{
 		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
-		DependsOn: needsTrust, Ref: "RFC 6797 section 7.1",
+		DependsOn: append(slices.Clone(needsTrust), lineRule), Ref: "RFC 6797 section 7.1",
 		Title: "No HSTS header over HTTPS", Requirement: "The site sends an HSTS header over HTTPS",
 		Advice: "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
 		When:   func(e *evidence) bool { return !e.listed() || present(e) },
@@ -65,13 +72,19 @@ var headerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.header.missing_listed", Severity: diag.Warning, Weight: 15, DependsOn: needsTrust,
-		Ref:   "hstspreload.org, \"Continued Requirements\"",
-		Title: "Preloaded domain sends no HSTS header", Requirement: "A preloaded domain sends an HSTS header",
+		Code: "hsts.header.missing_listed", Severity: diag.Warning, Weight: 15,
+		DependsOn: append(slices.Clone(needsTrust), lineRule),
+		Ref:       "hstspreload.org, \"Continued Requirements\"",
+		Title:     "Preloaded domain sends no HSTS header", Requirement: "A preloaded domain sends an HSTS header",
 		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
 			"have nothing else.",
 		When: func(e *evidence) bool { return e.listed() },
 		Fails: func(e *evidence) diag.Failures {
+			if e.wholeSuffix() {
+				return diag.FailIf(!present(e), "All names below %[2]s are on the preload list, so browsers open %[1]s over HTTPS only, "+
+					"from the first visit on. It sends no Strict-Transport-Security header for other clients.",
+					e.domain, e.entry.Name).Suggesting(e.listedValue())
+			}
 			return diag.FailIf(!present(e), "%s is covered by the preload list (as %s), but sends no "+
 				"Strict-Transport-Security header.",
 				e.domain, e.entry.Name).Suggesting(e.listedValue())
@@ -97,6 +110,7 @@ var headerRules = diag.Rules[*evidence]{
 		Title: "Several HSTS headers, of which only the first counts", Requirement: "The answer has one HSTS header",
 		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
 			"hstspreload.org refuses several.",
+		When: func(e *evidence) bool { return present(e) && !e.off() }, // else that says it
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.fields) == 1 {
 				return nil
@@ -134,6 +148,52 @@ var headerRules = diag.Rules[*evidence]{
 	},
 }
 
+// lineRule is the rule about lines that were meant as the header, or a part of it.
+const lineRule diag.Code = "hsts.header.line"
+
+// lostLines fails for the lines of the answer that were meant as the header or a part of it, and are none: malformed ones,
+// and fields whose name is misspelt. Where browsers know from elsewhere to use HTTPS, that is a warning.
+func lostLines(e *evidence) (all diag.Failures) {
+	h := first(e.https)
+	for _, f := range h.Faults {
+		if !f.Read && (meantAsField(f.Line) || meantAsDirective(f.Line)) {
+			all = append(all, diag.Fail("%s", f.Sentence())...)
+		}
+	}
+	for _, f := range h.Fields {
+		if d := diag.Distance(strings.ToLower(f.Name), strings.ToLower(FieldName)); d > 0 && d <= maxTypos {
+			all = append(all, diag.Fail("The header field %q is not %s, so browsers do not know it.", diag.Quote(f.Name), FieldName)...)
+		}
+	}
+	for i := range all {
+		all[i].Warns = present(e) || e.listed()
+		if !present(e) {
+			all[i].Suggested = e.beginning()
+		}
+	}
+	return all
+}
+
+// maxTypos is how many letters of the field's name may be wrong.
+const maxTypos = 3
+
+// meantAsField reports whether a line begins with the name of the field, whatever stands between its words and behind it.
+func meantAsField(line string) bool {
+	letters := strings.Map(func(c rune) rune {
+		if 'a' <= c|0x20 && c|0x20 <= 'z' {
+			return c | 0x20
+		}
+		return -1
+	}, line)
+	return strings.HasPrefix(letters, "stricttransportsecurity")
+}
+
+// meantAsDirective reports whether a line is what stands behind a semicolon of the header.
+func meantAsDirective(line string) bool {
+	h := Parse(line)
+	return len(h.Directives) > 0 && slices.ContainsFunc([]string{nameMaxAge, nameInclude, namePreload}, h.Directives[0].Is)
+}
+
 func misspelled(e *evidence) (all diag.Failures) {
 	for _, name := range e.header.Unknown {
 		if known := meant(name); known != "" {
@@ -146,22 +206,43 @@ func misspelled(e *evidence) (all diag.Failures) {
 	return all
 }
 
+// on reports whether a header is in force and does not turn HSTS off.
+func on(e *evidence) bool { return e.inForce() && !e.off() }
+
 // durationRules are about what a header that is in force says.
 var durationRules = diag.Rules[*evidence]{{
-	Code: "hsts.max_age.zero", Severity: diag.Warning, Weight: 40, Ref: "RFC 6797 section 6.1.1",
+	Code: "hsts.max_age.zero", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 40, Ref: "RFC 6797 section 6.1.1",
 	Title: "max-age=0 turns HSTS off", Requirement: "The max-age is above 0",
-	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice, When: (*evidence).inForce,
+	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
+	When:   func(e *evidence) bool { return e.inForce() && !e.listed() },
 	Fails: func(e *evidence) diag.Failures {
-		if e.age() > 0 {
+		if !e.off() {
 			return nil
 		}
-		return diag.Failures{{
+		f := diag.Failures{{
 			Detail:   "The header has max-age=0, which makes browsers forget HSTS for the site.",
 			Location: e.header.Location(nameMaxAge), Suggested: e.beginning(),
 		}}
+		if n := len(e.fields); n > 1 {
+			f[0].Detail = fmt.Sprintf("The first of %d headers, which is the one that counts, has max-age=0. It makes browsers forget "+
+				"HSTS for the site, and they skip %q.", n, diag.Quote(strings.Join(e.fields[1:], ", ")))
+			f[0].Advice = "Remove the header with max-age=0, which a proxy or the application adds in front of the other, unless HSTS " +
+				"is to be withdrawn. Then start with 300 and " + stageAdvice
+		}
+		return f
 	},
 }, {
-	Code: "hsts.max_age.short", Severity: diag.Warning, Weight: 30, DependsOn: []diag.Code{"hsts.max_age.zero"},
+	Code: "hsts.max_age.zero_listed", Severity: diag.Warning, Weight: 40, Ref: "hstspreload.org, \"Continued Requirements\"",
+	Title: "Preloaded domain sends max-age=0", Requirement: "A preloaded domain has a max-age above 0",
+	Advice: "Send the header with a max-age of a year or more: max-age=0 does not take the domain off the list, and turns HSTS off " +
+		"in clients without it.",
+	When: func(e *evidence) bool { return e.inForce() && e.listed() },
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.off(), "%s is covered by the preload list (as %s), and its header has max-age=0.", e.domain, e.entry.Name).
+			Suggesting(e.listedValue())
+	},
+}, {
+	Code: "hsts.max_age.short", Severity: diag.Warning, Weight: 30, When: on,
 	Ref:   "RFC 6797 section 11.2",
 	Title: "max-age is shorter than 180 days", Requirement: "The max-age is at least 180 days",
 	Advice: "Raise max-age in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), " +
@@ -192,11 +273,11 @@ var durationRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "hsts.include_subdomains.missing", Severity: diag.Info, Weight: 8, Category: factorScope,
-	DependsOn: []diag.Code{"hsts.max_age.zero"}, Ref: "RFC 6797 section 14.4",
+	Ref:   "RFC 6797 section 14.4",
 	Title: "Subdomains are not covered", Requirement: "The header covers subdomains",
 	Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid certificate: " +
 		"browsers will use nothing else for any of them. Begin with a short max-age again.",
-	When: func(e *evidence) bool { return !e.listed() || !e.entry.IncludeSubdomains },
+	When: func(e *evidence) bool { return on(e) && (!e.listed() || !e.entry.IncludeSubdomains) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!e.header.IncludeSubdomains,
 			"The header covers %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
@@ -214,12 +295,14 @@ func (e *evidence) longer() string {
 // preloadRules are about the preload list. Not to be on it is no fault.
 var preloadRules = diag.Rules[*evidence]{{
 	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{ground.SourceAnswer},
-	DependsOn: []diag.Code{"hsts.max_age.zero"}, Ref: "hstspreload.org, \"Opting In\"",
+	Ref:         "hstspreload.org, \"Opting In\"",
 	Title:       "preload is set, but the header does not meet the requirements",
 	Requirement: "The directive preload stands only in a header that meets the requirements",
 	Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a domain that " +
 		"sends it, and a removal takes months.",
-	When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && checkLevel(e.domain.String()).OK() },
+	When: func(e *evidence) bool {
+		return on(e) && e.header.Preload && !e.ownEntry() && !e.wholeSuffix() && checkLevel(e.domain.String()).OK()
+	},
 	Fails: func(e *evidence) diag.Failures {
 		lacks := []string{}
 		if e.age() < oneYear {

@@ -72,8 +72,11 @@ func (r *Report) stage() string {
 
 // text is for how long and what the header holds.
 func (h *FieldReport) text(g Grade) string {
-	if g == gradeInvalid || g == gradeUnknown || h.MaxAgeSeconds == nil {
+	switch {
+	case g == gradeInvalid || g == gradeUnknown || h.MaxAgeSeconds == nil:
 		return "no: browsers ignore the header"
+	case *h.MaxAgeSeconds == 0:
+		return "no: max-age=0 turns HSTS off"
 	}
 	age := "until the browser forgets"
 	if n := *h.MaxAgeSeconds; n < int64(1<<62/time.Second) {
