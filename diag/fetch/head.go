@@ -39,16 +39,16 @@ const (
 
 // headFaults say what is wrong with a line, which stands for %q, and what clients do.
 var headFaults = map[HeadFaultKind]string{
-	NoColon: "The header line %q has no colon. Browsers skip it; Go, Node.js and others refuse the whole response.",
+	NoColon: "The header line %q has no colon. Browsers skip it; strict clients refuse the whole response.",
 	SpacedName: "The header line %q has white space before its colon. Firefox and curl skip it, while Chrome reads it, so it " +
 		"counts for some clients only.",
-	BadName: "The header line %q does not begin with a valid field name. Browsers skip it; Go, Node.js and others refuse the " +
-		"whole response.",
-	Detached: "The header line %q begins with white space and continues no other line. Browsers skip it; Go and others refuse " +
-		"the whole response.",
+	BadName: "The header line %q does not begin with a valid field name. Browsers skip it; strict clients refuse the whole " +
+		"response.",
+	Detached: "The header line %q begins with white space and continues no other line. Browsers skip it; strict clients " +
+		"refuse the whole response.",
 	Folded: "The header field %q is spread over several lines, which is obsolete. Some clients and proxies refuse it.",
-	ControlCharacter: "The header line %q has a control character in its value. Some clients read it as a space; Go, Node.js " +
-		"and others refuse the whole response.",
+	ControlCharacter: "The header line %q has a control character in its value. Some clients read it as a space, and strict " +
+		"ones refuse the whole response.",
 	BareLF: "The header has lines that end with LF alone instead of CR LF, beginning with %q. Browsers read them; strict " +
 		"clients do not have to.",
 	Framing: "The header says more than once, or in an unusual way, where the body ends: %q. Clients and proxies that read " +

@@ -47,6 +47,8 @@ var rules = site.Rules(
 	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
 	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
 	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
+	diag.Rule[*evidence]{Fact: ground.BadLine, Code: "site.header.line"},
+	diag.Rule[*evidence]{Fact: ground.LongRedirect, Code: "site.redirect.long"},
 )
 
 func ExampleServer() {

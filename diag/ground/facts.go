@@ -39,6 +39,8 @@ const (
 	Expiring         diag.Fact = "certificate expires soon"        // see [Ends]
 	ExpiresNow       diag.Fact = "certificate is about to expire"  // see [Ends]
 	NotHTTP          diag.Fact = "answer is not HTTP"              // RFC 9112 section 2.1
+	BadLine          diag.Fact = "malformed header line"           // one that clients skip or refuse, see [fetch.HeadFault]
+	LongRedirect     diag.Fact = "redirect beyond our limit"       // to a URL of more than [diag.MaxURL] octets
 	OldTLS           diag.Fact = "obsolete TLS version"            // RFC 8996 section 1
 	MXLiteral        diag.Fact = "MX record names an IP address"   // RFC 5321 section 5.1
 	NullMXBeside     diag.Fact = "null MX beside other MX records" // RFC 7505 section 3
@@ -71,6 +73,8 @@ var Specs = map[diag.Fact]Spec{
 	Expiring:         {diag.Warning, "certificate.expiring"},
 	ExpiresNow:       {diag.Error, "certificate.expires_now"},
 	NotHTTP:          {diag.Critical, "protocol"},
+	BadLine:          {diag.Warning, "header.line"},
+	LongRedirect:     {diag.Info, "redirect.long"},
 	OldTLS:           {diag.Warning, "tls.version"},
 	MXLiteral:        {diag.Error, "literal"},
 	NullMXBeside:     {diag.Error, "null_beside"},
@@ -289,6 +293,35 @@ var served = map[diag.Fact]serverFact{
 				f[0].Advice = "Send one Content-Length, the number of bytes of the body, or Transfer-Encoding: chunked without it."
 			}
 			return f
+		},
+	},
+	BadLine: {
+		title: "Malformed header line", requirement: "Every line of the header is a name, a colon and a value",
+		ref: "RFC 9112 section 5",
+		advice: "Correct the line where it is made: the application, a plug-in, or the configuration of the web server or " +
+			"proxy.",
+		reads: SourceAnswer, applies: func(s *Seen) bool { return len(s.Hops) > 0 },
+		fails: func(s *Seen) diag.Failures {
+			return diag.FailEach(s.Hops, func(h fetch.Hop) diag.Failures {
+				return diag.FailEach(h.Faults, func(f fetch.HeadFault) diag.Failures {
+					return diag.FailIf(!f.Obsolete(), "%s", f.Sentence()).About(fmt.Sprintf("hop %d", h.Index))
+				})
+			})
+		},
+	},
+	LongRedirect: {
+		title: "Redirect is longer than what is checked", requirement: "Every redirect is as short as what is checked",
+		ref: "RFC 9110 section 4.1",
+		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and servers take " +
+			"no more.",
+		applies: func(s *Seen) bool { return len(s.Hops) > 0 },
+		fails: func(s *Seen) diag.Failures {
+			if !s.beyond() {
+				return nil
+			}
+			h := s.Hops[len(s.Hops)-1]
+			return diag.Fail("%s redirects to a URL of more than %d octets, percent-encoded. That is beyond what is read here, so "+
+				"where it leads is not known.", diag.Quote(h.URL), diag.MaxURL).About(fmt.Sprintf("hop %d", h.Index))
 		},
 	},
 	OldTLS: {

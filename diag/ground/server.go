@@ -25,6 +25,7 @@ type Seen struct {
 	Way  string       // how it came to be that host, as a sentence with a space after it; may be empty
 	Err  *fetch.Error // why it came no further; nil if it did
 	TLS  []*pki.TLS   // connections over TLS that were made, in order
+	Hops []fetch.Hop  // that answered, in order
 	Now  time.Time
 
 	// Plain says that the check began at port 80; Closed that this refuses connections beside an HTTPS site that answers,
@@ -36,7 +37,7 @@ type Seen struct {
 
 // See returns how far a fetch came.
 func See(r *fetch.Result, now time.Time) *Seen {
-	s := &Seen{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Now: now, moved: len(r.Hops) > 0}
+	s := &Seen{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Hops: r.Hops, Now: now, moved: len(r.Hops) > 0}
 	add := func(t *pki.TLS) {
 		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
 		if t != nil && !slices.ContainsFunc(s.TLS, same) {
@@ -66,7 +67,7 @@ func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 	}
 	t := &Seen{Host: s.Host, Port: httpsPort, Now: now, Plain: true}
 	if len(secure.Hops) > 0 {
-		t.TLS = append(t.TLS, secure.Hops[0].TLS)
+		t.TLS, t.Hops = append(t.TLS, secure.Hops[0].TLS), secure.Hops[:1]
 	} else {
 		t.Err, t.Way = secure.Err, fmt.Sprintf("Port %d of %s refuses connections. ", httpPort, s.Host)
 		if secure.TLS != nil {
@@ -96,17 +97,34 @@ const (
 )
 
 // Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: both once a server was
-// silent, since it might have led to another, of whose address and certificate nothing is known.
+// silent or a redirect was not followed, since it might have led to another, of whose address and certificate nothing is
+// known.
 func (s *Seen) Unanswered() []diag.Source {
-	if s == nil || s.Err == nil || !s.Err.Unanswered {
+	if s == nil || s.Err == nil || !s.Err.Unanswered && !s.Err.Limit {
 		return nil
 	}
 	return []diag.Source{SourceServer, SourceAnswer}
 }
 
+// beyond reports whether the check ended at a redirect that is longer than what is read here.
+func (s *Seen) beyond() bool { return s.Err != nil && s.Err.Limit }
+
+// Scope lists the parts of the way that were examined, and the target that was left out, if it was longer than what is
+// read here; else nothing.
+func (s *Seen) Scope() []diag.ScopePart {
+	if s == nil || !s.beyond() {
+		return nil
+	}
+	parts := diag.Map(s.Hops, func(h fetch.Hop) diag.ScopePart {
+		return diag.ScopePart{Part: fmt.Sprintf("hop %d", h.Index), State: diag.Examined}
+	})
+	return append(parts, diag.ScopePart{Part: fmt.Sprintf("target of hop %d", len(s.Hops)), State: diag.LeftOut,
+		Reason: fmt.Sprintf("it is longer than %d octets", diag.MaxURL)})
+}
+
 // is reports whether the check ended for a reason at a step, as a matter of fact.
 func (s *Seen) is(code fetch.Reason, steps ...fetch.Step) bool {
-	return s.Err != nil && !s.Err.Unanswered && s.Err.Code == code &&
+	return s.Err != nil && !s.Err.Unanswered && !s.Err.Limit && s.Err.Code == code &&
 		(len(steps) == 0 || slices.Contains(steps, s.Err.Step))
 }
 
@@ -163,7 +181,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 			r.Fails = k.advising(f)
 		}
 		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(strings.ReplaceAll(f.advice, port, "this port")))
-		if r.Fact == NotLookedUp || r.Fact == Silent || r.Fact == HTTPSilent {
+		if r.Fact == NotLookedUp || r.Fact == Silent || r.Fact == HTTPSilent || r.Fact == LongRedirect {
 			r.StateIfFailed = diag.Unknown
 		}
 		r.NoScore = r.NoScore || r.Fact == NoName && r.Weight == 0

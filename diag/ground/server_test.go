@@ -97,6 +97,15 @@ var facts = []struct {
 	})), "protocol", "The answer does not say where its body ends: Content-Length: 1 and Content-Length: 2.", 0},
 	{"redirect to a private address", served(60*day, 0, http.RedirectHandler("http://10.0.0.5/", http.StatusFound)), "blocked",
 		"10.0.0.5 was not contacted: its address is not public, or the port is not allowed.", 0},
+	{"line without a colon", served(60*day, 0, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nX Powered By\r\nA: b\r\n c\r\n\r\n")
+			conn.Close()
+		}
+	})), "header.line", "The header line \"X Powered By\" has no colon. Browsers skip it; strict clients refuse the whole response.", 0},
+	{"long redirect", served(60*day, 0, http.RedirectHandler("/"+strings.Repeat("a", diag.MaxURL), http.StatusFound)), "redirect.long",
+		"https://example.com/ redirects to a URL of more than 8192 octets, percent-encoded. That is beyond what is read here, so where " +
+			"it leads is not known.", 14},
 	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},
 }
 

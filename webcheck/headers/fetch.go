@@ -3,6 +3,7 @@ package headers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"mime"
 	"net/http"
 	"net/url"
@@ -97,11 +98,25 @@ func (e *evidence) fetchPage(ctx context.Context, env *diag.Env) error {
 	if e.overHTTPS == nil {
 		e.overHTTPS = e.page
 	}
+	e.takeCoding()
 	if e.page.Err == nil {
 		return e.probe(ctx, env)
 	}
 	return fetch.Unavailable(e.page, e.overHTTP, e.overHTTPS)
 }
+
+// takeCoding makes a body that could not be decoded one that was not read: its header is there all the same.
+func (e *evidence) takeCoding() {
+	if e.page.Err == nil {
+		return
+	}
+	if coding, ok := errors.AsType[*fetch.CodingError](e.page.Err); ok {
+		e.coding, e.page.Err = coding, nil
+	}
+}
+
+// unread reports whether the document was not to be read, or could not be decoded.
+func (e *evidence) unread() bool { return e.req.Method == http.MethodHead || e.coding != nil }
 
 func variant(u diag.URL, scheme string) diag.URL {
 	if u.Scheme() == scheme {
@@ -147,10 +162,11 @@ type evidence struct {
 	probes    probes
 	security  *fetch.Result // security.txt; nil if it was not asked for
 
-	final    *fetch.Hop  // that is judged; nil if the chain ended before
-	self     *url.URL    // its URL
-	head     http.Header // its header
-	document *document   // its HTML; nil if it has none, or was not read
+	coding   *fetch.CodingError // why the document of the page could not be decoded; nil if it could
+	final    *fetch.Hop         // that is judged; nil if the chain ended before
+	self     *url.URL           // its URL
+	head     http.Header        // its header
+	document *document          // its HTML; nil if it has none, or was not read
 
 	hsts       []*hsts.Header
 	enforced   []csp.Policy // of the header and of meta elements
@@ -181,7 +197,7 @@ func (e *evidence) digest() {
 	if e.self == nil {
 		e.self = new(url.URL)
 	}
-	if e.isPage() && e.req.Method != http.MethodHead {
+	if e.isPage() && !e.unread() {
 		e.document = readDocument(e.page.Body, e.final)
 	}
 	e.hsts = diag.Map(e.values("Strict-Transport-Security"), hsts.Parse)

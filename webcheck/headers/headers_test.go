@@ -62,6 +62,16 @@ func change(header http.Header, lines string) http.Header {
 	return header
 }
 
+// hijack answers over HTTP/1.1 with a text of its own.
+func hijack(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			io.WriteString(conn, text)
+			conn.Close()
+		}
+	})
+}
+
 // serve answers with the good header, changed.
 func serve(lines, body string) http.Handler {
 	var requests atomic.Int32
@@ -192,6 +202,22 @@ var worlds = []struct {
 	{"refused at both ports", "http://example.com", func(w *diagtest.World) { w.Host("example.com") }, "site.connection", "connect", diag.Bad},
 	{"https alone", "http://example.com", func(w *diagtest.World) { w.HTTPS("example.com", serve("", goodBody)) },
 		"site.http.closed", "connect", diag.Warned},
+	{"line without a colon", "example.com", func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "example.com", HTTP1: true, Handler: hijack("HTTP/1.1 404 Not Found\r\nX Powered By\r\n\r\n")})
+	}, "header.line hsts.missing csp.missing frame_options.missing content_type_options.missing status.error security_txt.missing",
+		"", diag.Warned},
+	{"redirect beyond what is read", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", http.RedirectHandler("/"+strings.Repeat("a", 9000), http.StatusFound))
+	}, "redirect.long", "", diag.Valid},
+	{"a coding that was not offered", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("Content-Encoding: br", goodBody))
+	}, "encoding.invalid", "", diag.Warned},
+	{"plain and called gzip", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("Content-Encoding: gzip", goodBody))
+	}, "encoding.invalid", "", diag.Warned},
+	{"no coding", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("Content-Encoding: none", goodBody))
+	}, "encoding.invalid", "", diag.Warned},
 	{"https beside a silent port 80", "http://example.com", func(w *diagtest.World) {
 		w.HTTPS("example.com", serve("", goodBody))
 		w.Behave("example.com:80", diagtest.Unreachable)
@@ -284,13 +310,8 @@ func TestRules(t *testing.T) {
 // Where port 80 leads is neither praised nor blamed if it does not speak HTTP, or only leads around.
 func TestPlainHTTPLeadsNowhere(t *testing.T) {
 	for name, plain := range map[string]http.HandlerFunc{
-		"another protocol": func(w http.ResponseWriter, _ *http.Request) {
-			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-				io.WriteString(conn, "220 ready\r\n")
-				conn.Close()
-			}
-		},
-		"loop": http.RedirectHandler("http://example.com/", http.StatusFound).ServeHTTP,
+		"another protocol": hijack("220 ready\r\n").ServeHTTP,
+		"loop":             http.RedirectHandler("http://example.com/", http.StatusFound).ServeHTTP,
 	} {
 		w := diagtest.NewWorld(t)
 		w.HTTPS("example.com", serve("", goodBody))

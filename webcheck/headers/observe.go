@@ -1,7 +1,6 @@
 package headers
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,6 +20,15 @@ const (
 	fromNull      diag.Source = "null"
 	fromSecurity  diag.Source = "security.txt"
 )
+
+// Scope lists the parts of the way to the page, and the document, if one of them was left out.
+func (e *evidence) Scope() []diag.ScopePart {
+	if e.coding == nil || !e.coding.Unasked {
+		return site.Seen(e).Scope()
+	}
+	return []diag.ScopePart{{Part: "header", State: diag.Examined},
+		{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"}}
+}
 
 // Unanswered implements [diag.Asked].
 func (e *evidence) Unanswered() []diag.Source {
@@ -158,7 +166,7 @@ var losses = map[string]loss{
 // gradePage grades the page as the HTTP Observatory does. Where that gives no grade, where the page was not read, and
 // where the answer is no page there is none.
 func (e *evidence) gradePage() {
-	if e.req.Method == http.MethodHead || !e.isPage() || !observatory.Gradable(e.final.StatusCode) {
+	if e.unread() || !e.isPage() || !observatory.Gradable(e.final.StatusCode) {
 		return
 	}
 	s := observatory.Scan{

@@ -26,7 +26,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
 		Cookies: []Cookie{}, Disclosure: []Disclosure{},
-		TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0,
+		TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.coding != nil || e.beyond() || e.final != nil && len(e.Unanswered()) > 0,
 		Error:     diag.OrZero(e.failure()),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS, SecurityHeaders: e.securityHeaders(verdict.Findings),
 	}
@@ -49,7 +49,10 @@ func (e *evidence) report(ended time.Time) *Report {
 // failure is what ended the chain. A certificate that is not to be trusted ends it for browsers, though not for the
 // examination.
 func (e *evidence) failure() *fetch.Error {
-	if e.page.Err != nil {
+	switch {
+	case e.beyond():
+		return nil // that is no error of the chain, see Scope
+	case e.page.Err != nil:
 		return e.page.Err
 	}
 	if fault := untrusted(e.page.Hops); fault != nil {

@@ -20,7 +20,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 // fetched are the rules without which there is nothing to judge.
 var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "headers.site.address",
 	"headers.site.blocked", "headers.site.connection", "headers.site.handshake", "headers.site.protocol",
-	"headers.redirect.endless"}
+	"headers.redirect.long", "headers.redirect.endless"}
 
 var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen {
 	return ground.SeePlain(e.page, e.overHTTPS, e.now)
@@ -48,6 +48,8 @@ var fetchRules = slices.Concat(site.Rules(
 	rule{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
 	rule{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
 	rule{Fact: ground.OtherName, Code: "headers.site.certificate.name", Category: factorTransport},
+	rule{Fact: ground.BadLine, Code: "headers.header.line"},
+	rule{Fact: ground.LongRedirect, Code: "headers.redirect.long"},
 ), answerRules)
 
 var answerRules = diag.Rules[*evidence]{{
@@ -66,6 +68,24 @@ var answerRules = diag.Rules[*evidence]{{
 			f[0].Advice = "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back."
 		}
 		return f
+	},
+}, {
+	Code: "headers.encoding.invalid", Severity: diag.Warning, DependsOn: fetched, Ref: "RFC 9110 section 8.4",
+	Title: "Content-Encoding does not fit the document", Requirement: "Content-Encoding fits the document",
+	Advice: "Name in Content-Encoding the compression of the body, of those that the request offers in Accept-Encoding; leave it " +
+		"out where the body is not compressed.",
+	Fails: func(e *evidence) diag.Failures {
+		switch {
+		case e.coding != nil && e.coding.Unasked:
+			return diag.Fail("The document has the content coding %s, although the request offered gzip and deflate only, so it was "+
+				"not read here.", diag.Quote(e.coding.Coding))
+		case e.coding != nil:
+			return diag.Fail("The document cannot be decompressed by its Content-Encoding %s: browsers show an error instead of the "+
+				"page, and it was not read here.", diag.Quote(e.coding.Coding))
+		}
+		unknown := e.page.Coding.Unknown
+		return diag.FailIf(len(unknown) > 0, "Content-Encoding says %s, which is not a registered content coding. Browsers ignore it "+
+			"and show the document as it came; some other clients refuse it.", diag.Quote(diag.Series(unknown, 3)))
 	},
 }, {
 	Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
@@ -150,10 +170,13 @@ func (e *evidence) plainKnown() bool {
 	return r.Err == nil || silent(r) || r.Err.Code == fetch.Connect || isHTTPS(r.URL.String())
 }
 
+// beyond reports whether the page redirects to a URL that is longer than what is read here.
+func (e *evidence) beyond() bool { return e.page.Err != nil && e.page.Err.Limit }
+
 // endless reports whether redirects were followed and led nowhere.
 func (e *evidence) endless() bool {
 	err := e.page.Err
-	return err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects ||
+	return err != nil && !err.Limit && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects ||
 		err.Code == fetch.Blocked && err.Step == fetch.Answering)
 }
 

@@ -177,7 +177,7 @@ var worlds = []struct {
 	{"spread over lines", line(FieldName + ": max-age=31536000; includeSubDomains;\r\npreload"),
 		"warning 89 strong hsts.header.line"},
 	{"folded", line(FieldName + ": max-age=31536000;\r\n includeSubDomains"), "valid 100 strong"},
-	{"another line without a colon", line("X Powered By\r\n" + FieldName + ": " + strong), "valid 100 strong"},
+	{"another line without a colon", line("X Powered By\r\n" + FieldName + ": " + strong), "warning 89 strong hsts.https.header.line"},
 	{"misspelt name", site{https: page("Strict-Transport-Securty: " + strong), http: to(home)}, "missing 0 missing hsts.header.line"},
 	{"temporary redirect", site{https: sts(strong), http: answer(302, "Location: "+home)}, "valid 100 strong"},
 	{"redirect to a port", site{https: sts(strong), http: to("https://example.com:8443/"),

@@ -40,7 +40,8 @@ func answered(e *evidence) bool { return first(e.https) != nil }
 func (e *evidence) seen() *ground.Seen {
 	s := &ground.Seen{Host: e.domain.String(), Port: 443, Err: e.https.Err, Now: e.now}
 	if head := first(e.https); head != nil {
-		s.Err, s.TLS = nil, []*pki.TLS{head.TLS}
+		s.Err, s.TLS, s.Hops = nil, []*pki.TLS{head.TLS}, []fetch.Hop{*head}
+		s.Hops[0].Faults = slices.DeleteFunc(slices.Clone(head.Faults), ofHSTS) // a rule of our own tells of those
 	} else if e.https.TLS != nil {
 		s.TLS = []*pki.TLS{e.https.TLS}
 	}
@@ -119,6 +120,7 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
 		Advice: "Renew the certificate: with HSTS, visitors cannot click through the warning once it has expired."},
 	rule{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
+	rule{Fact: ground.BadLine, Code: "hsts.https.header.line"},
 )
 
 var siteRules = diag.Rules[*evidence]{{
@@ -274,7 +276,8 @@ var redirectRules = diag.Rules[*evidence]{{
 			"HTTPS by themselves, as browsers do.", e.domain).About(e.domain.String())
 	},
 }, {
-	Code: "hsts.redirect.long", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.1",
+	Code: "hsts.redirect.long", Severity: diag.Info, StateIfFailed: diag.Unknown, Fact: ground.LongRedirect,
+	DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.1",
 	Title: "Redirect is longer than what is checked", Requirement: "Every redirect is as short as what is checked",
 	Advice: "Open the site in a browser to see where it leads.", When: answered,
 	Fails: func(e *evidence) diag.Failures {

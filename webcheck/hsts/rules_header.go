@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
@@ -156,7 +157,7 @@ const lineRule diag.Code = "hsts.header.line"
 func lostLines(e *evidence) (all diag.Failures) {
 	h := first(e.https)
 	for _, f := range h.Faults {
-		if !f.Read && (meantAsField(f.Line) || meantAsDirective(f.Line)) {
+		if ofHSTS(f) {
 			all = append(all, diag.Fail("%s", f.Sentence())...)
 		}
 	}
@@ -172,6 +173,11 @@ func lostLines(e *evidence) (all diag.Failures) {
 		}
 	}
 	return all
+}
+
+// ofHSTS reports whether a line that is left out was meant as the header or a part of it.
+func ofHSTS(f fetch.HeadFault) bool {
+	return !f.Read && (meantAsField(f.Line) || meantAsDirective(f.Line))
 }
 
 // maxTypos is how many letters of the field's name may be wrong.

@@ -98,7 +98,7 @@ var texts = diag.Texts{
 	"url.redirect.stopped": {
 		Headline: "URL redirects further than max_redirects allows", Sub: "Raise max_redirects to see where it leads.",
 	},
-	"url.location.long": {
+	"url.redirect.long": {
 		Headline: "URL redirects to a URL that is longer than what is checked",
 		Sub:      "Where it leads is not known. Open the URL in a browser to see.",
 	},
@@ -166,7 +166,7 @@ func (e *evidence) alsoSecure() bool {
 func (e *evidence) seen() *ground.Seen {
 	s := ground.SeePlain(e.result, e.secure, e.now)
 	s.Way += e.led()
-	if arrived(e) || e.location != nil || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
+	if arrived(e) || e.location != nil && !e.tooLong() || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
 		s.Err = nil
 	}
 	return s
@@ -178,10 +178,10 @@ const sourceBody diag.Source = "body"
 // what the document says.
 func (e *evidence) Unanswered() []diag.Source {
 	open := e.seen().Unanswered()
-	if e.result.Err != nil && e.result.Err.Unanswered {
+	if e.result.Err != nil && (e.result.Err.Unanswered || e.result.Err.Limit) {
 		open = append(open, sourceBody)
 	}
-	if e.stopped() || e.tooLong() {
+	if e.stopped() {
 		open = append(open, ground.SourceAnswer, sourceBody)
 	}
 	return open
@@ -190,20 +190,12 @@ func (e *evidence) Unanswered() []diag.Source {
 // Scope lists the parts of the way that the verdict speaks of, if one of them was left out: a target that is longer
 // than what is read here, and a document in a content coding that is not understood here.
 func (e *evidence) Scope() []diag.ScopePart {
-	var out diag.ScopePart
-	coding, coded := e.undecoded()
-	switch {
-	case e.tooLong():
-		out = diag.ScopePart{Part: "target of " + hop(e.last()), Reason: fmt.Sprintf("it is longer than %d octets", diag.MaxURL)}
-	case coded && coding.Unasked:
-		out = diag.ScopePart{Part: "document", Reason: "its content coding is not understood here"}
-	default:
-		return nil
+	if coding, coded := e.undecoded(); !coded || !coding.Unasked {
+		return e.seen().Scope()
 	}
-	out.State = diag.LeftOut
 	return append(diag.Map(e.steps, func(s step) diag.ScopePart {
 		return diag.ScopePart{Part: hop(&s), State: diag.Examined}
-	}), out)
+	}), diag.ScopePart{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"})
 }
 
 // refusedPort reports whether it was the port that must not be reached.
@@ -248,6 +240,8 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
 	rule{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
 	rule{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+	rule{Fact: ground.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
+	rule{Fact: ground.LongRedirect, Code: "url.redirect.long"},
 )
 
 // bodyRules are about what must not be reached behind a redirect, and about the document at the end.

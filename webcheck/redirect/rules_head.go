@@ -10,31 +10,18 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// faultyLines fails for the lines of the answers that no valid head has.
-func faultyLines(obsolete bool) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
-		for i := range e.steps {
-			for _, f := range e.steps[i].hop.Faults {
-				if f.Obsolete() == obsolete {
-					all = append(all, diag.Fail("%s", f.Sentence()).About(hop(&e.steps[i]))...)
-				}
-			}
-		}
-		return all
-	}
-}
-
-// headRules are about the form of the head of an answer.
+// headRules are about the form of the head of an answer, where it does little harm.
 var headRules = diag.Rules[*evidence]{{
-	Code: "url.header.line", Severity: diag.Warning, Weight: 1, Ref: "RFC 9112 section 5",
-	Title: "Malformed header line", Requirement: "Every line of the header is a name, a colon and a value",
-	Advice: "Correct the line where it is made: the application, a plug-in, or an add_header of the web server or proxy.",
-	Fails:  faultyLines(false),
-}, {
 	Code: "url.header.obsolete", Severity: diag.Info, Ref: "RFC 9112 sections 2.2 and 5.2",
 	Title: "Header is written in an obsolete form", Requirement: "The header has one line for each field, ended by CR LF",
 	Advice: "Write each header field on one line, and end lines with CR LF.",
-	Fails:  faultyLines(true),
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailEach(e.steps, func(s step) diag.Failures {
+			return diag.FailEach(s.hop.Faults, func(f fetch.HeadFault) diag.Failures {
+				return diag.FailIf(f.Obsolete(), "%s", f.Sentence()).About(hop(&s))
+			})
+		})
+	},
 }}
 
 const refCoding = "RFC 9110 section 8.4"

@@ -203,18 +203,6 @@ var locationRules = diag.Rules[*evidence]{{
 			"%s answers %d %s, so browsers show an empty page.", s.at(), s.hop.StatusCode, lacks).About(hop(s))
 	},
 }, {
-	Code: "url.location.long", Severity: diag.Info, Ref: "RFC 9110 section 4.1",
-	Title:       "Location is longer than what is checked",
-	Requirement: "Every Location is as short as what is checked",
-	Advice:      "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: some clients read no more.",
-	Fails: func(e *evidence) diag.Failures {
-		if !e.tooLong() {
-			return nil
-		}
-		return diag.Fail("The Location of %s has %s, or becomes that long by percent-encoding. Up to %s are read here, so it was not followed.",
-			e.lastURL(), diag.Count(len(e.last().located()), "octet"), diag.Count(diag.MaxURL, "octet")).About(hop(e.last()))
-	},
-}, {
 	Code: "url.location.backslash", Severity: diag.Warning, Weight: 1, Ref: refLocation,
 	Title: "Location has a backslash", Requirement: "No Location has a backslash",
 	Advice: "Write slashes. If the target comes from the request, allow known targets only: a backslash is a way around " +
