@@ -223,6 +223,8 @@ func TestLookup(t *testing.T) {
 		{"testing", good, edited("enforce", "testing"), "warning 88 mtasts.policy.mode.testing"},
 		{"max_age 0", good, edited("604800", "0"), "invalid 69 mtasts.policy.max_age.zero"},
 		{"max_age of a day", good, edited("604800", "86400"), "warning 89 mtasts.policy.max_age.short"},
+		{"header line without a colon", good, hijack("HTTP/1.1 200 OK\r\nX Powered By\r\nContent-Type: text/plain\r\n\r\n" + policy),
+			"warning 89 mtasts.policy.header.line"},
 		{"wildcard over a public suffix", good, serve(policy + "mx: *.co.uk\n"),
 			"warning 89 mtasts.policy.mx.broad"},
 

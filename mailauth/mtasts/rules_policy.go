@@ -193,6 +193,7 @@ var serverRules = server.Rules(
 	rule{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
 	rule{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
 	rule{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
+	rule{Fact: ground.BadLine, Code: "mtasts.policy.header.line"},
 )
 
 var answerRules = diag.Rules[*evidence]{{

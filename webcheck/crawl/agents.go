@@ -177,6 +177,10 @@ func (e *evidence) Scope() []diag.ScopePart {
 			p.State, p.Reason = diag.NotAnswered, "bot protection answered instead of the page"
 		case e.result != nil && e.result.Err != nil && e.result.Err.Unanswered:
 			p.State, p.Reason = diag.NotAnswered, "the page did not arrive in time"
+		case e.beyond():
+			p.State, p.Reason = diag.LeftOut, "the page was not fetched: its URL is longer than what is read here"
+		case e.uncoded() != nil:
+			p.State, p.Reason = diag.LeftOut, "the page was not read: its content coding is not understood here"
 		case e.final() == nil && r.decision.Allowed:
 			p.State, p.Reason = diag.LeftOut, "the page was not fetched: robots.txt forbids "+e.agent.name
 		}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,7 +24,8 @@ const (
 // is one in whose place a wall against bots answered.
 func (e *evidence) Unanswered() []diag.Source {
 	open := e.seen().Unanswered()
-	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered
+	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
+		e.uncoded() != nil
 	if e.robotsTxt.silent() {
 		open = append(open, fromRobots)
 		if e.result == nil {
@@ -46,8 +48,25 @@ func (e *evidence) seen() *ground.Seen {
 		r = e.robotsTxt.result
 	}
 	s := ground.See(r, e.now)
-	s.Host, s.Port, s.Err = e.url.Host().String(), e.url.Port(), e.connection()
+	s.Host, s.Port, s.Err, s.Hops = e.url.Host().String(), e.url.Port(), e.connection(), e.hops
+	if e.beyond() {
+		s.Err = e.failed
+	}
 	return s
+}
+
+// beyond reports whether the way to the page leads to a URL that is longer than what is read here.
+func (e *evidence) beyond() bool { return e.failed != nil && e.failed.Limit }
+
+// uncoded returns the content coding that the request did not offer and that is not understood here, or nil.
+func (e *evidence) uncoded() *fetch.CodingError {
+	if e.result == nil || e.result.Err == nil {
+		return nil
+	}
+	if coding, ok := errors.AsType[*fetch.CodingError](e.result.Err); ok && coding.Unasked {
+		return coding
+	}
+	return nil
 }
 
 var host = ground.Server[*evidence]{Seen: (*evidence).seen}
@@ -67,6 +86,8 @@ func hostRules() diag.Rules[*evidence] {
 		rule{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
 		rule{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
 		rule{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
+		rule{Fact: ground.BadLine, Code: "crawl.header.line"},
+		rule{Fact: ground.LongRedirect, Code: "crawl.redirect.long"},
 	)
 }
 
@@ -222,8 +243,32 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "crawl.body.coding", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 12.5.3",
+		Title: "Content-Encoding that the request did not offer", Requirement: "The body has a coding that the request offered",
+		Advice: "Compress only with what the request offers in Accept-Encoding, and send Vary: Accept-Encoding so that caches do, too.",
+		Fails: func(e *evidence) diag.Failures {
+			coding := e.uncoded()
+			if coding == nil {
+				return nil
+			}
+			return diag.Fail("The response has Content-Encoding: %s, although the request offered gzip and deflate only. The page was "+
+				"not read here, and a crawler that does not know the coding does not read it either.", diag.Quote(coding.Coding))
+		},
+	},
+	{
+		Code: "crawl.encoding.unknown", Severity: diag.Warning, DependsOn: []diag.Code{"crawl.body.coding"}, Ref: "RFC 9110 section 8.4",
+		Title: "Content-Encoding is not a registered coding", Requirement: "Content-Encoding names registered codings",
+		Advice: "Remove the Content-Encoding field: it names a compression, and nothing else. A character encoding belongs in " +
+			"Content-Type, as in text/html; charset=utf-8.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.result.Coding.Unknown) > 0, "The response has Content-Encoding: %s. Browsers ignore a coding that is "+
+				"not registered and show the body as it came; a crawler may refuse it.", diag.Quote(e.result.Encoding))
+		},
+	},
+	{
 		Code: "crawl.body.encoding", Severity: diag.Error, NoScore: true, Weight: 10,
-		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 8.4",
+		DependsOn: []diag.Code{"crawl.body.coding"}, Ref: "RFC 9110 section 8.4",
 		Title:       "Body is not compressed as Content-Encoding says",
 		Requirement: "The body is compressed as Content-Encoding says",
 		Advice:      "Make Content-Encoding match the compression of the body: visitors see garbage or an error.",

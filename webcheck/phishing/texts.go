@@ -54,7 +54,7 @@ func (e *evidence) obstacle() string {
 		return ".registration"
 	case e.answered() && e.site.Final().StatusCode >= http.StatusBadRequest:
 		return ".status"
-	case e.site == nil || e.site.Err == nil || e.site.Err.Unanswered:
+	case e.site == nil || e.site.Err == nil || e.site.Err.Unanswered || e.site.Err.Limit:
 		return ""
 	case e.site.Err.Code == fetch.DNS:
 		return ".dns"
