@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -197,11 +198,11 @@ func complete(der []byte) bool {
 // requests have more.
 const leastBare = 40
 
-// bare looks for something encoded without lines BEGIN and END: the whole text, or the longest run of its lines.
+// bare looks for something encoded without lines BEGIN and END: the longest run of lines, that without blank ones, or the
+// longest word.
 func (p *paste) bare(text string, again bool) {
 	var der []byte
-	for _, part := range []string{text, paragraphs.Replace(text)} {
-		run := longestRun(part)
+	for _, run := range []string{longestRun(text), longestRun(paragraphs.Replace(text)), longestWord(text)} {
 		if decoded, fault := decode(run); fault == "" && len(run) >= leastBare && (der == nil || complete(decoded)) {
 			der = decoded
 		}
@@ -224,9 +225,23 @@ var paragraphs = strings.NewReplacer("\n\n", "\n.\n")
 var hexDigits = strings.NewReplacer(" ", "", "\n", "", "\t", "", ":", "", "0x", "", "0X", "", "x", "",
 	",", "")
 
-// isText reports whether bytes are printable ASCII.
+// isText reports whether bytes are text. Keys and requests in DER are not: octets of their lengths are no UTF-8.
 func isText(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f || c < ' ' && c != '\n' && c != '\r' && c != '\t' })
+	return utf8.Valid(b) && !slices.ContainsFunc(b, func(c byte) bool {
+		return c < ' ' && c != '\n' && c != '\r' && c != '\t'
+	})
+}
+
+// word is a text in Base64 without white space.
+var word = diag.Regexp(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+
+func longestWord(text string) (longest string) {
+	for _, s := range word().FindAllString(text, -1) {
+		if len(s) > len(longest) {
+			longest = s
+		}
+	}
+	return longest
 }
 
 // longestRun returns the longest run of lines in Base64.

@@ -74,6 +74,7 @@ var repairs = []repair{
 			return octet
 		})
 	}},
+	{"it is a data URL", func(text string) string { return dataURL().ReplaceAllString(text, "") }}, // RFC 2397
 	{"it is encoded as quoted-printable", func(text string) string {
 		if !strings.Contains(text, "=3D") { // that of the padding
 			return text
@@ -81,7 +82,7 @@ var repairs = []repair{
 		return strings.NewReplacer("=\r\n", "", "=\n", "", "=3D", "=", "=20", " ").Replace(text)
 	}},
 	{"it has HTML tags or entities", func(text string) string {
-		return html.UnescapeString(html.UnescapeString(htmlTag().ReplaceAllString(text, "\n"))) // some are escaped twice
+		return htmlTag().ReplaceAllString(html.UnescapeString(html.UnescapeString(text)), "\n") // some are escaped twice
 	}},
 	{"", strings.NewReplacer("\r\n", "\n").Replace},
 	{"its line ends are neither LF nor CRLF", strings.NewReplacer("\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace},
@@ -89,7 +90,8 @@ var repairs = []repair{
 		"\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "", "\u00a0", " ", "\u2007", " ", "\u202f", " ",
 		"\u3000", " ").Replace},
 	{"its hyphens were replaced with dashes", strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "--",
-		"\u2013", "--", "\u2014", "--", "\u2015", "--", "\u2212", "-", "\uff0d", "-").Replace},
+		"\u2013", "--", "\u2014", "--", "\u2015", "--", "\u2212", "-", "\uff0d", "-", "\u0096", "--",
+		"\u0097", "--", "â€“", "--", "â€”", "--").Replace}, // the last four were read in a wrong character set
 	{"it was quoted, as mail programs do", func(text string) string {
 		return quoted().ReplaceAllString(text, "")
 	}},
@@ -105,6 +107,7 @@ var (
 	escape       = diag.Regexp(`\\+(?:u00[0-9A-Fa-f]{2}|[nrt])?`)
 	percent      = diag.Regexp(`%[0-9A-Fa-f]{2}`)
 	plusForSpace = diag.Regexp(`(?i)(?:BEGIN|END)\+(?:[A-Z]+\+)*REQUEST`)
+	dataURL      = diag.Regexp(`data:[A-Za-z0-9/+.;=-]*;base64,`)
 	htmlTag      = diag.Regexp(`</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>`)
 	quoted       = diag.Regexp(`(?m)^[ \t]*(?:(?:[>|#:»]|[0-9]{1,3}[:.)|][ \t])[ \t]*)+`)
 	quotes       = diag.Regexp("(?m)[\"'`“”„‘’‚«»]+[ \t,;+]*$|^[ \t]*[\"'`“”„‘’‚«»]+")

@@ -50,6 +50,9 @@ func forms(der []byte) []form {
 		{"bare, wrapped", wrapAt(inBase64, 64), "bare"},
 		{"bare, for URLs", base64.RawURLEncoding.EncodeToString(der), "bare"},
 		{"bare, in a letter", "The CSR:\n\n" + wrapAt(inBase64, 64) + "\n\n-- \nAnna", "bare"},
+		{"bare, in JSON", `{"csr":"` + inBase64 + `","days":90}`, "bare"},
+		{"bare, of a field", "csr=" + inBase64 + "&days=90", "bare"},
+		{"data URL", "data:application/pkcs10;base64," + inBase64, "data URL"},
 		{"bare, of a form", url.QueryEscape(inBase64), "URL"},
 
 		{"quoted", each("> %s"), "quoted"},
@@ -64,6 +67,8 @@ func forms(der []byte) []form {
 		{"numeric entities", swap("+", "&#43;", "/", "&#x2F;", "=", "&#61;", "-", "&#45;"), "HTML"},
 		{"named entities", "<pre>" + swap("=", "&equals;", "+", "&plus;", " ", "&nbsp;") + "</pre>", "HTML"},
 		{"entities twice", "<div>" + html.EscapeString(swap("=", "&equals;")) + "</div>", "HTML"},
+		{"tags as entities", swap("\n", "&lt;br&gt;\n"), "HTML"},
+		{"dashes in a wrong character set", swap("-----", "â€”â€“"), "dashes"},
 		{"en dashes", swap("-", "–"), "dashes"},
 		{"em and en dash", swap("-----", "—–"), "dashes"},
 		{"minus signs", swap("-", "−"), "dashes"},
@@ -95,6 +100,7 @@ func forms(der []byte) []form {
 		{"NUL", "\x00" + good, "invisible"},
 		{"Base64 of PEM", twiceBase64, "Base64"},
 		{"Base64 of PEM, wrapped", wrapAt(twiceBase64, 76), "Base64"},
+		{"Base64 with byte order mark", base64.StdEncoding.EncodeToString([]byte("\ufeff" + good)), "Base64"},
 		{"Base64 of Base64", base64.StdEncoding.EncodeToString([]byte(inBase64)), "Base64"},
 		{"hexadecimal", fmt.Sprintf("%X", der), "hexadecimal"},
 		{"hexadecimal with blanks", fmt.Sprintf("% x", der), "hexadecimal"},
@@ -201,7 +207,8 @@ func TestCleanPEM(t *testing.T) {
 			[]diag.Code{"csr.pem.label"}},
 		{"with a key", "> " + good + "-----BEGIN PRIVATE KEY-----\nMIIE", "", []diag.Code{"csr.private_key.present"}},
 		{"with a fault", "> " + named2("server.corp").pem(), "", []diag.Code{"csr.names.internal"}},
-		{"with a warning", "> " + of(oidCountry, "UK").pem(), "-----BEGIN", []diag.Code{"csr.subject.country", "csr.pem.form"}},
+		{"with a warning", "> " + of(oidCountry, "UK").pem(), "-----BEGIN",
+			[]diag.Code{"csr.subject.country", "csr.pem.form"}},
 		{"without a fault", "> " + plan{}.pem(), "-----BEGIN", []diag.Code{"csr.pem.form"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
