@@ -38,7 +38,7 @@ type testCase struct {
 }
 
 var cases = slices.Concat(reachCases, protocolCases, clientCases, issuanceCases, addressCases, revocationCases,
-	pathCases, productCases)
+	pathCases, productCases, distrustCases)
 
 // reachCases are about reaching the server and its certificates.
 var reachCases = []testCase{
@@ -243,6 +243,7 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	seen = append(seen, formVerdicts()...)
+	seen = append(seen, distrustVerdicts(t)...)
 	diagtest.CoverRules(t, rules(), seen)
 	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }

@@ -24,6 +24,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		presentedRules.Reading(fromServer...),
 		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
 		chainRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}),
+		distrustRules.With(rule{Reads: fromServer, Category: factorChain}),
 		keyRules.With(rule{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
 		versionRules.With(rule{Reads: fromScan, Category: factorProtocol, When: scanned, Stands: true}),
 		cipherRules.With(rule{Reads: fromScan, Category: factorCipher, When: offers}),

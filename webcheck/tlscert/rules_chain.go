@@ -72,6 +72,11 @@ var chainRules = diag.Rules[*evidence]{{
 		if e.anchored || e.reason() != pki.UnknownAuthority && e.reason() != pki.Incomplete {
 			return nil
 		}
+		if f := e.distrusted(true); f != nil {
+			f[0].Title, f[0].Advice = titleDistrusted, adviceDistrusted
+			f[0].Detail = fmt.Sprintf("The chain ends at the issuer %s. %s", nameOf(pki.ParseName(e.top().RawIssuer)), f[0].Detail)
+			return f
+		}
 		also := ""
 		if e.incomplete() {
 			also = "; the server does not send its certificate, so it may also be a missing intermediate certificate"
