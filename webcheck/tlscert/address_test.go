@@ -45,7 +45,7 @@ var addressCases = []testCase{
 	{name: "the second address has an expired certificate", zone: twoAddresses, setup: func(s setup) {
 		s.serve(nil)
 		s.at("192.0.2.11", expired)
-	}, codes: codes("tls.certificate.expired"), state: diag.Bad},
+	}, codes: codes("tls.certificate.expired", "tls.address.renewal"), state: diag.Bad},
 	{name: "the second address refuses", zone: twoAddresses, setup: func(s setup) {
 		s.serve(nil)
 		s.w.Behave("192.0.2.11:443", diagtest.Refuses)
@@ -56,6 +56,47 @@ var addressCases = []testCase{
 	}, codes: codes("tls.host.handshake"), state: diag.Bad},
 	{name: "the second address is not public", zone: twoAddresses + "example.com. A 10.0.0.1\n",
 		setup: func(s setup) { s.serve(nil) }, codes: codes("tls.address.blocked"), state: diag.Warned},
+
+	{name: "the second address has an old certificate", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -70), start.AddDate(0, 0, 20) })
+	}, codes: codes("tls.address.renewal"), state: diag.Warned},
+	{name: "certificates of different age", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -30), start.AddDate(0, 0, 60) })
+	}, codes: codes("tls.address.certificate"), state: diag.Valid},
+	{name: "different certificates of the same age", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", nil)
+	}, state: diag.Valid},
+	{name: "the second address has no TLS 1.3", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", nil, func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 })
+	}, codes: codes("tls.address.version", "tls.version.tls13"), state: diag.Warned},
+	{name: "the second address has other suites", zone: twoAddresses, setup: func(s setup) {
+		s.serve(nil)
+		s.at("192.0.2.11", nil, func(c *tls.Config) {
+			c.CipherSuites = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}
+		})
+	}, codes: codes("tls.address.suite"), state: diag.Valid},
+	{name: "the second address has no HTTP/2", zone: twoAddresses, setup: func(s setup) {
+		cert, key := s.a.public.issue(s.t, leaf(nil))
+		config := &tls.Config{Certificates: []tls.Certificate{{PrivateKey: key, Certificate: [][]byte{cert.Raw,
+			s.a.public.cert.Raw}}}, NextProtos: []string{"http/1.1"}}
+		s.serve(nil)
+		s.w.Serve("192.0.2.11:443", func(conn net.Conn) {
+			defer conn.Close()
+			tls.Server(conn, config).Handshake()
+			io.Copy(io.Discard, conn)
+		})
+	}, codes: codes("tls.address.protocol"), state: diag.Valid},
+	{name: "the second address sends another chain", zone: twoAddresses, setup: func(s setup) {
+		cert, key := s.a.public.issue(s.t, leaf(nil))
+		s.site(key, []*x509.Certificate{cert, s.a.public.cert})
+		s.w.Site(diagtest.Site{Host: host, Addrs: []string{"192.0.2.11"}, TLS: &tls.Config{Time: s.w.Now,
+			Certificates: []tls.Certificate{{PrivateKey: key, Certificate: [][]byte{cert.Raw, s.a.public.cert.Raw,
+				s.a.root.cert.Raw}}}}})
+	}, codes: codes("tls.address.chain"), state: diag.Valid},
 
 	{name: "a certificate for each type of key", setup: func(s setup) { s.twoKeys(nil) }, state: diag.Valid},
 	{name: "the RSA certificate has expired", setup: func(s setup) { s.twoKeys(expired) },

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func (r *Report) View() *view.View {
 			"tls.certificate.expires_now", "tls.certificate.validity")
 		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
-		v.Fact("key", view.Join(c.PublicKey.Short(), c.SignatureAlgorithm), "tls.key")
+		v.Fact("key", cmp.Or(r.kinds(), view.Join(c.PublicKey.Short(), c.SignatureAlgorithm)), "tls.key")
 	}
 	v.Fact("revocation", r.Revocation.short(&r.Certificate), "tls.revocation", "tls.ocsp")
 	v.Fact("versions", view.Join(r.versions(), r.clients()), "tls.version", "tls.client", "tls.handshake", "tls.group")
@@ -34,8 +35,12 @@ func (r *Report) View() *view.View {
 	v.Fact("caa", view.If(a.Records != nil, cmp.Or(view.If(!a.Found, "any authority may issue (no record)"),
 		a.Domain+view.Known(a.Allowed, " allows this authority", " does not allow this authority",
 			" restricts who may issue; whether it allows this authority is not known"))), "tls.caa")
-	v.Fact("address", r.Address)
-	r.draw(v)
+	r.factAddress(v)
+	if r.addressesDiffer() {
+		r.drawAddresses(v)
+	} else {
+		r.draw(v)
+	}
 	v.BriefIf(v.Mark() == view.Good, r.Certificate.Remaining(), r.Certificate.Issuer.Short(), r.versions())
 	return v
 }
@@ -127,5 +132,62 @@ func (r *Report) draw(v *view.View) {
 	}
 	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
 		d.Stands(view.When(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
+	}
+}
+
+// kinds lists the certificates by the types of their keys, if there are several types.
+func (r *Report) kinds() string {
+	types := view.Unique(diag.Map(r.Certificates, func(c PresentedCertificate) string { return c.KeyType }))
+	if len(types) < 2 {
+		return ""
+	}
+	return diag.Series(view.Unique(diag.Map(r.Certificates, func(c PresentedCertificate) string {
+		return c.KeyType + " until " + view.Date(c.NotAfter)
+	})), maxNamed)
+}
+
+// factAddress says which addresses the host has.
+func (r *Report) factAddress(v *view.View) {
+	if len(r.Addresses) < 2 {
+		v.Fact("address", r.Address)
+		return
+	}
+	list := diag.Map(r.Addresses, func(a AddressReport) string { return a.Address })
+	v.Fact("addresses", diag.Series(list, maxNamed), "tls.address")
+}
+
+// addressesDiffer reports whether one of several addresses does not stand as well as the rest.
+func (r *Report) addressesDiffer() bool {
+	marks := view.Unique(diag.Map(r.Addresses, func(a AddressReport) string { return string(r.standing(a).Mark) }))
+	return len(marks) > 1
+}
+
+// drawAddresses shows how each address stands.
+func (r *Report) drawAddresses(v *view.View) {
+	d := v.Rows(view.Table, "Addresses", "address", "expires", "versions")
+	for _, a := range r.Addresses {
+		expires := ""
+		if !a.ExpiresAt.IsZero() {
+			expires = view.Date(a.ExpiresAt)
+		}
+		d.Stands(r.standing(a), a.Address, expires, strings.Join(a.Versions, ", "))
+	}
+}
+
+// standing is how an address stands: the worst that is said of it and not of all, or how far the check came.
+func (r *Report) standing(a AddressReport) view.Standing {
+	here := func(p diag.Place) bool { return p.Target == a.Address }
+	for _, f := range r.Findings { // the worst first
+		if f.Severity > diag.Info && (f.Target == a.Address || slices.ContainsFunc(f.Places, here)) {
+			return view.Standing{Mark: view.MarkOf(f.Severity), Note: f.Title}
+		}
+	}
+	switch a.Outcome {
+	case addressSpeaks:
+		return view.Standing{Mark: view.Good}
+	case addressFailed:
+		return view.Standing{Mark: view.Error, Note: "no certificate"}
+	default:
+		return view.Standing{Mark: view.Unknown, Note: strings.ReplaceAll(string(a.Outcome), "_", " ")}
 	}
 }

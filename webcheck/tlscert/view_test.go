@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/stretchr/testify/require"
@@ -66,4 +67,27 @@ func TestViewChain(t *testing.T) {
 			require.Equal(t, tt.want, v.Drawing.Rows)
 		})
 	}
+}
+
+// Where one address stands apart, the addresses are drawn, with what is wrong there.
+func TestViewAddresses(t *testing.T) {
+	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
+	speaks := func(addr string) AddressReport {
+		return AddressReport{Address: addr, Outcome: addressSpeaks, ExpiresAt: end, Versions: []string{"TLS 1.3"}}
+	}
+	expired := diag.Finding{Severity: diag.Critical, Title: "Certificate of the host has expired", Target: "192.0.2.11"}
+	r := Report{Addresses: []AddressReport{speaks("192.0.2.10"), speaks("192.0.2.11"),
+		{Address: "192.0.2.12", Outcome: addressUnanswered}}}
+	r.Findings = []diag.Finding{expired}
+	require.Equal(t, []view.Row{
+		{Cells: []string{"192.0.2.10", "2026-12-01", "TLS 1.3"}, Mark: view.Good},
+		{Cells: []string{"192.0.2.11", "2026-12-01", "TLS 1.3"}, Mark: view.Critical, Note: expired.Title},
+		{Cells: []string{"192.0.2.12", "", ""}, Mark: view.Unknown, Note: "unanswered"},
+	}, r.View().Drawing.Rows)
+	r.Findings, r.Addresses = nil, r.Addresses[:2]
+	require.False(t, r.addressesDiffer())
+	require.Equal(t, "192.0.2.10 and 192.0.2.11", r.View().Facts[0].Value)
+
+	r.Certificates = []PresentedCertificate{{KeyType: "ECDSA", NotAfter: end}, {KeyType: "RSA", NotAfter: end}}
+	require.Equal(t, "ECDSA until 2026-12-01 and RSA until 2026-12-01", r.kinds())
 }
