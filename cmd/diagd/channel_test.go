@@ -196,8 +196,8 @@ func TestGuardedClientAfterDNSChange(t *testing.T) {
 	}}
 	client := guardedClient(env)
 	for _, tt := range []struct{ ip, want string }{
-		{"5.9.0.80", "reached"}, {"127.0.0.1", "is not public"}, {"169.254.169.254", "is not public"},
-		{"10.0.0.1", "is not public"}, {"5.9.0.80", "reached"},
+		{"5.9.0.80", "no connection to port 443"}, {"127.0.0.1", "is not public"}, {"169.254.169.254", "is not public"},
+		{"10.0.0.1", "is not public"}, {"5.9.0.80", "no connection to port 443"},
 	} {
 		resolver.ip.Store(&tt.ip)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://hooks.example.com/x", nil)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -100,7 +101,13 @@ func guardedDial(env *diag.Env, ports diag.Ports) func(context.Context, string, 
 		if p := diag.Catch(func() { conn, err = env.DialHost(ctx, host, uint16(port), ports) }); p != nil {
 			return nil, p
 		}
-		return conn, err
+		if blocked, ok := errors.AsType[*diag.BlockedError](err); ok {
+			return nil, &notify.ReasonError{Reason: blocked.Reason, Err: err}
+		}
+		if err != nil {
+			return nil, &notify.ReasonError{Reason: fetch.DialError(ctx, host, uint16(port), err).Message, Err: err}
+		}
+		return conn, nil
 	}
 }
 

@@ -152,7 +152,7 @@ func (s *MailServer) connect(ctx context.Context) (*smtp.Client, error) {
 	client, err := s.greet(ctx, conn)
 	if err == nil && s.password != nil {
 		if err = client.Auth(sasl.NewPlainClient("", s.user, *s.password)); err != nil {
-			err = fmt.Errorf("the mail server did not take user and password: %w", err)
+			err = &ReasonError{"the mail server did not take user and password", err}
 		}
 	}
 	if err != nil {
@@ -179,10 +179,19 @@ func (s *MailServer) greet(ctx context.Context, conn net.Conn) (*smtp.Client, er
 	} else {
 		var err error
 		if client, err = smtp.NewClientStartTLS(conn, config); err != nil {
-			return nil, err
+			return nil, startTLSFault(err)
 		}
 	}
 	client.CommandTimeout, client.SubmissionTimeout = attemptTime, attemptTime
 	_, domain, _ := strings.Cut(s.From, "@")
 	return client, client.Hello(domain)
+}
+
+// startTLSFault is why a session could not be secured.
+func startTLSFault(err error) error {
+	_, answered := errors.AsType[*smtp.SMTPError](err)
+	if answered || certificateFault(err) != "" {
+		return err
+	}
+	return &ReasonError{"the mail server does not offer STARTTLS, or broke it off", err}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -168,7 +167,7 @@ func TestMailFailures(t *testing.T) {
 	t.Run("guard", func(t *testing.T) {
 		s := (&postOffice{}).open(t, false, "user:p%40ss")
 		s.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, errors.New("the address is not public")
+			return nil, &ReasonError{"the address is not public", nil}
 		}
 		_, d := mailed(t, s)
 		assert.Equal(t, RetryScheduled, d.State)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,17 +64,6 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 		}
 	}
 	return r
-}
-
-// plain says what went wrong on the way. The URL of a request is left out, since it may hold a secret.
-func plain(ctx context.Context, err error) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "no answer within " + strconv.Itoa(int(attemptTime/time.Second)) + " s"
-	}
-	if inner, ok := errors.AsType[*url.Error](err); ok {
-		err = inner.Err
-	}
-	return err.Error()
 }
 
 // printable is the beginning of an answer, on one line.
