@@ -68,6 +68,16 @@ func TestKeys(t *testing.T) {
 	assert.Contains(t, command(t, "key", "list", store), "dns:read,mail:read ", "as --scopes reads them")
 	assert.Contains(t, command(t, "key", "create", "--name", "b", "--scopes", "web:read", store), "cannot be shown again")
 
+	exact := parsed[keyView](t, "key", "create", "--name=exact", "--scopes=dns:read", "--expires-at=2099-12-31T23:59:59Z", store)
+	assert.Equal(t, "2099-12-31T23:59:59Z", exact.ExpiresAt.Format(time.RFC3339))
+	for _, wrong := range [][]string{{"--expires-at=tomorrow"}, {"--expires-at=2099-12-31T23:59:59Z", "--expires-in=1h"},
+		{"--expires-in=-1h"}} {
+		log := newWatched()
+		args := append([]string{"key", "create", "--name=x", "--scopes=dns:read", store}, wrong...)
+		assert.Equal(t, exitUsage, run(t.Context(), args, log, log), wrong)
+		assert.Contains(t, log.String(), "--expires-")
+	}
+
 	command(t, "account", "create", "--name", "other", store)
 	log := newWatched()
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"key", "list", store}, log, log))

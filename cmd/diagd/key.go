@@ -46,6 +46,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	var req metering.KeyRequest
 	var scopes, addresses []string
 	var expires time.Duration
+	var expiresAt string
 	create := a.onAccount("create", "Create a key and show its secret, once", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) (err error) {
 			req.Account, req.Environment = account, metering.Environment(environment)
@@ -53,8 +54,8 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			if req.IPAllowlist, err = worldflags.Networks("ip", addresses); err != nil {
 				return usageError{err}
 			}
-			if expires > 0 {
-				req.ExpiresAt = new(time.Now().Add(expires))
+			if req.ExpiresAt, err = expiry(expires, expiresAt); err != nil {
+				return err
 			}
 			return a.showSecret(admin.CreateKey(ctx, req))
 		})
@@ -64,7 +65,27 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	flags.StringSliceVar(&scopes, "scopes", nil, "what the key may do: dns:read, mail:read, mail:write, web:read")
 	flags.StringSliceVar(&addresses, "ip", nil, "addresses or networks that may use the key (default: any)")
 	flags.DurationVar(&expires, "expires-in", 0, "lifetime, such as 720h (default: without end)")
+	flags.StringVar(&expiresAt, "expires-at", "", "when the key expires, such as 2027-06-30T12:00:00Z")
 	return create
+}
+
+// expiry is when a key ends, by one of two flags; nil without them.
+func expiry(in time.Duration, at string) (*time.Time, error) {
+	switch {
+	case at != "" && in != 0:
+		return nil, usagef("--expires-at: excludes --expires-in")
+	case in < 0:
+		return nil, usagef("--expires-in: must be more than 0")
+	case in > 0:
+		return new(time.Now().Add(in)), nil
+	case at == "":
+		return nil, nil
+	}
+	end, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return nil, usagef("--expires-at: %q is not a time such as 2027-06-30T12:00:00Z", at)
+	}
+	return &end, nil
 }
 
 func (a *app) showSecret(key metering.Key, secret metering.Secret, err error) error {

@@ -92,11 +92,26 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if days > 0 {
+	switch exact := strings.TrimSpace(r.PostForm.Get("expires_on")); {
+	case exact != "":
+		if request.ExpiresAt, err = momentOf(exact); err != nil {
+			return "", err
+		}
+	case days > 0:
 		request.ExpiresAt = new(d.now().AddDate(0, 0, days))
 	}
 	key, secret, err := d.admin().CreateKey(r.Context(), request)
 	return d.leave(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
+}
+
+// momentOf reads a time as a field of a browser gives it, in UTC, or as the API writes it.
+func momentOf(text string) (*time.Time, error) {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return &at, nil
+		}
+	}
+	return nil, &metering.FieldError{Field: "expires_on", Reason: "must be a time such as 2027-06-30T12:00"}
 }
 
 // ownKey is the key that the address of the page names, of the visitor's account.

@@ -42,6 +42,8 @@ func TestKeys(t *testing.T) {
 		{"scopes", "", "at least one scope"},
 		{"ip_allowlist", "192.0.2.0/33", "addresses and networks"},
 		{"expires_at", "1000000", "one of the list"},
+		{"expires_on", "soon", "a time such as"},
+		{"expires_on", "2001-01-01T00:00", "future"},
 		{"environment", "prod", "live or test"},
 		{"name", "a\r\nSet-Cookie: x=1", "control characters"},
 	} {
@@ -56,6 +58,10 @@ func TestKeys(t *testing.T) {
 		assert.Equal(t, http.StatusUnprocessableEntity, r.status, tt.field)
 		assert.Contains(t, r.words("#"+tt.field+"-fault")+r.words("fieldset .fault")+r.words(".field .fault"), tt.fault, tt.field)
 	}
+
+	exact := b.follow("/dashboard/keys", "name", "exact", "scopes", "dns:read", "environment", "live", "expires_at", "0",
+		"expires_on", "2099-12-31T23:59")
+	assert.Contains(t, exact.words("dl"), "2099")
 
 	made := b.post("/dashboard/keys", "name", "ci", "scopes", "dns:read", "scopes", "mail:read", "environment", "test",
 		"expires_at", "30", "ip_allowlist", "192.0.2.0/24, 2001:db8::1")

@@ -105,7 +105,8 @@ func (d *dashboard) table() []*page {
 func (d *dashboard) keyRows() []*page {
 	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
 	return append(shows(reads, all, "API keys", "Keys", "keys", d.showKeys).with(
-		does(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at", "",
+		does(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at expires_on",
+			"",
 			d.createKey)),
 		shows(reads, one, "API key", "", "key", d.showKey).with(
 			does(changes, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
