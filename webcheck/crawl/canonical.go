@@ -229,12 +229,12 @@ func (t *target) indexable() bool {
 // faultless reports whether search engines can index the page instead of one that names it, as far as is known.
 func (t *target) faultless() bool { return t.known() && t.indexable() && t.canonical == "" }
 
-// report says what was found; nil if there is no such page.
-func (t *target) report() *CanonicalReport {
+// report says what was found; it is zero if there is no such page.
+func (t *target) report() CanonicalReport {
 	if t == nil {
-		return nil
+		return CanonicalReport{}
 	}
-	r := &CanonicalReport{URL: clip(t.url, maxValue)}
+	r := CanonicalReport{URL: clip(t.url, maxValue)}
 	if t.file != nil && !t.file.silent() && !t.dead() {
 		r.Allowed = &t.decision.Allowed
 	}

@@ -122,7 +122,7 @@ func TestCanonicalTarget(t *testing.T) {
 		}
 	}))
 	r := check(t, w, Request{})
-	require.Equal(t, &CanonicalReport{URL: "https://example.com/b", StatusCode: 200, Allowed: new(true), Indexable: new(false),
+	require.Equal(t, CanonicalReport{URL: "https://example.com/b", StatusCode: 200, Allowed: new(true), Indexable: new(false),
 		Canonical: "https://example.com/c", Language: "de"}, r.Canonical)
 	require.Equal(t, "https://example.com/b#x", r.Metadata.Canonical)
 }

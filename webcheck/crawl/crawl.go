@@ -49,20 +49,20 @@ type Report struct {
 	Timings    Timings     `json:"timings,omitzero" doc:"how long the last request took"`
 	Size       Size        `json:"size,omitzero" doc:"size of the page"`
 
-	ContentType string           `json:"content_type,omitempty" doc:"media type of the page"`
-	Charset     string           `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
-	Language    string           `json:"language,omitempty" doc:"language that the page states" example:"en"`
-	Robots      RobotsReport     `json:"robots" doc:"what crawlers may do"`
-	Metadata    Metadata         `json:"metadata,omitzero" doc:"what the page says of itself"`
-	Canonical   *CanonicalReport `json:"canonical_target,omitempty" doc:"what is at the canonical URL, if that is another page"`
-	Structured  []Item           `json:"structured_data" maxitems:"100" doc:"structured data"`
-	Headings    []Heading        `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
-	Links       Links            `json:"links,omitzero" doc:"links"`
-	Images      Images           `json:"images,omitzero" doc:"images"`
-	Scripts     *int             `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
-	Stylesheets *int             `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
-	Text        TextReport       `json:"text,omitzero" doc:"visible text"`
-	Security    SecurityReport   `json:"security" doc:"how the page and what it loads are transported"`
+	ContentType string          `json:"content_type,omitempty" doc:"media type of the page"`
+	Charset     string          `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
+	Language    string          `json:"language,omitempty" doc:"language that the page states" example:"en"`
+	Robots      RobotsReport    `json:"robots" doc:"what crawlers may do"`
+	Metadata    Metadata        `json:"metadata,omitzero" doc:"what the page says of itself"`
+	Canonical   CanonicalReport `json:"canonical_target,omitzero" doc:"what is at the canonical URL, if that is another page"`
+	Structured  []Item          `json:"structured_data" maxitems:"100" doc:"structured data"`
+	Headings    []Heading       `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
+	Links       Links           `json:"links,omitzero" doc:"links"`
+	Images      Images          `json:"images,omitzero" doc:"images"`
+	Scripts     *int            `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
+	Stylesheets *int            `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
+	Text        TextReport      `json:"text,omitzero" doc:"visible text"`
+	Security    SecurityReport  `json:"security" doc:"how the page and what it loads are transported"`
 
 	diag.Verdict
 	Partial bool `json:"partial" doc:"whether something could not be learned"`
@@ -110,8 +110,8 @@ type RobotsReport struct {
 	Indexable      *bool    `json:"indexable,omitempty" doc:"whether the crawler may index the page"`
 	Followable     *bool    `json:"followable,omitempty" doc:"whether the crawler may follow its links"`
 
-	Agents  []AgentReport `json:"agents" maxitems:"4" doc:"the same for diagkit, Googlebot, Bingbot, and the crawler asked for"`
-	Refused []string      `json:"ai_crawlers_disallowed" maxitems:"20" doc:"AI crawlers that robots.txt names and forbids"`
+	Agents  []AgentReport `json:"agents,omitempty" maxitems:"4" doc:"the same for diagkit, Googlebot, Bingbot, and the crawler asked for"`
+	Refused []string      `json:"ai_crawlers_disallowed,omitempty" maxitems:"20" doc:"AI crawlers that robots.txt names and forbids"`
 }
 
 // Metadata is what a page says of itself. Lengths are in characters.

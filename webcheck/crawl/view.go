@@ -59,10 +59,8 @@ func orNone(said string, instead Fallback) string {
 }
 
 // text says what was found at a canonical URL that is another page, if anything is wrong there.
-func (c *CanonicalReport) text() string {
+func (c CanonicalReport) text() string {
 	switch {
-	case c == nil:
-		return ""
 	case c.RedirectTo != "":
 		return "redirects to " + diag.Clip(c.RedirectTo, maxShown)
 	case c.StatusCode >= 300:
