@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -123,7 +124,7 @@ func (e *evidence) causes(r *robot) []Cause {
 	case r.decision.Rule != nil:
 		list = append(list, Cause{inRobotsTxt, r.visit.file.url, r.decision.Rule.Line, r.rule()})
 	case !r.decision.Allowed:
-		list = append(list, Cause{Place: inRobotsTxt, URL: r.visit.file.url, Text: r.visit.file.served()})
+		list = append(list, Cause{Place: inRobotsTxt, URL: r.visit.file.url, Text: r.visit.file.failure()})
 	}
 	for _, p := range []struct {
 		place Place
@@ -136,9 +137,9 @@ func (e *evidence) causes(r *robot) []Cause {
 	return list[:min(len(list), maxCauses)]
 }
 
-// served says how robots.txt was served, where that forbids everything.
-func (f *robotsTxt) served() string {
-	if f.status > 0 {
+// failure says why robots.txt is unavailable, where that forbids everything.
+func (f *robotsTxt) failure() string {
+	if f.status >= http.StatusBadRequest {
 		return fmt.Sprintf("status %d", f.status)
 	}
 	return clip(reason(f.result.Err), maxValue)

@@ -173,6 +173,8 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"noindex of a PDF", site{body: "%PDF-1.7\n%%EOF\n", header: "Content-Type: application/pdf\nX-Robots-Tag: googlebot: noindex"}, "google.noindex type"},
 		{"noindex that Google does not see", site{body: pageWith(`<meta name=robots content=noindex>`, ""), robots: "User-agent: Googlebot\nDisallow: /"},
 			"google.disallowed index.forbidden index.hidden"},
+		{"noindex, indexifembedded", site{body: good, header: "X-Robots-Tag: googlebot: noindex, indexifembedded"}, "google.noindex"},
+		{"available for a while", site{body: good, header: "X-Robots-Tag: unavailable_after: 2100-01-01"}, "index.expires"},
 		{"no snippet", site{body: pageWith(`<meta name=robots content="max-snippet:0, noarchive">`, "")}, "index.snippet"},
 		{"noindex that nobody sees", site{body: pageWith(`<meta name=robots content=noindex>`, ""), respect: true, robots: "User-agent: *\nDisallow: /"},
 			"robots.disallowed index.forbidden index.hidden"},
@@ -285,6 +287,16 @@ func hostVerdicts(t *testing.T) diagtest.Seen {
 				site{body: pageWith("", "")}.ServeHTTP(w, r)
 			}))
 		}, "", ""},
+		{"robots.txt breaks off", func(w *diagtest.World) {
+			w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					w.Header().Set("Content-Length", "999")
+					io.WriteString(w, "User-agent: *\nDisallow: /x\n")
+					return
+				}
+				site{body: pageWith("", "")}.ServeHTTP(w, r)
+			}))
+		}, "", "google.disallowed"},
 		{"refused", func(w *diagtest.World) {
 			w.Host("example.com", "192.0.2.1")
 			w.Behave("192.0.2.1:443", diagtest.Refuses)

@@ -111,7 +111,7 @@ var indexRules = diag.Rules[*evidence]{{
 	Title: "Page forbids indexing (noindex)", Requirement: "The page does not forbid the crawler to index it",
 	Advice: "Remove noindex if search engines should list the page.", When: served,
 	Fails: func(e *evidence) diag.Failures {
-		f := diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(e.agent, noIndex))
+		f := diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.%s", e.said(e.agent, noIndex), e.embedded())
 		for i := range f {
 			f[i].Warns = !e.google().effect.NoIndex
 		}

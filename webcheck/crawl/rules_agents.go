@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/robots"
@@ -22,8 +23,8 @@ func (e *evidence) forbidden(r *robot) diag.Failures {
 		return diag.Fail("%s answers with status 429, which Google treats as a server error: "+
 			"%s assumes that everything is forbidden.", f.url, r.name).About("robots.txt")
 	case rule == nil:
-		return diag.Fail("%s was served with %s: %s must assume that everything is forbidden.",
-			f.url, diag.Quote(f.served()), r.name).About("robots.txt")
+		return diag.Fail("%s is unavailable (%s): %s must assume that everything is forbidden.",
+			f.url, diag.Quote(f.failure()), r.name).About("robots.txt")
 	}
 	detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", rule.Line, f.url,
 		diag.Quote(rule.String()), r.decision.Agent, r.name, r.visit.url)
@@ -108,8 +109,16 @@ func indexed(e *evidence) bool { return served(e) && !e.effect.NoIndex }
 
 // kept says by what a crawler is kept from indexing the page.
 func (e *evidence) kept(r *robot) diag.Failures {
-	return diag.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.", r.name, e.url,
-		e.said(r.crawler, noIndex))
+	return diag.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.%s", r.name, e.url,
+		e.said(r.crawler, noIndex), e.embedded())
+}
+
+// embedded says what Google may do with a page that it may not index; empty if nothing.
+func (e *evidence) embedded() string {
+	if !e.google().effect.IndexEmbedded {
+		return ""
+	}
+	return " Google may index its content in pages that embed it (indexifembedded)."
 }
 
 // engineRules are about what the page says to the crawler of one search engine.
@@ -127,6 +136,20 @@ var engineRules = diag.Rules[*evidence]{{
 	Advice: "Remove the noindex for bingbot if Bing should list the page.", When: indexed,
 	DependsOn: []diag.Code{"crawl.bing.disallowed"},
 	Fails:     func(e *evidence) diag.Failures { return e.kept(e.bing()) },
+}, {
+	Code: "crawl.index.expires", Severity: diag.Info,
+	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+	Title:       "Page leaves Google on a date (unavailable_after)",
+	Requirement: "Google may index the page without an end",
+	Advice:      "Remove unavailable_after unless the page should leave search results then.", When: served,
+	Fails: func(e *evidence) diag.Failures {
+		until := e.google().effect.Until
+		f := diag.FailIf(!until.IsZero(), "%s leaves the index of Google on %s.", e.url, until.UTC().Format(time.DateOnly))
+		for i := range f {
+			f[i].Due = until
+		}
+		return f
+	},
 }, {
 	Code: "crawl.index.snippet", Severity: diag.Info,
 	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",

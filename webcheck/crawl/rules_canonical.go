@@ -101,8 +101,8 @@ var targetRules = diag.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return e.target != nil && e.target.file != nil },
 	Fails: func(e *evidence) diag.Failures {
 		if t := e.target; t.disallowed() && t.decision.Rule == nil {
-			return e.targetFails(true, "whose robots.txt was served with %s: Google assumes that everything is forbidden",
-				diag.Quote(t.file.served()))
+			return e.targetFails(true, "whose robots.txt is unavailable (%s): Google assumes that everything is forbidden",
+				diag.Quote(t.file.failure()))
 		}
 		return e.targetFails(e.target.disallowed(), "which robots.txt forbids Google to fetch")
 	},

@@ -255,7 +255,9 @@ type Effect struct {
 	NoIndex, NoFollow bool
 	NoSnippet         bool // results show no text of the page: nosnippet, or max-snippet of 0
 	IndexEmbedded     bool // a page that embeds this one may be indexed with its content, although NoIndex
-	BadDate           bool // a date of unavailable_after cannot be read
+	// Until is when the page leaves the index by unavailable_after, in the future; zero if it stays.
+	Until   time.Time
+	BadDate bool // a date of unavailable_after cannot be read
 	// Why holds the directives that forbid indexing or following.
 	Why []Directive
 }
@@ -299,5 +301,8 @@ func (e *Effect) add(d Directive, now time.Time) {
 			return
 		}
 		e.NoIndex = e.NoIndex || !now.Before(t)
+		if now.Before(t) && (e.Until.IsZero() || t.Before(e.Until)) {
+			e.Until = t
+		}
 	}
 }

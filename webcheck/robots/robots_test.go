@@ -232,7 +232,8 @@ func TestDirectives(t *testing.T) {
 	require.False(t, robots.Directive{Name: "no-index"}.Known())
 	for value, want := range map[string]robots.Effect{
 		"nosnippet": {NoSnippet: true}, "max-snippet: 0": {NoSnippet: true}, "max-snippet: -1, noarchive": {},
-		"max-snippet:20, max-snippet:0": {NoSnippet: true},
+		"max-snippet:20, max-snippet:0":                                {NoSnippet: true},
+		"unavailable_after: 2027-01-01, unavailable_after: 2026-12-01": {Until: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		require.Equal(t, want, robots.Combine(robots.ParseDirectives("", value), "googlebot", now), value)
 	}
