@@ -22,13 +22,13 @@ func takes(properties ...probe.Property) func(*evidence) bool {
 }
 
 // reacts says that the server fails on a property, and who has it.
-func (e *evidence) reacts(p probe.Property, with string, why clients.Reason) diag.Failures {
+func (e *evidence) reacts(p probe.Property, name string, why clients.Reason) diag.Failures {
 	i := e.intolerant(p)
 	if i == nil {
 		return nil
 	}
-	return diag.Fail("The server at %s answers a ClientHello without %s. With %s: %s.%s", e.addr, with,
-		map[bool]string{true: "them", false: "it"}[strings.HasSuffix(with, "s")], i.Reaction, e.locksOut(why))
+	return diag.Fail("The server at %s answers a plain ClientHello. One with %s fails: %s.%s", e.addr, name, i.Reaction,
+		e.locksOut(why))
 }
 
 // maxNamedClients bounds the families in a sentence.

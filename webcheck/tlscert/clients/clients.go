@@ -144,8 +144,9 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 		return Outcome{Family: f}
 	case o.Reason != "":
 		return f.fails(o.Reason)
-	case slices.ContainsFunc(s.Scan.Intolerances, f.exceeds):
-		return f.fails(LargeHello)
+	}
+	if why := f.suspect(s); why != "" {
+		return f.fails(why)
 	}
 	h.Signatures = nil
 	if _, err := ask(ctx, h); err == nil {
@@ -206,9 +207,18 @@ func (s Server) confirm(ctx context.Context, list []Outcome, ask Asker) {
 	}
 }
 
-// exceeds reports whether the ClientHello is larger than those that the server is known to answer.
-func (f Family) exceeds(i probe.Intolerance) bool {
-	return i.Property == probe.Large && f.Octets > i.Answered
+// suspect is why the ClientHello of the family was refused, if the server does not take others that are like it: larger
+// than those that it answers, or with other extensions that are new.
+func (f Family) suspect(s Server) Reason {
+	for _, i := range s.Scan.Intolerances {
+		switch {
+		case i.Property == probe.Large && f.Octets > i.Answered:
+			return LargeHello
+		case i.Property == probe.Extensions && len(f.Extensions) > 0:
+			return OddHello
+		}
+	}
+	return ""
 }
 
 // stumble is the property of the family's ClientHello that the server is known not to take; empty if there is none.
@@ -229,10 +239,6 @@ func (f Family) stumble(s Server) Reason {
 			}
 		case probe.Reserved:
 			if f.GREASE {
-				return OddHello
-			}
-		case probe.Extensions:
-			if len(f.Extensions) > 0 {
 				return OddHello
 			}
 		case probe.KeyShare:

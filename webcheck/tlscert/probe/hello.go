@@ -244,7 +244,9 @@ func (h Hello) extensions(b *cryptobyte.Builder) {
 		h.shares(b)
 	}
 	for _, number := range h.Extensions {
-		browser(b, number)
+		if number != extSettings || len(h.ALPN) > 0 { // they are of an application protocol
+			browser(b, number)
+		}
 	}
 }
 
