@@ -87,7 +87,13 @@ var clientCases = []testCase{
 	}, codes: codes("tls.client.old"), state: diag.Valid},
 	{name: "RSA key exchange only", setup: func(s setup) {
 		s.rsa(func(c *tls.Config) { only12(c); c.CipherSuites = []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256} })
-	}, codes: codes("tls.client.current", "tls.cipher.forward_secrecy", "tls.version.tls13"), state: diag.Bad},
+	}, codes: codes("tls.cipher.forward_secrecy", "tls.version.tls13"), state: diag.Bad},
+	{name: "CBC with SHA-256 only", setup: func(s setup) {
+		s.rsa(func(c *tls.Config) { only12(c); c.CipherSuites = []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256} })
+	}, codes: codes("tls.cipher.aead", "tls.version.tls13"), state: diag.Bad},
+	{name: "CBC with SHA-1 only", setup: func(s setup) {
+		s.rsa(func(c *tls.Config) { only12(c); c.CipherSuites = []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA} })
+	}, codes: codes("tls.cipher.aead", "tls.version.tls13"), state: diag.Warned},
 	{name: "P-521 only", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP521} })
 	}, codes: codes("tls.client.current", "tls.client.old"), state: diag.Bad},
@@ -134,6 +140,21 @@ func TestClients(t *testing.T) {
 
 	r = check(t, a, "", func(r *Request) { r.CheckVersions = new(false) }, func(s setup) { s.serve(nil) })
 	require.Nil(t, r.Clients)
+}
+
+// The advice for a server that common clients cannot connect to is to enable what is missing, and nothing that it has.
+func TestUncommon(t *testing.T) {
+	a := newAuthorities(t)
+	for want, server := range map[string]probetest.Server{
+		"Enable cipher suites with ECDHE and AES-GCM;": suites12(0xC09E),
+		"Enable the groups X25519 and P-256.": {Suites: map[probe.Version][]uint16{probe.TLS12: {0xC02F, 0xC013}},
+			Groups: []probe.Group{26}},
+		"Look for the reason in the log of the server": suites12(0xC02F, 0xC013),
+	} {
+		r := check(t, a, "", nil, func(s setup) { s.fake(server) })
+		require.Equal(t, diag.Code("tls.handshake.uncommon"), r.Findings[0].Code)
+		require.Contains(t, r.Findings[0].Advice, want)
+	}
 }
 
 // A server without application protocols in common says so, and the advice is another one.

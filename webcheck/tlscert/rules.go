@@ -133,13 +133,8 @@ var clientRules = diag.Rules[*evidence]{{
 		return !e.demandsClient() && !e.anonymous() && e.broken == nil && !e.stumbles()
 	},
 	Fails: func(e *evidence) diag.Failures {
-		failures := diag.FailIf(e.failure != nil,
-			"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
-		if why := e.lockedOut(e.failing(true)); len(why) > 0 && failures != nil {
-			failures[0].Detail += " " + why[0].Detail
-			failures[0].Advice = why[0].Advice
-		}
-		return failures
+		return e.explain(diag.FailIf(e.failure != nil,
+			"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure)))
 	},
 }}
 

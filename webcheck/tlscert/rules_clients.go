@@ -2,6 +2,7 @@ package tlscert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -137,6 +138,8 @@ func (e *evidence) told(why clients.Reason) bool {
 		return true // helloRules
 	case clients.NoVersion:
 		return e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No // tls.version.modern
+	case clients.NoSuite:
+		return e.lacks(probe.Suite.ForwardSecret) || e.lacks(probe.Suite.AEAD) // tls.cipher.forward_secrecy, tls.cipher.aead
 	case clients.NoGroup:
 		return len(e.scan.Groups) > 0 && e.hybridOnly() // tls.group.hybrid_only
 	default:
@@ -144,10 +147,15 @@ func (e *evidence) told(why clients.Reason) bool {
 	}
 }
 
-// lockedOut makes a failure for each reason for which some families fail and of which no other rule tells.
+// untold are the outcomes of families that do not connect, for a reason of which no other rule tells.
+func (e *evidence) untold(current bool) []clients.Outcome {
+	return slices.DeleteFunc(e.failing(current), func(o clients.Outcome) bool { return e.told(o.Reason) })
+}
+
+// lockedOut makes a failure for each reason for which some families fail.
 func (e *evidence) lockedOut(list []clients.Outcome) (all diag.Failures) {
 	for _, r := range clientReasons {
-		if some := names(because(list, r.reason)); len(some) > 0 && !e.told(r.reason) {
+		if some := names(because(list, r.reason)); len(some) > 0 {
 			all = append(all, diag.Failure{Advice: r.advice,
 				Detail: fmt.Sprintf("%s cannot connect to %s: %s.", diag.Series(some, maxNamedClients), e.addr, r.is)})
 		}
@@ -155,18 +163,39 @@ func (e *evidence) lockedOut(list []clients.Outcome) (all diag.Failures) {
 	return all
 }
 
+// explain says why common clients fail, if families of clients show it.
+func (e *evidence) explain(failures diag.Failures) diag.Failures {
+	if len(failures) == 0 || e.outcomes == nil {
+		return failures
+	}
+	current, failing := 0, e.failing(true)
+	for _, o := range e.outcomes {
+		if o.Family.Current {
+			current++
+		}
+	}
+	if why := e.lockedOut(failing); len(why) > 0 && 2*len(failing) > current {
+		failures[0].Detail += " " + why[0].Detail
+		failures[0].Advice = why[0].Advice
+		return failures
+	}
+	failures[0].Advice = "Look for the reason in the log of the server: most clients agree with it on a version, a cipher " +
+		"suite and a group, and what fails comes after that."
+	return failures
+}
+
 // playedRules are about families of clients.
 var playedRules = diag.Rules[*evidence]{{
 	Code: "tls.client.current", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 4.2",
 	Title: "Some current clients cannot connect", Requirement: "The current clients that were tried can connect",
 	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and a key that is RSA or ECDSA on P-256.",
-	Fails:  func(e *evidence) diag.Failures { return e.lockedOut(e.failing(true)) },
+	Fails:  func(e *evidence) diag.Failures { return e.lockedOut(e.untold(true)) },
 }, {
 	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",
 	Title: "Old clients cannot connect", Requirement: "The old clients that were tried can connect",
 	Advice: "Nothing has to be done unless the server has to serve such clients.",
 	Fails: func(e *evidence) diag.Failures {
-		details := diag.Map(e.lockedOut(e.failing(false)), func(f diag.Failure) string { return f.Detail })
+		details := diag.Map(e.lockedOut(e.untold(false)), func(f diag.Failure) string { return f.Detail })
 		return diag.FailIf(len(details) > 0, "%s", strings.Join(details, " "))
 	},
 }}

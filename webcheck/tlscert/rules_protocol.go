@@ -133,14 +133,13 @@ var cipherRules = diag.Rules[*evidence]{
 		"Disable 3DES, IDEA and the like: long connections leak data (Sweet32).",
 		"ciphers with blocks of 64 bits", func(s probe.Suite) bool { return s.SmallBlock() && !s.ShortKey() }),
 	{
-		Code: "tls.cipher.forward_secrecy", Severity: diag.Warning, Weight: 5, Ref: "RFC 9325 section 4.1",
+		Code: "tls.cipher.forward_secrecy", Severity: diag.Error, Weight: 5, Ref: "RFC 9325 section 4.1",
 		Title: "No cipher suite has forward secrecy", Requirement: "The server supports forward secrecy",
 		Advice: "Enable cipher suites with ECDHE: otherwise anyone who steals the key can decrypt recorded connections.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.suites(probe.Suite.ForwardSecret)) == 0,
-				"None of the cipher suites that the server accepts "+
-					"agrees on keys by ECDHE or DHE; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+			return e.warnUnlessLockedOut(diag.FailIf(e.lacks(probe.Suite.ForwardSecret), "None of the cipher suites that the "+
+				"server accepts agrees on keys by ECDHE or DHE; there %s.", are(len(e.suites(anySuite)), "cipher suite")))
 		},
 	},
 	{
@@ -151,14 +150,18 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails:  accepts("cipher suites without forward secrecy", func(s probe.Suite) bool { return !s.ForwardSecret() && !s.Anonymous() }),
 	},
 	{
-		Code: "tls.cipher.aead", Severity: diag.Warning, Weight: 3, Ref: "RFC 9325 section 4.2",
+		Code: "tls.cipher.aead", Severity: diag.Error, Weight: 3, Ref: "RFC 9325 section 4.2",
 		Title: "No cipher suite has authenticated encryption", Requirement: "The server supports AES-GCM or ChaCha20",
 		Advice: "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.suites(probe.Suite.AEAD)) == 0,
-				"Every cipher suite that the server accepts uses CBC or older "+
-					"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+			failures := diag.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
+				"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // which tells who is locked out
+				failures[0].Warns = true
+				return failures
+			}
+			return e.warnUnlessLockedOut(failures)
 		},
 	},
 	{
@@ -174,6 +177,20 @@ var cipherRules = diag.Rules[*evidence]{
 		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
 		Fails:  primeBelow(2048),
 	},
+}
+
+// lacks reports whether the server is known to accept suites, and none of a kind.
+func (e *evidence) lacks(is func(probe.Suite) bool) bool { return offers(e) && len(e.suites(is)) == 0 }
+
+// warnUnlessLockedOut makes a warning of a failure, unless current clients have no cipher suite in common with the server.
+func (e *evidence) warnUnlessLockedOut(failures diag.Failures) diag.Failures {
+	for i := range failures {
+		failures[i].Warns = e.failure != nil || len(because(e.failing(true), clients.NoSuite)) == 0
+		if !failures[i].Warns {
+			failures[i].Detail += e.locksOut(clients.NoSuite)
+		}
+	}
+	return failures
 }
 
 func anySuite(probe.Suite) bool { return true }
