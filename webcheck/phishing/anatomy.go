@@ -31,9 +31,14 @@ type anatomy struct {
 
 	path     string   // with its escapes undone, in lower case
 	query    string   // likewise
-	tail     string   // path, query and fragment as they stand in the URL
+	tail     string   // path, query and fragment, without what a signature or a protocol of signing in explains
 	segments []string // of the path, without empty ones
 	words    []string // of path, query and fragment, in lower case
+
+	raw       string   // path, query and fragment as they stand in the URL
+	corrected []string // what was corrected of the input before it was read, as clauses
+	proxied   bool     // whether a proxy put the name of another host in front of its own
+	wrapped   *anatomy // of the URL that the host rewrote, or nil: what a filter of mail or a proxy leads to
 
 	owner *lookalike.Target // the brand to which the host belongs, or nil
 	match *lookalike.Match  // the brand that the host imitates, or nil
@@ -52,23 +57,40 @@ type mention struct {
 // "basic URL parser"). The error is an InputError.
 func dissect(input string, targets *lookalike.Targets) (*anatomy, error) {
 	a := &anatomy{input: input}
-	u, err := diag.ParseURL(a.repair(input))
+	text, err := a.correct(input)
+	if err != nil {
+		return nil, err
+	}
+	u, err := diag.ParseURL(a.repair(text))
 	if err != nil {
 		return nil, err
 	}
 	a.url = u
-	a.tail = strings.TrimPrefix(u.String(), u.Origin())
+	a.dissectTail(strings.TrimPrefix(u.String(), u.Origin()))
+	if d, ok := u.Host().Domain(); ok {
+		a.nameParts(d)
+		a.owner, a.match = targets.Owner(d.String()), targets.Find(d)
+		a.pardon()
+	}
+	if inner := a.unwrap(); inner != "" {
+		if a.wrapped, err = dissect(inner, targets); err == nil {
+			a.wrapped.input, a.wrapped.wrapped = input, nil
+			a.tail, a.query, a.words = "/", "", nil // which say where the wrapped URL leads
+			return a, nil
+		}
+	}
+	a.names = mentions(a.tail, targets, a.owner)
+	return a, nil
+}
+
+// dissectTail takes apart what follows the host.
+func (a *anatomy) dissectTail(tail string) {
+	a.raw, a.tail = tail, explained(tail)
 	path, query, _ := strings.Cut(a.tail, "?")
 	path, _, _ = strings.Cut(path, "#")
 	a.path, a.query = plain(path), plain(query)
 	a.segments = strings.FieldsFunc(a.path, func(r rune) bool { return r == '/' })
 	a.words = words(plain(a.tail))
-	if d, ok := u.Host().Domain(); ok {
-		a.nameParts(d)
-		a.owner, a.match = targets.Owner(d.String()), targets.Find(d)
-	}
-	a.names = mentions(a.tail, targets, a.owner)
-	return a, nil
 }
 
 // repair does what browsers do before they read a URL, and notes what may deceive a reader.
@@ -146,8 +168,14 @@ func plain(s string) string {
 	return strings.ToLower(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// falseStops are characters of other kinds that look like slashes, colons or dots.
+const falseStops = "\u2044\u2215\u29f8\u2571\u3033\ua789\u2236\u2024\u2e31"
+
 func (a *anatomy) nameParts(d diag.Domain) {
 	a.domain, a.unicode = d, d.Unicode()
+	if strings.ContainsAny(a.unicode, falseStops) {
+		a.tricks = append(a.tricks, "a character in the host that looks like the end of it")
+	}
 	host := d.String()
 	a.labels = strings.Split(host, ".")
 	a.suffix, _ = publicsuffix.PublicSuffix(host)
@@ -157,8 +185,8 @@ func (a *anatomy) nameParts(d diag.Domain) {
 	}
 }
 
-// length is that of the URL, in characters.
-func length(a *anatomy) int { return len(a.url.String()) }
+// length is that of the URL, in characters, without what a signature or a protocol explains.
+func length(a *anatomy) int { return len(a.url.Origin()) + len(a.tail) }
 
 // label is the one that was registered: the leftmost of the registrable domain.
 func (a *anatomy) label() string {

@@ -4,12 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/webcheck/phishing"
 )
 
 func ExampleCheck() {
-	fetch := false // judge the URL alone, and ask nobody
-	report, err := phishing.Check(context.Background(), nil, phishing.Request{URL: "http://www.paypa1.com/",
+	world, err := diagtest.New(diagtest.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+
+	// With nil instead of world.Env() the real Internet is asked.
+	fetch := false // judge URL and registration, and do not visit the site
+	report, err := phishing.Check(context.Background(), world.Env(), phishing.Request{URL: "http://www.paypa1.com/",
 		Fetch: &fetch})
 	if err != nil {
 		fmt.Println(err)

@@ -27,26 +27,31 @@ const (
 // Memory is what a check holds at most, in bytes: a page of 2 MiB, and what is read out of it.
 const Memory = 48 << 20
 
-// gather asks all there is to ask: the site and the registry at once, and the registry once more if the site
-// leads to another. The error is that of the context, or wraps [diag.ErrUnavailable] if nothing was learned
-// because our resolver is dead.
+// gather asks all there is to ask: the registry and, if it may be visited, the site at once, and the registry once
+// more if the site leads to another. The error is that of the context, or wraps [diag.ErrUnavailable] if nothing was
+// learned because our resolver is dead.
 func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
-	var first, second *age
+	var first, inner, second *age
 	var g diag.Group
 	g.Go(func() { first = lookUpAge(ctx, env, e.anatomy) })
-	g.Go(func() {
-		e.visit(ctx, env)
-		if e.end != nil {
-			second = lookUpAge(ctx, env, e.end)
-		}
-	})
+	if e.wrapped != nil {
+		g.Go(func() { inner = lookUpAge(ctx, env, e.wrapped) })
+	}
+	if e.visited {
+		g.Go(func() {
+			e.visit(ctx, env)
+			if e.end != nil && (e.wrapped == nil || e.end.place() != e.wrapped.place()) {
+				second = lookUpAge(ctx, env, e.end)
+			}
+		})
+	}
 	g.Wait()
-	for _, a := range []*age{first, second} {
+	for _, a := range []*age{first, inner, second} {
 		if a != nil {
 			e.ages = append(e.ages, *a)
 		}
 	}
-	if err := ctx.Err(); err != nil || known(e, false) {
+	if err := ctx.Err(); err != nil || known(e, false) || !e.visited {
 		return err
 	}
 	if err := fetch.Unavailable(e.site); err != nil {
@@ -103,7 +108,7 @@ func readPage(hop fetch.Hop, body []byte) *page.Page {
 }
 
 // lookUpAge asks how long the domain of a site is registered. Under a suffix of a company that lets everybody have a
-// name there is no registration to ask for, and a brand's own domain need not be asked about.
+// name there is no registration to ask for.
 func lookUpAge(ctx context.Context, env *diag.Env, a *anatomy) *age {
 	if a.registered == "" || a.private() {
 		return nil
@@ -127,15 +132,28 @@ func (e *evidence) examine() {
 	if e.page == nil {
 		return
 	}
-	texts := slices.Clone(e.page.Titles)
-	texts = append(texts, e.page.OpenGraph()["og:site_name"]...)
-	for _, text := range texts {
-		if t := e.targets.Named(text); t != nil && t != e.last().owner {
-			e.titleBrand, e.claimed = t, t.Claimed(text) && !hosted()[t.Name]
-			break
+	e.look = look(page.Decode(e.body, e.site.Final().Header.Get("Content-Type")).Text)
+	e.guise = e.disguiseOf(e.look)
+	e.hiddenFrames = hiddenFrames(e.body, e.page.Base)
+	if e.page.TextBytes <= maxFramedText && len(e.page.Frames) > 0 {
+		a, err := dissect(e.page.Frames[0].URL, e.targets)
+		if err == nil && e.foreign(a.url.Host().Name()) {
+			e.framed = a
 		}
 	}
-	e.hiddenFrames = hiddenFrames(e.body, e.page.Base)
+}
+
+// The visible text, in bytes, up to which a page with a frame is nothing but that frame, and one with a script is what
+// the script makes of it.
+const (
+	maxFramedText   = 200
+	maxScriptedText = 40
+)
+
+// scripted reports whether the page is empty until a script runs.
+func (e *evidence) scripted() bool {
+	return e.page != nil && e.page.TextBytes <= maxScriptedText && e.page.Counts.Scripts > 0 &&
+		len(e.page.Frames) == 0 && len(e.look.waiting) == 0
 }
 
 // hosted are brands of software that others run on hosts of their own, whose pages to log in have its name.
@@ -173,13 +191,16 @@ func (e *evidence) form(f *page.Form, to page.Ref) Form {
 }
 
 // foreign reports whether a host belongs to somebody else than the site whose page was read: another
-// registrable domain, and not one of the same brand.
+// registrable domain, and neither one of the same brand nor one that has the name of the site in its own.
 func (e *evidence) foreign(host string) bool {
 	registered, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		registered = host
 	}
 	a := e.last()
+	if name := a.label(); len(name) > minHostWord && strings.HasPrefix(registered, name) {
+		return false
+	}
 	return registered != a.place() && (a.owner == nil || e.targets.Owner(host) != a.owner)
 }
 

@@ -19,9 +19,9 @@ import (
 // A Request asks for the examination of one URL.
 type Request struct {
 	URL string `json:"url" minlen:"1" maxlen:"8192" doc:"URL, bare domain or IP address" example:"https://example.com/"`
-	// Fetch says whether the page, the registration and the sources are asked. Nil means true; if false,
-	// nobody is asked anything.
-	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page and ask others; if false, the URL alone is examined, which shows no site to be clean"`
+	// Fetch says whether the site is visited. Nil means true; if false, URL and registration are judged, and the site
+	// learns nothing of it.
+	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page; if false, URL and registration alone are examined, which shows no site to be clean"`
 	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"ids of the reputation sources to ask; all that are configured by default"`
 }
 
@@ -31,18 +31,19 @@ type Report struct {
 	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
 	Host          string      `json:"host" doc:"domain or IP address, in lower case"`
 	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the part of the host that somebody registers"`
-	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: the page or another thing that could have changed it was not examined"`
+	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs, and address, page and registration were examined; inconclusive: one of them was not"`
 	diag.Text
-	RiskScore int            `json:"risk_score" min:"0" max:"100" doc:"the weights of all signals together"`
-	Signals   []Signal       `json:"signals" doc:"signals that were triggered, the heaviest first"`
-	Sources   []SourceResult `json:"sources" doc:"what reputation sources say"`
-	Coverage  Coverage       `json:"coverage" doc:"how much was examined"`
-	AgeDays   *int           `json:"domain_age_days,omitempty" min:"0" doc:"whole days since the domain was registered"`
-	Lookalike Lookalike      `json:"lookalike,omitzero" doc:"the brand that the host, or the one that it leads to, imitates"`
-	Redirects []fetch.Hop    `json:"redirects" doc:"answers that led on, in order"`
-	TLS       TLS            `json:"tls,omitzero" doc:"certificate of the site at the end of the redirects"`
-	Forms     []Form         `json:"forms" doc:"forms of the page that ask for something"`
-	Partial   bool           `json:"partial" doc:"whether something could not be examined that should have been"`
+	RiskScore int              `json:"risk_score" min:"0" max:"100" doc:"the weights of all groups of signals together"`
+	Signals   []Signal         `json:"signals" doc:"signals that were triggered, the heaviest first"`
+	Sources   []SourceResult   `json:"sources" doc:"what reputation sources say"`
+	Coverage  Coverage         `json:"coverage" doc:"how much was examined"`
+	Examined  []diag.ScopePart `json:"examined" maxitems:"32" doc:"what the verdict rests on, and what was not examined, which comes first"`
+	AgeDays   *int             `json:"domain_age_days,omitempty" min:"0" doc:"whole days since the domain was registered"`
+	Lookalike Lookalike        `json:"lookalike,omitzero" doc:"the brand that the host, or the one that it leads to, imitates"`
+	Redirects []fetch.Hop      `json:"redirects" doc:"answers that led on, in order"`
+	TLS       TLS              `json:"tls,omitzero" doc:"certificate of the site at the end of the redirects"`
+	Forms     []Form           `json:"forms" doc:"forms of the page that ask for something"`
+	Partial   bool             `json:"partial" doc:"whether something could not be examined that should have been"`
 	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
@@ -77,6 +78,7 @@ func (Category) Values() []string {
 type Signal struct {
 	Code      diag.Code     `json:"code" doc:"permanent name of the rule" example:"phishing.lookalike.homoglyph"`
 	Category  Category      `json:"category" doc:"what it is about"`
+	Group     Group         `json:"group" doc:"its cause; of the signals of one cause the heaviest counts alone"`
 	Severity  diag.Severity `json:"severity" doc:"how much it matters"`
 	Weight    int           `json:"weight" min:"0" max:"100" doc:"the risk that it stands for alone"`
 	Triggered bool          `json:"triggered" doc:"true: signals that were not triggered are not listed"`
@@ -153,25 +155,25 @@ func examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error)
 		return nil, err
 	}
 	e := &evidence{anatomy: start, targets: targets, now: env.Now()}
-	if e.asked = req.Fetch == nil || *req.Fetch; e.asked {
-		return e, e.gather(ctx, env)
-	}
-	return e, ctx.Err()
+	e.asked, e.visited = true, req.Fetch == nil || *req.Fetch
+	return e, e.gather(ctx, env)
 }
 
 type evidence struct {
 	*anatomy          // of the URL that was given
 	end      *anatomy // of the URL to which redirects lead, if that is another site; else nil
+	framed   *anatomy // of the URL whose page fills the page in a frame, if that is another site; else nil
 	targets  *lookalike.Targets
 	now      time.Time
 	asked    bool // whether anybody was asked
+	visited  bool // whether the site may be visited
 
 	site         *fetch.Result // nil if it was not fetched
 	page         *page.Page    // nil if there is none: no answer, or no HTML
 	body         []byte
-	ages         []age             // of the registrable domains of both ends
-	titleBrand   *lookalike.Target // that the page names, unless it is its owner's
-	claimed      bool              // whether the page says that it is that brand's
+	ages         []age   // of the registrable domains of both ends
+	look         *survey // what the page shows and asks for; nil if there is none
+	guise        guise   // whose it says it is
 	hiddenFrames []string
 }
 
@@ -192,7 +194,7 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 	if !e.asked {
 		return nil
 	}
-	if e.site == nil || e.site.Err != nil && e.site.Err.Unanswered {
+	if e.visited && (e.site == nil || e.site.Err != nil && e.site.Err.Unanswered) {
 		open = append(open, sourcePage)
 	}
 	if slices.ContainsFunc(e.ages, func(a age) bool { return a.report == nil }) {
@@ -209,12 +211,16 @@ func (e *evidence) last() *anatomy {
 	return e.anatomy
 }
 
-// places are the sites that the URL rules look at: the one that was given, and the one to which it leads.
+// places are the sites that the URL rules look at: the one that was given, the one whose URL it wraps, the one to which
+// it leads, and the one that fills its page.
 func (e *evidence) places() []*anatomy {
-	if e.end != nil {
-		return []*anatomy{e.anatomy, e.end}
+	list := []*anatomy{e.anatomy}
+	for _, a := range []*anatomy{e.wrapped, e.end, e.framed} {
+		if a != nil {
+			list = append(list, a)
+		}
 	}
-	return []*anatomy{e.anatomy}
+	return list
 }
 
 // answered reports whether the end of the redirects was reached, and answered with whatever status.
@@ -234,11 +240,12 @@ const (
 	malicious  = 75
 )
 
-// risk adds up weights as independent reasons: what the first leaves of 100 is lowered by the second in its
-// proportion, and so on. So no number of weak signals is as good as a proof, and the order does not matter.
+// risk adds up the weights of groups as independent reasons: what the first leaves of 100 is lowered by the second in
+// its proportion, and so on. So no number of weak signals is as good as a proof, and the order does not matter. Signals
+// of one group have one cause, and only the heaviest of them counts.
 func risk(signals []Signal) int {
 	left := 1.0
-	for _, s := range signals {
+	for _, s := range counted(signals) {
 		left *= 1 - float64(s.Weight)/100
 	}
 	return int(math.Round(100 * (1 - left)))
@@ -260,6 +267,9 @@ func (e *evidence) report(ended time.Time) *Report {
 			r.AgeDays = new(n)
 		}
 	}
+	var scope diag.Verdict
+	scope.Examine(e.scope())
+	r.Examined = scope.Examined
 	r.RiskScore = risk(r.Signals)
 	r.Verdict = e.verdict(r)
 	r.Text = e.text(r)
@@ -283,7 +293,8 @@ func signals(findings []diag.Finding) []Signal {
 			continue
 		}
 		seen[f.Code] = true
-		list = append(list, Signal{f.Code, Category(info.Category.Code), f.Severity, info.Weight, true, f.Detail})
+		list = append(list, Signal{f.Code, Category(info.Category.Code), groupsByCode()[f.Code], f.Severity, info.Weight,
+			true, f.Detail})
 	}
 	slices.SortStableFunc(list, func(a, b Signal) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Code, b.Code))
@@ -304,23 +315,41 @@ func heuristics(judged diag.Verdict) int {
 	return n
 }
 
-// verdict is what the risk says. It is inconclusive where the page was not examined, and where an answer that did not
-// come could have raised the risk so far that the verdict would be another one.
+// verdict is what the risk says. It is inconclusive where the page was not examined, where nobody vouches for the
+// domain by a registration or by knowing whose it is, where the page asks for a secret and does not say for whom or is
+// made by what was not examined, and where an answer that did not come could have raised the risk so far that the
+// verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
 	worst := r.RiskScore
 	if slices.Contains(e.Unanswered(), sourceRegistration) {
-		worst = risk(append(slices.Clone(r.Signals), Signal{Weight: describe()["phishing.registration.new"].Weight}))
+		worst = risk(append(slices.Clone(r.Signals), Signal{Group: newness,
+			Weight: describe()["phishing.registration.new"].Weight}))
 	}
 	switch {
 	case r.RiskScore >= malicious:
 		return Malicious
 	case r.RiskScore >= suspicious:
 		return Suspicious
-	case !e.served(), worst >= suspicious:
+	case !e.served(), worst >= suspicious, !e.vouched(), e.ambiguous(r), e.unseen(r):
 		return inconclusive
 	default:
 		return clean
 	}
+}
+
+// ambiguous reports whether the page asks for a secret without saying in whose name.
+func (e *evidence) ambiguous(r *Report) bool {
+	return r.has("phishing.page.brand_mixed", "phishing.page.nameless")
+}
+
+// unseen reports whether what visitors see of the page comes from what was not examined: a script or a frame.
+func (e *evidence) unseen(r *Report) bool {
+	return e.scripted() || r.has("phishing.page.obfuscated", "phishing.page.frame")
+}
+
+// has reports whether one of these signals was triggered.
+func (r *Report) has(codes ...diag.Code) bool {
+	return slices.ContainsFunc(r.Signals, func(s Signal) bool { return slices.Contains(codes, s.Code) })
 }
 
 // redirects lists the answers that led on.

@@ -3,6 +3,7 @@ package phishing
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -11,7 +12,12 @@ import (
 // read reports whether there is a page that is not a known brand's own.
 func read(e *evidence) bool { return e.page != nil && !e.last().trusted() }
 
-func (e *evidence) asksPassword() bool { return e.page != nil && e.page.Counts.Passwords > 0 }
+func (e *evidence) asksPassword() bool {
+	return e.page != nil && (e.page.Counts.Passwords > 0 || e.look.asks[aPassword])
+}
+
+// asksSecret reports whether a page that is not a known brand's own asks for anything that others can misuse.
+func asksSecret(e *evidence) bool { return read(e) && len(e.asks()) > 0 }
 
 func (e *evidence) passwordForms() []Form {
 	return slices.DeleteFunc(e.forms(), func(f Form) bool { return !f.HasPassword })
@@ -20,7 +26,7 @@ func (e *evidence) passwordForms() []Form {
 var contentRules = diag.Rules[*evidence]{{
 	Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
 	Title: "Page could not be examined", Requirement: "The page could be examined",
-	When: func(e *evidence) bool { return e.asked },
+	When: func(e *evidence) bool { return e.visited },
 	Fails: func(e *evidence) diag.Failures {
 		switch {
 		case e.served():
@@ -37,25 +43,67 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Page poses as a brand and asks for a password",
 	Requirement: "No page poses as another brand and asks for a password",
 	Advice:      leave, When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Fails: (*evidence).posesAs,
+}, {
+	Code: "phishing.page.brand_secret", Severity: diag.Error, Weight: 65,
+	Title:       "Page poses as a brand and asks for card data, codes or numbers",
+	Requirement: "No page poses as another brand and asks for card data, codes or numbers",
+	Advice:      leave, When: func(e *evidence) bool { return read(e) && !e.asksPassword() && len(e.asks()) > 0 },
+	Fails: (*evidence).posesAs,
+}, {
+	Code: "phishing.page.brand_mixed", Severity: diag.Info, Weight: 12,
+	Title:       "Login page has the name of a brand and another one",
+	Requirement: "A login page has one name",
+	Advice:      "Ask the company whose name you know whether the site is theirs.",
+	When:        asksSecret,
 	Fails: func(e *evidence) diag.Failures {
-		if e.titleBrand == nil || !e.claimed {
+		g := &e.guise
+		if !g.mixed() || e.toTheBrand(g.brand) {
 			return nil
 		}
-		return about(e.titleBrand.Name,
-			"The page calls itself %q and asks for a password, but %s is not the site of %s; that is %s.",
-			diag.Quote(e.title()), e.last().place(), e.titleBrand.Name, e.titleBrand.Main())
+		return about(g.brand.Name,
+			"The page has %q, which names %s, does not belong to it, and does not say clearly whose it is; it asks for %s.",
+			diag.Quote(g.said), g.brand.Name, e.askedFor())
 	},
 }, {
 	Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5,
 	Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
 	When: read,
 	Fails: func(e *evidence) diag.Failures {
-		if e.titleBrand == nil || e.claimed && e.asksPassword() {
+		if e.guise.title == nil || e.guise.poses() && len(e.asks()) > 0 {
 			return nil
 		}
-		return about(e.titleBrand.Name,
+		return about(e.guise.title.Name,
 			"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
-			diag.Quote(e.title()), e.titleBrand.Name)
+			diag.Quote(e.title()), e.guise.title.Name)
+	},
+}, {
+	Code: "phishing.page.nameless", Severity: diag.Info, Weight: 5,
+	Title:       "Login page does not say whose it is",
+	Requirement: "A login page says whose it is",
+	Advice:      "Sign in from the site of the company itself, not by this link.",
+	When:        asksSecret,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.nameless(), "The page asks for %s, and neither title nor heading nor logo gives a name.",
+			e.askedFor())
+	},
+}, {
+	Code: "phishing.page.recovery_phrase", Severity: diag.Error, Weight: 60,
+	Title: "Page asks for the recovery phrase of a wallet", Requirement: "The page asks for no recovery phrase",
+	Advice: "Do not enter it: whoever has the phrase has the wallet. Only the wallet itself needs it.",
+	When:   read,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.asksPhrase(), "The page has fields for the recovery phrase or the private key of a wallet.")
+	},
+}, {
+	Code: "phishing.page.pasted_command", Severity: diag.Error, Weight: 75,
+	Title:       "Page has visitors run a command that they do not see",
+	Requirement: "The page has visitors run no command that they do not see",
+	Advice:      "Do not paste anything: disconnect the computer and have it examined if you already did.",
+	When:        read,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.asksToPaste(),
+			"The page tells visitors to paste something where commands run, and does not show what.")
 	},
 }, {
 	Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35,
@@ -122,11 +170,12 @@ var contentRules = diag.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50,
 	Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
-	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	When: asksSecret,
 	Fails: func(e *evidence) diag.Failures {
 		found := exfiltrates().Find(e.body)
 		return diag.FailIf(found != nil,
-			"The page asks for a password and has the address %q, where kits send what was typed.", diag.Quote(string(found)))
+			"The page asks for %s and has the address %q, where kits send what was typed.", e.askedFor(),
+			diag.Quote(string(found)))
 	},
 }, {
 	Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15,
@@ -146,14 +195,11 @@ var contentRules = diag.Rules[*evidence]{{
 	Requirement: "The page is more than a frame of another site",
 	When:        read,
 	Fails: func(e *evidence) diag.Failures {
-		if e.page.TextBytes > 200 || len(e.page.Frames) == 0 {
+		if e.framed == nil {
 			return nil
 		}
-		u, err := diag.ParseURL(e.page.Frames[0].URL)
-		if err != nil || !e.foreign(u.Host().Name()) {
-			return nil
-		}
-		return about(u.Host().Name(), "The page has almost no text of its own and shows %s in a frame.", u.Host())
+		host := e.framed.url.Host()
+		return about(host.Name(), "The page has almost no text of its own and shows %s in a frame.", host)
 	},
 }, {
 	Code: "phishing.page.links", Severity: diag.Warning, Weight: 12,
@@ -193,6 +239,52 @@ var contentRules = diag.Rules[*evidence]{{
 
 // widely are brands whose icons, fonts and frames stand in pages of everybody.
 var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
+
+// posesAs is the failure of a page that speaks in the name of a brand.
+func (e *evidence) posesAs() diag.Failures {
+	g := &e.guise
+	if !g.poses() || e.toTheBrand(g.brand) {
+		return nil
+	}
+	return about(g.brand.Name, "The page calls itself %q and asks for %s, but %s is not the site of %s; that is %s.",
+		diag.Quote(g.said), e.askedFor(), e.last().place(), g.brand.Name, g.brand.Main())
+}
+
+// askedFor says in words what the page asks for.
+func (e *evidence) askedFor() string { return diag.Series(e.asks(), len(inWords)) }
+
+// nameless reports whether the page says nothing of whose it is, on a host that does not say so either: that of a
+// company's own mail does.
+func (e *evidence) nameless() bool {
+	if !e.guise.nameless || e.mailHost() {
+		return false
+	}
+	name := e.hostName()
+	return len(name) <= minHostWord || !strings.Contains(letters(e.page.Text), name)
+}
+
+// letters are those of a text in lower case, without anything between them.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// minWordFields is how many fields for a word each are those of a recovery phrase, if the page speaks of one.
+const minWordFields = 3
+
+// asksPhrase reports whether a field is for the recovery phrase of a wallet, or the page speaks of one and has a field
+// for many words, or many for one.
+func (e *evidence) asksPhrase() bool {
+	if e.look.asks[aPhrase] {
+		return true
+	}
+	return len(e.page.Text) <= maxNotice && (e.look.area || e.look.texts >= minWordFields) &&
+		calls(hintKey(e.page.Text), string(aPhrase))
+}
 
 func (e *evidence) title() string {
 	t, _ := e.page.Title()

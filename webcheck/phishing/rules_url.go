@@ -22,6 +22,13 @@ var (
 )
 
 var urlRules = diag.Rules[*anatomy]{{
+	Code: "phishing.url.corrected", Severity: diag.Info, Category: ofURL,
+	Title: "URL was corrected before it was read", Requirement: "The URL was given as browsers read it",
+	Fails: func(a *anatomy) diag.Failures {
+		return diag.FailIf(len(a.corrected) > 0, "The URL was read as %s: %s.", diag.Quote(a.url.String()),
+			strings.Join(a.corrected, "; "))
+	},
+}, {
 	Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Ref: "RFC 3986 section 7.6",
 	Title: "User name in front of the host", Requirement: "No user name stands before the host",
 	Advice: "Read the host behind the last at sign: that is where the link leads.",
@@ -55,26 +62,28 @@ var urlRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Ref: "RFC 2397 section 5",
 	Title: "URL carries a whole document", Requirement: "The URL carries no document",
-	Fails: having(func(a *anatomy) string { return dataURI().FindString(a.path + "?" + a.query) },
+	Fails: having(func(a *anatomy) string { return dataURI().FindString(plain(a.raw)) },
 		"The URL contains a data URI (%s…): a document made by the sender."),
 }}
 
 // pathRules are about path and query of sites that no brand owns.
 var pathRules = diag.Rules[*anatomy]{{
-	Code: "phishing.url.long", Severity: diag.Info, Weight: 2,
+	Code: "phishing.url.long", Severity: diag.Info, Weight: 1,
 	Title: "Long URL", Requirement: "The URL is not long",
+	When:  made,
 	Fails: many(longURL, length, "The URL has %d characters, and few browsers show more than the first 60."),
 }, {
-	Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5,
+	Code: "phishing.url.very_long", Severity: diag.Info, Weight: 2,
 	Title: "Very long URL", Requirement: "The URL is not very long",
+	When:  made,
 	Fails: many(veryLongURL, length, "The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host."),
 }, {
-	Code: "phishing.url.deep", Severity: diag.Info, Weight: 3,
+	Code: "phishing.url.deep", Severity: diag.Info, Weight: 1,
 	Title: "Page many directories deep", Requirement: "The page is not many directories deep",
 	Fails: many(deepPath, func(a *anatomy) int { return len(a.segments) },
 		"The path has %d parts. Pages that were put on a broken-into site are often deep."),
 }, {
-	Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21,
+	Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 23,
 	Title:       "Page in a directory of the site's software",
 	Requirement: "The page is in no directory of the site's software",
 	Advice:      "Tell the owner of the site: it may have been hacked.",
@@ -102,7 +111,7 @@ var pathRules = diag.Rules[*anatomy]{{
 			quoted(list))
 	},
 }, {
-	Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 12,
+	Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 15,
 	Title:       "Query parameters typical of phishing kits",
 	Requirement: "The query has no parameters typical of phishing kits",
 	Fails: func(a *anatomy) diag.Failures {
@@ -115,7 +124,7 @@ var pathRules = diag.Rules[*anatomy]{{
 		return diag.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
 	},
 }, {
-	Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18,
+	Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 22,
 	Title: "URL carries a mail address", Requirement: "The URL carries no mail address",
 	Advice: "Do not enter a password on a page that knows your address from the link.",
 	Fails: having(func(a *anatomy) string { return addressIn(strings.ToLower(a.tail)) },
@@ -129,7 +138,7 @@ var pathRules = diag.Rules[*anatomy]{{
 			"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
 	},
 }, {
-	Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Ref: "RFC 3986 section 3.3",
+	Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 15, Ref: "RFC 3986 section 3.3",
 	Title: "Empty directory in the path", Requirement: "The path has no empty directory",
 	Fails: func(a *anatomy) diag.Failures {
 		rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
@@ -157,16 +166,17 @@ var pathRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.random", Severity: diag.Info, Weight: 17,
 	Title: "Random-looking text in path or query", Requirement: "Path and query have no random-looking text",
+	When: made,
 	Fails: having(func(a *anatomy) string { return first(a.words, random) },
 		"The path or query has %q, which looks generated: a token for one visitor, or a name that no filter knows yet."),
 }, {
 	Code: "phishing.url.code", Severity: diag.Info, Weight: 13,
 	Title: "Path without words", Requirement: "The path has no codes in place of words",
-	When: func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
+	When: func(a *anatomy) bool { return made(a) && !slices.ContainsFunc(a.words, random) },
 	Fails: having(func(a *anatomy) string { return first(words(a.tail), coded) },
 		"The path or query has %q, a code that means nothing to a reader."),
 }, {
-	Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15,
+	Code: "phishing.url.repeated", Severity: diag.Info, Weight: 20,
 	Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
 	Fails: func(a *anatomy) diag.Failures {
 		for i, s := range a.segments {
@@ -178,11 +188,12 @@ var pathRules = diag.Rules[*anatomy]{{
 		return nil
 	},
 }, {
-	Code: "phishing.url.digits", Severity: diag.Info, Weight: 8,
+	Code: "phishing.url.digits", Severity: diag.Info, Weight: 4,
 	Title: "Many digits in path or query", Requirement: "Path and query have few digits",
+	When:  made,
 	Fails: many(15, func(a *anatomy) int { return digitsIn(a.path + a.query) }, "The path and query have %d digits."),
 }, {
-	Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5,
+	Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 2,
 	Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
 	Fails: func(a *anatomy) diag.Failures {
 		if !strings.HasPrefix(a.path, "/~") {
@@ -192,7 +203,7 @@ var pathRules = diag.Rules[*anatomy]{{
 			diag.Quote(a.segments[0]))
 	},
 }, {
-	Code: "phishing.url.entity", Severity: diag.Info, Weight: 12,
+	Code: "phishing.url.entity", Severity: diag.Info, Weight: 17,
 	Title: "HTML entities in the URL", Requirement: "The URL has no HTML entities",
 	Fails: func(a *anatomy) diag.Failures {
 		return diag.FailIf(strings.Contains(a.tail, "&amp;"), "The query has &amp; for &: a program copied it from HTML.")
@@ -236,6 +247,10 @@ func addressIn(s string) string {
 	}
 	return ""
 }
+
+// made reports whether the names in path and query were chosen by whoever put the page there. A service that keeps
+// files for others makes them itself.
+func made(a *anatomy) bool { return foreign(a) && a.service() == nil }
 
 // foreign reports whether the host is not that of a known brand, where nobody else has pages: what follows the
 // host is then the brand's own.

@@ -36,20 +36,32 @@ func (e *evidence) text(r *Report) diag.Text {
 			}
 		}
 	case inconclusive:
-		if key += e.obstacle(); !e.asked {
+		switch {
+		case !e.visited:
 			key += ".url" + e.cleanness(r)
+		case e.served() && e.ambiguous(r):
+			key += ".ambiguous"
+		case e.served() && e.unseen(r):
+			key += ".unseen"
+		default:
+			key += e.obstacle()
 		}
 	case clean:
 		key += e.cleanness(r)
 	}
 	brand, domain := e.brandIn(r, key)
 	fill := strings.NewReplacer("{brand}", brand, "{domain}", domain, "{status}", e.status())
-	return diag.Text{Headline: fill.Replace(texts()[key].Headline), Sub: fill.Replace(texts()[key].Sub) + " " + e.examined()}
+	t := texts()[key]
+	return diag.Text{Headline: fill.Replace(t.Headline), Sub: fill.Replace(t.Sub) + " " + e.examined()}
 }
 
 // obstacle says why the page could not be examined.
 func (e *evidence) obstacle() string {
 	switch {
+	case e.served() && len(e.ages) == 0:
+		return ".unregistered"
+	case e.served() && !slices.Contains(e.Unanswered(), sourceRegistration):
+		return ".unconfirmed"
 	case e.served():
 		return ".registration"
 	case e.answered() && e.site.Final().StatusCode >= http.StatusBadRequest:
@@ -95,8 +107,8 @@ func (e *evidence) brandIn(r *Report, key string) (name, domain string) {
 	target := e.owner
 	if m := e.imitation(); m != nil && strings.HasPrefix(key, "phishing.lookalike") {
 		target = m.Target
-	} else if key == "phishing.page.brand_login" {
-		target = e.titleBrand
+	} else if strings.HasPrefix(key, "phishing.page.brand") {
+		target = e.guise.brand
 	}
 	if target == nil {
 		return "", ""
@@ -108,25 +120,17 @@ func (e *evidence) brandIn(r *Report, key string) (name, domain string) {
 	return name, target.Main()
 }
 
+// examined says what the verdict rests on.
 func (e *evidence) examined() string {
-	if !e.asked {
-		return "Only the URL was examined."
-	}
-	parts := []struct {
-		what string
-		done bool
-	}{
-		{"page", e.page != nil && e.served()},
-		{"certificate", certified(e)},
-		{"registration", known(e, true)},
-		{"reputation", false},
-	}
-	done, not := []string{"URL"}, []string{}
-	for _, p := range parts {
-		if p.done {
-			done = append(done, p.what)
-		} else {
-			not = append(not, p.what)
+	var done, not []string
+	for _, p := range e.scope() {
+		name, _, _ := strings.Cut(p.Part, " of ")
+		list := &not
+		if p.State == diag.Examined {
+			list = &done
+		}
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
 	s := "Examined: " + strings.Join(done, ", ")

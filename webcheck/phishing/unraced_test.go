@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConformanceURLs measures how well the signals of the URL alone tell phishing from other URLs. The weights
+// TestMeasuredConformance measures how well the signals of the URL alone tell phishing from other URLs. The weights
 // were chosen on the rows whose hash is even; only the others count here. None of the URLs is ever fetched.
-func TestConformanceURLs(t *testing.T) {
+func TestMeasuredConformance(t *testing.T) {
 	file, err := os.Open(diagtest.Suite(t, "web/phishing/urls.csv")[0])
 	require.NoError(t, err)
 	defer file.Close()
@@ -57,9 +57,9 @@ func TestConformanceURLs(t *testing.T) {
 	area := auc(bad, good)
 	t.Logf("AUC %.4f on %d held-out URLs (%d refused); recall %.3f at 5 %% false alarms; suspicious: %.3f of phishing, %.4f of others",
 		area, len(bad)+len(good), refused, above(bad, limit+1), above(bad, suspicious), above(good, suspicious))
-	require.GreaterOrEqual(t, area, 0.88)
-	require.GreaterOrEqual(t, above(bad, limit+1), 0.60)
-	require.Less(t, above(good, suspicious), 0.03)
+	require.GreaterOrEqual(t, area, 0.912)
+	require.GreaterOrEqual(t, above(bad, limit+1), 0.70)
+	require.Less(t, above(good, suspicious), 0.02)
 	require.LessOrEqual(t, refused*100, len(rows))
 }
 

@@ -1,7 +1,6 @@
 package phishing
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,6 +16,8 @@ import (
 // urls are judged by themselves; each has at least this signal.
 var urls = []struct{ url, code string }{
 	{"https://paypal.com@evil.example/x", "phishing.url.userinfo"},
+	{"https://https://example.com/", "phishing.url.corrected"},
+	{"https://twitter.com\u2044login.evil.example/", "phishing.url.obfuscated"},
 	{`https:\\paypal.com\@evil.example\`, "phishing.url.obfuscated"},
 	{"https://evil.example\n.com/", "phishing.url.obfuscated"},
 	{"https://ex%61mple.com/", "phishing.url.obfuscated"},
@@ -69,6 +70,10 @@ var urls = []struct{ url, code string }{
 	{"payapl.com", "phishing.lookalike.typo"},
 	{"paypal-support.com", "phishing.lookalike.combo"},
 	{"https://paypal.com.evil.example/", "phishing.lookalike.subdomain"},
+	{"https://usps.com-track.example/", "phishing.lookalike.subdomain"},
+	{"https://paypa1-com.translate.goog/", "phishing.lookalike.homoglyph"},
+	{"https://www.google.com/url?q=https%3A%2F%2Fpaypa1.com%2F", "phishing.lookalike.homoglyph"},
+	{"https://paypal.com.ezproxy.firm.example/", "phishing.lookalike.fair"},
 	{"facebook.xyz", "phishing.lookalike.fair"},
 	{"dhl.xyz", "phishing.lookalike.weak"},
 }
@@ -76,9 +81,9 @@ var urls = []struct{ url, code string }{
 // alone judges a URL without asking anybody.
 func alone(t testing.TB, url string) (*evidence, *Report) {
 	t.Helper()
-	off := false
-	e, err := examine(context.Background(), nil, Request{URL: url, Fetch: &off})
+	a, err := dissect(url, lookalike.BuiltIn())
 	require.NoError(t, err, url)
+	e := &evidence{anatomy: a, targets: lookalike.BuiltIn()}
 	return e, e.report(e.now)
 }
 
@@ -86,7 +91,7 @@ func TestURLs(t *testing.T) {
 	for _, tt := range urls {
 		_, r := alone(t, tt.url)
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code(tt.code), tt.url)
-		require.Contains(t, r.Sub, "Only the URL was examined.")
+		require.Contains(t, r.Sub, "Examined: URL; not examined: address, page, certificate, registration, reputation.")
 		hold(t, r)
 	}
 }
@@ -125,6 +130,40 @@ func TestHost(t *testing.T) {
 		_, err := examine(t.Context(), nil, Request{URL: url})
 		var input *diag.InputError
 		require.ErrorAs(t, err, &input, url)
+	}
+}
+
+// What reports write so that nobody follows it, and what is pasted twice, is read as it was meant; what is no page says
+// so.
+func TestCorrect(t *testing.T) {
+	for input, want := range map[string]string{
+		"hxxps://example[.]com/a":            "https://example.com/a",
+		"hXXp://example(dot)com":             "http://example.com/",
+		"h**ps://www[.]example{.}com/?q=[.]": "https://www.example.com/?q=[.]",
+		"https[:]//example[.]com":            "https://example.com/",
+		"hxxps[://]example [dot] com/x":      "https://example.com/x",
+		"example[.]com":                      "https://example.com/",
+		"https://https://example.com/":       "https://example.com/",
+		"http://https//example.com/":         "https://example.com/",
+		"https:https://example.com/":         "https://example.com/",
+	} {
+		_, r := alone(t, input)
+		require.Equal(t, want, r.NormalizedURL, input)
+		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("phishing.url.corrected"), input)
+		require.Equal(t, inconclusive, r.Verdict, input)
+	}
+	for _, url := range []string{"https://https.example/", "http://http:8080/", "https://example.com/https://x",
+		"[2001:db8::1]"} {
+		if a, err := dissect(url, lookalike.BuiltIn()); err == nil {
+			require.Empty(t, a.corrected, url)
+		}
+	}
+	for _, url := range []string{"mailto:a@example.com", "MAILTO:a@example.com?subject=x", "tel:+4930123456",
+		"javascript:alert(1)", "data:text/html,x"} {
+		_, err := dissect(url, lookalike.BuiltIn())
+		var input *diag.InputError
+		require.ErrorAs(t, err, &input, url)
+		require.Contains(t, input.Error(), "give", url)
 	}
 }
 

@@ -42,6 +42,16 @@ func registered(w *diagtest.World, domain string, age int) {
 		domain, w.Now().AddDate(0, 0, -age).UTC().Format(time.RFC3339))})
 }
 
+// exampleRegistry answers for names of .example, which were registered long ago.
+func exampleRegistry(w *diagtest.World) {
+	answers := map[string]string{}
+	for _, name := range strings.Fields("a b c app bank blog broken firm forum gone inside news shop short") {
+		answers[name+".example"] = "Domain Name: " + name + ".example\nCreation Date: 2019-05-01T00:00:00Z\nRegistrar: Some\n"
+	}
+	w.Whois("whois.iana.org", map[string]string{"": "domain: EXAMPLE\nwhois: whois.nic.example\n"})
+	w.Whois("whois.nic.example", answers)
+}
+
 var worlds = []struct {
 	name, url string
 	build     func(*diagtest.World)
@@ -77,7 +87,7 @@ var worlds = []struct {
 		"https://accounts.google.com/o"),
 		clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
 	{"login at another company", "https://bank.example/", loginAt("bank.example", "Our Bank",
-		"https://bank-it.example/portal"),
+		"https://it.firm.example/portal"),
 		clean, "phishing.page.password.foreign", "Only weak"},
 	{"forum with a login on each page", "https://forum.example/t/1", loginAt("forum.example",
 		"PayPal does not pay me | Forum", "/login"),
@@ -112,7 +122,48 @@ var worlds = []struct {
 	}, clean, "phishing.page.brand_title", ""},
 	{"page of nothing but a frame", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://other.example/login"></iframe>`))
-	}, clean, "phishing.page.frame", ""},
+	}, inconclusive, "phishing.page.frame", "a script or a frame"},
+	{"frame of a lookalike", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://login.microsoftonline.com.firm.example/"></iframe>`))
+	}, Suspicious, "phishing.page.frame phishing.lookalike.subdomain", "shows Microsoft"},
+	{"page that a script makes", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Shop</title><div id=root></div><script src=/a.js></script>`))
+	}, inconclusive, "", "a script or a frame"},
+	{"card form in the name of a courier", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>DHL | Pay the fee</title><form method=post><input placeholder="Card number">`+
+			`<input placeholder=CVV></form>`))
+	}, Suspicious, "phishing.page.brand_secret", "in the name of DHL"},
+	{"card form of a shop", "https://shop.example/pay", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Shop | Pay</title><form method=post><input autocomplete=cc-number>`+
+			`<input autocomplete=cc-csc></form><img src=visa.svg alt=Visa><img src=paypal.svg alt=PayPal>`))
+	}, clean, "-phishing.page.brand_secret", ""},
+	{"logo in place of a title", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Log in</title><img src=a.svg alt=PayPal>`+fmt.Sprintf(password, "/x")))
+	}, Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
+	{"brand and another name", "https://forum.example/", loginAt("forum.example", "Netflix | Forum of film lovers", "/in"),
+		inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
+	{"form of the brand", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", login("PayPal", "https://www.paypal.com/signin"))
+	}, clean, "-phishing.page.brand_login", ""},
+	{"login without a name", "https://news.example/", loginAt("news.example", "Webmail Login", "/in"),
+		inconclusive, "phishing.page.nameless", "does not say clearly"},
+	{"recovery phrase", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Restore</title><p>Enter your secret recovery phrase.<textarea name=x></textarea>`))
+	}, Suspicious, "phishing.page.recovery_phrase", "recovery phrase"},
+	{"pasted command", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Just a moment</title><p>Verify you are human: press Windows + R, then Ctrl + V.`+
+			`<script>navigator.clipboard.writeText("mshta x")</script>`))
+	}, Malicious, "phishing.page.pasted_command", "run a command"},
+	{"form that a script writes", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Outlook</title><script>document.write(unescape("%3Cform%3E`+
+			`%3Cinput%20type%3Dpassword%20name%3Dp%3E%3C/form%3E"))</script>`))
+	}, Malicious, "phishing.page.brand_login phishing.page.obfuscated", "in the name of Microsoft"},
+	{"defanged", "hxxps://shop[.]example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup("<title>Shop</title><p>hello"))
+	}, clean, "phishing.url.corrected", ""},
+	{"host without a registration", "https://someone.github.io/", func(w *diagtest.World) {
+		w.HTTPS("someone.github.io", markup("<title>Someone</title><p>hello"))
+	}, inconclusive, "phishing.host.blog", "nobody registered"},
 	{"links of its own", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example",
 			markup(`<title>x</title><link rel=icon href=/i.png><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>`+
@@ -192,7 +243,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range worlds {
 		t.Run(tt.name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
-			w.Whois("whois.iana.org", map[string]string{"": "domain: EXAMPLE\n"}) // which has no registry to ask
+			exampleRegistry(w)
 			if tt.build != nil {
 				tt.build(w)
 			}
@@ -271,7 +322,7 @@ func TestPartial(t *testing.T) {
 	require.Equal(t, 100, *r.AgeDays)
 	require.True(t, r.TLS.Valid)
 	require.Equal(t, "diagtest", r.TLS.Issuer)
-	require.Contains(t, r.Sub, "Examined: URL, page, certificate, registration; not examined: reputation.")
+	require.Contains(t, r.Sub, "Examined: URL, address, page, certificate, registration; not examined: reputation.")
 
 	w = diagtest.NewWorld(t)
 	w.HTTPS("example.com", markup("<p>x"))
@@ -280,18 +331,20 @@ func TestPartial(t *testing.T) {
 	require.Nil(t, r.AgeDays)
 }
 
-// A resolver that is dead is our failure; a domain whose age nobody says is clean only if its age does not matter.
+// A resolver that is dead is our failure; a domain whose registration nobody confirms is not clean.
 func TestSilence(t *testing.T) {
 	dead := &diag.Env{Resolver: closed{}}
 	_, err := Check(t.Context(), dead, Request{URL: "https://example.com/"})
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 
 	w := diagtest.NewWorld(t)
-	for host, want := range map[string]Verdict{"example.com": clean, "example-login.com": inconclusive} {
+	for _, host := range []string{"example.com", "example-login.com"} {
 		w.HTTPS(host, markup("<p>x"))
 		_, r := examined(t, w, Request{URL: host})
-		require.Equal(t, want, r.Verdict, host)
+		require.Equal(t, inconclusive, r.Verdict, host)
 		require.True(t, r.Partial)
+		require.Equal(t, diag.ScopePart{Part: "registration of " + host, State: diag.NotAnswered,
+			Reason: "no registry gave a usable answer"}, r.Examined[0])
 	}
 }
 
@@ -327,14 +380,20 @@ func TestContextEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Without leave to fetch nobody is asked anything.
-func TestFetchFalseAsksNobody(t *testing.T) {
+// Without leave to fetch the registry alone is asked, and the reply says what was left out.
+func TestFetchFalseAsksTheRegistryAlone(t *testing.T) {
 	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the site was visited") }))
+	registered(w, "example.com", 3)
 	off := false
-	asked := diagtest.Questions(w.Env(), func(env *diag.Env) {
-		env.Dial = nil
-		_, err := Check(t.Context(), env, Request{URL: "http://www.paypa1.com/", Fetch: &off})
-		require.NoError(t, err)
-	})
-	require.Empty(t, asked)
+	_, r := examined(t, w, Request{URL: "https://example.com/", Fetch: &off})
+	require.Equal(t, 3, *r.AgeDays)
+	require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("phishing.registration.new"))
+	require.Equal(t, inconclusive, r.Verdict)
+	require.False(t, r.Partial)
+	require.Contains(t, r.Sub, "Examined: URL, registration; not examined: address, page, certificate, reputation.")
+	for _, p := range r.Examined {
+		require.Equal(t, p.Part == "URL" || p.Part == "registration of example.com", p.State == diag.Examined, p.Part)
+		require.Equal(t, p.State == diag.Examined, p.Reason == "", p.Part)
+	}
 }

@@ -100,6 +100,11 @@ func (t *Targets) Find(d diag.Domain) *Match {
 		matches = append(matches, t.sublabel(label, trust), t.combined(label, n, trust, true))
 	}
 	matches = slices.DeleteFunc(matches, func(m *Match) bool { return m == nil })
+	if !slices.ContainsFunc(matches, func(m *Match) bool { return m.Strength == Strong }) {
+		if m := t.bridged(n); m != nil {
+			matches = append(matches, m)
+		}
+	}
 	if len(matches) == 0 {
 		return nil
 	}
@@ -250,7 +255,20 @@ func (t *Targets) splitUp(n name) *Match {
 
 // embedded finds a brand's domain to the left of another: "paypal.com.example.net".
 func (t *Targets) embedded(n name) *Match {
-	below := strings.Join(n.below, ".")
+	return t.standingIn(strings.Join(n.below, "."))
+}
+
+// bridged finds one that ends within the label that was registered: "usps.com-track.example".
+func (t *Targets) bridged(n name) *Match {
+	first, _, cut := strings.Cut(n.label, "-")
+	if !cut || len(n.below) == 0 {
+		return nil
+	}
+	return t.standingIn(strings.Join(n.below, ".") + "." + first)
+}
+
+// standingIn finds a brand's domain among labels.
+func (t *Targets) standingIn(below string) *Match {
 	for rest := below; rest != ""; _, rest, _ = strings.Cut(rest, ".") {
 		for end := range len(rest) + 1 {
 			if end < len(rest) && rest[end] != '.' && rest[end] != '-' {

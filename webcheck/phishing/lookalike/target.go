@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,8 @@ const (
 	maxTargets   = 5000
 	maxDomains   = 200 // of one brand; Amazon has some 60
 	maxLabels    = 20  // of one brand
+	maxNames     = 40  // of one brand
+	maxName      = 60  // bytes of a name
 	maxUnrelated = 20000
 	minLabel     = 3 // shorter ones are in every second name
 )
@@ -34,6 +37,8 @@ type Target struct {
 	Labels  []string `json:"labels,omitempty"`   // what imitations imitate, without hyphens, such as "paypal"
 	Word    bool     `json:"word,omitempty"`     // whether the labels are words or names that others use as well
 	Region  bool     `json:"regional,omitempty"` // whether the labels under top-level domains of countries are its own
+	Names   []string `json:"names,omitempty"`    // others of it or its products, also in other scripts
+	Shared  bool     `json:"shared,omitempty"`   // whether many institutions have the name
 }
 
 // Main is the first of the brand's domains.
@@ -48,6 +53,7 @@ type Targets struct {
 
 	own       map[string]*Target // by domain
 	labels    map[string]*Target // by label
+	names     map[string]*Target // by name, as one word
 	seen      map[string]string  // by what the eye makes of a label; the label
 	glanced   map[string]string  // the same for labels with letters that are not plain
 	byLength  [64][]string       // labels
@@ -91,7 +97,7 @@ func Parse(data []byte) (*Targets, error) {
 		return nil, fmt.Errorf("unrelated: there must be at most %d, not %d", maxUnrelated, n)
 	}
 	t.own, t.labels, t.unrelated = map[string]*Target{}, map[string]*Target{}, map[string]bool{}
-	t.seen, t.glanced = map[string]string{}, map[string]string{}
+	t.seen, t.glanced, t.names = map[string]string{}, map[string]string{}, map[string]*Target{}
 	for i, target := range t.List {
 		if target == nil {
 			return nil, fmt.Errorf("target %d: is null", i+1)
@@ -109,9 +115,10 @@ func Parse(data []byte) (*Targets, error) {
 // add checks a target and puts it into the indexes.
 func (t *Targets) add(target *Target) error {
 	switch {
-	case target.Name == "" || len(target.Name) > 60 || !utf8.ValidString(target.Name) ||
-		strings.ContainsFunc(target.Name, unicode.IsControl):
+	case !nameable(target.Name):
 		return errors.New("name: must have 1 to 60 printable bytes")
+	case len(target.Names) > maxNames || slices.ContainsFunc(target.Names, func(n string) bool { return !nameable(n) }):
+		return fmt.Errorf("names: there must be at most %d, each of 1 to %d printable bytes", maxNames, maxName)
 	case len(target.Domains) == 0 || len(target.Domains) > maxDomains:
 		return fmt.Errorf("domains: there must be 1 to %d, not %d", maxDomains, len(target.Domains))
 	case len(target.Labels) > maxLabels:
@@ -142,8 +149,28 @@ func (t *Targets) add(target *Target) error {
 			}
 		}
 		t.byLength[len(label)] = append(t.byLength[len(label)], label)
+		t.name(label, target)
+	}
+	for _, n := range append([]string{target.Name}, target.Names...) {
+		t.name(n, target)
 	}
 	return nil
+}
+
+// name puts a name into the index, unless another brand has it, or it is a single letter.
+func (t *Targets) name(name string, target *Target) {
+	joined := ""
+	for _, word := range fields(name) {
+		joined += key(word)
+	}
+	if t.names[joined] == nil && utf8.RuneCountInString(joined) > 1 {
+		t.names[joined] = target
+	}
+}
+
+func nameable(name string) bool {
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, unicode.IsControl)
 }
 
 // Owner returns the brand to which a host belongs, or nil. Names below a domain under which the brand lets

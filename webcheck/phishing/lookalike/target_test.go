@@ -87,35 +87,49 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestClaimed(t *testing.T) {
-	paypal := BuiltIn().Domain("paypal.com")
-	for title, want := range map[string]bool{
-		"PayPal": true, "PayPal: Log in": true, "Log in to your PayPal account": true, "Anmelden - PayPal": true,
-		"Connectez | Votre compte PayPal": true, "PayPal 2026 secure verification": true, "Bei PayPal einloggen": true,
-		"Sign in with PayPal": false, "PayPal warns of phishing": false, "": false, "Pay by PayPal | My Shop": false,
-		"How to close a PayPal account": false, "PayPal-like services": false,
+func TestNaming(t *testing.T) {
+	for _, tt := range []struct {
+		text, brand string
+		claimed     bool
+	}{
+		{"PayPal", "PayPal", true}, {"PayPal: Log in", "PayPal", true}, {"Log in to your PayPal account", "PayPal", true},
+		{"Anmelden - PayPal", "PayPal", true}, {"Connectez | Votre compte PayPal", "PayPal", true},
+		{"PayPal 2026 secure verification", "PayPal", true}, {"PayPal warns of phishing", "PayPal", false},
+		{"How to close a PayPal account with ease", "", false}, {"Sign in with PayPal", "", false},
+		{"Pay with PayPal | My Shop", "", false}, {"Mit Google anmelden", "", false}, {"Googleでログイン", "", false},
+		{"Amazonログイン", "Amazon", true}, {"支付宝 登录", "Alipay", true}, {"登录支付宝", "Alipay", true},
+		{"СберБанк Онлайн – вход", "Sberbank", true}, {"e-Devlet Kapısı Giriş", "e-Devlet", true},
+		{"Office 365 Login", "Microsoft", true}, {"Microsoft OneDrive", "Microsoft", true}, {"Apple ID", "Apple", true},
+		{"Mi\u200bcros\u200boft", "Microsoft", true}, {"Ｍicrosoft | Sign in", "Microsoft", true},
+		{"Раураl: log in", "PayPal", true}, {"Sign in - chase.com", "Chase", true}, {"Sign in - Chase", "Chase", true},
+		{"The chase is on", "", false}, {"Bank of America | Login", "Bank of America", true}, {"An apple a day", "", false},
+		{"GOV.UK", "HMRC", true}, {"Crédit Agricole", "Crédit Agricole", true}, {"", "", false}, {"Hello", "", false},
 	} {
-		require.Equal(t, want, paypal.Claimed(title), title)
+		n, got := BuiltIn().Naming(tt.text), ""
+		if n.Target != nil {
+			got = n.Target.Name
+		}
+		require.Equal(t, tt.brand, got, tt.text)
+		require.Equal(t, tt.claimed, n.Claimed, tt.text)
 	}
+	require.True(t, BuiltIn().Naming("Target – Sign in").Ordinary)
+	require.False(t, BuiltIn().Naming("Sign in to iCloud").Ordinary)
+	n := BuiltIn().Naming("Netflix erhöht Preise | Filmforum")
+	require.Equal(t, []string{"erhoht", "preise"}, n.Beside)
+	require.Equal(t, []string{"filmforum"}, n.Own)
+	require.True(t, Generic("Log in to your account"))
+	require.True(t, Generic("アカウントにサインイン"))
+	require.False(t, Generic("Tea House"))
 }
 
-func TestNamed(t *testing.T) {
-	for title, want := range map[string]string{
-		"PayPal: log in":          "PayPal",
-		"Log in to your PayPal":   "PayPal",
-		"Sign in - Chase":         "Chase",
-		"The chase is on":         "",
-		"Bank of America | Login": "Bank of America",
-		"An apple a day":          "",
-		"":                        "",
-		"Hello":                   "",
-	} {
-		got := ""
-		if target := BuiltIn().Named(title); target != nil {
-			got = target.Name
+func FuzzNaming(f *testing.F) {
+	f.Add("Log in to your PayPal account – 登录 支付宝")
+	f.Fuzz(func(t *testing.T, text string) {
+		n := BuiltIn().Naming(text)
+		if n.Claimed && n.Target == nil || n.Claimed && len(n.Beside) > 0 {
+			t.Fatalf("%q: %+v", text, n)
 		}
-		require.Equal(t, want, got, title)
-	}
+	})
 }
 
 func FuzzFind(f *testing.F) {

@@ -1,0 +1,227 @@
+package phishing
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+)
+
+// A guise is what a page says of whose it is.
+type guise struct {
+	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
+	said     string            // the text that names it
+	weight   int               // of all that does, see spotWeights
+	own      bool              // it gives a name that the host has, too
+	other    bool              // it gives another name, apart from that of the brand
+	bare     bool              // it has little text beside its form
+	title    *lookalike.Target // the brand that the title names, whatever else it says
+	nameless bool              // it gives no name at all
+}
+
+// The weights from which a page speaks in the name of a brand: from implied on if it has little else, or no other name.
+const (
+	posing  = 3
+	implied = 2
+)
+
+// spotWeights are those of a spot where a page claims to be a brand's, of one where it claims so by a name that others
+// use as well, and of one that has the name among other words.
+var spotWeights = map[spot][3]int{
+	inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
+}
+
+// The bounds of what counts for a guise.
+const (
+	maxBeside   = 1   // words beside a name, before these make a sentence about it
+	maxLogos    = 1   // brands shown by pictures, before these are those of partners and ways to pay
+	maxBareText = 500 // bytes of visible text of a page that has little beside its form
+)
+
+// disguiseOf finds out in whose name a page speaks.
+func (e *evidence) disguiseOf(s *survey) guise {
+	g := guise{nameless: true, bare: e.page.TextBytes <= maxBareText}
+	named, said := map[*lookalike.Target]map[spot]int{}, map[*lookalike.Target]string{}
+	logos := map[*lookalike.Target]bool{}
+	for _, t := range s.shown {
+		n := e.targets.Naming(t.text)
+		brand := n.Target
+		if brand != nil && t.spot == inLogo {
+			logos[brand] = true
+		}
+		g.nameless = g.nameless && brand == nil && !e.called(t.text)
+		switch {
+		case brand == nil:
+		case e.owns(brand):
+			g.own = true
+		case hosted()[brand.Name], e.mailSoftware(n), t.spot == inLogo && !t.top:
+		default:
+			if t.spot == inTitle && g.title == nil {
+				g.title = brand
+			}
+			if named[brand] == nil {
+				named[brand], said[brand] = map[spot]int{}, t.text
+			}
+			named[brand][t.spot] = max(named[brand][t.spot], weigh(n, t.spot))
+		}
+		if own := slices.Concat(n.Beside, n.Own); len(own) > 0 && !fileName(t.text) {
+			g.nameless = false
+			g.own = g.own || e.matches(own)
+			g.other = g.other || len(n.Own) > 0 && t.spot != inHeading
+		}
+	}
+	for brand, spots := range named {
+		if len(logos) > maxLogos {
+			delete(spots, inLogo)
+		}
+		weight := 0
+		for _, w := range spots {
+			weight += w
+		}
+		if weight > 0 {
+			weight += e.borrowed(s, brand)
+		}
+		if weight > g.weight || weight == g.weight && g.brand != nil && brand.Name < g.brand.Name {
+			g.brand, g.said, g.weight = brand, said[brand], weight
+		}
+	}
+	return g
+}
+
+// weigh is what a text that names a brand weighs in a spot.
+func weigh(n lookalike.Naming, where spot) int {
+	w := spotWeights[where]
+	switch {
+	case n.Claimed && !n.Ordinary:
+		return w[0]
+	case n.Claimed:
+		return w[1]
+	case n.Ordinary, len(n.Beside) > maxBeside:
+		return 0 // a sentence about the brand
+	default:
+		return w[2]
+	}
+}
+
+// borrowed is 1 if the page loads pictures and style sheets of a brand from the brand, or links to its terms.
+func (e *evidence) borrowed(s *survey, target *lookalike.Target) int {
+	addresses := slices.Clone(s.loaded)
+	for i := range e.page.Anchors {
+		addresses = append(addresses, e.page.Anchors[i].URL)
+	}
+	for _, address := range addresses {
+		absolute, _ := page.Resolve(e.page.Base, address)
+		if u, err := diag.ParseURL(absolute); err == nil && e.targets.Owner(u.Host().Name()) == target {
+			return 1
+		}
+	}
+	return 0
+}
+
+// owns reports whether the site may speak in the name of a brand: as its owner, as one of many institutions that share
+// the name and have it in their own, or because it only passes on the brand's pages.
+func (e *evidence) owns(target *lookalike.Target) bool {
+	for _, a := range []*anatomy{e.last(), e.last().wrapped} {
+		if a == nil {
+			continue
+		}
+		shares := target.Shared && a.match != nil && a.match.Target == target && a.match.Strength < lookalike.Strong
+		if a.owner == target || shares {
+			return true
+		}
+	}
+	return false
+}
+
+// mailSoftware reports whether a name is that of a program for reading mail, on a host for that.
+func (e *evidence) mailSoftware(n lookalike.Naming) bool {
+	return n.Target.Name == "Microsoft" && !n.Ordinary && e.mailHost()
+}
+
+// panelPorts are those of cPanel and its webmail.
+var panelPorts = []uint16{2083, 2087, 2095, 2096}
+
+// mailHost reports whether the host calls itself one for mail.
+func (e *evidence) mailHost() bool {
+	a := e.last()
+	return len(a.below) > 0 && says(hintKey(a.below[0]), "mail hosts") || slices.Contains(panelPorts, a.url.Port())
+}
+
+// hostName is the label that somebody registered, without hyphens and without what says nothing of whose it is.
+func (e *evidence) hostName() string {
+	var name string
+	for _, w := range strings.Split(e.last().label(), "-") {
+		if !lookalike.Generic(w) {
+			name += w
+		}
+	}
+	return name
+}
+
+// The length from which a word that page and host have in common is no accident, and the share of the host's name, in
+// percent, that such words make up if it is the page's.
+const (
+	minHostWord  = 3
+	minHostShare = 50
+)
+
+// called reports whether a text has the label that somebody registered, even if it is a word that any page may have.
+func (e *evidence) called(text string) bool {
+	label := strings.ReplaceAll(e.last().label(), "-", "")
+	return len(label) >= minHostWord && strings.Contains(letters(text), label)
+}
+
+// matches reports whether words of a page are the name that somebody registered.
+func (e *evidence) matches(own []string) bool {
+	label := strings.ReplaceAll(e.last().label(), "-", "")
+	if label == "" {
+		return false
+	}
+	rest := label
+	for _, w := range own {
+		if len(w) >= minHostWord {
+			rest = strings.Replace(rest, w, " ", 1)
+		}
+	}
+	share := 100 * (len(label) - len(strings.ReplaceAll(rest, " ", ""))) / len(label)
+	return share >= minHostShare || len(label) > minHostWord && strings.Contains(strings.Join(own, ""), label)
+}
+
+// fileName reports whether a text is the name of a document, which says nothing of the site.
+func fileName(s string) bool {
+	i := strings.LastIndexByte(s, '.')
+	return i > 0 && openExtensions()[strings.ToLower(s[i+1:])]
+}
+
+// poses reports whether the page speaks in the name of a brand that does not own it.
+func (g *guise) poses() bool {
+	return g.brand != nil && !g.own && (g.weight >= posing || g.weight >= implied && (g.bare || !g.other))
+}
+
+// mixed reports whether the page names a brand so that there is no telling whose it is: it has no name of its own, or
+// claims both.
+func (g *guise) mixed() bool {
+	return g.brand != nil && !g.poses() && (!g.own || g.weight >= posing && g.bare)
+}
+
+// asks lists what the page asks for, in words. A card is asked for with its number, its security code, or both.
+func (e *evidence) asks(but ...secret) (list []string) {
+	if e.look == nil {
+		return nil
+	}
+	for _, w := range inWords {
+		if e.look.asks[w.kind] && !slices.Contains(but, w.kind) {
+			list = append(list, w.what)
+		}
+	}
+	return list
+}
+
+// toTheBrand reports whether all forms of the page send to hosts of a brand, which then asks itself.
+func (e *evidence) toTheBrand(target *lookalike.Target) bool {
+	forms := e.forms()
+	elsewhere := func(f Form) bool { return e.targets.Owner(f.ActionHost) != target }
+	return len(forms) > 0 && !slices.ContainsFunc(forms, elsewhere)
+}
