@@ -127,6 +127,22 @@ func TestCanonicalTarget(t *testing.T) {
 	require.Equal(t, "https://example.com/b#x", r.Metadata.Canonical)
 }
 
+// What is not HTML names its canonical URL in the header.
+func TestCanonicalOfFile(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		site{body: "%PDF-1.7", header: "Content-Type: application/pdf\nLink: </b>; rel=canonical"}.ServeHTTP(w, r)
+	}))
+	r := check(t, w, Request{})
+	require.Equal(t, diag.Code("crawl.canonical.broken"), r.Findings[0].Code)
+	require.Equal(t, `Link: <https://example.com/>; rel="canonical"`, r.Recommendations[0].SuggestedValue)
+	require.Equal(t, 404, r.Canonical.StatusCode)
+}
+
 func TestParseLinks(t *testing.T) {
 	for _, tt := range []struct {
 		value string

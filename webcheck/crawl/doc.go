@@ -10,8 +10,12 @@
 // may forbid indexing the page or following its links. A crawler that may not fetch a page never sees a noindex in
 // it: the two exclude each other.
 //
+// Each crawler decides that for itself: robots.txt, header fields and elements may name one, and Google's reads
+// robots.txt with a parser of its own. So the [Report] says for our crawler, Googlebot and Bingbot what they may do.
+//
 // From the page it takes the title, the description, the canonical URL, alternates in other languages, headings,
-// text, images, links, and structured data.
+// text, images, links, and structured data. Where the canonical URL is another page, that page is fetched as well: it is
+// indexed instead only if it can be.
 //
 // # What is not known is not missing
 //

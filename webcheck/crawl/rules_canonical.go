@@ -241,8 +241,11 @@ func sameSite(text string, other diag.URL) bool {
 	return a == b || err == nil && (a == site || strings.HasSuffix(a, "."+site))
 }
 
-// canonicalLine is the link element that names the page itself.
+// canonicalLine is the link element that names the page itself, or the Link field of what is not HTML.
 func (e *evidence) canonicalLine() string {
+	if e.page == nil {
+		return "Link: <" + withoutFragment(e.url) + `>; rel="canonical"`
+	}
 	return `<link rel="canonical" href="` + html.EscapeString(withoutFragment(e.url)) + `">`
 }
 
