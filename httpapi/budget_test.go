@@ -143,6 +143,42 @@ func TestDeadlineOfPureWork(t *testing.T) {
 	})
 }
 
+// Heavy work of one key leaves half of the processors to others, and waits in the end in vain; light work does not wait.
+func TestProcessorsOfOneKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(r testRequest) (*testReport, error) {
+			<-release
+			return &testReport{}, nil
+		}).holding(4 << 20)}
+		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", pure(func(r testRequest) (*testReport, error) {
+			return &testReport{}, nil
+		})}
+		a := newAPI(t, "self", nil, heavy, light)
+		s := a.handler.(*server)
+		s.processors = newProcessors(4)
+		_, other := a.newKey(metering.DNSRead)
+		codes := make(chan int, 8)
+		for range 3 {
+			go func() { codes <- a.post("/heavy", `{}`).Code }()
+		}
+		synctest.Wait()
+		require.EqualValues(t, 2, s.processors.held)
+		go func() { codes <- a.post("/heavy", `{}`, "Authorization", "Bearer "+other).Code }()
+		synctest.Wait()
+		require.EqualValues(t, 3, s.processors.held)
+		require.Equal(t, 200, a.post("/light", `{}`).Code)
+		require.Equal(t, 503, <-codes, "the third has waited long enough")
+		close(release)
+		for range 3 {
+			require.Equal(t, 200, <-codes)
+		}
+		synctest.Wait()
+		require.Zero(t, s.processors.held)
+		require.EqualValues(t, 4, a.used(), "what was refused costs nothing")
+	})
+}
+
 // A panic in work of its own goroutine is an internal error like any other.
 func TestPanicOfHeavyWork(t *testing.T) {
 	heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(testRequest) (*testReport, error) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,15 +88,17 @@ type Observation struct {
 // server is the handler behind Config.
 type server struct {
 	Config
-	clock     func() time.Time
-	log       *slog.Logger
-	limiter   *metering.IPLimiter
-	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
-	memory    *budget                         // of diagnostics
-	bodies    *budget                         // of what is read before they run
-	guarded   *budget                         // of what Guard lets pass, which waits for the two above
-	proxySeen sync.Once                       // that a proxy is in front which nobody named
-	routes    map[string]map[string]*Endpoint // path to method to row
+	clock   func() time.Time
+	log     *slog.Logger
+	limiter *metering.IPLimiter
+	unseen  *metering.IPLimiter // of what may be a good key, once an address has no token left
+	memory  *budget             // of diagnostics
+	bodies  *budget             // of what is read before they run
+	guarded *budget             // of what Guard lets pass, which waits for the two above
+	// processors bounds heavy work that does nothing but compute.
+	processors *budget
+	proxySeen  sync.Once                       // that a proxy is in front which nobody named
+	routes     map[string]map[string]*Endpoint // path to method to row
 
 	outage outage
 
@@ -114,7 +117,7 @@ func newServer(c Config, table []Endpoint) *server {
 	s.MaxRunning, s.Memory = cmp.Or(c.MaxRunning, defaultMaxRunning), cmp.Or(c.Memory, DefaultMemory)
 	s.IPRate = cmp.Or(c.IPRate, DefaultIPRate)
 	s.memory, s.bodies = newBudget(s.Memory, s.MaxRunning), newBudget(s.Memory/shares, 0)
-	s.guarded = newBudget(s.Memory/shares, 0)
+	s.guarded, s.processors = newBudget(s.Memory/shares, 0), newProcessors(runtime.GOMAXPROCS(0))
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
 		s.unseen = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}

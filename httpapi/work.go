@@ -46,12 +46,16 @@ const maxRepeatable = 64 << 10
 // inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline could matter.
 const inlineWeight = 2 << 20
 
-// execute runs the diagnostic. Work that no context ends is left to itself when its time is over, and
-// keeps its memory until it has ended.
+// execute runs the diagnostic. Work that no context ends waits for a processor, of which one key has half at most; it is
+// left to itself when its time is over, and keeps its memory and its processor until it has ended.
 func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	op := &x.ep.op
 	if op.time > 0 || x.memory.bytes <= inlineWeight {
 		return op.execute(ctx, x.Env, req)
+	}
+	processor, err := x.processors.take(ctx, x.caller.Key.ID, 1)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pureTime)
 	defer cancel()
@@ -59,6 +63,7 @@ func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	go func() { done <- run(func() (*Result, error) { return op.execute(ctx, x.Env, req) }) }()
 	select {
 	case r := <-done:
+		processor.release()
 		if r.panicked != nil {
 			panic(r.panicked)
 		}
@@ -66,6 +71,7 @@ func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	case <-ctx.Done():
 		go func(body, memory *lease) {
 			<-done
+			processor.release()
 			body.release()
 			memory.release()
 		}(x.body, x.memory)
@@ -178,6 +184,11 @@ const (
 )
 
 var errOverloaded = errors.New("too much work is running")
+
+// newProcessors bounds work that does nothing but compute: by a number of processors in all, and half of them for a key.
+func newProcessors(n int) *budget {
+	return &budget{total: int64(n), share: max(1, int64(n)/2), keys: map[metering.KeyID]int64{}}
+}
 
 // A budget bounds the memory that requests hold, in all and for each key. What does not fit waits, so
 // that a burst which the rate limit allows is served, one after the other.
