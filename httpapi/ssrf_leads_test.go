@@ -40,12 +40,15 @@ var leads = map[string]string{
 	"/robots.txt":    "page/crawl-check", // of the host to which a page redirects
 	"/issuer":        "certificates/ssl/check",
 	"/issuer-behind": "certificates/ssl/check", // to which the URL of an issuer redirects
+	"/crl":           "certificates/ssl/check",
+	"/crl-behind":    "certificates/ssl/check", // to which the URL of a revocation list redirects
+	"/ocsp":          "certificates/ssl/check",
 	"/bimi-behind":   "bimi/logo/lookup bimi/lookup deliverability/score mail/domain-check",
 	"/rdap":          "phishing/check rdap/lookup",
 	"/mta-sts":       "", // RFC 8461 section 3.3 forbids to follow it
 	"/canonical":     "page/crawl-check",
-	"/ocsp":          "", "/crl": "", "/image": "", "/icon": "", "/style": "", "/script": "",
-	"/frame": "", "/link": "", "/form": "", "/sitemap": "", "/manifest": "", "/preload": "", "/report": "", "/hint": "",
+	"/image":         "", "/icon": "", "/style": "", "/script": "", "/frame": "",
+	"/link": "", "/form": "", "/sitemap": "", "/manifest": "", "/preload": "", "/report": "", "/hint": "",
 	"/profile": "",
 }
 
@@ -53,7 +56,7 @@ var leads = map[string]string{
 type maze struct {
 	*diagtest.World
 	mu    sync.Mutex
-	asked map[string]bool // paths at the server inside
+	asked map[string]bool // paths at the server inside, by their first part
 }
 
 // to is a URL inside.
@@ -65,14 +68,15 @@ func newMaze(t *testing.T, guard diag.Guard) *maze {
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.asked[r.URL.Path] = true
+		first, _, _ := strings.Cut(r.URL.Path[1:], "/")
+		m.asked["/"+first] = true
 		if r.URL.Path == "/robots.txt" {
 			fmt.Fprint(w, "User-agent: *\nAllow: /\n")
 		}
 	})
 	m.HTTP(inside, server)
 	m.HTTPS(inside, server)
-	const hosts = "turn.com www.turn.com robots.com mta-sts.turn.com bimi.com loop.com www.loop.com issuers.com " +
+	const hosts = "turn.com www.turn.com robots.com mta-sts.turn.com bimi.com loop.com www.loop.com issuers.com crls.com " +
 		"rdap.verisign.com"
 	for _, host := range strings.Fields(hosts) {
 		m.Host(host, publicWeb)
@@ -120,19 +124,21 @@ func (m *maze) open() {
 	logo := http.NewServeMux()
 	logo.Handle("/logo.svg", leadTo(to("/bimi-behind")))
 	m.HTTPS("bimi.com", logo)
-	m.chain("chain.com", to("/issuer"))
+	m.chain("chain.com", diagtest.CertMissingIntermediate, to("/issuer"))
 	m.HTTP("issuers.com", leadTo(to("/issuer-behind")))
-	m.chain("chain2.com", "http://issuers.com/a.crt")
+	m.chain("chain2.com", diagtest.CertMissingIntermediate, "http://issuers.com/a.crt")
+	m.HTTP("crls.com", leadTo(to("/crl-behind")))
+	m.chain("revoked.com", diagtest.CertGood)
 	m.HTTPS("rdap.verisign.com", leadTo(to("/rdap")))
 }
 
-// chain opens a site without its intermediate certificate, whose issuer is to be had at some URLs.
-func (m *maze) chain(host string, issuers ...string) {
+// chain opens a site with a certificate whose issuer is to be had at some URLs, and its revocation at others.
+func (m *maze) chain(host string, kind diagtest.Cert, issuers ...string) {
 	m.Host(host, publicWeb)
 	cert := m.Certificate(diagtest.CertSpec{
-		Names: []string{host}, Cert: diagtest.CertMissingIntermediate, Change: func(c *x509.Certificate) {
+		Names: []string{host}, Cert: kind, Change: func(c *x509.Certificate) {
 			c.IssuingCertificateURL = issuers
-			c.OCSPServer, c.CRLDistributionPoints = []string{to("/ocsp")}, []string{to("/crl")}
+			c.OCSPServer, c.CRLDistributionPoints = []string{to("/ocsp")}, []string{to("/crl"), "http://crls.com/"}
 		},
 	})
 	m.Site(diagtest.Site{Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: m.Now}})
@@ -161,7 +167,7 @@ func starts(field string) []string {
 		return []string{"https://turn.com/location", "https://turn.com/refresh", "https://turn.com/meta",
 			"https://turn.com/page", "http://turn.com/", "https://loop.com/", "https://robots.com/"}
 	case "host":
-		return []string{"chain.com", "chain2.com", "turn.com"}
+		return []string{"chain.com", "chain2.com", "revoked.com", "turn.com"}
 	case "domain":
 		return []string{"turn.com", "loop.com", "bimi.com"}
 	}
