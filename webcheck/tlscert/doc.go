@@ -11,7 +11,8 @@
 //
 // Three more parties have a say. Certificate Transparency logs sign a timestamp for each certificate, and browsers
 // require two or three of them (RFC 6962). The authority confirms, in an OCSP response that the server may staple to
-// the handshake, that the certificate is not revoked (RFC 6960, RFC 6066 section 8). The owner of a name lists in
+// the handshake, that the certificate is not revoked (RFC 6960, RFC 6066 section 8); its OCSP responders and revocation
+// lists (RFC 5280 section 5) are asked too. The owner of a name lists in
 // CAA records which authorities may issue for it, which matters at the next renewal (RFC 8659).
 //
 // The protection of a connection depends on the version and the cipher suite, of which the server picks one that
@@ -27,5 +28,5 @@
 // examined, at most eight; the rules judge each certificate that is presented, and the worst decides. Versions and
 // cipher suites are enumerated at the address that answered first, and where another one differs. All connections go
 // through the guard of the environment. Handshakes that crypto/tls cannot make are parsed from their bytes. Nothing is
-// sent but handshakes, DNS queries, and requests for missing issuer certificates.
+// sent but handshakes, DNS queries, and requests for missing issuer certificates, OCSP responses and revocation lists.
 package tlscert

@@ -3,7 +3,7 @@
 // The test against OpenSSL: its authority issues and revokes certificates, its servers present them and its responder
 // answers for them; what is said of them is compared to what openssl verify says. Run it with
 //
-//	go test -tags tlstools -run TestRevocationAgainstOpenSSL ./webcheck/tlscert
+//	go test -tags tlstools -run TestAgainstOpenSSLRevocation ./webcheck/tlscert
 
 package tlscert_test
 
@@ -122,7 +122,7 @@ func waitFor(t *testing.T, addr string) {
 	}, 5*time.Second, 20*time.Millisecond, "%s does not listen", addr)
 }
 
-func TestRevocationAgainstOpenSSL(t *testing.T) {
+func TestAgainstOpenSSLRevocation(t *testing.T) {
 	a := newOpenSSLCA(t)
 	cases := []struct {
 		name, section, reason string // empty: not revoked
