@@ -3,14 +3,13 @@
 // The test against servers of OpenSSL, nginx and Go: what is said of the families is compared to clients of OpenSSL that
 // are set up to offer what the families do, and to those of Go and Java. Run it with
 //
-//	go test -tags tlstools -run TestAgainstOpenSSL ./webcheck/tlscert/clients
+//	go test -tags tlstools -run TestAgainst ./webcheck/tlscert/clients
 
 package clients_test
 
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -65,7 +64,7 @@ func TestAgainstOpenSSL(t *testing.T) {
 	right, all := 0, 0
 	run := func(name, key string, start func(*testing.T) string) {
 		t.Run(name, func(t *testing.T) {
-			r, n := compare(t, start(t), certificate(t, dir, key), virtual)
+			r, n := compare(t, start(t), virtual, certificate(t, dir, key))
 			right, all = right+r, all+n
 		})
 	}
@@ -81,10 +80,51 @@ func TestAgainstOpenSSL(t *testing.T) {
 	t.Logf("%d/%d connections", right, all)
 }
 
+// nginxSettings are ways to set up nginx, with certificates of RSA and ECDSA keys.
+var nginxSettings = []string{
+	"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20; ssl_prefer_server_ciphers on;",
+	"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers HIGH:!aNULL:!MD5;", "ssl_protocols TLSv1.3; ssl_ecdh_curve secp384r1;",
+	"ssl_protocols TLSv1 TLSv1.1 TLSv1.2; ssl_ciphers ALL:@SECLEVEL=0; ssl_prefer_server_ciphers on;",
+	"ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384;",
+}
+
+func TestAgainstNginx(t *testing.T) {
+	dir := t.TempDir()
+	certs := []*x509.Certificate{certificate(t, dir, "rsa"), certificate(t, dir, "p256")}
+	virtual := javas(t, dir)
+	var servers strings.Builder
+	const port = 8444
+	for i, settings := range nginxSettings {
+		fmt.Fprintf(&servers, "server { listen 127.45.0.%d:%d ssl; ssl_certificate rsa.crt; ssl_certificate_key rsa.key;"+
+			"ssl_certificate p256.crt; ssl_certificate_key p256.key; %s }\n", i+1, port, settings)
+	}
+	config := "daemon off; master_process off; pid nginx.pid; events {} http { access_log off; client_body_temp_path b;" +
+		"proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n" + servers.String() + "}"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(config), 0o600))
+	cmd := exec.Command("/usr/sbin/nginx", "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr")
+	var output strings.Builder
+	cmd.Stderr = &output
+	require.NoError(t, cmd.Start())
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	listens(t, fmt.Sprintf("127.45.0.1:%d", port))
+	right, all := 0, 0
+	for i, settings := range nginxSettings {
+		t.Run(settings, func(t *testing.T) {
+			r, n := compare(t, fmt.Sprintf("127.45.0.%d:%d", i+1, port), virtual, certs...)
+			right, all = right+r, all+n
+		})
+	}
+	t.Logf("%d/%d connections", right, all)
+}
+
 // compare holds what is said of the families against clients, and returns how many of how many were right.
-func compare(t *testing.T, addr string, cert *x509.Certificate, virtual map[string]string) (right, all int) {
+func compare(t *testing.T, addr string, virtual map[string]string, certs ...*x509.Certificate) (right, all int) {
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) }
-	s := clients.Server{ServerName: "example.com", Web: true, Keys: []crypto.PublicKey{cert.PublicKey}}
+	s := clients.Server{ServerName: "example.com", Web: true}
+	for _, c := range certs {
+		s.Keys = append(s.Keys, c.PublicKey)
+	}
 	s.Scan = probe.Scan(t.Context(), dial, probe.Config{ServerName: s.ServerName})
 	require.True(t, s.Scan.Any())
 	hybrid := !slices.ContainsFunc(s.Scan.Groups, func(g probe.GroupResult) bool { return !g.Group.PostQuantum() })
@@ -151,14 +191,20 @@ func startOpenSSL(t *testing.T, dir, key string, args []string) string {
 	cmd.Dir = dir
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	listens(t, addr)
+	return addr
+}
+
+// listens waits for a server.
+func listens(t *testing.T, addr string) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			conn.Close()
 		}
 		return err == nil
-	}, 5*time.Second, 20*time.Millisecond, "openssl does not listen")
-	return addr
+	}, 5*time.Second, 20*time.Millisecond, "nothing listens at %s", addr)
 }
 
 func startGo(t *testing.T, dir string, config *tls.Config) string {
@@ -287,7 +333,7 @@ public class Client {
 			public void checkClientTrusted(java.security.cert.X509Certificate[] c, String s, SSLEngine e) {}
 			public void checkServerTrusted(java.security.cert.X509Certificate[] c, String s, SSLEngine e) {}
 		}}, null);
-		SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", Integer.parseInt(args[0]));
+		SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(args[0], Integer.parseInt(args[1]));
 		SSLParameters parameters = socket.getSSLParameters();
 		parameters.setServerNames(java.util.List.of(new SNIHostName("example.com")));
 		socket.setSSLParameters(parameters);
@@ -326,8 +372,8 @@ func javas(t *testing.T, dir string) map[string]string {
 }
 
 func connectJava(t *testing.T, command, addr string) (probe.Version, uint16) {
-	_, port, _ := net.SplitHostPort(addr)
-	words := append(strings.Fields(command), port)
+	host, port, _ := net.SplitHostPort(addr)
+	words := append(strings.Fields(command), host, port)
 	out, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput()
 	if err != nil {
 		require.Contains(t, string(out), "SSL", "%s", out)
