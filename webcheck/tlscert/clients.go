@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"net"
 	"slices"
 	"sync"
 
@@ -39,6 +40,7 @@ type IfDisabled struct {
 type played struct {
 	facing   clients.Server // as they see it
 	outcomes []clients.Outcome
+	resumes  probe.Answer // whether the server resumes a session
 }
 
 // playing is shared by all addresses that have one scan, so that clients are played at one of them.
@@ -67,22 +69,37 @@ func (e *evidence) play(ctx context.Context, env *diag.Env) {
 }
 
 func (e *evidence) playAll(ctx context.Context, env *diag.Env) played {
-	s := clients.Server{
+	p := played{facing: clients.Server{
 		ServerName: e.name, Scan: e.scan, Keys: e.publicKeys(), Web: e.req.Port == 443 || e.req.Port == 8443,
+	}}
+	var g diag.Group
+	g.Go(func() {
+		p.outcomes = clients.Examine(ctx, p.facing, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
+			conn, release, err := e.open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			return probe.Ask(ctx, conn, h)
+		})
+	})
+	g.Go(func() { p.resumes = e.resume(ctx, env) })
+	g.Wait()
+	return p
+}
+
+// open makes a connection to the address when its turn has come. It is closed by release.
+func (e *evidence) open(ctx context.Context, env *diag.Env) (conn net.Conn, release func(), err error) {
+	free, err := e.limits().Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return played{s, clients.Examine(ctx, s, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
-		release, err := e.limits().Acquire(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		conn, err := e.dialer(env)(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer conn.Close()
-		return probe.Ask(ctx, conn, h)
-	})}
+	conn, err = e.dialer(env)(ctx)
+	if err != nil {
+		free()
+		return nil, nil, err
+	}
+	return conn, func() { conn.Close(); free() }, nil
 }
 
 // publicKeys are those of the certificates that were presented.

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"net"
 	"testing"
+	"testing/synctest"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
@@ -164,6 +165,28 @@ func TestApplicationProtocols(t *testing.T) {
 		s.behind(probetest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
 	})
 	require.Contains(t, r.Findings[0].Advice, "Add h2 and http/1.1")
+}
+
+// Sessions are resumed in TLS 1.2 and 1.3 where the server has tickets.
+func TestResumption(t *testing.T) {
+	a := newAuthorities(t)
+	for name, tt := range map[string]struct {
+		config func(*tls.Config)
+		want   bool
+	}{
+		"TLS 1.3": {func(*tls.Config) {}, true}, "TLS 1.2": {only12, true},
+		"TLS 1.3 without": {func(c *tls.Config) { c.SessionTicketsDisabled = true }, false},
+		"TLS 1.2 without": {func(c *tls.Config) { only12(c); c.SessionTicketsDisabled = true }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := check(t, a, "", nil, func(s setup) { s.behind(probetest.Middlebox{}, tt.config) })
+				require.Equal(t, tt.want, *r.Features.TicketResumption)
+			})
+		})
+	}
+	r := check(t, a, "", nil, func(s setup) { s.fake(suites12(0xC02F)) })
+	require.Nil(t, r.Features.TicketResumption)
 }
 
 // A message that is too long for clients has a code of its own, and the reply an error.

@@ -59,6 +59,7 @@ type Features struct {
 	Compression         *bool `json:"compression,omitempty" doc:"RFC 3749"`
 	FallbackSCSV        *bool `json:"fallback_scsv,omitempty" doc:"RFC 7507"`
 	ServerOrder         *bool `json:"server_cipher_order,omitempty" doc:"whether the server picks cipher suites by its own preference"`
+	TicketResumption    *bool `json:"ticket_resumption,omitempty" doc:"whether a second connection resumed the session of the first by a ticket"`
 	PostQuantum         *bool `json:"post_quantum,omitempty" doc:"whether a key exchange protects against quantum computers"`
 
 	told bool // so that zeros are not absent

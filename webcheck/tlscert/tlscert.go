@@ -183,7 +183,7 @@ func (e *evidence) matrix(r *Report) {
 	f := Features{
 		told:        true,
 		Compression: boolOf(e.scan.Compression), FallbackSCSV: boolOf(e.scan.FallbackSCSV),
-		ServerOrder: boolOf(e.scan.ServerOrder),
+		ServerOrder: boolOf(e.scan.ServerOrder), TicketResumption: boolOf(e.resumes),
 	}
 	if old := e.scan.Old; old != nil && old.Version > probe.SSL3 {
 		f.SecureRenegotiation, f.MasterSecret = new(old.SecureRenegotiation), new(old.MasterSecret)
