@@ -199,7 +199,7 @@ func (h *Header) measureJPEG(data []byte) (perPixel float64, err error) {
 		}
 		length := int(binary.BigEndian.Uint16(data[at+2:]))
 		switch {
-		case marker == 0xd9 || at+2+length > len(data):
+		case marker == 0xd9 || length < 2 || at+2+length > len(data): // the length counts itself
 			at = len(data)
 			continue
 		case marker >= 0xc0 && marker <= 0xc2 && h.Width == 0:

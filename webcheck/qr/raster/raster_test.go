@@ -276,6 +276,7 @@ func FuzzRead(f *testing.F) {
 	require.NoError(f, gif.Encode(&b, img, nil))
 	f.Add(bytes.Clone(b.Bytes()))
 	f.Add([]byte("RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x000\x01\x00\x9d\x01*\x01\x00\x01\x00\x02\x004%\xa4\x00\x03p\x00\xfe\xfb\x94\x00\x00"))
+	f.Add([]byte("\xff\xd8\xff\xc0\x00\x01\x08\x00\x01\x00\x01")) // a segment shorter than its own length
 	f.Fuzz(func(t *testing.T, data []byte) {
 		header, err := Probe(data)
 		if err != nil || header.Width*header.Height > 1<<20 {
