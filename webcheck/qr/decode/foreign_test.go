@@ -5,8 +5,10 @@ import (
 	"image"
 	"image/draw"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/qr/raster"
 	"github.com/diagkit/diagkit/webcheck/qr/scan"
 )
 
@@ -92,4 +95,38 @@ func TestDamagedIsNotForeign(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever the modules, a search for codes of other kinds ends, and what it names is one of them.
+func FuzzForeign(f *testing.F) {
+	const module, margin = 3, 6 // pixels
+	for _, data := range foreignImages(f) {
+		img, err := png.Decode(bytes.NewReader(data))
+		require.NoError(f, err)
+		side := img.Bounds().Dx() / module
+		var modules []byte
+		for y := range img.Bounds().Dy() / module {
+			for x := range side {
+				r, _, _, _ := img.At(x*module+1, y*module+1).RGBA()
+				modules = append(modules, byte(r>>15))
+			}
+		}
+		f.Add(byte(side), modules)
+	}
+	f.Fuzz(func(t *testing.T, side byte, modules []byte) {
+		width := int(side%100) + 1
+		if height := len(modules) / width; height == 0 || height > 100 {
+			return
+		}
+		img := &raster.Gray{Width: width*module + 2*margin, Height: len(modules)/width*module + 2*margin, Factor: 1}
+		img.Pix = bytes.Repeat([]byte{0xff}, img.Width*img.Height)
+		for i := range img.Pix {
+			x, y := i%img.Width-margin, i/img.Width-margin
+			if at := y/module*width + x/module; x >= 0 && y >= 0 && x < width*module && at < len(modules) && modules[at]&1 == 0 {
+				img.Pix[i] = 0
+			}
+		}
+		kind := scan.Foreign(img)
+		require.True(t, slices.Contains(slices.Collect(maps.Values(kinds)), kind))
+	})
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
 	"github.com/makiuchi-d/gozxing"
-	"github.com/makiuchi-d/gozxing/aztec"
+	aztec "github.com/makiuchi-d/gozxing/aztec/detector"
 	"github.com/makiuchi-d/gozxing/datamatrix"
 )
 
@@ -49,15 +49,18 @@ func (s *scanner) foreign() Symbology {
 	if s.hasStacked() {
 		return PDF417
 	}
-	// What these two read was corrected by Reed-Solomon codes, and is therefore certain.
+	// What these two find was corrected by Reed-Solomon codes, and is therefore certain: the whole of a Data Matrix, and
+	// what an Aztec code says of its size.
 	bitmap, _ := gozxing.NewBinaryBitmap(ready{bits: s.bits})
 	for _, hints := range []map[gozxing.DecodeHintType]any{nil, {gozxing.DecodeHintType_PURE_BARCODE: true}} {
 		if r, err := datamatrix.NewDataMatrixReader().Decode(bitmap, hints); err == nil && r != nil {
 			return DataMatrix
 		}
 	}
-	if r, err := aztec.NewAztecReader().DecodeWithoutHints(bitmap); err == nil && r != nil {
-		return Aztec
+	for _, mirrored := range []bool{false, true} {
+		if _, err := aztec.NewDetector(s.bits).Detect(mirrored); err == nil {
+			return Aztec
+		}
 	}
 	return ""
 }
