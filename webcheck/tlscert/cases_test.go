@@ -39,7 +39,7 @@ var protocolCases = []testCase{
 	}, codes: codes("tls.handshake.client_certificate", "tls.version.tls13"), state: diag.Valid},
 	{name: "client certificates in TLS 1.3", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.ClientAuth, c.MinVersion = tls.RequireAnyClientCert, tls.VersionTLS13 })
-	}, codes: codes("tls.handshake.client_certificate", "tls.client.old"), state: diag.Valid},
+	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},
 	{name: "optional client certificates", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert })
 	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},

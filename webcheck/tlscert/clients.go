@@ -21,10 +21,10 @@ import (
 type Client struct {
 	Name        string         `json:"name" doc:"family, with the version that was examined" example:"Chrome 137"`
 	Current     bool           `json:"current" doc:"whether it is supported and in wide use, not an old one"`
-	Connects    *bool          `json:"connects,omitempty" doc:"whether it connects; absent if that is not known"`
+	Connects    *bool          `json:"connects,omitempty" doc:"whether it connects; absent if not known"`
 	Version     string         `json:"version,omitempty" doc:"protocol version of the connection" example:"TLS 1.3"`
-	CipherSuite string         `json:"cipher_suite,omitempty" doc:"cipher suite of the connection" example:"TLS_AES_128_GCM_SHA256"`
-	Group       string         `json:"group,omitempty" doc:"group of the key exchange, if there is one" example:"X25519"`
+	CipherSuite string         `json:"cipher_suite,omitempty" doc:"cipher suite" example:"TLS_AES_128_GCM_SHA256"`
+	Group       string         `json:"group,omitempty" doc:"group of the key exchange, if any" example:"X25519"`
 	Reason      clients.Reason `json:"reason,omitempty" doc:"why it does not connect"`
 }
 
@@ -51,7 +51,7 @@ type playing struct {
 
 // play connects as the families of clients do.
 func (e *evidence) play(ctx context.Context, env *diag.Env) {
-	if e.scan == nil || !e.scan.Any() || !*e.req.CheckVersions {
+	if e.scan == nil || !e.scan.Any() || !*e.req.CheckVersions || e.demandsClient() {
 		return
 	}
 	p := &e.whole.playing
@@ -115,8 +115,17 @@ func (e *evidence) publicKeys() (keys []crypto.PublicKey) {
 	return keys
 }
 
-// clients are the outcomes with what the roots of the chain make of them.
+// clients are the outcomes with what is known beside them: the roots of the chain, and whether handshakes end well. Where
+// crypto/tls agreed with the server and failed after that, all may fail.
 func (e *evidence) clients() []clients.Outcome {
+	if e.failure != nil && (e.native() == nil || e.native().Connects != probe.No) {
+		return diag.Map(e.outcomes, func(o clients.Outcome) clients.Outcome {
+			if o.Connects == probe.Yes {
+				return clients.Outcome{Family: o.Family}
+			}
+			return o
+		})
+	}
 	if len(e.verified) == 0 {
 		return e.outcomes
 	}
@@ -125,6 +134,15 @@ func (e *evidence) clients() []clients.Outcome {
 		return hex.EncodeToString(hash[:])
 	}
 	return clients.Distrust(e.outcomes, diag.Map(e.paths, sum))
+}
+
+// native is the outcome of the family that is crypto/tls; nil if families were not tried.
+func (e *evidence) native() *clients.Outcome {
+	i := slices.IndexFunc(e.outcomes, func(o clients.Outcome) bool { return o.Family.Native })
+	if i < 0 {
+		return nil
+	}
+	return &e.outcomes[i]
 }
 
 // failing returns the outcomes of families that do not connect, current ones or old ones.
@@ -199,5 +217,6 @@ func names(list []clients.Outcome) []string {
 
 // because returns the outcomes with one of some reasons.
 func because(list []clients.Outcome, reasons ...clients.Reason) []clients.Outcome {
-	return slices.DeleteFunc(slices.Clone(list), func(o clients.Outcome) bool { return !slices.Contains(reasons, o.Reason) })
+	other := func(o clients.Outcome) bool { return !slices.Contains(reasons, o.Reason) }
+	return slices.DeleteFunc(slices.Clone(list), other)
 }

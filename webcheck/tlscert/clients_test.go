@@ -137,7 +137,8 @@ func TestClients(t *testing.T) {
 		byName(r)["Chrome 137"])
 	require.True(t, *byName(r)["Windows 11"].Connects)
 	require.True(t, *r.Trusted, "the certificate is seen by a client that sends less")
-	require.Contains(t, r.Findings[0].Detail, "of 1000 octets. With 1400 octets: the server closed the connection. Chrome 137,")
+	require.Contains(t, r.Findings[0].Detail,
+		"of 1000 octets. With 1400 octets: the server closed the connection. Chrome 137,")
 
 	r = check(t, a, "", func(r *Request) { r.CheckVersions = new(false) }, func(s setup) { s.serve(nil) })
 	require.Nil(t, r.Clients)
@@ -199,4 +200,7 @@ func TestOversized(t *testing.T) {
 	})
 	require.NotZero(t, r.Error)
 	require.NotEmpty(t, r.Error.Code)
+	for _, c := range r.Clients {
+		require.True(t, c.Connects == nil || !*c.Connects, "%s has to read the message as well", c.Name)
+	}
 }

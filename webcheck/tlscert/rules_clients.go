@@ -92,10 +92,11 @@ var helloRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.handshake.unknown_values", Severity: diag.Error, Weight: 10, Ref: "RFC 8446 section 9.3",
-	When:  takes(probe.Reserved, probe.Extensions, probe.KeyShare),
-	Title: "Server fails on values in a ClientHello that it does not know", Requirement: "The server ignores unknown values",
-	Advice: "Update the load balancer, firewall or TLS library that drops them. Servers must ignore what they do not know, " +
-		"and browsers send reserved values to make sure that they do (GREASE, RFC 8701).",
+	When:        takes(probe.Reserved, probe.Extensions, probe.KeyShare),
+	Title:       "Server fails on values in a ClientHello that it does not know",
+	Requirement: "The server ignores unknown values",
+	Advice: "Update the load balancer, firewall or TLS library that drops them. Servers must ignore what they do not " +
+		"know, and browsers send reserved values to make sure that they do (GREASE, RFC 8701).",
 	Fails: func(e *evidence) (all diag.Failures) {
 		for _, p := range []struct {
 			property probe.Property
@@ -165,22 +166,18 @@ func (e *evidence) lockedOut(list []clients.Outcome) (all diag.Failures) {
 
 // explain says why common clients fail, if families of clients show it.
 func (e *evidence) explain(failures diag.Failures) diag.Failures {
-	if len(failures) == 0 || e.outcomes == nil {
-		return failures
-	}
-	current, failing := 0, e.failing(true)
-	for _, o := range e.outcomes {
-		if o.Family.Current {
-			current++
+	native := e.native()
+	switch {
+	case len(failures) == 0 || native == nil:
+	case native.Connects == probe.No:
+		if why := e.lockedOut(because(e.failing(true), native.Reason)); len(why) > 0 {
+			failures[0].Detail += " " + why[0].Detail
+			failures[0].Advice = why[0].Advice
 		}
+	default:
+		failures[0].Advice = "Look for the reason in the log of the server: version, cipher suite and group are agreed on, and " +
+			"what fails comes after that."
 	}
-	if why := e.lockedOut(failing); len(why) > 0 && 2*len(failing) > current {
-		failures[0].Detail += " " + why[0].Detail
-		failures[0].Advice = why[0].Advice
-		return failures
-	}
-	failures[0].Advice = "Look for the reason in the log of the server: most clients agree with it on a version, a cipher " +
-		"suite and a group, and what fails comes after that."
 	return failures
 }
 
@@ -188,7 +185,7 @@ func (e *evidence) explain(failures diag.Failures) diag.Failures {
 var playedRules = diag.Rules[*evidence]{{
 	Code: "tls.client.current", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 4.2",
 	Title: "Some current clients cannot connect", Requirement: "The current clients that were tried can connect",
-	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and a key that is RSA or ECDSA on P-256.",
+	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and an RSA key or one on P-256.",
 	Fails:  func(e *evidence) diag.Failures { return e.lockedOut(e.untold(true)) },
 }, {
 	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",

@@ -15,6 +15,7 @@ type Family struct {
 	Source  string // where the numbers are from, with a date
 	Current bool   // it is supported by its maker and in wide use; the others are kept to say who is locked out
 	Browser bool   // it speaks with web servers only
+	Native  bool   // it is crypto/tls as it comes
 
 	Versions   []probe.Version
 	Suites     []uint16

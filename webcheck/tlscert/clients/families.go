@@ -134,7 +134,7 @@ var table = []Family{
 		},
 	},
 	{
-		Name: "Go 1.26", Current: true, Octets: 1521,
+		Name: "Go 1.26", Current: true, Native: true, Octets: 1521,
 		Source:   "captured from crypto/tls of Go 1.26.8 on 2026-11-29",
 		Versions: []probe.Version{probe.TLS13, probe.TLS12},
 		Suites: []uint16{
