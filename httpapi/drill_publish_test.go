@@ -3,10 +3,12 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -239,8 +241,9 @@ func (r *drillRun) edit(address string, change func(*page)) bool {
 	}
 	return r.world.Wrap(u.Hostname(), uint16(port), func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			rec := httptest.NewRecorder()
-			h.ServeHTTP(rec, req)
+			raw := &rawRecorder{ResponseRecorder: httptest.NewRecorder()}
+			h.ServeHTTP(raw, req)
+			rec := raw.answer(req)
 			p := &page{req.URL.Path, rec.Header(), unpacked(rec)}
 			change(p)
 			maps.Copy(w.Header(), p.header)
@@ -250,6 +253,43 @@ func (r *drillRun) edit(address string, change func(*page)) bool {
 		})
 	})
 }
+
+// A rawRecorder records an answer also of a handler that writes it to the connection itself.
+type rawRecorder struct {
+	*httptest.ResponseRecorder
+	text bytes.Buffer
+}
+
+func (r *rawRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) { return rawConn{rec: r}, nil, nil }
+
+// answer is what came, without the lines that are no HTTP.
+func (r *rawRecorder) answer(req *http.Request) *httptest.ResponseRecorder {
+	if r.text.Len() == 0 {
+		return r.ResponseRecorder
+	}
+	head, body, _ := strings.Cut(r.text.String(), "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line != lines[0] && !strings.Contains(line, ":") })
+	rec := httptest.NewRecorder()
+	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(strings.Join(lines, "\r\n")+"\r\n\r\n"+body)), req)
+	if err != nil {
+		rec.WriteHeader(http.StatusBadGateway)
+		return rec
+	}
+	defer resp.Body.Close()
+	maps.Copy(rec.Header(), resp.Header)
+	rec.WriteHeader(resp.StatusCode)
+	io.Copy(rec, resp.Body)
+	return rec
+}
+
+type rawConn struct {
+	net.Conn // of which nothing is used but Write and Close
+	rec      *rawRecorder
+}
+
+func (c rawConn) Write(b []byte) (int, error) { return c.rec.text.Write(b) }
+func (rawConn) Close() error                  { return nil }
 
 // unpacked is the body of an answer as text.
 func unpacked(rec *httptest.ResponseRecorder) string {
