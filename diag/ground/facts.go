@@ -179,7 +179,13 @@ var served = map[diag.Fact]serverFact{
 		ref:    "RFC 9293 section 3.5.2",
 		advice: "Start the server, have it listen on {port}, and open the port in the firewall.",
 		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic},
-		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.Connect)) },
+		fails: func(s *Seen) diag.Failures {
+			f := s.said(s.is(fetch.Connect))
+			if len(f) > 0 && s.moved && s.Port == httpPort {
+				f[0].Advice = fmt.Sprintf("Redirect to https:// URLs, or have the server listen on port %d of %s.", s.Port, s.Host)
+			}
+			return f
+		},
 	},
 	HTTPClosed: {
 		title: "Port 80 refuses connections", requirement: "Port 80 accepts connections",

@@ -106,6 +106,9 @@ var facts = []struct {
 	{"long redirect", served(60*day, 0, http.RedirectHandler("/"+strings.Repeat("a", diag.MaxURL), http.StatusFound)), "redirect.long",
 		"https://example.com/ redirects to a URL of more than 8192 octets, percent-encoded. That is beyond what is read here, so where " +
 			"it leads is not known.", 14},
+	{"redirect to a closed port", func(w *diagtest.World) {
+		served(60*day, 0, http.RedirectHandler("http://example.com/", http.StatusFound))(w)
+	}, "connection", "Port 80 of example.com refuses connections.", 0},
 	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},
 }
 

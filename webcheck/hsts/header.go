@@ -320,7 +320,7 @@ func (e *evidence) listedValue() string {
 	if e.inForce() {
 		age = e.age()
 	}
-	return Value(max(age, stages[len(stages)-1]), true, true)
+	return Value(max(age, stages[len(stages)-1]), true, !e.wholeSuffix()) // nobody submits a name below a listed suffix
 }
 
 func (e *evidence) withoutPreload() string {

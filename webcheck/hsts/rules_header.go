@@ -52,7 +52,7 @@ const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a wee
 var headerRules = diag.Rules[*evidence]{
 	{
 		Code: lineRule, Severity: diag.Error, StateIfFailed: diag.Missing, DependsOn: needsTrust, Ref: "RFC 9112 section 5",
-		Title: "HSTS header line that browsers skip", Requirement: "Every line of the HSTS header can be read",
+		Title: "HSTS header line is malformed or misspelled", Requirement: "Every line of the HSTS header can be read",
 		Advice: "Write the field on one line: the name Strict-Transport-Security, a colon, and the directives, separated by semicolons.",
 		When:   answered,
 		Fails:  lostLines,

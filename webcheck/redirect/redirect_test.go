@@ -190,6 +190,17 @@ var chains = []struct {
 		https://example.com/a 200` + home, "location.host", "200 https://example.com/a"},
 	{"scheme twice", "https://example.com/", "https://example.com/ 302 | Location: https://https://example.com/", "location.host host.nxdomain",
 		"0 https://https//example.com/"},
+	{"no scheme", "https://example.com/", `
+		https://example.com/ 302 | Location: www.example.com/login
+		https://example.com/www.example.com/login 200` + home, "location.host", "200 https://example.com/www.example.com/login"},
+	{"scheme without a colon", "https://example.com/", `
+		https://example.com/ 302 | Location: https//example.com/login
+		https://example.com/https//example.com/login 200` + home, "location.host", "200 https://example.com/https//example.com/login"},
+	{"page with a dot", "https://example.com/", `
+		https://example.com/ 302 | Location: example.html
+		https://example.com/example.html 200` + home, "", "200 https://example.com/example.html"},
+	{"Location line that is none", "http://lost.example.com/", "https://example.com/ 200", "location.missing header.line final.http",
+		"302 http://lost.example.com/"},
 	{"no host at all", "https://example.com/", "https://example.com/ 302 | Location: //", "location.malformed", "0 https://example.com/"},
 	{"tab in Location", "https://example.com/", "https://example.com/ 302 | Location: /a\tb", "location.malformed", "0 https://example.com/"},
 	{"port 0", "https://example.com/", "https://example.com/ 302 | Location: https://example.net:0/", "location.malformed",
@@ -325,7 +336,7 @@ func unlucky(w *diagtest.World) {
 		}
 	}
 	for host, head := range map[string]string{
-		"empty": "302 Found\r\nLocation: ", "second": "302 Found\r\nLocation:\r\nLocation: https://example.com/",
+		"lost": "302 Found\r\nLocation : /a", "empty": "302 Found\r\nLocation: ", "second": "302 Found\r\nLocation:\r\nLocation: https://example.com/",
 		"lines":   "200 OK\r\nX Powered By\r\nServer : a\r\nA: b\r\n c",
 		"lengths": "200 OK\r\nContent-Length: 1\r\nContent-Length: 2",
 		"deflate": "200 OK\r\nContent-Encoding: deflate\r\n\r\n\x03\x00",

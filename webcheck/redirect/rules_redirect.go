@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -196,7 +197,9 @@ var locationRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		s := e.last()
 		lacks := "without a Location header"
-		if len(s.hop.Header.Values("Location")) > 0 {
+		if line := s.lostLocation(); line != "" {
+			lacks = fmt.Sprintf("with the header line %q, which is not read as a Location", diag.Quote(line))
+		} else if len(s.hop.Header.Values("Location")) > 0 {
 			lacks = "with an empty Location header"
 		}
 		return diag.FailIf(slices.Contains(redirects, s.hop.StatusCode) && !s.redirects(),
@@ -283,6 +286,31 @@ var hostRules = diag.Rules[*evidence]{{
 	Fails:  each(hostless),
 }}
 
+// schemeless reports whether a Location is a URL without its scheme, or without the colon behind it: a path that begins
+// with the host itself, or one below or above it, is one that nobody meant.
+func (s *step) schemeless() bool {
+	if s.hop.RedirectType != fetch.HTTPRedirect {
+		return false
+	}
+	first, rest, _ := strings.Cut(strings.ToLower(s.located()), "/")
+	if (first == "http" || first == "https") && strings.HasPrefix(rest, "/") {
+		return true
+	}
+	host, named := s.url.Host().Domain()
+	first, _, _ = strings.Cut(first, "?")
+	return named && (first == host.String() || first == "www."+host.String() || "www."+first == host.String())
+}
+
+// lostLocation returns the line of the header that was meant as a Location and is none, or nothing.
+func (s *step) lostLocation() string {
+	for _, f := range s.hop.Faults {
+		if !f.Read && strings.HasPrefix(strings.ToLower(strings.TrimLeft(f.Line, " \t")), "location") {
+			return f.Line
+		}
+	}
+	return ""
+}
+
 // hostless says of a redirect that its target has no host where one belongs, and what clients make of it.
 func hostless(_ *evidence, s *step) string {
 	to := s.hop.Target
@@ -291,6 +319,9 @@ func hostless(_ *evidence, s *step) string {
 	}
 	shown := diag.Quote(withoutSecret(s.hop.Location))
 	switch host := to.Host().Name(); {
+	case s.schemeless():
+		return fmt.Sprintf("%s leads to %q, which lacks https:// in front, so clients take it for a path and open %s.", s.at(), shown,
+			s.target())
 	case s.hop.Oddities.Slashes:
 		return fmt.Sprintf("%s leads to %q, where two slashes and a host belong. Browsers open %s; other clients must refuse a URL "+
 			"without a host, or go elsewhere.", s.at(), shown, s.target())
