@@ -175,3 +175,10 @@ func FuzzParseLinks(f *testing.F) {
 		}
 	})
 }
+
+func TestPrimary(t *testing.T) {
+	for tag, want := range map[string]string{"en-GB": "en", "zh-Hant": "zh", "iw": "he", "he": "he", "EN_us": "en", "": "", "und": "", "english": "",
+		"nb": "no", "no": "no"} {
+		require.Equal(t, want, primary(tag), tag)
+	}
+}

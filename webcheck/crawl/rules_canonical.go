@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/net/publicsuffix"
+	"golang.org/x/text/language"
 )
 
 // canonicalRules are about the URL that a page says is its own, and what that URL leads to.
@@ -156,7 +157,7 @@ var targetRules = diag.Rules[*evidence]{{
 	Title:     "Canonical URL is in another language", Requirement: "The page at the canonical URL is in the same language",
 	Advice: "Name a page in the same language, and list translations as alternates with hreflang.",
 	When: func(e *evidence) bool {
-		return targetKnown(e) && e.page != nil && e.page.Lang != "" && e.target.language != ""
+		return targetKnown(e) && e.page != nil && primary(e.page.Lang) != "" && primary(e.target.language) != ""
 	},
 	Fails: func(e *evidence) diag.Failures {
 		return e.targetFails(primary(e.page.Lang) != primary(e.target.language), "which is in %q, and this page in %q",
@@ -195,10 +196,13 @@ func faultless(e *evidence) bool {
 	return served(e) && (t == nil || !t.disallowed() && (!t.known() || t.faultless()))
 }
 
-// primary is the language of a tag, without script and region.
-func primary(tag string) string {
-	tag, _, _ = strings.Cut(strings.ReplaceAll(strings.ToLower(tag), "_", "-"), "-")
-	return tag
+// primary is the language of a tag, without script and region; empty if the tag names none.
+func primary(s string) string {
+	tag, err := language.All.Parse(s) // which knows old codes and macrolanguages: iw is he, nb is no
+	if base, confidence := tag.Base(); err == nil && confidence == language.Exact && tag != language.Und {
+		return base.String()
+	}
+	return ""
 }
 
 // place says where a canonical URL is named.
