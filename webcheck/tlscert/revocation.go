@@ -5,12 +5,10 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -25,18 +23,10 @@ const (
 	// revocationTimeout is for all services of a certificate. They are content delivery networks that answer in well
 	// below a second.
 	revocationTimeout = 5 * time.Second
-	// maxListBytes bounds a revocation list. Authorities of TLS servers split theirs into parts of some 100 KB, and the
-	// longest that were not split have 1 to 3 MB; those of 10 MB and more are of certificates for code and devices.
-	maxListBytes = 4 << 20
-	// maxIssuerListBytes bounds a list of revoked intermediates, of which an authority has some dozen.
-	maxIssuerListBytes = 256 << 10
-	// maxLists bounds the lists of certificates of servers that a request holds at once: one for each type of key.
-	maxLists         = 2
-	maxIssuerLists   = 6        // lists of intermediates; paths have up to three
-	maxResponseBytes = 64 << 10 // an OCSP response has up to 3 KB
-	maxServices      = 3        // URLs of each method that are tried, one after another
-	maxIntermediates = 3        // that are asked about
-	requestType      = "application/ocsp-request"
+	maxResponseBytes  = 64 << 10 // an OCSP response has up to 3 KB
+	maxServices       = 3        // URLs of each method that are tried, one after another
+	maxIntermediates  = 3        // that are asked about
+	requestType       = "application/ocsp-request"
 )
 
 // A RevocationMethod is the way in which an authority says whether a certificate was revoked: staple, ocsp or crl.
@@ -76,100 +66,6 @@ func (c *RevocationCheck) take(a revocation.Answer) {
 	if a.Err != nil {
 		c.Error = a.Err.Error()
 	}
-}
-
-// services are what authorities run to say which certificates they revoked. Each document is fetched once for a
-// request, however many certificates it is about.
-type services struct {
-	env *diag.Env
-
-	mu                 sync.Mutex
-	documents          map[string]*document // by what was asked
-	lists, issuerLists int                  // that were fetched
-}
-
-// A document is what a service answered.
-type document struct {
-	once    sync.Once
-	body    []byte
-	status  revocation.Status // empty if there is a body
-	err     error
-	refused bool // by HTTP: the service is there, and did not take the request
-}
-
-func newServices(env *diag.Env) *services {
-	return &services{env: env, documents: map[string]*document{}}
-}
-
-// fetch returns what a request leads to: it waits for the one who asked first.
-func (s *services) fetch(ctx context.Context, target string, req fetch.Request) *document {
-	s.mu.Lock()
-	key := req.Method + " " + target + " " + string(req.Body)
-	d := s.documents[key]
-	if d == nil {
-		d = &document{}
-		s.documents[key] = d
-	}
-	s.mu.Unlock()
-	d.once.Do(func() {
-		d.status, d.err = revocation.Unanswered, errors.New("it was not asked") // if what follows panics
-		d.fetch(ctx, s.env, target, req)
-	})
-	return d
-}
-
-// fetch asks for the document. What it says is signed, so the connection need not be trusted.
-func (d *document) fetch(ctx context.Context, env *diag.Env, target string, req fetch.Request) {
-	scheme, _, _ := strings.Cut(target, ":")
-	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
-		d.status = revocation.LeftOut
-		d.err = fmt.Errorf("this check asks over http and https only, not %s", diag.Quote(scheme))
-		return
-	}
-	var err error
-	if req.URL, err = diag.ParseURL(target); err != nil {
-		d.status, d.err = revocation.Unusable, errors.New("the URL is not valid")
-		return
-	}
-	req.Timeout, req.AllowUntrusted = diag.TimeLeft(ctx, revocationTimeout), true
-	r, err := fetch.Do(ctx, env, req)
-	switch {
-	case err != nil:
-		d.err = errors.New("there was no answer in time")
-	case r.Err != nil && r.Err.Code == fetch.Blocked:
-		d.status, d.err = revocation.LeftOut, r.Err
-	case r.Err != nil:
-		d.err = r.Err
-	case r.Final() == nil:
-		d.err = errors.New("there was no answer")
-	case r.Final().StatusCode != http.StatusOK:
-		d.refused, d.err = true, fmt.Errorf("it answered with HTTP status %d", r.Final().StatusCode)
-	case r.Truncated:
-		d.status, d.err = revocation.LeftOut, fmt.Errorf("it is longer than the %d KiB that this check reads", req.MaxBytes>>10)
-	default:
-		d.body, d.status, d.err = r.Body, "", nil
-	}
-}
-
-// list fetches a revocation list, if there is room for another.
-func (s *services) list(ctx context.Context, target string, ofAuthorities bool) *document {
-	size, count, most := int64(maxListBytes), &s.lists, maxLists
-	if ofAuthorities {
-		size, count, most = maxIssuerListBytes, &s.issuerLists, maxIssuerLists
-	}
-	s.mu.Lock()
-	key := http.MethodGet + " " + target + " "
-	full := false
-	if s.documents[key] == nil {
-		if full = *count >= most; !full {
-			*count++
-		}
-	}
-	s.mu.Unlock()
-	if full {
-		return &document{status: revocation.LeftOut, err: fmt.Errorf("this check reads at most %d lists", most)}
-	}
-	return s.fetch(ctx, target, fetch.Request{Method: http.MethodGet, MaxBytes: size, MaxRedirects: issuerRedirects})
 }
 
 // askRevocation asks the services that the certificates of the path name: of the server's own, and of intermediates.
@@ -357,10 +253,10 @@ const (
 var shortLifeSince = time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)
 
 // shortLived reports whether a certificate expires before anybody would hear of its revocation.
-func shortLived(c *x509.Certificate) bool {
+func shortLived(notBefore, notAfter time.Time) bool {
 	limit := shortLife
-	if c.NotBefore.Before(shortLifeSince) {
+	if notBefore.Before(shortLifeSince) {
 		limit = formerShortLife
 	}
-	return life(c) <= limit
+	return notAfter.Sub(notBefore)+time.Second <= limit // both ends included
 }

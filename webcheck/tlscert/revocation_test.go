@@ -1,6 +1,7 @@
 package tlscert
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -251,11 +252,26 @@ func TestRevocationBounds(t *testing.T) {
 	}
 	g.Wait()
 	require.Equal(t, int32(1), asked.Load())
-	second := s.askCRL(t.Context(), start, issue("http://"+crlHost+"/a"), a.public.cert)
-	require.Equal(t, revocation.Unanswered, second[0].Status)
-	third := s.askCRL(t.Context(), start, issue("http://"+crlHost+"/b"), a.public.cert)
-	require.Equal(t, revocation.LeftOut, third[0].Status)
-	require.Equal(t, "this check reads at most 2 lists", third[0].Error)
+}
+
+// Of all lists together so many bytes are held, and a list beyond is left out.
+func TestListQuota(t *testing.T) {
+	q := newQuota(300<<10, 100<<10)
+	take := func(n int64) func(int64) *document {
+		return func(size int64) *document { return &document{body: make([]byte, min(n, size))} }
+	}
+	for i, want := range []int64{100 << 10, 90 << 10, 100 << 10} {
+		require.Len(t, q.fetch(t.Context(), take(want)).body, int(want), "%d", i)
+	}
+	d := q.fetch(t.Context(), take(1))
+	require.Equal(t, revocation.LeftOut, d.status)
+	require.EqualError(t, d.err, "this check reads 300 KiB of lists at most")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range cap(q.turns) {
+		q.turns <- struct{}{}
+	}
+	require.Equal(t, revocation.LeftOut, q.fetch(ended, take(1)).status)
 }
 
 // Stapling is not advised where no server can have a response.

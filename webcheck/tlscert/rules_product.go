@@ -43,10 +43,12 @@ func ofProduct(code diag.Code, title, requirement, advice string) rule {
 			if p == nil || p.code != code {
 				return nil
 			}
+			by := ""
+			if !e.described().SelfSigned {
+				by = fmt.Sprintf(", issued by %s,", nameOf(pki.ParseName(e.leaf().RawIssuer)))
+			}
 			return diag.Failures{{
-				Title: p.title, Advice: p.advice,
-				Detail: fmt.Sprintf("The certificate for %s, issued by %s, %s.", subject(e.leaf()),
-					nameOf(pki.ParseName(e.leaf().RawIssuer)), p.cause),
+				Title: p.title, Advice: p.advice, Detail: fmt.Sprintf("The certificate for %s%s %s.", subject(e.leaf()), by, p.cause),
 			}}
 		},
 	}

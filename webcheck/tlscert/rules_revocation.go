@@ -102,7 +102,7 @@ var revocationRules = diag.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) diag.Failures {
 		c := e.leaf()
-		return diag.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c),
+		return diag.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c.NotBefore, c.NotAfter),
 			"The certificate names neither OCSP nor a revocation list, so that nobody can learn that it was revoked; only "+
 				"certificates of up to 7 days may do without.")
 	},
