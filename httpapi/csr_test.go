@@ -28,6 +28,7 @@ func TestScopesOfSigningRequests(t *testing.T) {
 		require.Equal(t, c.deprecated != "", strings.Contains(log, `"msg":"deprecated use"`))
 		require.NotContains(t, log, "MIGkAgEBBDB")
 		require.NotContains(t, r.Body.String(), "MIGkAgEBBDB")
-		require.Empty(t, r.header("Deprecation")+r.header("Sunset"))
+		require.Equal(t, c.deprecated != "", r.header("Deprecation") == "@1795824000", r.header("Deprecation"))
+		require.Empty(t, r.header("Sunset"))
 	}
 }

@@ -124,7 +124,7 @@ var endpoints = []Endpoint{
 	{"POST", "/http/headers-check", webRead, 2, "HTTP headers, redirect chain, TLS", call(headers.Check).holding(headers.Memory)},
 	{"POST", "/http/hsts-check", webRead, 3, "HSTS analysis and preload eligibility", call(hsts.Check).holding(12 << 20)},
 	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", call(tlscert.Check).holding(32 << 20)},
-	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", call(csr.Parse).upTo(csrBody).holding(4<<20).alsoFor(mailRead, Deprecation{})},
+	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", call(csr.Parse).upTo(csrBody).holding(4<<20).alsoFor(mailRead, Deprecation{Since: mailReadEnds})},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},
 }
@@ -203,6 +203,9 @@ func (ep Endpoint) Rules() []diag.RuleInfo {
 	}
 	return nil
 }
+
+// mailReadEnds is since when requests for certificates should not be parsed by a key for mail alone (CONTRACT 1.12).
+var mailReadEnds = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 
 // A Deprecation says since when something should not be used any more, and when it ends.
 type Deprecation struct {

@@ -367,7 +367,7 @@ func TestObservations(t *testing.T) {
 	require.Equal(t, []Observation{
 		{Endpoint: "POST /public/v1/text/lower", Code: "OK", Status: 200, Plan: "pack", Credits: 1, Account: a.account.ID, Key: a.key.ID},
 		{Endpoint: "POST /public/v1/text/lower", Code: "INVALID_API_KEY", Status: 401},
-		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404},
+		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404, Plan: "pack", Account: a.account.ID, Key: a.key.ID},
 	}, a.observed())
 }
 

@@ -23,6 +23,7 @@ const (
 	EventKeyRevoked      EventType = "api_key.revoked"
 	EventKeyExpiresSoon  EventType = "api_key.expires_soon"
 	EventKeyExpired      EventType = "api_key.expired"
+	EventKeyDeprecated   EventType = "api_key.deprecated_use"
 	EventUsageThreshold  EventType = "usage.threshold_reached"
 	EventQuotaExceeded   EventType = "usage.quota_exceeded"
 	EventOverageStarted  EventType = "usage.overage_started"
@@ -51,7 +52,7 @@ const (
 // EventTypes returns all event types, in the order of CONTRACT 7 and 9.
 func EventTypes() []EventType {
 	return []EventType{EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon,
-		EventKeyExpired, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
+		EventKeyExpired, EventKeyDeprecated, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
 		EventBudgetReached, EventRateLimited, EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
 		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved, EventChannelTest,
 		EventChannelDisabled, EventChannelConfirm, EventDomainWorsened, EventDomainRecovered, EventDomainRecordChanged, EventDomainExpiresSoon,

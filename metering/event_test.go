@@ -18,7 +18,7 @@ func TestEventTypes(t *testing.T) {
 		categories[e.Category()]++
 	}
 	require.Equal(t, map[EventCategory]int{
-		KeyEvents: 6, UsageEvents: 6, BillingEvents: 3, SPFEvents: 5, ChannelEvents: 3, DomainEvents: 5,
+		KeyEvents: 7, UsageEvents: 6, BillingEvents: 3, SPFEvents: 5, ChannelEvents: 3, DomainEvents: 5,
 	}, categories)
 	require.False(t, EventType("usage.unknown").Known())
 }

@@ -192,8 +192,14 @@ func (a *app) serve(ctx context.Context) error {
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,
 		Memory: workMemory(), Log: log, NotifySPF: notes.profileEvent,
-		Observe: func(o httpapi.Observation) { counters.Observe(o); activity.Observe(o) },
-		Pages:   pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
+		Observe: func(o httpapi.Observation) {
+			counters.Observe(o)
+			activity.Observe(o)
+			if o.Deprecated != "" && o.Key != "" {
+				notes.deriver.Deprecated(o.Account, o.Key, o.Endpoint, o.Deprecated)
+			}
+		},
+		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
 	})
 	listener, err := listen(ctx, "listening", a.serving.listen)
 	if err != nil {

@@ -41,6 +41,8 @@ type keyRow struct {
 	Day    spark  // what it was charged in the hours of the last day
 	Secret string // shown once
 	Graces []choice
+
+	Deprecated *metering.DeprecatedUse // nil if nothing is known of one
 }
 
 // Bad reports whether a key does not work any more.
@@ -134,7 +136,12 @@ func (d *dashboard) showKey(r *http.Request) (any, error) {
 		return nil, err
 	}
 	secret, err := d.left(r)
-	return keyRow{key, key.State(d.now()), hours[key.ID], secret, graces}, err
+	if err != nil {
+		return nil, err
+	}
+	deprecated, err := metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
+	return keyRow{Key: key, State: key.State(d.now()), Day: hours[key.ID], Secret: secret, Graces: graces,
+		Deprecated: deprecated}, err
 }
 
 func (d *dashboard) rotateKey(r *http.Request) (string, error) {

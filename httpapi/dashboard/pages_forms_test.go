@@ -79,6 +79,11 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []metering.Scope{"dns:read", "mail:read"}, key.Scopes)
 	assert.Len(t, key.IPAllowlist, 2)
+	assert.NotContains(t, page.words("dl"), "Deprecated use")
+	_, err = metering.MarkDeprecatedUse(t.Context(), h.store, key.Account, key.ID,
+		metering.DeprecatedUse{Endpoint: "POST /certificates/csr/parse", What: "mail:read", At: h.clock()})
+	require.NoError(t, err)
+	assert.Contains(t, b.get(at).words("dl"), "mail:read of POST /certificates/csr/parse")
 	assert.Equal(t, began.AddDate(0, 0, 30), *key.ExpiresAt)
 
 	next := b.follow("/dashboard/keys/"+string(key.ID)+"/rotate", "grace", "24")

@@ -227,6 +227,8 @@ type facts struct {
 	ExpiresAt   *time.Time             `json:"expires_at,omitempty"`
 	Revoked     metering.RevokedReason `json:"revoked_reason,omitempty"`
 	PerMinute   int                    `json:"requests_per_minute,omitempty"`
+	Endpoint    string                 `json:"endpoint,omitempty"`
+	Deprecated  string                 `json:"deprecated,omitempty"` // a scope, or "operation"
 
 	Period    *metering.Period `json:"period,omitempty"`
 	Plan      metering.PlanID  `json:"plan,omitempty"`

@@ -89,6 +89,55 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 	}})
 }
 
+// Deprecated is told that a key was admitted to an endpoint by what should not be used any more: a scope, or the endpoint
+// itself. It tells once a key, and never blocks.
+func (d *Deriver) Deprecated(account metering.AccountID, key metering.KeyID, endpoint, what string) {
+	d.init()
+	at := metering.Now(d.Clock)
+	name := "deprecated/" + string(key)
+	if !d.reports.due(name, at) {
+		return
+	}
+	d.enqueue(refusal{name, at.Add(10 * 365 * 24 * time.Hour), account, metering.Event{
+		ID:   metering.EventID(metering.EventKeyDeprecated, string(key)),
+		Type: metering.EventKeyDeprecated, Account: account, At: at,
+		Data: facts{Account: account, KeyID: key, Endpoint: endpoint, Deprecated: what},
+	}})
+}
+
+// markDeprecated marks a key, and tells of it where anybody is to hear of it.
+func (d *Deriver) markDeprecated(ctx context.Context, s refusal) error {
+	f := s.event.Data.(facts)
+	key, err := d.Store.Key(ctx, f.KeyID)
+	if err != nil {
+		return err
+	}
+	f.KeyName, f.KeyPrefix, f.Environment = key.Name, key.DisplayPrefix, key.Environment
+	s.event.Data = f
+	has, err := d.hasChannel(ctx, s.account)
+	if err != nil {
+		return err
+	}
+	var beside []metering.Record
+	if has {
+		record, err := s.event.Record()
+		if err != nil {
+			return err
+		}
+		beside = append(beside, record)
+	}
+	use := metering.DeprecatedUse{Endpoint: f.Endpoint, What: f.Deprecated, At: s.event.At}
+	first, err := metering.MarkDeprecatedUse(ctx, d.Store, s.account, f.KeyID, use, beside...)
+	if err != nil {
+		return err
+	}
+	d.reports.settle(s.id, s.until)
+	if first && has && d.Wake != nil {
+		d.Wake()
+	}
+	return nil
+}
+
 func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at time.Time) {
 	period := metering.PeriodOf(at)
 	name := "quota/" + string(c.Account.ID)
@@ -114,6 +163,9 @@ func (d *Deriver) enqueue(s refusal) {
 
 // record writes the event of a refusal, if anybody is to hear of it.
 func (d *Deriver) record(ctx context.Context, s refusal) error {
+	if s.event.Type == metering.EventKeyDeprecated {
+		return d.markDeprecated(ctx, s)
+	}
 	has, err := d.hasChannel(ctx, s.account)
 	if err != nil || !has {
 		return err

@@ -35,6 +35,8 @@ func samples(t *testing.T) map[metering.EventType]any {
 	rotated.GraceUntil = new(occurred.Add(24 * time.Hour))
 	revoked.Revoked = metering.RevokedLeak
 	limited.Plan, limited.PerMinute = "pack", 60
+	withdrawn := key
+	withdrawn.Endpoint, withdrawn.Deprecated = "POST /certificates/csr/parse", "mail:read"
 	soon.ExpiresAt = new(occurred.Add(7 * 24 * time.Hour))
 	usage := usageFacts{
 		Account: account, Period: metering.Period{Year: 2026, Month: 1}, Plan: "pack", Used: 40_000, Limit: 50_000,
@@ -73,6 +75,7 @@ func samples(t *testing.T) map[metering.EventType]any {
 		metering.EventDomainUnreachable: lost,
 		metering.EventKeyCreated:        key, metering.EventKeyRotated: rotated, metering.EventKeyGraceEnded: ended,
 		metering.EventKeyRevoked: revoked, metering.EventKeyExpiresSoon: soon, metering.EventKeyExpired: soon,
+		metering.EventKeyDeprecated:  withdrawn,
 		metering.EventUsageThreshold: usage, metering.EventQuotaExceeded: refused, metering.EventOverageStarted: over,
 		metering.EventBudgetThreshold: budget, metering.EventBudgetReached: spent, metering.EventRateLimited: limited,
 		metering.EventSPFCreated: spf, metering.EventSPFChanged: changed, metering.EventSPFFailed: failed,

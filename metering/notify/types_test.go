@@ -33,6 +33,12 @@ var acts = map[metering.EventType]func(*world){
 		w.key(new(w.clock.Now().Add(time.Hour)))
 		w.clock.Advance(time.Hour)
 	},
+	metering.EventKeyDeprecated: func(w *world) {
+		key, _ := w.key(nil)
+		for range 2 {
+			w.deriver.Deprecated(w.account.ID, key.ID, "POST /certificates/csr/parse", "mail:read")
+		}
+	},
 	metering.EventUsageThreshold: func(w *world) {
 		_, secret := w.key(nil)
 		require.NoError(w, w.charge(secret, 40_000))

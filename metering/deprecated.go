@@ -1,0 +1,49 @@
+package metering
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// deprecatedKind is the kind of the records that mark keys whose use of something has to end.
+const deprecatedKind = "deprecated_use"
+
+// A DeprecatedUse says that a key has used what should not be used any more (CONTRACT 1.12).
+type DeprecatedUse struct {
+	Endpoint string    `json:"endpoint"`
+	What     string    `json:"what"` // the scope by which it was admitted, or "operation" for the endpoint itself
+	At       time.Time `json:"at"`   // when that was first noticed
+}
+
+// MarkDeprecatedUse notes the first deprecated use of a key, in one step with other records, such as an event that tells
+// of it. It reports whether it is the first.
+func MarkDeprecatedUse(
+	ctx context.Context, store Records, account AccountID, key KeyID, use DeprecatedUse, beside ...Record,
+) (first bool, err error) {
+	err = store.PutRecords(ctx, append(beside, Record{
+		Account: account, Kind: deprecatedKind, ID: string(key), At: use.At, Body: RecordBody(use),
+	})...)
+	if errors.Is(err, ErrVersion) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// DeprecatedUseOf is the deprecated use of a key, or nil.
+func DeprecatedUseOf(ctx context.Context, store Records, account AccountID, key KeyID) (*DeprecatedUse, error) {
+	r, err := store.Record(ctx, account, deprecatedKind, string(key))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	use := &DeprecatedUse{}
+	if err := json.Unmarshal(r.Body, use); err != nil {
+		return nil, fmt.Errorf("reading the deprecated use of key %s: %w", key, err)
+	}
+	return use, nil
+}
