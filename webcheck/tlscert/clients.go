@@ -28,8 +28,8 @@ type Client struct {
 	Reason      clients.Reason `json:"reason,omitempty" doc:"why it does not connect"`
 }
 
-// IfDisabled names the families of clients that connect today, and would not if something were disabled. A list is absent
-// if the server does not have that, or has nothing else.
+// IfDisabled names the families of clients that connect today, and would not if something were disabled. A list is
+// absent if the server does not have that, or has nothing else.
 type IfDisabled struct {
 	TLS12     []string `json:"tls12,omitzero" doc:"if TLS 1.2 and older versions were disabled"`
 	RSA       []string `json:"rsa,omitzero" doc:"if certificates with RSA keys were removed"`
@@ -115,8 +115,8 @@ func (e *evidence) publicKeys() (keys []crypto.PublicKey) {
 	return keys
 }
 
-// clients are the outcomes with what is known beside them: the roots of the chain, and whether handshakes end well. Where
-// crypto/tls agreed with the server and failed after that, all may fail.
+// clients are the outcomes with what is known beside them: the roots of the chain, and whether handshakes end well.
+// Where crypto/tls agreed with the server and failed after that, all may fail.
 func (e *evidence) clients() []clients.Outcome {
 	if e.failure != nil && (e.native() == nil || e.native().Connects != probe.No) {
 		return diag.Map(e.outcomes, func(o clients.Outcome) clients.Outcome {

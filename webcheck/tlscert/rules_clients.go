@@ -175,8 +175,8 @@ func (e *evidence) explain(failures diag.Failures) diag.Failures {
 			failures[0].Advice = why[0].Advice
 		}
 	default:
-		failures[0].Advice = "Look for the reason in the log of the server: version, cipher suite and group are agreed on, and " +
-			"what fails comes after that."
+		failures[0].Advice = "Look for the reason in the log of the server: version, cipher suite and group are agreed on, " +
+			"and what fails comes after that."
 	}
 	return failures
 }

@@ -68,15 +68,31 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 		r.Browser = Yes
 		return
 	}
-	tests := s.properties(r, plain, len(full.bytes()))
-	found := make([]error, len(tests))
+	list := s.failing(ctx, s.properties(r, plain, len(full.bytes())))
+	has := func(p Property) int {
+		return slices.IndexFunc(list, func(i Intolerance) bool { return i.Property == p })
+	}
+	if has(Large) >= 0 || has(NewVersion) >= 0 { // a hybrid key share is both
+		list = slices.DeleteFunc(list, func(i Intolerance) bool { return i.Property == KeyShare })
+	}
+	if i := has(Large); i >= 0 {
+		s.measure(ctx, plain, &list[i], len(full.bytes()))
+	}
+	if s.try(ctx, plain) != nil {
+		return // it has stopped to answer
+	}
+	r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
+}
+
+// failing tries properties, and returns those that are not taken.
+func (s *scanner) failing(ctx context.Context, trials []trial) (list []Intolerance) {
+	found := make([]error, len(trials))
 	var g diag.Group
-	for i, t := range tests {
+	for i, t := range trials {
 		g.Go(func() { found[i] = s.try(ctx, t.with) })
 	}
 	g.Wait()
-	var list []Intolerance
-	for i, t := range tests {
+	for i, t := range trials {
 		if found[i] == nil {
 			continue
 		}
@@ -88,14 +104,7 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 			list = append(list, one)
 		}
 	}
-	if i := slices.IndexFunc(list, func(i Intolerance) bool { return i.Property == Large }); i >= 0 {
-		s.measure(ctx, plain, &list[i], len(full.bytes()))
-		list = slices.DeleteFunc(list, func(i Intolerance) bool { return i.Property == KeyShare }) // it is large
-	}
-	if s.try(ctx, plain) != nil {
-		return // it has stopped to answer
-	}
-	r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
+	return list
 }
 
 // Plain returns a small ClientHello that the server has answered, if there is one with extensions.
@@ -134,13 +143,14 @@ func (s *scanner) withTLS13(r *Report, h Hello) Hello {
 		return h
 	}
 	suites := r.suites(TLS13, anySuite)
-	if len(suites) == 0 {
+	supported := len(suites) > 0
+	if !supported {
 		suites = []uint16{0x1301, 0x1302, 0x1303}
 	}
 	h.Older, h.Version = []Version{h.Version}, TLS13
 	h.Suites = slices.Concat(suites, h.Suites)
 	for _, g := range groups(TLS13) {
-		if !slices.Contains(h.Groups, g) {
+		if !slices.Contains(h.Groups, g) && (supported || !g.PostQuantum()) { // those would be a property of their own
 			h.Groups = append(slices.Clip(h.Groups), g)
 		}
 	}
@@ -157,15 +167,14 @@ type trial struct {
 func (s *scanner) properties(r *Report, plain Hello, octets int) []trial {
 	large, reserved, extensions := plain, plain, plain
 	large.Octets, reserved.GREASE, extensions.Extensions = octets, true, BrowserExtensions()
-	list := []trial{{Large, large}, {Reserved, reserved}, {Extensions, extensions}}
-	if r.Supported(TLS13) == Yes {
-		shared := plain
-		if shared.Version != TLS13 {
-			shared = s.hello(TLS13, r.suites(TLS13, anySuite))
-		}
-		return append(list, trial{KeyShare, shared.withHybridShare()})
+	newer := s.withTLS13(r, plain)
+	list := []trial{
+		{Large, large}, {Reserved, reserved}, {Extensions, extensions}, {KeyShare, newer.withHybridShare()},
 	}
-	return append(list, trial{NewVersion, s.withTLS13(r, plain)})
+	if r.Supported(TLS13) != Yes {
+		list = append(list, trial{NewVersion, newer})
+	}
+	return list
 }
 
 // measure learns how large a ClientHello may be, and whether it is its division that matters.

@@ -39,6 +39,8 @@ func TestTolerance(t *testing.T) {
 			[]probe.Property{probe.Extensions}},
 		{"key share", usual, probetest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
 			[]probe.Property{probe.KeyShare}},
+		{"key share, older", older, probetest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
+			[]probe.Property{probe.KeyShare}},
 		{"size and TLS 1.3", older, probetest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.NewVersion}},
 			[]probe.Property{probe.Large, probe.NewVersion}},
 		{"ALPN and GREASE", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Protocols, probe.Reserved}},
@@ -75,8 +77,9 @@ func TestLargeHello(t *testing.T) {
 		box  probetest.Middlebox
 		want probe.Intolerance
 	}{
-		"a limit":     {probetest.Middlebox{MaxOctets: 1000}, probe.Intolerance{Answered: 1000, Failed: 1400}},
-		"one segment": {probetest.Middlebox{OneSegment: true}, probe.Intolerance{Answered: 1400, Failed: 1500, InSegments: true}},
+		"a limit": {probetest.Middlebox{MaxOctets: 1000}, probe.Intolerance{Answered: 1000, Failed: 1400}},
+		"one segment": {probetest.Middlebox{OneSegment: true},
+			probe.Intolerance{Answered: 1400, Failed: 1500, InSegments: true}},
 		"one record": {probetest.Middlebox{MaxOctets: 600, OneRecord: true},
 			probe.Intolerance{Answered: 517, Failed: 700, InRecords: true}},
 	} {
