@@ -49,7 +49,7 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 }
 
 // Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
-// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest; it
+// failure keeps its own detail. Title, suggestion and advice are those of the first that has one, Due is the earliest; it
 // warns if all do.
 func (f Failures) Together(format string, args ...any) Failures {
 	if len(f) < 2 {
@@ -63,6 +63,7 @@ func (f Failures) Together(format string, args ...any) Failures {
 		all.Places = append(all.Places, one.Places...)
 		all.Warns = all.Warns && one.Warns
 		all.Suggested, all.Advice = cmp.Or(all.Suggested, one.Suggested), cmp.Or(all.Advice, one.Advice)
+		all.Title = cmp.Or(all.Title, one.Title)
 		if all.Due.IsZero() || !one.Due.IsZero() && one.Due.Before(all.Due) {
 			all.Due = one.Due
 		}

@@ -700,3 +700,20 @@ func TestTogether(t *testing.T) {
 		Code: "t.key", Severity: Error, Title: r.Title, Detail: "ns0.example.com is bad.", Target: "ns0.example.com",
 	}}, Rules[failing]{r}.Judge(failing{}, Texts{}).Findings)
 }
+
+// A failure that knows more than its rule says so in the finding, the headline and the recommendation.
+func TestFailureTitle(t *testing.T) {
+	rules := Rules[int]{{
+		Code: "test.cause", Severity: Error, Title: "A product is set up as it came", Requirement: "No product is",
+		Advice: "Set it up.",
+		Fails: func(n int) Failures {
+			return Failures{{Title: "Product 1 is set up as it came", Detail: "It is.", Advice: "Set product 1 up."}}
+		},
+	}}
+	v := rules.Judge(1, Texts{})
+	require.Equal(t, "Product 1 is set up as it came", v.Findings[0].Title)
+	require.Equal(t, "Product 1 is set up as it came", v.Headline)
+	require.Equal(t, "Set product 1 up.", v.Sub)
+	require.Equal(t, "Product 1 is set up as it came", v.Recommendations[0].Title)
+	require.Equal(t, "A product is set up as it came", rules.Describe()[0].Title)
+}

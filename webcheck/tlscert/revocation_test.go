@@ -189,7 +189,7 @@ func TestRevocation(t *testing.T) {
 	}
 	r := find("listed")
 	require.Equal(t, "Certificate was revoked", r.Headline)
-	require.Contains(t, r.Findings[0].Detail, "was revoked on 2026-10-30, says the revocation list of the authority "+
+	require.Contains(t, r.Findings[0].Detail, "was revoked on 2026-10-30 according to the revocation list of the authority "+
 		"(http://"+crlHost+"/")
 	require.Contains(t, r.Findings[0].Detail, "reason keyCompromise")
 	require.Equal(t, revocation.Revoked, r.Revocation.Status)

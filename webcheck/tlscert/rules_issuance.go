@@ -95,9 +95,17 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Requirement: "The stapled OCSP response does not say that the certificate was revoked",
 	Advice:      "Generate a new key, get a new certificate and install it at once.",
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.response.Status == ocsp.Revoked,
-			"The OCSP response says that the certificate was revoked on %s.",
-			e.response.RevokedAt.UTC().Format(time.DateOnly))
+		c, _ := e.stapledCheck()
+		if e.response.Status != ocsp.Revoked {
+			return nil
+		}
+		why := ""
+		if c.Reason != "" {
+			why = " (reason " + string(c.Reason) + ")"
+		}
+		return diag.Failures{{Advice: remedies[c.Reason],
+			Detail: fmt.Sprintf("The stapled OCSP response says that the certificate was revoked on %s%s.",
+				e.response.RevokedAt.UTC().Format(time.DateOnly), why)}}
 	},
 }, {
 	Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"tls.ocsp.invalid"},

@@ -130,8 +130,8 @@ func (c *RevocationCheck) sinceWhen() string {
 	if c.Reason == revocation.Hold {
 		why += ", a suspension"
 	}
-	return fmt.Sprintf("was revoked on %s, says the %s of the authority (%s): %s.", c.RevokedAt.Format(time.DateOnly),
-		methodNames[c.Method], c.URL, why)
+	return fmt.Sprintf("was revoked on %s according to the %s of the authority (%s): %s.",
+		c.RevokedAt.Format(time.DateOnly), methodNames[c.Method], c.URL, why)
 }
 
 // failuresOf tells of services without an answer, each by its URL, in one failure.

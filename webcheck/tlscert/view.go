@@ -24,7 +24,7 @@ func (r *Report) View() *view.View {
 	if c := &r.Certificate; !c.NotAfter.IsZero() {
 		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring",
 			"tls.certificate.expires_now", "tls.certificate.validity")
-		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa")
+		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa", "tls.product")
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
 		v.Fact("key", cmp.Or(r.kinds(), view.Join(c.PublicKey.Short(), c.SignatureAlgorithm)), "tls.key")
 	}
@@ -111,7 +111,8 @@ func (r *Report) draw(v *view.View) {
 	for i, l := range r.VerifiedChain {
 		last := i == len(r.VerifiedChain)-1
 		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
-		d.Stands(cmp.Or(view.When(misnamed, view.Critical, "of another name"),
+		revoked := i == 0 && r.Revocation != nil && r.Revocation.Status == revocation.Revoked
+		d.Stands(cmp.Or(view.When(revoked, view.Critical, "revoked"), view.When(misnamed, view.Critical, "of another name"),
 			view.When(!l.Served && last, view.Good, "trusted root"),
 			view.When(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
 			l.Subject, view.Date(l.NotAfter))
