@@ -101,7 +101,7 @@ const concurrency = 5
 // An Asker sends a ClientHello to the server over a new connection, as [probe.Ask] does.
 type Asker func(ctx context.Context, h probe.Hello) (*probe.Reply, error)
 
-// Examine tells which families connect, with at most three connections for each and one more.
+// Examine tells which families connect, with at most five connections for each and one more.
 func Examine(ctx context.Context, s Server, ask Asker) []Outcome {
 	var list []Outcome
 	for _, f := range table {
@@ -133,10 +133,9 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 		return f.fails(why)
 	}
 	h := f.Hello(s)
-	reply, err := ask(ctx, h)
-	if err == nil && reply.Retry && reply.Version == probe.TLS13 {
-		h.Shares = []probe.Group{reply.Group} // so that the server chooses its certificate as well
-		reply, err = ask(ctx, h)
+	reply, err := ask.negotiate(ctx, h)
+	if err != nil && probe.Refused(err) && o.Reason == "" { // a connection may break off by chance
+		reply, err = ask.negotiate(ctx, h)
 	}
 	switch {
 	case err == nil:
@@ -154,6 +153,17 @@ func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 		return f.fails(NoSignature)
 	}
 	return f.fails(Refused)
+}
+
+// negotiate asks, and sends a key share for the group that the server wants if there was none, so that it chooses its
+// certificate as well.
+func (ask Asker) negotiate(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
+	reply, err := ask(ctx, h)
+	if err == nil && reply.Retry {
+		h.Shares = []probe.Group{reply.Group}
+		reply, err = ask(ctx, h)
+	}
+	return reply, err
 }
 
 func (f Family) fails(why Reason) Outcome { return Outcome{Family: f, Connects: probe.No, Reason: why} }

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -231,7 +232,7 @@ func TestUnknown(t *testing.T) {
 		require.Equal(t, probe.Unknown, o.Connects, o.Family.Name)
 		require.Empty(t, o.Reason)
 	}
-	require.LessOrEqual(t, int(asked.Load()), 3*len(list)+1)
+	require.LessOrEqual(t, int(asked.Load()), 5*len(list)+1)
 }
 
 func TestDistrust(t *testing.T) {
@@ -240,6 +241,23 @@ func TestDistrust(t *testing.T) {
 	require.Equal(t, of(clients.NoRoot, "Android 7.0"), failing(t, clients.Distrust(list, []string{isrg})))
 	require.Equal(t, of(""), failing(t, clients.Distrust(list, []string{isrg, "another"})))
 	require.Equal(t, of(""), failing(t, clients.Distrust(list, nil)))
+}
+
+// A connection that breaks off by chance says nothing.
+func TestChance(t *testing.T) {
+	server := tls12(0xC02F, 0xC013)
+	s := clients.Server{Web: true, Scan: probe.Scan(t.Context(), dialer(server.Serve), probe.Config{})}
+	var asked sync.Map
+	list := clients.Examine(t.Context(), s, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
+		serve := server.Serve
+		if _, again := asked.LoadOrStore(h.Octets, true); !again {
+			serve = func(conn net.Conn) { conn.Close() }
+		}
+		conn, _ := dialer(serve)(ctx)
+		defer conn.Close()
+		return probe.Ask(ctx, conn, h)
+	})
+	require.Equal(t, of(""), failing(t, list))
 }
 
 func TestIfDisabled(t *testing.T) {

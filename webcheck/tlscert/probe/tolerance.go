@@ -89,7 +89,11 @@ func (s *scanner) failing(ctx context.Context, trials []trial) (list []Intoleran
 	found := make([]error, len(trials))
 	var g diag.Group
 	for i, t := range trials {
-		g.Go(func() { found[i] = s.try(ctx, t.with) })
+		g.Go(func() {
+			if found[i] = s.try(ctx, t.with); Refused(found[i]) { // a connection may break off by chance
+				found[i] = s.try(ctx, t.with)
+			}
+		})
 	}
 	g.Wait()
 	for i, t := range trials {
