@@ -52,7 +52,7 @@ func (s *server) compare(h *host, e *evidence) {
 	all := Verify(h.records, Peer{Chain: s.chain, Names: e.references(h), Now: e.now, Roots: new(x509.CertPool)})
 	for i, r := range h.records {
 		if !r.UsableForSMTP() {
-			all.Matches[i].Err = &MatchError{Unusable, "senders of mail do not use the record"}
+			all.Matches[i].Err = &MatchError{Reason: Unusable, Text: "senders of mail do not use the record"}
 		}
 	}
 	s.result = all

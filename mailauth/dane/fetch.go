@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/pki/tlsa"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 	"github.com/miekg/dns"
@@ -209,7 +210,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
 	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
-	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], newRecord)
+	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], tlsa.RecordOf)
 	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)
 	}

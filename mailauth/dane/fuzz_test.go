@@ -24,7 +24,7 @@ func FuzzParseRecord(f *testing.F) {
 		if again, err := ParseRecord(r.String()); err != nil || again.String() != r.String() {
 			t.Errorf("%v is printed as %q, which reads as %v, %v", r, r.String(), again, err)
 		}
-		_, _ = r.Fault(), r.brief()
+		_, _ = r.Fault(), brief(r)
 	})
 }
 
@@ -41,7 +41,7 @@ func FuzzVerify(f *testing.F) {
 		if err != nil {
 			leaf = k.leaf
 		}
-		r := Record{Usage(usage), Selector(selector), Matching(matching), data}
+		r := Record{Usage: Usage(usage), Selector: Selector(selector), Matching: Matching(matching), Data: data}
 		peer := Peer{Chain: []*x509.Certificate{leaf, k.issuer}, Names: []string{"mx.example.com"}, Now: time.Unix(1767225600, 0),
 			Roots: x509.NewCertPool()}
 		one := Verify([]Record{r}, peer)

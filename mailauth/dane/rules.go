@@ -166,7 +166,7 @@ func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 				if clause == "" {
 					return nil
 				}
-				f := diag.Fail("The TLSA record %s at %s %s.", diag.Quote(r.brief()), e.recordName(h.base), clause)
+				f := diag.Fail("The TLSA record %s at %s %s.", diag.Quote(brief(r)), e.recordName(h.base), clause)
 				f[0].Advice = h.correction(r)
 				return f
 			}).About(h.Name)
@@ -181,13 +181,13 @@ func (h *host) correction(r Record) string {
 	if s == nil || len(s.chain) == 0 {
 		return ""
 	}
-	for _, meant := range r.meant() {
+	for _, meant := range meantBy(r) {
 		place := s.chain[1:]
 		if meant.Usage == daneee {
 			place = s.chain[:1]
 		}
 		if slices.ContainsFunc(place, meant.Matches) {
-			return "Publish the record as " + meant.numbers() + ", with the same data: they match the certificate that the " +
+			return "Publish the record as " + meant.Numbers() + ", with the same data: they match the certificate that the " +
 				"server presents now. Then remove this one."
 		}
 	}
@@ -197,7 +197,7 @@ func (h *host) correction(r Record) string {
 }
 
 // meant are the records that senders can use, and that a record with a wrong number may have been meant as.
-func (r Record) meant() (list []Record) {
+func meantBy(r Record) (list []Record) {
 	usages, selectors, matchings := []Usage{daneee, daneta}, []Selector{spki, cert}, []Matching{SHA256, SHA512, full}
 	if r.Usage == daneee || r.Usage == daneta {
 		usages = []Usage{r.Usage}
@@ -208,7 +208,7 @@ func (r Record) meant() (list []Record) {
 	for _, u := range usages {
 		for _, sel := range selectors {
 			for _, m := range matchings {
-				if one := (Record{u, sel, m, r.Data}); one.Fault() == "" {
+				if one := (Record{Usage: u, Selector: sel, Matching: m, Data: r.Data}); one.Fault() == "" {
 					list = append(list, one)
 				}
 			}
@@ -306,9 +306,9 @@ var recordRules = diag.Rules[*evidence]{{
 // shownDigits is how much of the data stands in a sentence: enough to tell records apart.
 const shownDigits = 16
 
-func (r Record) brief() string {
+func brief(r Record) string {
 	text := r.String()
-	if limit := len(r.numbers()) + 1 + shownDigits; len(text) > limit {
+	if limit := len(r.Numbers()) + 1 + shownDigits; len(text) > limit {
 		return text[:limit] + "…"
 	}
 	return text
@@ -339,6 +339,6 @@ var upkeepRules = diag.Rules[*evidence]{{
 	When: applied, Fails: each(func(e *evidence, h *host) diag.Failures {
 		records := h.usable()
 		return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
-			e.recordName(h.base), records[0].brief())
+			e.recordName(h.base), brief(records[0]))
 	}, none, unverified),
 }}

@@ -240,11 +240,11 @@ func (e *evidence) cause(h *host, s *server) string {
 		case m.Err != nil && m.Err.Reason == Superseded && m.Found:
 			return ": the record with SHA2-256 would, but those with SHA2-512 count instead"
 		case r.Usage == daneta && r.Matches(leaf):
-			return ": the record " + r.numbers() + " is for the certificate of the server itself, which is usage 3"
+			return ": the record " + r.Numbers() + " is for the certificate of the server itself, which is usage 3"
 		case r.Usage == daneee && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
-			return ": the record " + r.numbers() + " is for the certificate of an authority, which is usage 2"
-		case (Record{r.Usage, 1 - r.Selector, r.Matching, r.Data}).Matches(leaf) && r.Usage == daneee:
-			return ": the record " + r.numbers() + " has the wrong selector for its data"
+			return ": the record " + r.Numbers() + " is for the certificate of an authority, which is usage 2"
+		case r.Usage == daneee && (Record{Usage: r.Usage, Selector: 1 - r.Selector, Matching: r.Matching, Data: r.Data}).Matches(leaf):
+			return ": the record " + r.Numbers() + " has the wrong selector for its data"
 		}
 	}
 	if issuer := e.unsent(h); issuer != "" {
@@ -304,8 +304,8 @@ func (h *host) keyRecord(leaf *x509.Certificate) Record {
 	strong := func(r Record) bool { return r.Usage == daneee && r.Selector == spki && r.Matching == SHA512 }
 	if slices.ContainsFunc(h.usable(), strong) {
 		sum := sha512.Sum512(leaf.RawSubjectPublicKeyInfo)
-		return Record{daneee, spki, SHA512, sum[:]}
+		return Record{Usage: daneee, Selector: spki, Matching: SHA512, Data: sum[:]}
 	}
 	sum := sha256.Sum256(leaf.RawSubjectPublicKeyInfo)
-	return Record{daneee, spki, SHA256, sum[:]}
+	return Record{Usage: daneee, Selector: spki, Matching: SHA256, Data: sum[:]}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki/tlsa"
 )
 
 // grounded reports whether senders that know the names of the hosts hold one of them against TLSA records.
@@ -227,7 +228,7 @@ func (e *evidence) elsewhere() diag.Failures {
 			lines = append(lines, "")
 		}
 		for _, s := range h.servers {
-			moved := Verify(diag.Map(e.misplaced(), newRecord), Peer{Chain: s.chain, Names: e.references(h), Now: e.now,
+			moved := Verify(diag.Map(e.misplaced(), tlsa.RecordOf), Peer{Chain: s.chain, Names: e.references(h), Now: e.now,
 				Roots: new(x509.CertPool)})
 			stale = stale || len(s.chain) > 0 && !moved.OK()
 		}

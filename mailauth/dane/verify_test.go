@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// maxUnsent is how many trust anchors that the server does not send are tried (package tlsa).
+const maxUnsent = 4
+
 // A kit makes records of the certificates of a world.
 type kit struct {
 	leaf, issuer, root *x509.Certificate

@@ -1,4 +1,7 @@
-package dane
+// Package tlsa compares TLSA records, which bind a certificate to a name in the signed DNS (RFC 6698, RFC 7671), with what
+// a server presents: read a record with [ParseRecord] or [RecordOf], and call [Verify]. It is pure, knows all usages,
+// selectors and matching types, and is the same for mail (RFC 7672) and other protocols.
+package tlsa
 
 import (
 	"bytes"
@@ -18,18 +21,19 @@ type Usage uint8
 
 // The usages, by their names in RFC 7218 section 2.1.
 const (
-	pkixta Usage = 0 // an authority that issued the certificate, which public authorities vouch for
-	pkixee Usage = 1 // the certificate of the server, which public authorities vouch for
-	daneta Usage = 2 // an authority that issued the certificate
-	daneee Usage = 3 // the certificate of the server
+	PKIXTA Usage = 0 // an authority that issued the certificate, which public authorities vouch for
+	PKIXEE Usage = 1 // the certificate of the server, which public authorities vouch for
+	DANETA Usage = 2 // an authority that issued the certificate
+	DANEEE Usage = 3 // the certificate of the server
 )
 
 // Selector says which part of the certificate a record speaks of (RFC 6698 section 2.1.2).
 type Selector uint8
 
+// The selectors.
 const (
-	cert Selector = 0 // the whole certificate
-	spki Selector = 1 // the public key (SubjectPublicKeyInfo)
+	Cert Selector = 0 // the whole certificate
+	SPKI Selector = 1 // the public key (SubjectPublicKeyInfo)
 )
 
 // Matching says how the part is compared (RFC 6698 section 2.1.3).
@@ -37,19 +41,22 @@ type Matching uint8
 
 // The matching types.
 const (
-	full   Matching = 0 // all of it
+	Full   Matching = 0 // all of it
 	SHA256 Matching = 1
 	SHA512 Matching = 2
 )
 
 const unassigned = "unassigned"
 
+// String is the acronym of RFC 7218 section 2.1.
 func (u Usage) String() string {
 	return nameOf(int(u), "PrivCert", "PKIX-TA", "PKIX-EE", "DANE-TA", "DANE-EE")
 }
 
+// String is the acronym of RFC 7218 section 2.2.
 func (s Selector) String() string { return nameOf(int(s), "PrivSel", "Cert", "SPKI") }
 
+// String is the acronym of RFC 7218 section 2.3.
 func (m Matching) String() string { return nameOf(int(m), "PrivMatch", "Full", "SHA2-256", "SHA2-512") }
 
 // nameOf names a number in the registries of RFC 7218, in which 255 is for private use.
@@ -72,7 +79,8 @@ type Record struct {
 	Data     []byte // the certificate association data
 }
 
-func newRecord(rr *dns.TLSA) Record {
+// RecordOf reads a record of an answer.
+func RecordOf(rr *dns.TLSA) Record {
 	data, _ := hex.DecodeString(rr.Certificate) // digits that the library has made of bytes
 	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
 }
@@ -92,16 +100,17 @@ func ParseRecord(text string) (Record, error) {
 			continue
 		}
 		if _, err := hex.DecodeString(tlsa.Certificate); err == nil {
-			return newRecord(tlsa), nil
+			return RecordOf(tlsa), nil
 		}
 	}
 	return Record{}, errNotTLSA
 }
 
 // String writes the data of the record as in a zone file.
-func (r Record) String() string { return r.numbers() + " " + hex.EncodeToString(r.Data) }
+func (r Record) String() string { return r.Numbers() + " " + hex.EncodeToString(r.Data) }
 
-func (r Record) numbers() string { return fmt.Sprintf("%d %d %d", r.Usage, r.Selector, r.Matching) }
+// Numbers are usage, selector and matching type, as in a zone file: "3 1 1".
+func (r Record) Numbers() string { return fmt.Sprintf("%d %d %d", r.Usage, r.Selector, r.Matching) }
 
 // maxKeyBytes bounds the public keys with which signatures are checked: RSA with 16384 bits. The work grows with the
 // square of the size, and the domain chooses it.
@@ -110,24 +119,24 @@ const maxKeyBytes = 16384/8 + 64
 // Fault says why no client can use the record, in a clause about it; empty if clients that know its usage can.
 func (r Record) Fault() string {
 	switch {
-	case r.Usage > daneee:
+	case r.Usage > DANEEE:
 		return fmt.Sprintf("has the usage %d, which is not defined", r.Usage)
-	case r.Selector > spki:
+	case r.Selector > SPKI:
 		return fmt.Sprintf("has the selector %d, which is not defined", r.Selector)
 	case r.Matching > SHA512:
 		return fmt.Sprintf("has the matching type %d, which is not defined", r.Matching)
 	}
 	want := map[Matching]int{SHA256: sha256.Size, SHA512: sha512.Size}[r.Matching]
-	if r.Matching != full {
+	if r.Matching != Full {
 		if len(r.Data) == want {
 			return ""
 		}
 		return fmt.Sprintf("has %d bytes of data, and %s has %d", len(r.Data), r.Matching, want)
 	}
-	if _, err := x509.ParseCertificate(r.Data); r.Selector == cert && err != nil {
+	if _, err := x509.ParseCertificate(r.Data); r.Selector == Cert && err != nil {
 		return "has data that are no certificate in DER"
 	}
-	if _, err := x509.ParsePKIXPublicKey(r.Data); r.Selector == spki && err != nil {
+	if _, err := x509.ParsePKIXPublicKey(r.Data); r.Selector == SPKI && err != nil {
 		return "has data that are no public key in DER"
 	}
 	return ""
@@ -136,17 +145,17 @@ func (r Record) Fault() string {
 // UsableForSMTP reports whether senders of mail can use the record: those with the usages PKIX-TA and PKIX-EE have no
 // effect (RFC 7672 section 3.1.3).
 func (r Record) UsableForSMTP() bool {
-	return (r.Usage == daneta || r.Usage == daneee) && r.Fault() == ""
+	return (r.Usage == DANETA || r.Usage == DANEEE) && r.Fault() == ""
 }
 
 // Matches reports whether the data of the record are those of a certificate, whatever the usage says about its place.
 func (r Record) Matches(c *x509.Certificate) bool {
 	part := c.Raw
-	if r.Selector == spki {
+	if r.Selector == SPKI {
 		part = c.RawSubjectPublicKeyInfo
 	}
 	switch r.Matching {
-	case full:
+	case Full:
 	case SHA256:
 		sum := sha256.Sum256(part)
 		part = sum[:]
@@ -156,7 +165,7 @@ func (r Record) Matches(c *x509.Certificate) bool {
 	default:
 		return false
 	}
-	return r.Selector <= spki && bytes.Equal(part, r.Data)
+	return r.Selector <= SPKI && bytes.Equal(part, r.Data)
 }
 
 // superseded marks the records that clients leave out for a stronger digest of the same usage and selector: then only
@@ -174,7 +183,7 @@ func superseded(records []Record) []bool {
 	}
 	list := make([]bool, len(records))
 	for i, r := range records {
-		list[i] = r.Matching != full && r.Matching < strongest[group{r.Usage, r.Selector}]
+		list[i] = r.Matching != Full && r.Matching < strongest[group{r.Usage, r.Selector}]
 	}
 	return list
 }

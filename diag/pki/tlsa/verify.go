@@ -1,4 +1,4 @@
-package dane
+package tlsa
 
 import (
 	"bytes"
@@ -30,14 +30,14 @@ type Reason string
 // The reasons, from what is farthest from success.
 const (
 	Unusable   Reason = "unusable"   // no client can use the record
-	noMatch    Reason = "no_match"   // no certificate at the place that the usage names has the data
+	NoMatch    Reason = "no_match"   // no certificate at the place that the usage names has the data
 	Superseded Reason = "superseded" // it would, but a record with a stronger digest counts instead
 	BadChain   Reason = "bad_chain"  // the certificate that it names did not issue that of the server, or must not
 	OutOfDate  Reason = "dates"      // a certificate has expired, or is not yet valid
 	WrongName  Reason = "name"       // the certificate covers none of the names
 )
 
-var reasons = []Reason{Unusable, noMatch, Superseded, BadChain, OutOfDate, WrongName}
+var reasons = []Reason{Unusable, NoMatch, Superseded, BadChain, OutOfDate, WrongName}
 
 // A MatchError says why a record does not authenticate a server.
 type MatchError struct {
@@ -79,7 +79,7 @@ func (r Result) Err() *MatchError {
 		}
 	}
 	if closest == nil {
-		return &MatchError{noMatch, "there are no TLSA records"}
+		return &MatchError{NoMatch, "there are no TLSA records"}
 	}
 	return closest
 }
@@ -98,7 +98,7 @@ func Verify(records []Record, p Peer) Result {
 		m := &r.Matches[i]
 		switch fault := record.Fault(); {
 		case len(p.Chain) == 0:
-			m.Err = &MatchError{noMatch, "the server presented no certificate"}
+			m.Err = &MatchError{NoMatch, "the server presented no certificate"}
 			continue
 		case fault != "":
 			m.Err = &MatchError{Unusable, "the record " + fault}
@@ -125,15 +125,15 @@ const maxUnsent = 4
 // judge looks for the certificate of a record, and then at all else that the usage demands.
 func (v *verification) judge(r Record) (found bool, err *MatchError) {
 	switch r.Usage {
-	case daneee:
+	case DANEEE:
 		// Names and dates do not matter (RFC 7671 section 5.1).
 		if r.Matches(v.Chain[0]) {
 			return true, nil
 		}
 		return false, errOther
-	case daneta:
+	case DANETA:
 		return v.daneTA(r)
-	case pkixee:
+	case PKIXEE:
 		if !r.Matches(v.Chain[0]) {
 			return false, errOther
 		}
@@ -153,7 +153,7 @@ func (v *verification) daneTA(r Record) (found bool, err *MatchError) {
 		}
 		return true, err
 	}
-	if r.Matching != full {
+	if r.Matching != Full {
 		return false, errNoIssuer
 	}
 	if v.unsent++; v.unsent > maxUnsent {
@@ -179,9 +179,9 @@ func (v *verification) public() *MatchError {
 }
 
 var (
-	errOther    = &MatchError{noMatch, "it is not that of the certificate that the server presents"}
-	errNoIssuer = &MatchError{noMatch, "no issuer of the certificate that the server presents has it"}
-	errTooMany  = &MatchError{noMatch, "there are too many trust anchors that the server does not send"}
+	errOther    = &MatchError{NoMatch, "it is not that of the certificate that the server presents"}
+	errNoIssuer = &MatchError{NoMatch, "no issuer of the certificate that the server presents has it"}
+	errTooMany  = &MatchError{NoMatch, "there are too many trust anchors that the server does not send"}
 )
 
 // anchors are the certificates that a record makes trust anchors: those that the server sends beside its own, with
@@ -195,10 +195,10 @@ func (p *Peer) anchors(r Record) (pool *x509.CertPool, places []byte) {
 			places = append(places, byte(i))
 		}
 	}
-	if r.Matching != full || len(r.Data) > maxAnchorBytes || len(places) > 0 {
+	if r.Matching != Full || len(r.Data) > maxAnchorBytes || len(places) > 0 {
 		return pool, places
 	}
-	if r.Selector == spki {
+	if r.Selector == SPKI {
 		named := map[string]bool{}
 		for i, c := range p.Chain {
 			if anchor := bareKey(r.Data, c.RawIssuer, byte(i)); anchor != nil && !named[string(c.RawIssuer)] {
@@ -235,18 +235,18 @@ const maxAnchorBytes = 16 << 10
 
 // bareKey makes a trust anchor of a public key, with the name that issued a certificate: an anchor is but a name and a
 // key (RFC 5280 section 6.1.1). Its dates are unlimited. It is nil for a key that signs nothing.
-func bareKey(spki, name []byte, serial byte) *x509.Certificate {
-	if len(spki) > maxKeyBytes {
+func bareKey(key, name []byte, serial byte) *x509.Certificate {
+	if len(key) > maxKeyBytes {
 		return nil
 	}
-	key, err := x509.ParsePKIXPublicKey(spki)
+	public, err := x509.ParsePKIXPublicKey(key)
 	if err != nil {
 		return nil
 	}
 	from, until := always()
 	return &x509.Certificate{
-		Raw:        append(slices.Clone(spki), serial), // unlike that of all others, by which a pool tells them apart
-		RawSubject: name, PublicKey: key, PublicKeyAlgorithm: algorithm(key),
+		Raw:        append(slices.Clone(key), serial), // unlike that of all others, by which a pool tells them apart
+		RawSubject: name, PublicKey: public, PublicKeyAlgorithm: algorithm(public),
 		Version: 3, BasicConstraintsValid: true, IsCA: true, MaxPathLen: -1, NotBefore: from, NotAfter: until,
 	}
 }
