@@ -138,9 +138,9 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	}
 	e.hosts = diag.Map(list, func(h reception.Host) host { return host{Host: h, base: h.Name} })
 	if e.source == fromSRV {
-		e.naming = proven(ctx, env, e.srv, dns.TypeSRV)
+		e.naming = dnssec.Proven(ctx, env, e.srv, dns.TypeSRV)
 	} else {
-		e.naming = proven(ctx, env, e.mail.MX, dns.TypeMX)
+		e.naming = dnssec.Proven(ctx, env, e.mail.MX, dns.TypeMX)
 	}
 }
 
@@ -153,7 +153,7 @@ func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
 	for _, h := range hosts {
 		g.Go(func() { e.lookupTLSA(ctx, env, h.Name) })
 	}
-	g.Go(func() { proven(ctx, env, mail.MX, dns.TypeMX) })
+	g.Go(func() { dnssec.Proven(ctx, env, mail.MX, dns.TypeMX) })
 	g.Wait()
 }
 
@@ -201,15 +201,15 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	h.tlsa = e.lookupTLSA(ctx, env, h.base)
 	var v4, v6 diag.DNSSECStatus
 	var g diag.Group
-	g.Go(func() { v4 = proven(ctx, env, h.Addresses.V4, dns.TypeA) })
-	g.Go(func() { v6 = proven(ctx, env, h.Addresses.V6, dns.TypeAAAA) })
+	g.Go(func() { v4 = dnssec.Proven(ctx, env, h.Addresses.V4, dns.TypeA) })
+	g.Go(func() { v6 = dnssec.Proven(ctx, env, h.Addresses.V6, dns.TypeAAAA) })
 	g.Wait()
 	h.addressStatus = weaker(v4, v6)
 	h.ground = h.addressStatus
 	if aliases := h.Aliases(); len(aliases) > 0 {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
-	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
+	h.tlsaStatus = dnssec.Proven(ctx, env, h.tlsa, dns.TypeTLSA)
 	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], tlsa.RecordOf)
 	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)
@@ -239,22 +239,8 @@ func (e *evidence) followAlias(ctx context.Context, env *diag.Env, h *host, targ
 	}
 	if h.addressStatus == diag.Insecure {
 		alias := diag.Lookup[*dns.CNAME](ctx, env, h.Name+".")
-		h.ground = proven(ctx, env, alias, dns.TypeCNAME)
+		h.ground = dnssec.Proven(ctx, env, alias, dns.TypeCNAME)
 	}
-}
-
-// proven is the DNSSEC status of an answer: what the resolver says of it, or if that is nothing, what our own
-// validator finds. To an unsigned zone and to a resolver that does not validate the resolver's answer looks the same.
-func proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrtype uint16) diag.DNSSECStatus {
-	if s := a.DNSSEC(); s != diag.Indeterminate || a.Silent() || a.Name == "" || len(a.Name) > maxName {
-		return s
-	}
-	v := dnssec.Validator{Env: env}
-	r, err := v.Validate(ctx, a.Name, rrtype)
-	if err != nil || r.Failure != nil && strings.HasSuffix(string(r.Failure.Code), ".unavailable") {
-		return diag.Indeterminate // that the servers do not say is no invalid signature
-	}
-	return r.Status
 }
 
 func weaker(a, b diag.DNSSECStatus) diag.DNSSECStatus {

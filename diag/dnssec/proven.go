@@ -1,0 +1,26 @@
+package dnssec
+
+import (
+	"context"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+const maxName = 254
+
+// Proven is the DNSSEC status of an answer: what the resolver says of it, or if that is nothing, what our own
+// validator finds. To an unsigned zone and to a resolver that does not validate the resolver's answer looks the same.
+func Proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrtype uint16) diag.DNSSECStatus {
+	if s := a.DNSSEC(); s != diag.Indeterminate || a.Silent() || a.Name == "" || len(a.Name) > maxName {
+		return s
+	}
+	v := Validator{Env: env}
+	r, err := v.Validate(ctx, a.Name, rrtype)
+	if err != nil || r.Failure != nil && strings.HasSuffix(string(r.Failure.Code), ".unavailable") {
+		return diag.Indeterminate // that the servers do not say is no invalid signature
+	}
+	return r.Status
+}
