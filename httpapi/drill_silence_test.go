@@ -50,7 +50,7 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 	if full.status != 200 {
 		return 0, nil
 	}
-	questions := r.questions()
+	questions := slices.DeleteFunc(r.questions(), r.hasOther)
 	seen := map[string]bool{}
 	try := func(how failing, list ...question) {
 		var undo []func()
@@ -83,6 +83,20 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 		try(silence, pair...)
 	}
 	return asked, faults
+}
+
+// hasOther reports whether a question is put to an address of a site of which another one, that serves otherwise, is
+// asked instead if it is silent: then the reply knows of something else, and not of less.
+func (r *drillRun) hasOther(q question) bool {
+	if !q.server.IsValid() || r.c.ep.Path == "/certificates/ssl/check" { // which asks all of them
+		return false
+	}
+	for host, site := range r.c.world.HTTPS {
+		if len(site.Addresses) > 0 && slices.Contains(r.world.Host(host), q.server.Addr()) {
+			return true
+		}
+	}
+	return false
 }
 
 // examined are findings about the very servers that did not answer: of those operations that ask them themselves, it

@@ -37,7 +37,7 @@ type testCase struct {
 	state diag.State
 }
 
-var cases = slices.Concat(reachCases, protocolCases, clientCases, issuanceCases, addressCases, revocationCases,
+var cases = slices.Concat(reachCases, protocolCases, clientCases, issuanceCases, addressCases, daneCases, revocationCases,
 	pathCases, productCases, distrustCases)
 
 // reachCases are about reaching the server and its certificates.

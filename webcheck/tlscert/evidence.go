@@ -38,6 +38,7 @@ type evidence struct {
 	failure *fetch.Error   // why crypto/tls made no connection
 	scan    *probe.Report  // nil if it was not asked for
 	caa     caa
+	dane    dane
 
 	took           *int64 // milliseconds of the handshake
 	version, suite uint16 // of the connection, or as the scan found them
@@ -101,6 +102,7 @@ func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
 const (
 	sourceScan diag.Source = "scan" // the connections that try versions and cipher suites
 	sourceCAA  diag.Source = "caa"
+	sourceDANE diag.Source = "dane" // TLSA records
 
 	sourceRevocation diag.Source = "revocation" // OCSP responders and revocation lists
 )
@@ -113,6 +115,9 @@ func (e *evidence) Unanswered() []diag.Source {
 	}
 	if e.caaFault() != nil {
 		list = append(list, sourceCAA)
+	}
+	if e.dane.err != nil {
+		list = append(list, sourceDANE)
 	}
 	if e.revocationOpen() {
 		list = append(list, sourceRevocation)

@@ -188,7 +188,7 @@ func fingerprint(list ...[]byte) string {
 }
 
 // settle decides what is judged: what is presented at addresses that answered, or if none did why the first did not.
-func (x *examination) settle(first *evidence, answer caa) {
+func (x *examination) settle(first *evidence, answer caa, pins dane) {
 	if len(x.places) == 1 && x.surplus == 0 && len(x.silences) == 0 {
 		x.places = nil
 	}
@@ -208,7 +208,7 @@ func (x *examination) settle(first *evidence, answer caa) {
 	}
 	known := map[string]digested{}
 	for _, e := range x.parts {
-		e.caa = answer
+		e.caa, e.dane = answer, pins
 		e.digestOnce(known)
 	}
 }

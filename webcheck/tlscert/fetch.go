@@ -50,9 +50,11 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 	env = env.Cached() // addresses are looked up to connect, and to list them all
 	x.services = newServices(env)
 	var answer caa
+	var pins dane
 	connected := make(chan struct{})
 	var g diag.Group
 	g.Go(func() { answer = lookupCAA(bounded, env, e.name) })
+	g.Go(func() { pins = lookupDANE(bounded, env, e.name, req.Port) })
 	g.Go(func() { x.others(bounded, env, e, connected) })
 	g.Go(func() {
 		if conn := e.connect(bounded, env, connected); conn != nil {
@@ -70,7 +72,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 	if e.failure != nil && e.failure.Unanswered && !e.connected() && !answer.asked {
 		return nil, diag.Unavailable(e.req.Host.Name(), e.failure.Cause)
 	}
-	x.settle(e, answer)
+	x.settle(e, answer, pins)
 	return x, nil
 }
 

@@ -32,7 +32,7 @@ func FuzzServed(f *testing.F) {
 		}
 		began := diagtest.ProcessorTime()
 		x := &examination{}
-		x.settle(e, caa{})
+		x.settle(e, caa{}, dane{})
 		r := x.report(start)
 		require.Less(t, diagtest.ProcessorTime()-began, 5*time.Second)
 		text, err := json.Marshal(r)

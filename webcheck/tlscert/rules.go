@@ -32,6 +32,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		featureRules.With(rule{Reads: fromScan, Category: factorProtocol}),
 		playedRules.With(rule{Reads: fromScan, Category: factorConnection, When: playable, Stands: true}),
 		issuanceRules.With(rule{Reads: fromServer, Category: factorIssuance, When: stapled}),
+		daneRules.With(rule{Reads: []diag.Source{sourceDANE}, Category: factorIssuance}),
 		revocationRules, caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
 })
 

@@ -5,14 +5,19 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // several reports whether the host has several addresses, one of which answered.
 func several(e *evidence) bool { return e.whole != nil && len(e.whole.places) > 1 }
 
+// whyElsewhere is why addresses that clients cannot use are less than critical here.
+const whyElsewhere = "another address of the host answers, to which most clients turn after a while"
+
 // addressRules are about what the addresses of a host have in common. They say the same of every part.
 var addressRules = diag.Rules[*evidence]{{
 	Code: "tls.address.refused", Severity: diag.Error, Weight: 5, Category: factorConnection, When: several,
+	Fact: ground.Refused, Differs: whyElsewhere,
 	Ref:   "RFC 1034 section 3.6.1",
 	Title: "An address of the host refuses connections", Requirement: "Every address of the host accepts connections",
 	Advice: "Start the server at that address and open the port in its firewall, or remove the address from the DNS.",
@@ -22,6 +27,7 @@ var addressRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.address.blocked", Severity: diag.Warning, Weight: 2, Category: factorConnection, When: several,
+	Fact: ground.NotPublic, Differs: whyElsewhere,
 	Ref:   "RFC 6890 section 2.2",
 	Title: "An address of the host is not public", Requirement: "Every address of the host is public",
 	Advice: "Remove the address from the public DNS: clients elsewhere cannot reach it.",

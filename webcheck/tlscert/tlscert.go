@@ -65,6 +65,7 @@ type Report struct {
 
 	Addresses    []AddressReport        `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
 	Certificates []PresentedCertificate `json:"certificates,omitempty" maxitems:"24" doc:"all that are presented"`
+	DANE         *DANE                  `json:"dane,omitempty" doc:"TLSA records for the port; absent if there are none or not known"`
 	WithoutSNI   WithoutSNI             `json:"without_sni,omitzero" doc:"what clients get that name no host; absent if not known"`
 	diag.Timing
 }
@@ -132,7 +133,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, TLS: diag.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
-		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
+		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}
 	if d, ok := e.req.Host.Domain(); ok {
 		r.HostUnicode = d.UnicodeIfDifferent()
@@ -206,7 +207,7 @@ func boolOf(a probe.Answer) *bool {
 // partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
 	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caaFault() != nil ||
-		e.repairFault != nil || e.revocationOpen()
+		e.dane.err != nil || e.repairFault != nil || e.revocationOpen()
 }
 
 func (e *evidence) verifiedChain() []ChainLink {
