@@ -71,7 +71,8 @@ var groups = []groupOfRules{
 	{newness, `phishing.registration.new phishing.registration.young phishing.registration.missing phishing.tls.new`},
 	{brandOnPage, `phishing.page.brand_login phishing.page.brand_secret phishing.page.brand_mixed
 		phishing.page.brand_title phishing.page.icon`},
-	{askedSecret, `phishing.page.recovery_phrase phishing.page.nameless`},
+	{askedSecret, `phishing.page.recovery_phrase phishing.page.nameless
+		phishing.page.unmatched_name`},
 	{sentSecret, `phishing.page.password.foreign phishing.page.password.nowhere phishing.page.exfiltration`},
 	{hiddenCode, `phishing.page.pasted_command phishing.page.obfuscated phishing.page.hidden_frame`},
 	{foreignParts, `phishing.page.links phishing.page.frame`},

@@ -339,7 +339,7 @@ func (e *evidence) verdict(r *Report) Verdict {
 
 // ambiguous reports whether the page asks for a secret without saying in whose name.
 func (e *evidence) ambiguous(r *Report) bool {
-	return r.has("phishing.page.brand_mixed", "phishing.page.nameless")
+	return r.has("phishing.page.brand_mixed", "phishing.page.nameless", "phishing.page.unmatched_name")
 }
 
 // unseen reports whether what visitors see of the page comes from what was not examined: a script or a frame.

@@ -14,6 +14,7 @@ type guise struct {
 	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
 	said     string            // the text that names it
 	weight   int               // of all that does, see spotWeights
+	claimed  bool              // a text claims to be the brand's, and does not just name it
 	own      bool              // it gives a name that the host has, too
 	other    bool              // it gives another name, apart from that of the brand
 	bare     bool              // it has little text beside its form
@@ -44,7 +45,7 @@ const (
 func (e *evidence) disguiseOf(s *survey) guise {
 	g := guise{nameless: true, bare: e.page.TextBytes <= maxBareText}
 	named, said := map[*lookalike.Target]map[spot]int{}, map[*lookalike.Target]string{}
-	logos := map[*lookalike.Target]bool{}
+	logos, claimed := map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}
 	for _, t := range s.shown {
 		n := e.targets.Naming(t.text)
 		brand := n.Target
@@ -64,11 +65,12 @@ func (e *evidence) disguiseOf(s *survey) guise {
 			if named[brand] == nil {
 				named[brand], said[brand] = map[spot]int{}, t.text
 			}
+			claimed[brand] = claimed[brand] || n.Claimed
 			named[brand][t.spot] = max(named[brand][t.spot], weigh(n, t.spot))
 		}
 		if own := slices.Concat(n.Beside, n.Own); len(own) > 0 && !fileName(t.text) {
 			g.nameless = false
-			g.own = g.own || e.matches(own)
+			g.own = g.own || e.matches(own) || e.equals(t.text)
 			g.other = g.other || len(n.Own) > 0 && t.spot != inHeading
 		}
 	}
@@ -84,7 +86,7 @@ func (e *evidence) disguiseOf(s *survey) guise {
 			weight += e.borrowed(s, brand)
 		}
 		if weight > g.weight || weight == g.weight && g.brand != nil && brand.Name < g.brand.Name {
-			g.brand, g.said, g.weight = brand, said[brand], weight
+			g.brand, g.said, g.weight, g.claimed = brand, said[brand], weight, claimed[brand]
 		}
 	}
 	return g
@@ -189,6 +191,11 @@ func (e *evidence) matches(own []string) bool {
 	return share >= minHostShare || len(label) > minHostWord && strings.Contains(strings.Join(own, ""), label)
 }
 
+// equals reports whether a text is the label that somebody registered, as "Nintendo Forum" is nintendoforum.
+func (e *evidence) equals(text string) bool {
+	return letters(text) == strings.ReplaceAll(e.last().label(), "-", "")
+}
+
 // fileName reports whether a text is the name of a document, which says nothing of the site.
 func fileName(s string) bool {
 	i := strings.LastIndexByte(s, '.')
@@ -197,13 +204,22 @@ func fileName(s string) bool {
 
 // poses reports whether the page speaks in the name of a brand that does not own it.
 func (g *guise) poses() bool {
-	return g.brand != nil && !g.own && (g.weight >= posing || g.weight >= implied && (g.bare || !g.other))
+	if g.brand == nil || g.own || g.weight < implied {
+		return false
+	}
+	return g.bare || g.claimed && (g.weight >= posing || !g.other)
 }
 
 // mixed reports whether the page names a brand so that there is no telling whose it is: it has no name of its own, or
 // claims both.
 func (g *guise) mixed() bool {
 	return g.brand != nil && !g.poses() && (!g.own || g.weight >= posing && g.bare)
+}
+
+// unmatched reports whether the page asks for what banks and authorities alone need, and its host has nothing of the name
+// that it gives.
+func (e *evidence) unmatched() bool {
+	return !e.guise.own && !e.guise.nameless && !e.guise.poses() && (e.look.asks[aPIN] || e.look.asks[anID])
 }
 
 // asks lists what the page asks for, in words. A card is asked for with its number, its security code, or both.

@@ -52,18 +52,18 @@ var contentRules = diag.Rules[*evidence]{{
 	Fails: (*evidence).posesAs,
 }, {
 	Code: "phishing.page.brand_mixed", Severity: diag.Info, Weight: 12,
-	Title:       "Login page has the name of a brand and another one",
-	Requirement: "A login page has one name",
+	Title:       "Login page has the name of a brand that is not its owner",
+	Requirement: "A login page has no name but that of its owner",
 	Advice:      "Ask the company whose name you know whether the site is theirs.",
-	When:        asksSecret,
+	When:        func(e *evidence) bool { return read(e) && e.look.typed > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		g := &e.guise
-		if !g.mixed() || e.toTheBrand(g.brand) {
+		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !g.poses() || e.toTheBrand(g.brand) {
 			return nil
 		}
 		return about(g.brand.Name,
-			"The page has %q, which names %s, does not belong to it, and does not say clearly whose it is; it asks for %s.",
-			diag.Quote(g.said), g.brand.Name, e.askedFor())
+			"The page has %q, which names %s, but %s is not theirs, and it does not say clearly whose it is.",
+			diag.Quote(g.said), g.brand.Name, e.last().place())
 	},
 }, {
 	Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5,
@@ -86,6 +86,16 @@ var contentRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nameless(), "The page asks for %s, and neither title nor heading nor logo gives a name.",
 			e.askedFor())
+	},
+}, {
+	Code: "phishing.page.unmatched_name", Severity: diag.Info, Weight: 5,
+	Title:       "Page asks for bank or identity data under a name that its host lacks",
+	Requirement: "The name of a page that asks for bank or identity data stands in its host",
+	Advice:      "Compare the host with the domain of the company before you enter anything.",
+	When:        asksSecret,
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.unmatched(), "The page asks for %s, and nothing of its name stands in the host %s.",
+			e.askedFor(), e.last().url.Host())
 	},
 }, {
 	Code: "phishing.page.recovery_phrase", Severity: diag.Error, Weight: 60,

@@ -47,6 +47,7 @@ type survey struct {
 	shown  []shown
 	asks   map[secret]bool
 	loaded []string // addresses of images, scripts and style sheets, as written
+	typed  int      // fields for anything but a search
 	texts  int      // fields for a line of text, by which words of a phrase are asked for one by one
 	area   bool     // whether there is a field for several lines
 
@@ -157,6 +158,9 @@ func (s *survey) open(name string, a map[string]string) {
 
 // maxOpen bounds the elements that are open at once.
 const maxOpen = 50
+
+// searches are what fields for a search are called.
+var searches = diag.Words("q s query search suche recherche keyword keywords")
 
 // void are the elements without content (html.spec.whatwg.org section 13.1.2).
 var void = diag.Words("area base br col embed hr img input link meta source track wbr")
@@ -298,11 +302,14 @@ func (s *survey) control(name string, a map[string]string) {
 	switch {
 	case name == "input" && notTyped()[kind], hiddenElement(a), len(s.waiting) >= maxControls:
 		return
+	case searches()[strings.ToLower(a["name"])]:
+		return
 	case name == "textarea":
 		s.area = true
 	case kind == "" || kind == "text" || kind == "password":
 		s.texts++
 	}
+	s.typed++
 	hint := []string{a["name"], a["id"], a["placeholder"], a["aria-label"], a["title"], s.label}
 	if open := s.within("label"); open != nil {
 		hint = append(hint, page.Collapse(open.text.String()))

@@ -147,6 +147,12 @@ var worlds = []struct {
 	}, clean, "-phishing.page.brand_login", ""},
 	{"login without a name", "https://news.example/", loginAt("news.example", "Webmail Login", "/in"),
 		inconclusive, "phishing.page.nameless", "does not say clearly"},
+	{"brand that asks for an address first", "https://shop.example/", func(w *diagtest.World) {
+		w.HTTPS("shop.example", markup(`<title>Sign in to Microsoft</title><form><input type=email><button>Next</button></form>`))
+	}, inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
+	{"bank that the host does not name", "https://news.example/", func(w *diagtest.World) {
+		w.HTTPS("news.example", markup(`<title>Kreisbank Nordtal</title><form><input placeholder=PIN><input placeholder=TAN></form>`))
+	}, inconclusive, "phishing.page.unmatched_name", "does not say clearly"},
 	{"recovery phrase", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Restore</title><p>Enter your secret recovery phrase.<textarea name=x></textarea>`))
 	}, Suspicious, "phishing.page.recovery_phrase", "recovery phrase"},
