@@ -31,7 +31,7 @@ const (
 // spotWeights are those of a spot where a page claims to be a brand's, of one where it claims so by a name that others
 // use as well, and of one that has the name among other words.
 var spotWeights = map[spot][3]int{
-	inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
+	inText: {1, 0, 1}, inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
 }
 
 // The bounds of what counts for a guise.
@@ -52,12 +52,12 @@ func (e *evidence) disguiseOf(s *survey) guise {
 		if brand != nil && t.spot == inLogo {
 			logos[brand] = true
 		}
-		g.nameless = g.nameless && brand == nil && !e.called(t.text)
+		g.nameless = g.nameless && (brand == nil || t.spot == inText) && !e.called(t.text)
 		switch {
 		case brand == nil:
 		case e.owns(brand):
 			g.own = true
-		case hosted()[brand.Name], e.mailSoftware(n), t.spot == inLogo && !t.top:
+		case hosted()[brand.Name], e.mailSoftware(n), t.spot == inLogo && !t.top, t.spot == inText && !g.bare:
 		default:
 			if t.spot == inTitle && g.title == nil {
 				g.title = brand
@@ -65,10 +65,11 @@ func (e *evidence) disguiseOf(s *survey) guise {
 			if named[brand] == nil {
 				named[brand], said[brand] = map[spot]int{}, t.text
 			}
-			claimed[brand] = claimed[brand] || n.Claimed
+			claimed[brand] = claimed[brand] || n.Claimed && t.spot != inText
 			named[brand][t.spot] = max(named[brand][t.spot], weigh(n, t.spot))
 		}
-		if own := slices.Concat(n.Beside, n.Own); len(own) > 0 && !fileName(t.text) {
+		own := slices.Concat(n.Beside, n.Own)
+		if t.spot != inText && !t.file && len(own) > 0 && !fileName(t.text) {
 			g.nameless = false
 			g.own = g.own || e.matches(own) || e.equals(t.text)
 			g.other = g.other || len(n.Own) > 0 && t.spot != inHeading
@@ -100,7 +101,7 @@ func weigh(n lookalike.Naming, where spot) int {
 		return w[0]
 	case n.Claimed:
 		return w[1]
-	case n.Ordinary, len(n.Beside) > maxBeside:
+	case n.Ordinary, len(n.Beside) > maxBeside && where != inText:
 		return 0 // a sentence about the brand
 	default:
 		return w[2]

@@ -58,7 +58,7 @@ var contentRules = diag.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return read(e) && e.look.typed > 0 },
 	Fails: func(e *evidence) diag.Failures {
 		g := &e.guise
-		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !g.poses() || e.toTheBrand(g.brand) {
+		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.poses() && g.bare) || e.toTheBrand(g.brand) {
 			return nil
 		}
 		return about(g.brand.Name,

@@ -33,6 +33,7 @@ const (
 	inLogo      spot = "logo"
 	inSiteName  spot = "site name"
 	inCopyright spot = "copyright line"
+	inText      spot = "text"
 )
 
 // A shown is a text that presents a page.
@@ -40,6 +41,7 @@ type shown struct {
 	spot spot
 	text string
 	top  bool // it stands before the first field
+	file bool // it is the name of a file
 }
 
 // A survey is what a page shows and asks for. It is read from its tokens, so that no nesting hides anything.
@@ -51,15 +53,16 @@ type survey struct {
 	texts  int      // fields for a line of text, by which words of a phrase are asked for one by one
 	area   bool     // whether there is a field for several lines
 
-	depth   int
-	skip    string // name of the element that is not visible, and how many of that name are open
-	skipped int
-	in      []element
-	last    string // the text in front of what comes
-	label   string
-	byID    map[string]string // what labels say, by the control that they are for
-	waiting []waiting
-	svg     int
+	sentences int
+	depth     int
+	skip      string // name of the element that is not visible, and how many of that name are open
+	skipped   int
+	in        []element
+	last      string // the text in front of what comes
+	label     string
+	byID      map[string]string // what labels say, by the control that they are for
+	waiting   []waiting
+	svg       int
 }
 
 // An element is one that is open and matters.
@@ -156,6 +159,12 @@ func (s *survey) open(name string, a map[string]string) {
 	}
 }
 
+// The texts that may name a brand beside what presents the page: sentences, from so many spaces on, and the first few.
+const (
+	minSentence  = 3
+	maxSentences = 20
+)
+
 // maxOpen bounds the elements that are open at once.
 const maxOpen = 50
 
@@ -201,6 +210,9 @@ func (s *survey) text(t string) {
 	s.last = t
 	if at := strings.Index(t, "©"); at >= 0 || strings.HasPrefix(strings.ToLower(t), "copyright") {
 		s.show(inCopyright, copyright(t[max(at, 0):]))
+	} else if strings.Count(t, " ") >= minSentence && s.sentences < maxSentences && s.within("a", "button") == nil {
+		s.sentences++
+		s.show(inText, page.Collapse(t))
 	}
 }
 
@@ -261,7 +273,7 @@ func (s *survey) close(name string) {
 
 func (s *survey) show(where spot, text string) {
 	if text = page.Collapse(text[:min(len(text), maxShownLen)]); text != "" && len(s.shown) < maxShown {
-		s.shown = append(s.shown, shown{where, text, len(s.waiting) == 0})
+		s.shown = append(s.shown, shown{where, text, len(s.waiting) == 0, false})
 	}
 }
 
@@ -292,6 +304,10 @@ func (s *survey) logo(text, file string) {
 		}
 		base := path.Base(u.Path)
 		text = strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimSuffix(base, path.Ext(base)))
+		if n := len(s.shown); n < maxShown && text != "" {
+			s.shown = append(s.shown, shown{inLogo, text, len(s.waiting) == 0, true})
+		}
+		return
 	}
 	s.show(inLogo, text)
 }
