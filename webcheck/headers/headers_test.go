@@ -357,6 +357,11 @@ func TestPreloaded(t *testing.T) {
 		require.Equal(t, tt.transport, results["strict-transport-security"])
 		require.Equal(t, tt.redirection, results["redirection"])
 	}
+	w := diagtest.NewWorld(t)
+	w.HTTPS("site.app", serve("-Strict-Transport-Security", goodBody))
+	r := check(t, w, Request{URL: diag.MustURL("site.app")})
+	require.Equal(t, "site.app is covered by the preload list, so browsers use HTTPS only. Other clients are not told to.", r.Findings[0].Detail)
+
 	env := diagtest.NewWorld(t).Env()
 	env.Data = fstest.MapFS{hsts.File: {Data: []byte(`[]`)}}
 	_, err := Check(t.Context(), env, Request{URL: diag.MustURL("example.com")})

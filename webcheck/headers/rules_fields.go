@@ -214,9 +214,11 @@ var hstsRules = diag.Rules[*evidence]{{
 		"breaks, so browsers never try HTTP first. Add includeSubDomains only once every subdomain answers over HTTPS.",
 	When: (*evidence).secure,
 	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.hsts) == 0,
-			"Browsers are not told to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP.").
-			About("Strict-Transport-Security").Suggesting(e.newHSTS())
+		detail := "Browsers are not told to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP."
+		if host := hostOf(e.final.URL); e.preloaded(host) {
+			detail = host + " is covered by the preload list, so browsers use HTTPS only. Other clients are not told to."
+		}
+		return diag.FailIf(len(e.hsts) == 0, "%s", detail).About("Strict-Transport-Security").Suggesting(e.newHSTS())
 	},
 }, {
 	Code: "headers.hsts.invalid", Severity: diag.Error, Category: factorTransport,
