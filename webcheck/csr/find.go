@@ -105,7 +105,12 @@ func newBlock(label, body string) block {
 		return b // it is not even decoded
 	}
 	if b.DER, b.Fault = decode(data.String()); b.Fault != "" {
-		if der, fault := decode(longestRun(body)); fault == "" && complete(der) {
+		der, fault := decode(longestRun(body))
+		switch {
+		case fault != "":
+		case kindOf(der).secret():
+			b.Kind = kindOf(der)
+		case complete(der):
 			b.DER, b.Fault = der, "" // other text follows where a line END should stand
 		}
 	}

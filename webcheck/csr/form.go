@@ -76,8 +76,8 @@ var repairs = []repair{
 	}},
 	{"it is a data URL", func(text string) string { return dataURL().ReplaceAllString(text, "") }}, // RFC 2397
 	{"it is encoded as quoted-printable", func(text string) string {
-		if !strings.Contains(text, "=3D") { // that of the padding
-			return text
+		if !strings.Contains(text, "=3D") && len(softBreak().FindAllString(text, 2)) < 2 {
+			return text // "=3D" is padding, and a single equals sign at the end of a line may be it
 		}
 		return strings.NewReplacer("=\r\n", "", "=\n", "", "=3D", "=", "=20", " ").Replace(text)
 	}},
@@ -107,6 +107,7 @@ var (
 	escape       = diag.Regexp(`\\+(?:u00[0-9A-Fa-f]{2}|[nrt])?`)
 	percent      = diag.Regexp(`%[0-9A-Fa-f]{2}`)
 	plusForSpace = diag.Regexp(`(?i)(?:BEGIN|END)\+(?:[A-Z]+\+)*REQUEST`)
+	softBreak    = diag.Regexp(`[A-Za-z0-9+/]=\r?\n[A-Za-z0-9+/]`)
 	dataURL      = diag.Regexp(`data:[A-Za-z0-9/+.;=-]*;base64,`)
 	htmlTag      = diag.Regexp(`</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>`)
 	quoted       = diag.Regexp(`(?m)^[ \t]*(?:(?:[>|#:»]|[0-9]{1,3}[:.)|][ \t])[ \t]*)+`)
@@ -151,7 +152,11 @@ var layouts = []struct {
 }
 
 // between is the part of a text from the line BEGIN to the line END.
-var between = diag.Regexp(`(?is)[^\n]*BEGIN[^\n]{1,40}(?:CERTIFICATE|REQUEST).*END[^\n]*`)
+var between = diag.Regexp(`(?is)[^\n]*BEGIN[^\n]{1,40}(?:CERTIFICATE|REQUEST).*` +
+	`END[^\n]{1,40}(?:CERTIFICATE|REQUEST)[^\n]*`)
+
+// endLine is the last line of a block of any kind.
+var endLine = diag.Regexp(`(?i)-[ \t]*END[ \t][^\n]*-`)
 
 // damages says what became of a request in a text that is not a PEM file, as clauses. It is nothing where the text is
 // the Base64 encoding of a request without lines BEGIN and END, as some control panels give it.
@@ -160,7 +165,7 @@ func damages(text, label string) (list []string) {
 	switch {
 	case part != "":
 		text = part
-	case label != "" && !strings.Contains(strings.ToUpper(text), "END "):
+	case label != "" && !endLine().MatchString(restored(text)):
 		return []string{"the line END is missing"}
 	}
 	for _, r := range repairs {

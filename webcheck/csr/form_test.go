@@ -39,7 +39,7 @@ func forms(der []byte) []form {
 		{"as it should be", good, ""},
 		{"CRLF", swap("\n", "\r\n"), ""},
 		{"no line end at the end", strings.TrimSpace(good), ""},
-		{"label of older programs", swap("CERT", "NEW CERT"), ""},
+		{"label of older programs", swap("CERTIFICATE", "NEW CERTIFICATE"), ""},
 		{"white space at ends of lines", swap("\n", " \t\n"), ""},
 		{"76 columns", columns(76), ""},
 		{"32 columns", columns(32), ""},
@@ -93,7 +93,7 @@ func forms(der []byte) []form {
 		{"text before it", "CSR: " + good, "other text"},
 		{"text behind it", strings.TrimSpace(good) + " (Anna)", "other text"},
 		{"mixed labels", strings.Replace(good, "CERT", "NEW CERT", 1), "not those"},
-		{"lower case", swap("BEGIN", "begin", "END", "end"), "not those"},
+		{"lower case", swap("--BEGIN", "--begin", "--END", "--end"), "not those"},
 		{"byte order mark", "\ufeff" + good, "invisible"},
 		{"no-break spaces", swap(" ", "\u00a0"), "invisible"},
 		{"zero-width spaces", swap("\n", "\u200b\n"), "invisible"},
@@ -121,7 +121,8 @@ func forms(der []byte) []form {
 		{"encodeURI", swap(" ", "%20", "\n", "%0A"), "URL"},
 		{"quotation marks", "“" + strings.TrimSpace(good) + "”", "quotation"},
 		{"plain quotation marks", `"` + good + `"`, "quotation"},
-		{"quoted-printable", swap("=", "=3D", "/", "=\n/"), "quoted-printable"},
+		{"quoted-printable", swap("=", "=3D"), "quoted-printable"},
+		{"quoted-printable, short lines", strings.ReplaceAll(wrapAt(inBase64, 30), "\n", "=\n"), "quoted-printable"},
 	}
 }
 

@@ -76,6 +76,36 @@ func TestPrivateKeys(t *testing.T) {
 	}
 }
 
+// A key that was bent as requests are is still told, under its own label and under that of a request.
+func TestBentPrivateKeys(t *testing.T) {
+	der, err := x509.MarshalPKCS8PrivateKey(signer())
+	require.NoError(t, err)
+	for _, f := range forms(der) {
+		for _, text := range []string{f.text, strings.ReplaceAll(f.text, "CERTIFICATE REQUEST", "PRIVATE KEY")} {
+			r, err := Parse(t.Context(), nil, Request{CSR: text})
+			require.NoError(t, err)
+			require.Equal(t, []diag.Code{"csr.private_key.present"}, diagtest.CodesOf(r.Findings), f.name)
+			reply, err := json.Marshal(r)
+			require.NoError(t, err)
+			inBase64 := base64.StdEncoding.EncodeToString(der)
+			for i := 0; i+12 <= len(inBase64); i++ {
+				require.NotContains(t, string(reply), inBase64[i:i+12])
+			}
+		}
+	}
+}
+
+// A key is told under the label of a request where the rest of it is garbled.
+func TestGarbledPrivateKey(t *testing.T) {
+	der, err := x509.MarshalPKCS8PrivateKey(signer())
+	require.NoError(t, err)
+	lines := strings.Split(cleanPEM(der), "\n")
+	lines[2] = "!" + lines[2]
+	r, err := Parse(t.Context(), nil, Request{CSR: strings.Join(lines, "\n")})
+	require.NoError(t, err)
+	require.Equal(t, []diag.Code{"csr.private_key.present"}, diagtest.CodesOf(r.Findings))
+}
+
 // What is no request is called by its name.
 func TestOtherTypes(t *testing.T) {
 	spki := mustRead(t, plan{}).Key.SPKI
