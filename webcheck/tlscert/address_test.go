@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,6 +252,37 @@ func TestAddresses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A type of key of which the server does not say whether it has a certificate for it was not examined.
+func TestUnheardKey(t *testing.T) {
+	a := newAuthorities(t)
+	var r *Report
+	synctest.Test(t, func(t *testing.T) {
+		r = check(t, a, "", nil, func(s setup) {
+			cert, key := s.a.public.issue(s.t, leaf(nil))
+			config := &tls.Config{Certificates: []tls.Certificate{{PrivateKey: key, Certificate: [][]byte{cert.Raw,
+				s.a.public.cert.Raw}}}}
+			s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
+				defer conn.Close()
+				config := config.Clone()
+				config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+					if !slices.Contains(h.SignatureSchemes, tls.ECDSAWithP256AndSHA256) && len(h.SignatureSchemes) > 2 {
+						io.Copy(io.Discard, conn) // says nothing
+					}
+					return nil, nil
+				}
+				tls.Server(conn, config).Handshake()
+				io.Copy(io.Discard, conn)
+			})
+		})
+	})
+	require.Equal(t, diag.ScopePart{Part: "RSA certificate at 192.0.2.10", State: diag.NotAnswered,
+		Reason: "a client that accepts no other got no answer"}, r.Examined[0])
+	require.Equal(t, diag.Valid, r.State, "%+v", r.Findings)
+	require.True(t, r.Partial)
+	require.LessOrEqual(t, *r.Score, diag.Warning.Cap())
+	require.Contains(t, r.Headline, "1 of 2")
 }
 
 // Eight addresses are examined, and the reply says how many more there are.

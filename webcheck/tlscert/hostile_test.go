@@ -3,12 +3,14 @@
 package tlscert
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,4 +140,46 @@ func TestHostileServers(t *testing.T) {
 			require.Less(t, time.Since(began), time.Minute)
 		})
 	}
+}
+
+// Eight addresses, each with its own long certificate for each type of key, hold no more than one may.
+func TestHostileAddresses(t *testing.T) {
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
+	a := newAuthorities(t)
+	w := diagtest.NewWorld(t)
+	w.SetTime(start)
+	openLists(w)
+	for i := range maxAddresses {
+		addr := fmt.Sprintf("192.0.2.%d", i+10)
+		w.Zone("example.com. A " + addr + "\n")
+		long := func(c *x509.Certificate) {
+			c.NotAfter = c.NotAfter.AddDate(0, 0, -i)
+			for n := range 450 {
+				c.DNSNames = append(c.DNSNames, fmt.Sprintf("%s%d.example.com", strings.Repeat("x", 50), n))
+			}
+		}
+		cert, key := a.public.issue(t, leaf(long))
+		chain := func(c *x509.Certificate) [][]byte {
+			return slices.Concat([][]byte{c.Raw, a.public.cert.Raw}, [][]byte{c.Raw})
+		}
+		config := &tls.Config{Time: w.Now, Certificates: []tls.Certificate{{PrivateKey: key, Certificate: chain(cert)},
+			{PrivateKey: rsaKey(), Certificate: chain(a.public.issueFor(t, leaf(long), rsaKey()))}}}
+		w.Serve(addr+":443", func(conn net.Conn) {
+			defer conn.Close()
+			tls.Server(conn, config).Handshake()
+			io.Copy(io.Discard, conn)
+		})
+	}
+	w.Env().Roots = x509.NewCertPool()
+	w.Env().Roots.AddCert(a.root.cert)
+	var r *Report
+	peak := diagtest.LiveBytes(weight, func() {
+		var err error
+		r, err = Check(t.Context(), w.Env(), Request{Host: MustHost(host), Detail: Full})
+		assert.NoError(t, err)
+	})
+	t.Logf("%d KiB at most, %d certificates", peak>>10, len(r.Certificates))
+	require.LessOrEqual(t, peak, int64(weight))
 }

@@ -15,7 +15,9 @@ import (
 type presented struct {
 	replies map[probe.KeyType]*probe.Reply // for those that can verify one type of key
 	unheard []probe.KeyType                // for which nothing was learned
-	bare    *bare                          // to those that name no host; nil if that is not known, or is no question
+	// overlong are those for which the chain is longer than what is read, or held.
+	overlong []probe.KeyType
+	bare     *bare // to those that name no host; nil if that is not known, or is no question
 }
 
 // A bare certificate is what a server shows to a client that does not say which host it wants (RFC 6066 section 3).
@@ -36,7 +38,7 @@ func (e *evidence) otherTypes() []probe.KeyType {
 // key exchange.
 func (e *evidence) present(ctx context.Context, env *diag.Env, types []probe.KeyType) {
 	e.presentBy(ctx, env, types, probe.X25519)
-	if len(e.replies)+len(e.unheard) == 0 && e.bare != nil && e.bare.leaf == nil {
+	if len(e.replies)+len(e.unheard)+len(e.overlong) == 0 && e.bare != nil && e.bare.leaf == nil {
 		e.presentBy(ctx, env, types, probe.X25519MLKEM768)
 	}
 }
@@ -52,6 +54,8 @@ func (e *evidence) presentBy(ctx context.Context, env *diag.Env, types []probe.K
 	e.replies = map[probe.KeyType]*probe.Reply{}
 	for i, key := range types {
 		switch {
+		case probe.TooLong(errs[i]), errs[i] == nil && e.further && size(replies[i].Chain) > maxChainBytes:
+			e.overlong = append(e.overlong, key)
 		case errs[i] == nil && len(replies[i].Chain) > 0:
 			e.replies[key] = replies[i]
 		case errs[i] != nil && !probe.Refused(errs[i]):
@@ -80,8 +84,16 @@ func (e *evidence) presentBare(ctx context.Context, env *diag.Env, group probe.G
 	return &bare{leaf}
 }
 
-// maxChainBytes bounds the chains that are kept beside that of usual clients. Real ones have 3 to 10 KiB.
-const maxChainBytes = 32 << 10
+// maxChainBytes bounds a chain beside that of usual clients: what is presented at all addresses is held together. Real
+// ones have 3 to 10 KiB.
+const maxChainBytes = 64 << 10
+
+func size(chain [][]byte) (n int) {
+	for _, der := range chain {
+		n += len(der)
+	}
+	return n
+}
 
 // settlePresented makes parts of the other certificates that are presented at the address.
 func (e *evidence) settlePresented() {
@@ -104,29 +116,19 @@ func (e *evidence) settlePresented() {
 		}
 		seen = append(seen, reply.Chain[0])
 		v := *e
-		v.others, v.unheard, v.took, v.related = nil, nil, nil, related{}
+		v.others, v.unheard, v.overlong, v.took, v.related = nil, nil, nil, nil, related{}
 		v.take(reply)
 		e.others = append(e.others, &v)
 	}
 	e.replies = nil
-	e.unheard = slices.DeleteFunc(e.unheard, func(key probe.KeyType) bool { return e.shows(key) })
+	e.unheard = slices.DeleteFunc(e.unheard, e.shows)
+	e.overlong = slices.DeleteFunc(e.overlong, e.shows)
 }
 
 // take makes what a reply shows that which is judged.
 func (e *evidence) take(r *probe.Reply) {
-	e.served, e.staple, e.handshakeSCTs = clipChain(r.Chain), r.Staple, r.Timestamps
+	e.served, e.staple, e.handshakeSCTs = r.Chain, r.Staple, r.Timestamps
 	e.version, e.suite, e.alpn = uint16(r.Version), r.Suite, r.ALPN
-}
-
-// clipChain keeps the head of a chain.
-func clipChain(chain [][]byte) [][]byte {
-	size := 0
-	for i, der := range chain {
-		if size += len(der); size > maxChainBytes && i > 0 {
-			return chain[:i]
-		}
-	}
-	return chain
 }
 
 // shows reports whether a certificate with a type of key is presented at the address.

@@ -238,9 +238,6 @@ func (x *examination) uncheckedRevocation() (parts []diag.ScopePart) {
 			parts = append(parts, p)
 		}
 	}
-	if len(parts) > 0 && len(x.places) == 0 {
-		parts = append(parts, diag.ScopePart{Part: x.parts[0].addr.Addr().String(), State: diag.Examined})
-	}
 	return parts
 }
 

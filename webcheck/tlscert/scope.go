@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
 // Scope lists the addresses of the host, if there are several, and what was not checked at one.
@@ -18,10 +19,8 @@ func (e *evidence) Scope() []diag.ScopePart {
 func (x *examination) scope() []diag.ScopePart {
 	parts := diag.Map(x.places, (*place).part)
 	for _, e := range x.parts {
-		for _, key := range e.unheard {
-			parts = append(parts, diag.ScopePart{Part: fmt.Sprintf("%s certificate at %s", key, e.addr.Addr()),
-				State: diag.NotAnswered, Reason: "the server did not answer a client that accepts no other"})
-		}
+		parts = append(parts, e.missing(e.unheard, diag.NotAnswered, "a client that accepts no other got no answer")...)
+		parts = append(parts, e.missing(e.overlong, diag.LeftOut, "its chain is longer than what is read")...)
 	}
 	if x.surplus > 0 {
 		more := map[bool]string{true: "1 more address", false: fmt.Sprintf("%d more addresses", x.surplus)}[x.surplus == 1]
@@ -32,7 +31,18 @@ func (x *examination) scope() []diag.ScopePart {
 		parts = append(parts, diag.ScopePart{Part: kind + " addresses", State: diag.NotAnswered,
 			Reason: "the lookup failed"})
 	}
-	return append(parts, x.uncheckedRevocation()...)
+	parts = append(parts, x.uncheckedRevocation()...)
+	if first := x.parts[0].addr; len(x.places) == 0 && len(parts) > 0 && first.IsValid() {
+		parts = append(parts, diag.ScopePart{Part: first.Addr().String(), State: diag.Examined})
+	}
+	return parts
+}
+
+// missing lists certificates at the address that were not examined.
+func (e *evidence) missing(keys []probe.KeyType, state diag.ScopeState, reason string) []diag.ScopePart {
+	return diag.Map(keys, func(key probe.KeyType) diag.ScopePart {
+		return diag.ScopePart{Part: fmt.Sprintf("%s certificate at %s", key, e.addr.Addr()), State: state, Reason: reason}
+	})
 }
 
 // part says whether an address was examined. One that refuses connections was: clients learn no more.

@@ -59,6 +59,9 @@ func Present(ctx context.Context, dial Dialer, config Config, key KeyType, group
 	return s.present(ctx, key, reply.Group)
 }
 
+// TooLong reports whether an error of [Ask] or [Present] says that the server sent more than is read.
+func TooLong(err error) bool { return errors.Is(err, errTooMuch) }
+
 func (s *scanner) present(ctx context.Context, key KeyType, group Group) (*Reply, error) {
 	secret := newSecret(group)
 	if secret == nil {
