@@ -48,7 +48,7 @@ func (e *evidence) locksOut(why clients.Reason) string {
 var helloRules = diag.Rules[*evidence]{{
 	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: takes(probe.Large),
 	Ref:   "RFC 8446 section 5.1",
-	Title: "Server fails on a large ClientHello", Requirement: "The server takes a large ClientHello",
+	Title: "Server fails on a large ClientHello", Requirement: "The server accepts a large ClientHello",
 	Advice: "Update or reconfigure the load balancer, firewall or TLS library that drops it. Post-quantum key shares " +
 		"(X25519MLKEM768) make the ClientHello of current clients 1,500 to 1,900 octets long, which takes two TCP " +
 		"segments; it must be read until it is complete (tldr.fail).",
@@ -71,7 +71,7 @@ var helloRules = diag.Rules[*evidence]{{
 }, {
 	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: takes(probe.NewVersion),
 	Ref:   "RFC 8446 section 4.2.1",
-	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server takes offers of TLS 1.3",
+	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server accepts offers of TLS 1.3",
 	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to choose " +
 		"an older version; clients do not try again without it.",
 	Fails: func(e *evidence) diag.Failures {
@@ -80,8 +80,9 @@ var helloRules = diag.Rules[*evidence]{{
 }, {
 	Code: "tls.handshake.alpn", Severity: diag.Error, Weight: 10, When: takes(probe.Protocols),
 	Ref:   "RFC 7301 section 3.2",
-	Title: "Server fails when a client offers ALPN", Requirement: "The server takes offers of application protocols",
-	Advice: "Update the load balancer or TLS library that drops the extension. Browsers always offer h2 and http/1.1.",
+	Title: "Server fails when a client offers ALPN", Requirement: "The server accepts offers of application protocols",
+	Advice: "Update the load balancer or TLS library that fails on it: browsers and other current clients always offer " +
+		"application protocols.",
 	Fails: func(e *evidence) diag.Failures {
 		failures := e.reacts(probe.Protocols, "ALPN", clients.ALPNHello)
 		if i := e.intolerant(probe.Protocols); i != nil && i.Alert == probe.NoApplicationProtocol {
@@ -118,15 +119,15 @@ var clientReasons = []struct {
 	reason     clients.Reason
 	is, advice string
 }{
-	{clients.NoVersion, "no protocol version is common", "Enable TLS 1.2 and TLS 1.3."},
-	{clients.NoSuite, "no cipher suite is common",
+	{clients.NoVersion, "no common protocol version", "Enable TLS 1.2 and TLS 1.3."},
+	{clients.NoSuite, "no common cipher suite",
 		"Enable cipher suites with ECDHE and AES-GCM; in TLS 1.3 TLS_AES_128_GCM_SHA256 and TLS_AES_256_GCM_SHA384."},
-	{clients.NoGroup, "no group for the key exchange is common", "Enable the groups X25519 and P-256."},
+	{clients.NoGroup, "no common group for the key exchange", "Enable the groups X25519 and P-256."},
 	{clients.SmallPrime, "the Diffie-Hellman prime is too small",
 		"Enable cipher suites with ECDHE and AES-GCM instead of DHE."},
 	{clients.KeyType, "the type of key of the certificate is not supported",
 		"Use a certificate with an RSA key, or an ECDSA key on P-256, alone or beside this one."},
-	{clients.NoSignature, "no signature algorithm is common",
+	{clients.NoSignature, "no common signature algorithm",
 		"Enable signatures with SHA-256: RSA-PSS and PKCS #1 for RSA keys, ecdsa_secp256r1_sha256 for those on P-256."},
 	{clients.Refused, "the server refuses the handshake", "Look for the reason in the log of the server."},
 	{clients.NoRoot, "the root of the chain is not trusted there", "Send a chain to a root that they trust."},
