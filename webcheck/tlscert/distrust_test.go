@@ -112,6 +112,14 @@ func TestDroppedRoot(t *testing.T) {
 	require.Equal(t, []diag.Code{"tls.chain.untrusted"}, diagtest.Codes(r.Verdict))
 	require.Equal(t, titleDistrusted, r.Headline)
 	require.Contains(t, r.Findings[0].Detail, "Chrome 61")
+
+	r = check(t, a, "", nil, func(s setup) { // without the root, as servers should
+		old := (*ca)(nil).authority(s.t, "Entrust, Inc.", "Entrust Root Certification Authority - G2", start.AddDate(-15, 0, 0), start.AddDate(9, 0, 0))
+		middle := old.authority(s.t, "Entrust, Inc.", "Entrust L1K", start.AddDate(-5, 0, 0), start.AddDate(2, 0, 0))
+		s.chain(middle, func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://aia.entrust.net/l1k.cer"} }, middle.cert)
+	})
+	require.Equal(t, []diag.Code{"tls.chain.untrusted", "tls.caa.issuer"}, diagtest.Codes(r.Verdict))
+	require.Equal(t, titleDistrusted, r.Headline)
 }
 
 // The end of trust in a root falls due before the certificate does.

@@ -63,6 +63,7 @@ type related struct {
 	fetched               []*x509.Certificate
 	revocations           []RevocationCheck // what authorities say of the certificates
 	otherCAA              []caa             // of names of the certificate beside that of the host
+	moreNames             int               // names of which they were not looked up
 }
 
 // digested is what digest makes of what was presented.

@@ -25,6 +25,7 @@ type sign struct {
 	cn, org, unit, email          string // of the subject
 	issuer, issuerOrg, issuerUnit string // of the issuer: common name, organization, unit
 	san                           string // of a subject alternative name
+	foreign                       bool   // it does not cover the name that was asked for
 	machine                       bool   // it signed itself, and its subject is nothing but a name without a domain
 }
 
@@ -169,7 +170,8 @@ var products = append([]product{{
 		"machine, and signed itself",
 	advice: "Get a certificate for the name from a public authority (with ACME it is free and automatic), and configure it in " +
 		"the web server in place of the one under ssl-cert-snakeoil or localhost.",
-	signs: []sign{{cn: "localhost"}, {cn: "*.localdomain"}, {issuer: "ca-*", issuerOrg: "Unspecified"}, {machine: true}},
+	signs: []sign{{cn: "localhost", foreign: true}, {cn: "*.localdomain", foreign: true},
+		{issuer: "ca-*", issuerOrg: "Unspecified", foreign: true}, {machine: true, foreign: true}},
 }, {
 	code: codeTesting, title: "Certificate is of Let's Encrypt's staging environment",
 	cause: "is for tests, of the staging environment of Let's Encrypt, which no client trusts",
@@ -256,9 +258,9 @@ var interceptors = []struct {
 }
 
 // recognize returns the product that made the first certificate of a chain, by its names and those of the issuers; nil
-// if none is known.
-func recognize(chain []*x509.Certificate) *product {
-	n := chainNames{leaf: chain[0], subject: pki.ParseName(chain[0].RawSubject)}
+// if none is known. Foreign says that it does not cover the name that was asked for.
+func recognize(chain []*x509.Certificate, foreign bool) *product {
+	n := chainNames{leaf: chain[0], foreign: foreign, subject: pki.ParseName(chain[0].RawSubject)}
 	for _, c := range chain {
 		n.issuers = append(n.issuers, pki.ParseName(c.RawIssuer))
 	}
@@ -281,6 +283,7 @@ const emailAddress = "1.2.840.113549.1.9.1"
 // chainNames are the names by which a product is recognized.
 type chainNames struct {
 	leaf    *x509.Certificate
+	foreign bool
 	subject pki.Name
 	emails  []string
 	issuers []pki.Name
@@ -288,6 +291,9 @@ type chainNames struct {
 
 // have reports whether the names are like a sign; an issuer may be that of any certificate of the chain.
 func (n *chainNames) have(s sign) bool {
+	if s.foreign && !n.foreign {
+		return false
+	}
 	if s.machine {
 		name := n.subject.CommonName
 		return pki.SelfSigned(n.leaf) && n.subject.Raw == "CN="+name && !strings.ContainsAny(name, ". ")

@@ -109,7 +109,7 @@ func TestProducts(t *testing.T) {
 					c.DNSNames = list(s.san)
 				}
 			}))
-			got := recognize([]*x509.Certificate{cert})
+			got := recognize([]*x509.Certificate{cert}, true)
 			require.NotNil(t, got, "%+v", s)
 			require.Equal(t, p.title, got.title, "%+v", s)
 		}
@@ -123,8 +123,11 @@ func TestNoProduct(t *testing.T) {
 		{Organization: []string{"Example Ltd"}}, {},
 	} {
 		cert, _ := (*ca)(nil).issue(t, leaf(func(c *x509.Certificate) { c.Subject = name }))
-		require.Nil(t, recognize([]*x509.Certificate{cert}), "%v", name)
+		require.Nil(t, recognize([]*x509.Certificate{cert}, true), "%v", name)
 	}
+	cert, _ := (*ca)(nil).issue(t, leaf(func(c *x509.Certificate) { c.Subject.CommonName = "server1" }))
+	require.Nil(t, recognize([]*x509.Certificate{cert}, false), "made for the name that was asked for")
+	require.NotNil(t, recognize([]*x509.Certificate{cert}, true))
 }
 
 func TestGlob(t *testing.T) {

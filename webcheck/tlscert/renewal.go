@@ -40,19 +40,34 @@ func (e *evidence) lookupOtherNames(ctx context.Context, env *diag.Env) {
 		return
 	}
 	var names []string
-	for _, n := range chain[0].DNSNames {
-		if n = unwild(n); n != e.name && !slices.Contains(names, n) && len(names) < maxOtherNames {
-			if _, err := diag.ParseDomain(n); err == nil {
-				names = append(names, n)
-			}
+	for _, n := range chain[0].DNSNames[:min(len(chain[0].DNSNames), pki.MaxNames)] {
+		if n = unwild(n); n == e.name || slices.Contains(names, n) {
+			continue
+		}
+		if _, err := diag.ParseDomain(n); err == nil {
+			names = append(names, n)
 		}
 	}
+	e.moreNames = max(0, len(names)-maxOtherNames)
+	names = names[:len(names)-e.moreNames]
 	e.otherCAA = make([]caa, len(names))
 	var g diag.Group
 	for i, n := range names {
 		g.Go(func() { e.otherCAA[i] = lookupCAA(ctx, env, n) })
 	}
 	g.Wait()
+}
+
+// uncheckedNames says of how many names of a certificate the records were not looked up.
+func (x *examination) uncheckedNames() (parts []diag.ScopePart) {
+	for _, e := range x.parts {
+		p := diag.ScopePart{Part: "CAA of " + diag.Count(e.moreNames, "more name"), State: diag.LeftOut,
+			Reason: fmt.Sprintf("at most %d are looked up", maxOtherNames)}
+		if e.moreNames > 0 && !slices.Contains(parts, p) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
 }
 
 // caaFault is why the records of a name are not known; nil if all are that were asked for.

@@ -2,6 +2,7 @@ package tlscert
 
 import (
 	"crypto/x509"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,4 +85,19 @@ func TestOtherCAAUnanswered(t *testing.T) {
 	require.Equal(t, []diag.Code{"tls.caa.unknown"}, diagtest.Codes(r.Verdict))
 	require.Contains(t, r.Findings[0].Detail, "www.example.com")
 	require.True(t, r.Partial)
+}
+
+// Names beyond the bound are told to be left out.
+func TestManyNames(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "", nil, func(s setup) {
+		s.serve(func(c *x509.Certificate) {
+			for i := range maxOtherNames + 3 {
+				c.DNSNames = append(c.DNSNames, fmt.Sprintf("w%d.example.com", i), fmt.Sprintf("*.w%d.example.com", i))
+			}
+		})
+	})
+	require.Empty(t, r.Findings)
+	require.Contains(t, r.Sub, "left out: CAA of 3 more names (at most 10 are looked up)")
+	require.Equal(t, 100, *r.Score)
 }

@@ -2,6 +2,8 @@ package tlscert
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -285,4 +287,29 @@ func TestMustStaple(t *testing.T) {
 		require.Equal(t, tt.name == "must-staple without a staple", strings.Contains(advice, "Enable OCSP stapling"), tt.name)
 		require.Equal(t, tt.name != "must-staple without a staple", strings.Contains(advice, "reissued without"), tt.name)
 	}
+}
+
+// The issuer that a certificate points to serves to read its list, and each type of key has a certificate of its own.
+func TestRevocationOfParts(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "", nil, func(s setup) {
+		s.w.HTTP("ca.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write(a.public.cert.Raw) }))
+		s.chain(a.public, func(c *x509.Certificate) {
+			c.IssuingCertificateURL = []string{"http://ca.example.net/e99.der"}
+			s.listing(c, 1, nil)
+		})
+	})
+	require.Equal(t, []diag.Code{"tls.revocation.revoked", "tls.chain.incomplete"}, diagtest.Codes(r.Verdict))
+
+	r = check(t, a, "", nil, func(s setup) {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		require.NoError(t, err)
+		second := a.public.issueFor(t, leaf(func(c *x509.Certificate) { s.listing(c, 1, nil) }), key)
+		s.serve(nil, func(c *tls.Config) {
+			c.Certificates = append(c.Certificates, tls.Certificate{PrivateKey: key,
+				Certificate: [][]byte{second.Raw, a.public.cert.Raw}})
+		})
+	})
+	require.Equal(t, []diag.Code{"tls.revocation.revoked"}, diagtest.Codes(r.Verdict))
+	require.Contains(t, r.Findings[0].Detail, "Affected: the RSA certificate.")
 }

@@ -19,7 +19,8 @@ func (e *evidence) top() *x509.Certificate { return e.tls.Peers[e.path[len(e.pat
 // missesKnown reports whether the chain is incomplete as a matter of fact: its issuer says where its certificate is,
 // or is a known authority. Otherwise it may as well be an authority that nobody trusts.
 func (e *evidence) missesKnown() bool {
-	return e.incomplete() && (e.repaired || e.public() || len(e.top().IssuingCertificateURL) > 0)
+	return e.incomplete() && (e.repaired || e.distrusted(true) == nil &&
+		(e.public() || len(e.top().IssuingCertificateURL) > 0))
 }
 
 // whyUntrusted is why no rule here has severity and code of the fact that a certificate is not trusted.

@@ -15,7 +15,7 @@ func unrecognized(e *evidence) bool { return e.product == nil }
 // identify finds out which product made a certificate that leads to no trusted authority.
 func (e *evidence) identify() {
 	if !e.tls.Trusted && !e.tls.ChainComplete && !e.anchored {
-		e.product = recognize(e.tls.Peers)
+		e.product = recognize(e.tls.Peers, !e.tls.HostnameMatch)
 	}
 }
 

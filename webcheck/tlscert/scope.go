@@ -31,7 +31,7 @@ func (x *examination) scope() []diag.ScopePart {
 		parts = append(parts, diag.ScopePart{Part: kind + " addresses", State: diag.NotAnswered,
 			Reason: "the lookup failed"})
 	}
-	parts = append(parts, x.uncheckedRevocation()...)
+	parts = append(append(parts, x.uncheckedRevocation()...), x.uncheckedNames()...)
 	if first := x.parts[0].addr; len(x.places) == 0 && len(parts) > 0 && first.IsValid() {
 		parts = append(parts, diag.ScopePart{Part: first.Addr().String(), State: diag.Examined})
 	}
