@@ -142,7 +142,7 @@ var hostRules = diag.Rules[*anatomy]{{
 	Fails: having(func(a *anatomy) string { return shortener(a.domain.String()) },
 		"%s forwards to another URL, which the link does not show."),
 }, {
-	Code: "phishing.host.service", Severity: diag.Info, Weight: 18,
+	Code: "phishing.host.service", Severity: diag.Info, Weight: 16,
 	Title: "User content on the site of a known company", Requirement: "The page is the company's own",
 	Advice: "Do not enter passwords there: the company's name says nothing about who made the page.",
 	Fails: func(a *anatomy) diag.Failures {
@@ -283,7 +283,7 @@ var brandRules = diag.Rules[*anatomy]{{
 	Advice:      leave,
 	Fails:       likeness(strong(lookalike.Subdomain)),
 }, {
-	Code: "phishing.lookalike.fair", Severity: diag.Warning, Weight: 19,
+	Code: "phishing.lookalike.fair", Severity: diag.Warning, Weight: 22,
 	Title: "Host resembles that of a known brand", Requirement: "The host does not resemble that of a known brand",
 	Advice: "Compare the host with the domain of the company, letter by letter.",
 	Fails:  likeness(func(m *lookalike.Match) bool { return m.Strength == lookalike.Fair }),

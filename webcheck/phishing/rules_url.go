@@ -225,6 +225,11 @@ func (a *anatomy) hasOtherURL() bool {
 	return false
 }
 
+// leadsOn reports whether path or query has the whole URL of another site, and not just its name.
+func (a *anatomy) leadsOn() bool {
+	return strings.Contains(strings.TrimPrefix(plain(a.tail), "/"), "://") && a.hasOtherURL()
+}
+
 // maxAddressTries bounds the at signs around which a mail address is looked for.
 const maxAddressTries = 5
 
@@ -249,8 +254,8 @@ func addressIn(s string) string {
 }
 
 // made reports whether the names in path and query were chosen by whoever put the page there. A service that keeps
-// files for others makes them itself.
-func made(a *anatomy) bool { return foreign(a) && a.service() == nil }
+// files for others makes them itself, and one that leads to a URL within adds who followed it.
+func made(a *anatomy) bool { return foreign(a) && a.service() == nil && !a.leadsOn() }
 
 // foreign reports whether the host is not that of a known brand, where nobody else has pages: what follows the
 // host is then the brand's own.

@@ -84,9 +84,9 @@ var protocols = []protocol{
 		[]parameter{{"openid.mode", anything}, {"openid.return_to openid.realm", anything}}, strings.Fields(`openid.*`),
 	},
 	{ // signatures of one's own, with the time until which they hold
-		[]parameter{{"sig sign signature hmac hash hm temp_url_sig s t oh __gda__ token hdnts", encoded},
-			{"expires expire expiry exp e ex oe temp_url_expires valid_until expires_at", moment}},
-		strings.Fields(`is policy _nc_* ccb`),
+		[]parameter{{"sig sign signature urlsignature hmac hash hm temp_url_sig s t oh __gda__ token hdnts", encoded},
+			{"expires expire expiry urlexpires exp e ex oe temp_url_expires valid_until expires_at", moment}},
+		strings.Fields(`is policy urlsigningmethod _nc_* ccb`),
 	},
 }
 

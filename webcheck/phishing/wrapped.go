@@ -46,11 +46,16 @@ var unwrapping = map[string]func(a *anatomy, w *wrapper) string{
 	},
 	"underscores": func(a *anatomy, w *wrapper) string {
 		_, rest, _ := strings.Cut(a.url.String(), w.path+"__")
-		inner, _, found := strings.Cut(rest, "__;")
-		if !found {
+		inner, _, _ := strings.Cut(strings.TrimLeft(rest, "_"), "__")
+		return inner
+	},
+	"first": func(a *anatomy, w *wrapper) string {
+		first, _, _ := strings.Cut(a.innerPath(w), "/")
+		text, err := url.PathUnescape(first)
+		if err != nil {
 			return ""
 		}
-		return inner
+		return text
 	},
 	"after": func(a *anatomy, w *wrapper) string { return a.innerPath(w) },
 	"last": func(a *anatomy, _ *wrapper) string {
