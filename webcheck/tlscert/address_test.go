@@ -1,6 +1,7 @@
 package tlscert
 
 import (
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -252,6 +254,27 @@ func TestAddresses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A family of addresses that our machine lacks is left out, and is no fault.
+func TestLackingFamily(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, zone+"example.com. AAAA 2001:db8::10\n", nil, func(s setup) {
+		s.serve(nil)
+		dial := s.w.Env().Dial
+		s.w.Env().Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if network == "tcp" && strings.HasPrefix(addr, "[") {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ENETUNREACH}
+			}
+			return dial(ctx, network, addr)
+		}
+	})
+	require.Equal(t, diag.ScopePart{Part: "2001:db8::10", State: diag.LeftOut, Reason: "cannot be reached from here"},
+		r.Examined[0])
+	require.Equal(t, addressLeftOut, r.Addresses[1].Outcome)
+	require.Equal(t, diag.Valid, r.State)
+	require.False(t, r.Partial)
+	require.Contains(t, r.Sub, "1 of 2 parts")
 }
 
 // A type of key of which the server does not say whether it has a certificate for it was not examined.
