@@ -51,7 +51,8 @@ type playing struct {
 
 // play connects as the families of clients do.
 func (e *evidence) play(ctx context.Context, env *diag.Env) {
-	if e.scan == nil || !e.scan.Any() || !*e.req.CheckVersions || e.demandsClient() {
+	asked := *e.req.CheckVersions || e.failure != nil // in which case the families show why
+	if e.scan == nil || !e.scan.Any() || !asked || e.demandsClient() {
 		return
 	}
 	p := &e.whole.playing
@@ -164,7 +165,7 @@ func (e *evidence) unsupportedKey() bool {
 
 // describeClients writes down how connections of clients end.
 func (e *evidence) describeClients(r *Report) {
-	if e.outcomes == nil {
+	if e.outcomes == nil || !*e.req.CheckVersions {
 		return
 	}
 	outcomes := e.clients()

@@ -128,7 +128,7 @@ func TestClients(t *testing.T) {
 		CipherSuite: "TLS_AES_128_GCM_SHA256", Group: "X25519MLKEM768"}, byName(r)["Chrome 137"])
 	require.Equal(t, Client{Name: "Android 7.0", Connects: new(true), Version: "TLS 1.2",
 		CipherSuite: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Group: "P-256"}, byName(r)["Android 7.0"])
-	require.Contains(t, r.IfDisabled.TLS12, "Java 8")
+	require.Contains(t, r.IfDisabled.TLS12, "Java 8u161")
 	require.Contains(t, r.IfDisabled.Classical, "Windows 11")
 	require.Nil(t, r.IfDisabled.RSA)
 
@@ -156,7 +156,22 @@ func TestUncommon(t *testing.T) {
 		r := check(t, a, "", nil, func(s setup) { s.fake(server) })
 		require.Equal(t, diag.Code("tls.handshake.uncommon"), r.Findings[0].Code)
 		require.Contains(t, r.Findings[0].Advice, want)
+		r = check(t, a, "", func(r *Request) { r.CheckVersions = new(false) }, func(s setup) { s.fake(server) })
+		require.Contains(t, r.Findings[0].Advice, want)
+		require.Nil(t, r.Clients)
 	}
+}
+
+// One address of two may be the one that drops messages.
+func TestLargeHelloAtOneAddress(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "example.com. A 192.0.2.10\nexample.com. A 192.0.2.11\n", nil, func(s setup) {
+		s.serve(nil)
+		s.behind(probetest.Middlebox{MaxOctets: 1000})
+	})
+	require.Equal(t, diag.Code("tls.handshake.large_hello"), r.Findings[0].Code)
+	require.Contains(t, r.Findings[0].Detail, "192.0.2.10")
+	require.Equal(t, clients.LargeHello, r.Clients[0].Reason)
 }
 
 // A server without application protocols in common says so, and the advice is another one.

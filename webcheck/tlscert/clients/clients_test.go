@@ -96,7 +96,7 @@ func all(why clients.Reason, but ...string) map[string]clients.Reason {
 }
 
 // old are the families without TLS 1.3.
-var old = []string{"Android 7.0", "Windows 10", "Windows Server 2012 R2", "Java 8", "OpenSSL 1.0.2"}
+var old = []string{"Android 7.0", "Windows 10", "Windows Server 2012 R2", "Java 8u161", "OpenSSL 1.0.2"}
 
 func of(why clients.Reason, names ...string) map[string]clients.Reason {
 	m := map[string]clients.Reason{}
@@ -136,7 +136,7 @@ func TestExamine(t *testing.T) {
 		{"TLS 1.3 only", tls13(29, 23), probetest.Middlebox{}, nil, of(clients.NoVersion, old...)},
 		{"TLS 1.0 only", probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS10: {0x002F}}},
 			probetest.Middlebox{}, nil, all(clients.NoVersion, "Safari 18", "Android 7.0", "Windows 10",
-				"Windows Server 2012 R2", "Java 11", "Java 8", "OpenSSL 1.1.1", "OpenSSL 1.0.2")},
+				"Windows Server 2012 R2", "Java 11", "Java 8u161", "OpenSSL 1.1.1", "OpenSSL 1.0.2")},
 		{"RSA key exchange", tls12(0x009C), probetest.Middlebox{}, nil, of(clients.NoSuite, "Go 1.26", "Java 25")},
 		{"DHE", tls12(0x009E, 0x0033), probetest.Middlebox{}, nil, of(clients.NoSuite, withoutDHE...)},
 		{"DHE with a small prime", small, probetest.Middlebox{}, nil, func() map[string]clients.Reason {
@@ -205,7 +205,7 @@ func TestChoice(t *testing.T) {
 	for name, want := range map[string]clients.Outcome{
 		"Chrome 137":  {Version: probe.TLS13, Suite: 0x1302, Group: 29},
 		"Android 7.0": {Version: probe.TLS12, Suite: 0xC02F, Group: 23},
-		"Java 8":      {Version: probe.TLS12, Suite: 0xC02F, Group: 23},
+		"Java 8u161":  {Version: probe.TLS12, Suite: 0xC02F, Group: 23},
 	} {
 		require.Equal(t, want.Version, got[name].Version)
 		require.Equal(t, want.Suite, got[name].Suite)

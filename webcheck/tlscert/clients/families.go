@@ -199,8 +199,8 @@ var table = []Family{
 		},
 	},
 	{
-		Name: "Java 8", Octets: 236, DHBits: 1024,
-		Source:   testssl + "captured from Java 8u161; TLS 1.3 came with 8u261",
+		Name: "Java 8u161", Octets: 236, DHBits: 1024,
+		Source:   testssl + "captured; newer ones have TLS 1.3, which clients use since 8u341",
 		Versions: []probe.Version{probe.TLS12, probe.TLS11, probe.TLS10},
 		Suites: []uint16{
 			0xC024, 0xC028, 0x003D, 0xC026, 0xC02A, 0x006B, 0x006A, 0xC00A, 0xC014, 0x0035, 0xC005, 0xC00F,
