@@ -192,7 +192,7 @@ var served = map[diag.Fact]serverFact{
 		ref:    "RFC 9110 section 4.2.1",
 		advice: ClosedAdvice,
 		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
-		applies: func(s *Seen) bool { return s.Plain },
+		applies: func(s *Seen) bool { return s.Plain && !s.Mute },
 		fails: func(s *Seen) diag.Failures {
 			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
 				"works only in clients that try HTTPS by themselves.", s.Host).About(s.Host)
