@@ -68,7 +68,7 @@ type WWW struct {
 
 // Preload keeps apart whether a domain is on the preload list, whether it could be, and whether it might be taken off.
 type Preload struct {
-	Status            Status        `json:"status" doc:"what the list says; unknown: the server has no list"`
+	Status            Status        `json:"status" doc:"what the list says; unknown: the server has no list but that of whole top-level domains"`
 	ListVersion       string        `json:"list_version,omitempty" doc:"version of the list that was asked"`
 	Entry             string        `json:"entry,omitempty" doc:"domain on the list that covers this one"`
 	IncludeSubdomains *bool         `json:"include_subdomains,omitempty" doc:"whether the entry holds for subdomains too"`

@@ -236,6 +236,8 @@ func (e *evidence) redirectRequirement() (met bool, detail string) {
 	switch {
 	case slices.Contains(open, sourceHTTP):
 		return false, fmt.Sprintf("http://%s/ did not answer in time, so where it leads is not known.", e.domain)
+	case tooLong(e.http) || tooLong(e.https):
+		return false, fmt.Sprintf("A redirect leads to a URL of more than %d octets, which was not followed.", diag.MaxURL)
 	case slices.Contains(open, sourceChain):
 		return false, "A page behind a redirect did not answer in time."
 	case len(found.Errors) > 0:

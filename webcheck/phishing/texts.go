@@ -66,8 +66,10 @@ func (e *evidence) obstacle() string {
 		return ".registration"
 	case e.answered() && e.site.Final().StatusCode >= http.StatusBadRequest:
 		return ".status"
-	case e.site == nil || e.site.Err == nil || e.site.Err.Unanswered || e.site.Err.Limit:
+	case e.site == nil || e.site.Err == nil || e.site.Err.Unanswered:
 		return ""
+	case e.site.Err.Limit:
+		return ".redirects.long"
 	case e.site.Err.Code == fetch.DNS:
 		return ".dns"
 	case e.site.Err.Code == fetch.Blocked && e.site.Err.Step == fetch.Connecting:

@@ -221,6 +221,9 @@ var worlds = []struct {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
 	}, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	{"redirect beyond what is read", "https://a.example/", func(w *diagtest.World) {
+		w.HTTPS("a.example", http.RedirectHandler("/"+strings.Repeat("a", 9000), http.StatusFound))
+	}, inconclusive, "phishing.page.unknown", "very long redirect"},
 	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "seen=1")
