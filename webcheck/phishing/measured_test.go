@@ -29,9 +29,14 @@ func pageIn(t *testing.T, file string) (url, body string) {
 func visitPage(t *testing.T, file string, age int) *Report {
 	t.Helper()
 	url, body := pageIn(t, file)
+	return visitAt(t, url, body, age)
+}
+
+func visitAt(t *testing.T, url, body string, age int) *Report {
+	t.Helper()
 	w := diagtest.NewWorld(t)
 	a, err := dissect(url, lookalike.BuiltIn())
-	require.NoError(t, err, file)
+	require.NoError(t, err, url)
 	w.HTTPS(a.url.Host().Name(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, body)
@@ -78,6 +83,27 @@ func TestMeasuredPages(t *testing.T) {
 		t.Logf("%s pages: %d, %.3f as wanted, %d wrong", dir, len(files), float64(good)/float64(len(files)), wrong)
 		require.GreaterOrEqual(t, float64(good)/float64(len(files)), test.least)
 	}
+}
+
+// TestMeasuredElsewhere measures how many pages are accused at a host that has nothing of their name: few have none of
+// their own but that of a brand.
+func TestMeasuredElsewhere(t *testing.T) {
+	files, err := filepath.Glob("testdata/pages/benign/*.html")
+	require.NoError(t, err)
+	all, wrong := 0, 0
+	for _, file := range files {
+		if strings.Contains(file, "/own-") {
+			continue // which are a brand's own pages
+		}
+		_, body := pageIn(t, file)
+		all++
+		if r := visitAt(t, "https://www.example.com/", body, 900); accused(r) {
+			wrong++
+			t.Logf("%s: %s %d %s", file, r.Verdict, r.RiskScore, r.Headline)
+		}
+	}
+	t.Logf("benign pages elsewhere: %d, %d accused", all, wrong)
+	require.LessOrEqual(t, wrong*100, 4*all)
 }
 
 // TestMeasuredURLs measures how many URLs of services that sign, wrap and sign in are accused without anyone being

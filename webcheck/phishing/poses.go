@@ -14,18 +14,22 @@ type guise struct {
 	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
 	said     string            // the text that names it
 	weight   int               // of all that does, see spotWeights
+	titled   bool              // title, name of the site or a heading does so
 	claimed  bool              // a text claims to be the brand's, and does not just name it
 	own      bool              // it gives a name that the host has, too
 	other    bool              // it gives another name, apart from that of the brand
+	site     bool              // it gives another name as that of the site
 	bare     bool              // it has little text beside its form
 	title    *lookalike.Target // the brand that the title names, whatever else it says
 	nameless bool              // it gives no name at all
 }
 
-// The weights from which a page speaks in the name of a brand: from implied on if it has little else, or no other name.
+// The weights from which a page speaks in the name of a brand: from implied on, from posing on if it gives the name of
+// its host as well, and from dominant on if it gives another name.
 const (
-	posing  = 3
-	implied = 2
+	implied  = 2
+	posing   = 3
+	dominant = 5
 )
 
 // spotWeights are those of a spot where a page claims to be a brand's, of one where it claims so by a name that others
@@ -33,6 +37,9 @@ const (
 var spotWeights = map[spot][3]int{
 	inText: {1, 0, 1}, inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
 }
+
+// strongSpots are those where a page has its own name and no other.
+var strongSpots = map[spot]bool{inTitle: true, inSiteName: true, inHeading: true}
 
 // The bounds of what counts for a guise.
 const (
@@ -45,7 +52,7 @@ const (
 func (e *evidence) disguiseOf(s *survey) guise {
 	g := guise{nameless: true, bare: e.page.TextBytes <= maxBareText}
 	named, said := map[*lookalike.Target]map[spot]int{}, map[*lookalike.Target]string{}
-	logos, claimed := map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}
+	logos, claimed, titled := map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}
 	for _, t := range s.shown {
 		n := e.targets.Naming(t.text)
 		brand := n.Target
@@ -66,18 +73,23 @@ func (e *evidence) disguiseOf(s *survey) guise {
 				named[brand], said[brand] = map[spot]int{}, t.text
 			}
 			claimed[brand] = claimed[brand] || n.Claimed && t.spot != inText
+			titled[brand] = titled[brand] || n.Claimed && strongSpots[t.spot]
 			named[brand][t.spot] = max(named[brand][t.spot], weigh(n, t.spot))
 		}
 		own := slices.Concat(n.Beside, n.Own)
 		if t.spot != inText && !t.file && len(own) > 0 && !fileName(t.text) {
 			g.nameless = false
 			g.own = g.own || e.matches(own) || e.equals(t.text)
-			g.other = g.other || len(n.Own) > 0 && t.spot != inHeading
+			g.other = g.other || n.Proper && t.spot != inHeading
+			g.site = g.site || len(n.Own) > 0 && t.spot == inSiteName
 		}
 	}
 	for brand, spots := range named {
 		if len(logos) > maxLogos {
 			delete(spots, inLogo)
+		}
+		if g.other {
+			delete(spots, inText)
 		}
 		weight := 0
 		for _, w := range spots {
@@ -87,7 +99,8 @@ func (e *evidence) disguiseOf(s *survey) guise {
 			weight += e.borrowed(s, brand)
 		}
 		if weight > g.weight || weight == g.weight && g.brand != nil && brand.Name < g.brand.Name {
-			g.brand, g.said, g.weight, g.claimed = brand, said[brand], weight, claimed[brand]
+			g.brand, g.said, g.weight = brand, said[brand], weight
+			g.claimed, g.titled = claimed[brand], titled[brand]
 		}
 	}
 	return g
@@ -208,7 +221,10 @@ func (g *guise) poses() bool {
 	if g.brand == nil || g.own || g.weight < implied {
 		return false
 	}
-	return g.bare || g.claimed && (g.weight >= posing || !g.other)
+	if g.other {
+		return g.titled && g.weight >= dominant && !g.site
+	}
+	return g.bare || g.claimed
 }
 
 // mixed reports whether the page names a brand so that there is no telling whose it is: it has no name of its own, or

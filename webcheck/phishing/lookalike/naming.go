@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
@@ -21,6 +22,7 @@ type Naming struct {
 	Ordinary bool
 	Beside   []string // words beside the name that are not those of any page to log in, in lower case without marks
 	Own      []string // such words of the parts that do not name it
+	Proper   bool     // one of those parts has them all with capital letters, as a name has them
 }
 
 // The bounds of what is read of a text: its words, and those of a name.
@@ -43,6 +45,9 @@ func (t *Targets) Naming(text string) (n Naming) {
 		switch {
 		case m == nil:
 			n.Own = append(n.Own, words...)
+			n.Proper = n.Proper || len(words) > 0 && !slices.ContainsFunc(list, func(w token) bool {
+				return !generic(w.key) && unicode.IsLower(firstOf(w.text))
+			})
 		case slices.ContainsFunc(list, func(w token) bool { return offers()[strings.ToLower(w.text)] }):
 		case n.Target == nil || len(words) == 0 && !n.Claimed:
 			n.Target, n.Claimed, n.Beside = m, len(words) == 0, words
@@ -211,6 +216,11 @@ func pieces(run string) (list []token) {
 	}
 	flush()
 	return list
+}
+
+func firstOf(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
 }
 
 func firstRune(s string) (rune, int) {
