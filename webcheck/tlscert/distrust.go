@@ -202,8 +202,8 @@ var distrustRules = diag.Rules[*evidence]{{
 	Code: "tls.certificate.client_auth", Severity: diag.Info, Ref: "Chrome Root Program Policy 1.8",
 	Title:       "Certificate is also for TLS clients, which public authorities end",
 	Requirement: "The certificate is for TLS servers only",
-	Advice: "Nothing to do for a web server; if the certificate also identifies a client (mutual TLS, SMTP between servers), " +
-		"get one for that from a private authority before the next renewal.",
+	Advice: "Get another certificate from a private authority before the next renewal if this one also identifies a client " +
+		"(mutual TLS, SMTP between servers); a web server does not need the usage.",
 	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(slices.Contains(e.leaf().ExtKeyUsage, x509.ExtKeyUsageClientAuth),

@@ -204,8 +204,8 @@ var products = append([]product{{
 	code: codePrivate, title: "Certificate is of a FortiGate's own authority",
 	cause: "is of Fortinet's device authority, by which a FortiGate signs its factory certificate and those of traffic that " +
 		"it inspects",
-	advice: "If this is a FortiGate, import a public certificate under System > Certificates and select it for the service. " +
-		"Otherwise traffic passes one that inspects it: exempt it there, or check from another network.",
+	advice: "Import a public certificate under System > Certificates if this is a FortiGate, and select it for the service; " +
+		"if traffic only passes one that inspects it, exempt the host there, or check from another network.",
 	signs: []sign{{issuerOrg: "Fortinet*"}, {org: "Fortinet*"}},
 }, {
 	code: codePrivate, title: "Kubernetes API presents a certificate of its cluster",

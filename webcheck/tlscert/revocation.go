@@ -23,9 +23,8 @@ const (
 	// revocationTimeout is for all services of a certificate. They are content delivery networks that answer in well
 	// below a second.
 	revocationTimeout = 5 * time.Second
-	maxResponseBytes  = 64 << 10 // an OCSP response has up to 3 KB
-	maxServices       = 3        // URLs of each method that are tried, one after another
-	maxIntermediates  = 3        // that are asked about
+	maxServices       = 3 // URLs of each method that are tried, one after another
+	maxIntermediates  = 3 // that are asked about
 	requestType       = "application/ocsp-request"
 )
 
@@ -146,10 +145,10 @@ func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x50
 	}
 	path := "/" + url.QueryEscape(base64.StdEncoding.EncodeToString(request))
 	return ask(now, cert, byOCSP, cert.OCSPServer, func(target string) revocation.Answer {
-		ask := fetch.Request{Method: http.MethodGet, MaxBytes: maxResponseBytes, MaxRedirects: issuerRedirects}
+		ask := fetch.Request{Method: http.MethodGet, MaxBytes: revocation.MaxResponse, MaxRedirects: issuerRedirects}
 		d := s.fetch(ctx, strings.TrimSuffix(target, "/")+path, ask)
 		if d.refused {
-			d = s.fetch(ctx, target, fetch.Request{Method: http.MethodPost, MaxBytes: maxResponseBytes, Body: request,
+			d = s.fetch(ctx, target, fetch.Request{Method: http.MethodPost, MaxBytes: revocation.MaxResponse, Body: request,
 				Header: http.Header{"Content-Type": {requestType}}})
 		}
 		if d.status != "" {

@@ -147,8 +147,14 @@ var chainRules = diag.Rules[*evidence]{{
 	Advice:      "Install the current intermediate certificates of the authority before then.",
 	When:        func(e *evidence) bool { return certified(e) && len(e.verified) > 1 },
 	Fails: func(e *evidence) (list diag.Failures) {
+		outlives := func(c *x509.Certificate) bool { return !c.NotAfter.Before(e.leaf().NotAfter) }
+		for _, path := range e.paths {
+			if !slices.ContainsFunc(path, func(c *x509.Certificate) bool { return !outlives(c) }) {
+				return nil // by another way
+			}
+		}
 		for _, c := range e.verified[1:] {
-			if c.NotAfter.Before(e.leaf().NotAfter) {
+			if !outlives(c) {
 				list = append(list, diag.Failure{
 					Detail: fmt.Sprintf("The certificate of the authority %s expires on %s, and that of the server on %s.",
 						subject(c), c.NotAfter.UTC().Format(time.DateOnly), e.leaf().NotAfter.UTC().Format(time.DateOnly)),

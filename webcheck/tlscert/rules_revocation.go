@@ -98,7 +98,7 @@ var revocationRules = diag.Rules[*evidence]{{
 	Ref:         "Baseline Requirements section 7.1.2.11.2",
 	Title:       "Certificate names no service for revocation",
 	Requirement: "The certificate names OCSP or a revocation list, or is short-lived",
-	Advice:      "Nothing is wrong with the server; at the next renewal, check that the certificate names a revocation list.",
+	Advice:      "Check at the next renewal that the certificate names a revocation list; the server itself is not at fault.",
 	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) diag.Failures {
 		c := e.leaf()

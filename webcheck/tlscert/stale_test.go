@@ -64,6 +64,14 @@ var pathCases = []testCase{
 			NotAfter: start.AddDate(1, 0, 0), IsCA: true, KeyUsage: x509.KeyUsageCertSign}, s.a.root.key)
 		s.chain(s.a.public, nil, s.a.public.cert, cross)
 	}, state: diag.Valid},
+	{name: "an intermediate that expires first beside one that does not", setup: func(s setup) {
+		other := (*ca)(nil).authority(s.t, "Internet Security Research Group", "ISRG Root X8", start.AddDate(-1, 0, 0), start.AddDate(9, 0, 0))
+		soon := s.a.root.issueFor(s.t, &x509.Certificate{Subject: other.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
+			NotAfter: start.AddDate(0, 0, 40), IsCA: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}, other.key)
+		late := s.a.public.issueFor(s.t, &x509.Certificate{Subject: other.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
+			NotAfter: start.AddDate(1, 0, 0), IsCA: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}, other.key)
+		s.chain(other, nil, soon, late, s.a.public.cert)
+	}, state: diag.Valid},
 	{name: "outside of the permitted names", setup: func(s setup) {
 		middle := s.a.constrained(s.t, func(c *x509.Certificate) { c.PermittedDNSDomains = []string{"example.org", "example.net"} })
 		s.chain(middle, nil, middle.cert)

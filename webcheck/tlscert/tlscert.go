@@ -273,7 +273,9 @@ func (e *evidence) extra() (list []*x509.Certificate) {
 		alternative := slices.ContainsFunc(e.path, func(j int) bool {
 			return sameHolder(e.tls.Peers[j], c) && !same(e.tls.Peers[j], c)
 		}) || slices.ContainsFunc(stale, func(known *x509.Certificate) bool { return same(known, c) })
-		verified := slices.ContainsFunc(e.verified, func(v *x509.Certificate) bool { return same(v, c) })
+		verified := slices.ContainsFunc(e.paths, func(path []*x509.Certificate) bool {
+			return slices.ContainsFunc(path, func(v *x509.Certificate) bool { return same(v, c) })
+		})
 		if !alternative && !verified {
 			list = append(list, c)
 		}

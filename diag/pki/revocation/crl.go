@@ -38,7 +38,7 @@ func CRL(text []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 		}
 	}
 	if partial && a.Status == Good {
-		a.Status, a.Err = Unusable, errors.New("it is of some reasons only, and does not list the certificate")
+		a.Status, a.Err = Unusable, errors.New("it covers some reasons only, and does not list the certificate")
 	}
 	return a.current(now)
 }
@@ -231,7 +231,7 @@ func (l *list) covers(cert, issuer *x509.Certificate) (partial bool, err error) 
 	switch {
 	case !bytes.Equal(l.RawIssuer, cert.RawIssuer):
 		name := pki.ParseName(l.RawIssuer)
-		return false, fmt.Errorf("it is a list of %s, and not of the issuer of the certificate", diag.Quote(name.Short()))
+		return false, fmt.Errorf("it was issued by %s, and not by the issuer of the certificate", diag.Quote(name.Short()))
 	case issuer.KeyUsage != 0 && issuer.KeyUsage&x509.KeyUsageCRLSign == 0:
 		return false, errors.New("the issuer of the certificate may not sign lists")
 	case !pki.Checkable(issuer) || issuer.CheckSignature(l.SignatureAlgorithm, l.signed, l.Signature) != nil:
@@ -315,9 +315,9 @@ func (s scope) excludes(cert *x509.Certificate) error {
 	points := func(url string) bool { return slices.Contains(cert.CRLDistributionPoints, url) }
 	switch {
 	case s.attribute, s.users && isAuthority, s.authorities && !isAuthority:
-		return errors.New("it is a list of other kinds of certificates")
+		return errors.New("it covers other kinds of certificates only")
 	case s.named && !slices.ContainsFunc(s.urls, points):
-		return errors.New("it is the list of another distribution point than the certificate names")
+		return errors.New("it covers another distribution point than the certificate names")
 	}
 	return nil
 }

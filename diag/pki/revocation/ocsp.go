@@ -23,9 +23,16 @@ func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	return FromOCSP(r, now)
 }
 
+// MaxResponse is how many bytes of an OCSP response are read. Real ones have up to 5 KB; the work of checking a signature
+// grows with the square of the key, which a response may bring along.
+const MaxResponse = 16 << 10
+
 // ParseOCSP reads an OCSP response for a certificate, and checks that it is signed by the issuer or in its name (RFC
 // 6960 section 3.2). The error says in a clause what is wrong with it. Its times are not looked at: see [FromOCSP].
 func ParseOCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) (*ocsp.Response, error) {
+	if len(der) > MaxResponse {
+		return nil, fmt.Errorf("it is longer than %d KiB", MaxResponse>>10)
+	}
 	r, err := ocsp.ParseResponseForCert(der, cert, nil)
 	refusal, refused := errors.AsType[ocsp.ResponseError](err)
 	switch {

@@ -142,7 +142,7 @@ func TestCRL(t *testing.T) {
 		{"hold in an outdated list", ca.list(t, []listed{{serial: 200, reason: 6}}, old), ca, revocation.Unusable, "",
 			"valid until"},
 		{"early", ca.list(t, here, early), ca, revocation.Unusable, "", "valid only from"},
-		{"another authority", other.list(t, here, nil), ca, revocation.Unusable, "", "list of Other CA"},
+		{"another authority", other.list(t, here, nil), ca, revocation.Unusable, "", "issued by Other CA"},
 		{"another key", same.list(t, here, nil), ca, revocation.Unusable, "", "not signed with the key"},
 		{"may not sign lists", ca.list(t, here, nil), mute, revocation.Unusable, "", "may not sign lists"},
 		{"delta", ca.list(t, here, with(pkix.Extension{Id: oid(27), Critical: true, Value: []byte{2, 1, 1}})), ca,
@@ -157,9 +157,9 @@ func TestCRL(t *testing.T) {
 		{"its distribution point", ca.list(t, nil, with(scope(point, 0x81, 1, 0xff))), ca, revocation.Good, "", ""},
 		{"another distribution point", ca.list(t, nil, with(scope("http://crl.example.org/2.crl"))), ca,
 			revocation.Unusable, "", "another distribution point"},
-		{"of authorities", ca.list(t, nil, with(scope("", 0x82, 1, 0xff))), ca, revocation.Unusable, "", "other kinds"},
-		{"of attributes", ca.list(t, nil, with(scope("", 0x85, 1, 0xff))), ca, revocation.Unusable, "", "other kinds"},
-		{"some reasons", ca.list(t, nil, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Unusable, "", "some reasons"},
+		{"of authorities", ca.list(t, nil, with(scope("", 0x82, 1, 0xff))), ca, revocation.Unusable, "", "other kinds of certificates"},
+		{"of attributes", ca.list(t, nil, with(scope("", 0x85, 1, 0xff))), ca, revocation.Unusable, "", "other kinds of certificates"},
+		{"covers some reasons", ca.list(t, nil, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Unusable, "", "covers some reasons"},
 		{"some reasons, listed", ca.list(t, here, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Revoked,
 			"keyCompromise", ""},
 		{"a scope that cannot be read", ca.list(t, nil, with(scope("", 0x30, 0))), ca, revocation.Unusable, "",
@@ -249,6 +249,7 @@ func TestOCSP(t *testing.T) {
 		{"unauthorized", ocsp.UnauthorizedErrorResponse, now, revocation.Unusable, `answered "unauthorized"`},
 		{"try later", ocsp.TryLaterErrorResponse, now, revocation.Unusable, `answered "try later"`},
 		{"rubbish", []byte("<html>"), now, revocation.Unusable, "cannot be read"},
+		{"too long", make([]byte, revocation.MaxResponse+1), now, revocation.Unusable, "longer than 16 KiB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := revocation.OCSP(tt.der, cert, ca.cert, tt.at)
@@ -284,5 +285,21 @@ func FuzzCRL(f *testing.F) {
 			require.NoError(t, err)
 			require.NoError(t, l.CheckSignatureFrom(ca.cert))
 		}
+	})
+}
+
+// Whatever a responder sends, an answer is an error or a status.
+func FuzzOCSP(f *testing.F) {
+	ca := newAuthority(f, "CA", signsBoth)
+	cert := ca.leaf(f)
+	der, err := ocsp.CreateResponse(ca.cert, ca.cert, ocsp.Response{SerialNumber: cert.SerialNumber, Status: ocsp.Revoked,
+		RevokedAt: now.AddDate(0, 0, -1), ThisUpdate: now, Certificate: ca.cert}, ca.key)
+	require.NoError(f, err)
+	f.Add(der)
+	f.Add(ocsp.TryLaterErrorResponse)
+	f.Fuzz(func(t *testing.T, der []byte) {
+		a := revocation.OCSP(der, cert, ca.cert, now)
+		require.Equal(t, a.Status == revocation.Unusable, a.Err != nil)
+		require.Equal(t, a.Status == revocation.Revoked, !a.RevokedAt.IsZero())
 	})
 }
