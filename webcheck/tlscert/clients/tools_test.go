@@ -279,8 +279,8 @@ func known[T comparable](list []T, names map[T]string) string {
 // connectOpenSSL connects with a client of OpenSSL that offers what the family does.
 func connectOpenSSL(t *testing.T, f clients.Family, addr string) (probe.Version, uint16) {
 	level := map[string]string{"OpenSSL 3.0": "1", "OpenSSL 3.5": "2"}[f.Name]
-	old := slices.DeleteFunc(slices.Clone(f.Suites), func(id uint16) bool { return probe.SuiteOf(id).TLS13() })
-	new := slices.DeleteFunc(slices.Clone(f.Suites), func(id uint16) bool { return !probe.SuiteOf(id).TLS13() })
+	tls12 := slices.DeleteFunc(slices.Clone(f.Suites), func(id uint16) bool { return probe.SuiteOf(id).TLS13() })
+	tls13 := slices.DeleteFunc(slices.Clone(f.Suites), func(id uint16) bool { return !probe.SuiteOf(id).TLS13() })
 	protocol := func(v probe.Version) string { return strings.ReplaceAll(max(v, probe.TLS10).String(), "TLS ", "TLSv") }
 	protocols := [2]string{protocol(f.Versions[len(f.Versions)-1]), protocol(f.Versions[0])}
 	for i, p := range protocols {
@@ -288,9 +288,9 @@ func connectOpenSSL(t *testing.T, f clients.Family, addr string) (probe.Version,
 	}
 	args := []string{"s_client", "-connect", addr, "-servername", "example.com", "-min_protocol", protocols[0],
 		"-max_protocol", protocols[1], "-groups", known(f.Groups, groupNames), "-sigalgs", known(f.Signatures, schemeNames),
-		"-cipher", known(old, opensslNames()) + ":@SECLEVEL=" + cmp.Or(level, "0")}
-	if len(new) > 0 {
-		args = append(args, "-ciphersuites", known(new, opensslNames()))
+		"-cipher", known(tls12, opensslNames()) + ":@SECLEVEL=" + cmp.Or(level, "0")}
+	if len(tls13) > 0 {
+		args = append(args, "-ciphersuites", known(tls13, opensslNames()))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
