@@ -205,7 +205,7 @@ func TestAddresses(t *testing.T) {
 			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Renew the certificate"},
 		{"one of two expired", twoAddresses, func(s setup) { s.serve(nil); s.at("192.0.2.11", expired) },
 			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: 192.0.2.11."}, diag.Bad, nil,
-			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.11. Renew the certificate"},
+			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.11. Install the renewed certificate"},
 		{"one of two refuses", twoAddresses, func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Refuses) },
 			[]string{"192.0.2.11 refuses connections on port 443, while another address of example.com accepts them."},
 			diag.Bad, nil, []AddressOutcome{addressSpeaks, addressRefused}, "Start the server at that address"},

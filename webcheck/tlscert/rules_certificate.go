@@ -70,13 +70,13 @@ var certificateRules = diag.Rules[*evidence]{{
 
 // validityRules are about the time; the rules about products say what matters of certificates that were never meant for
 // clients.
-var validityRules = server.Rules(
+var validityRules = installing(server.Rules(
 	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized},
 	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
 		When: unrecognized},
 	rule{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
 	rule{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
-)
+))
 
 // anonymous reports whether the server accepts suites without a certificate only.
 func (e *evidence) anonymous() bool {

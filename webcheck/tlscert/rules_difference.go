@@ -12,15 +12,34 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
+const installAdvice = "Install the renewed certificate on every server that an address of the host leads to, reload each, " +
+	"and include all of them in the renewal."
+
+// installing makes rules about the end of a certificate advise what is missing where a newer one is in use elsewhere.
+func installing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+	for i := range rules {
+		fails := rules[i].Fails
+		rules[i].Fails = func(e *evidence) diag.Failures {
+			list := fails(e)
+			for i := range list {
+				if e.replacement() != nil {
+					list[i].Advice = installAdvice
+				}
+			}
+			return list
+		}
+	}
+	return rules
+}
+
 // differenceRules are about addresses of one host that are not set up alike. That one of them is at fault other rules
 // tell; these say that the others are not.
 var differenceRules = diag.Rules[*evidence]{{
 	Code: "tls.address.renewal", Severity: diag.Warning, Weight: 3, Category: factorCertificate, When: several,
 	Ref:   "RFC 1034 section 3.6.1",
 	Title: "Renewed certificate is not installed at every address", Requirement: "Every address has the renewed certificate",
-	Advice: "Install the renewed certificate on every server that an address of the host leads to, reload each, and add all of " +
-		"them to the renewal.",
-	Fails: func(e *evidence) diag.Failures { return e.whole.unrenewed() },
+	Advice: installAdvice,
+	Fails:  func(e *evidence) diag.Failures { return e.whole.unrenewed() },
 }, {
 	Code: "tls.address.certificate", Severity: diag.Info, When: several, DependsOn: []diag.Code{"tls.address.renewal"},
 	Ref:         "RFC 1034 section 3.6.1",
@@ -187,27 +206,35 @@ func (x *examination) newest(kind string) (newest *evidence) {
 	return newest
 }
 
+// replacement is a part at another address that has a newer certificate, if that of this one is to be renewed.
+func (e *evidence) replacement() *evidence {
+	if !several(e) || e.leaf() == nil || !e.due() {
+		return nil
+	}
+	newer := e.whole.newest(e.kind())
+	if newer == nil || newer.addr == e.addr || !newer.leaf().NotBefore.After(e.leaf().NotBefore) {
+		return nil
+	}
+	return newer
+}
+
 // unrenewed fails for each address with a certificate that is to be renewed or has expired, where another one has a
 // newer certificate already.
 func (x *examination) unrenewed() (list diag.Failures) {
 	for _, e := range x.parts {
-		if e.leaf() == nil || !e.due() {
+		newer := e.replacement()
+		if newer == nil {
 			continue
 		}
-		newer := x.newest(e.kind())
-		if newer == nil || newer.addr == e.addr || !newer.leaf().NotBefore.After(e.leaf().NotBefore) {
-			continue
-		}
+		f := diag.Failure{Target: e.addr.Addr().String(), Due: e.leaf().NotAfter}
 		verb := "expires"
 		if e.now.After(e.leaf().NotAfter) {
-			verb = "expired"
+			verb, f.Due = "expired", time.Time{}
 		}
-		list = append(list, diag.Failure{
-			Target: e.addr.Addr().String(), Due: e.leaf().NotAfter,
-			Detail: fmt.Sprintf("%s presents an old certificate, which %s on %s; that at %s is valid until %s.", e.addr.Addr(),
-				verb, e.leaf().NotAfter.UTC().Format(time.DateOnly), newer.addr.Addr(),
-				newer.leaf().NotAfter.UTC().Format(time.DateOnly)),
-		})
+		f.Detail = fmt.Sprintf("%s presents an old certificate, which %s on %s; that at %s is valid until %s.", e.addr.Addr(),
+			verb, e.leaf().NotAfter.UTC().Format(time.DateOnly), newer.addr.Addr(),
+			newer.leaf().NotAfter.UTC().Format(time.DateOnly))
+		list = append(list, f)
 	}
 	return list.Joined()
 }

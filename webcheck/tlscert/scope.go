@@ -83,7 +83,7 @@ func (x *examination) affected(parts []int) (a diag.Affected) {
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
-		if !slices.Contains(a.Targets, addr) {
+		if len(x.places) > 1 && !slices.Contains(a.Targets, addr) {
 			a.Targets = append(a.Targets, addr)
 		}
 	}

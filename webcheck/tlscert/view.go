@@ -24,6 +24,7 @@ func (r *Report) View() *view.View {
 	if c := &r.Certificate; !c.NotAfter.IsZero() {
 		v.Fact("expires", c.Remaining(), "tls.certificate.expired", "tls.certificate.early", "tls.certificate.expiring",
 			"tls.certificate.expires_now", "tls.certificate.validity")
+		r.factAddresses(v)
 		v.Fact("issuer", c.Issuer.Maker(), "tls.chain", "tls.caa", "tls.product")
 		v.Fact("names", c.SAN.Short(4), "tls.certificate.name")
 		v.Fact("key", cmp.Or(r.kinds(), view.Join(c.PublicKey.Short(), c.SignatureAlgorithm)), "tls.key")
@@ -35,7 +36,9 @@ func (r *Report) View() *view.View {
 	v.Fact("caa", view.If(a.Records != nil, cmp.Or(view.If(!a.Found, "any authority may issue (no record)"),
 		a.Domain+view.Known(a.Allowed, " allows this authority", " does not allow this authority",
 			" restricts who may issue; whether it allows this authority is not known"))), "tls.caa")
-	r.factAddress(v)
+	if len(r.Addresses) < 2 {
+		v.Fact("address", r.Address)
+	}
 	if r.addressesDiffer() {
 		r.drawAddresses(v)
 	} else {
@@ -148,10 +151,9 @@ func (r *Report) kinds() string {
 	})), maxNamed)
 }
 
-// factAddress says which addresses the host has.
-func (r *Report) factAddress(v *view.View) {
+// factAddresses says which addresses the host has, if there are several.
+func (r *Report) factAddresses(v *view.View) {
 	if len(r.Addresses) < 2 {
-		v.Fact("address", r.Address)
 		return
 	}
 	list := diag.Map(r.Addresses, func(a AddressReport) string { return a.Address })

@@ -86,7 +86,8 @@ func TestViewAddresses(t *testing.T) {
 	}, r.View().Drawing.Rows)
 	r.Findings, r.Addresses = nil, r.Addresses[:2]
 	require.False(t, r.addressesDiffer())
-	require.Equal(t, "192.0.2.10 and 192.0.2.11", r.View().Facts[0].Value)
+	r.Certificate.NotAfter = end
+	require.Equal(t, "192.0.2.10 and 192.0.2.11", r.View().Facts[1].Value)
 
 	r.Certificates = []PresentedCertificate{{KeyType: "ECDSA", NotAfter: end}, {KeyType: "RSA", NotAfter: end}}
 	require.Equal(t, "ECDSA until 2026-12-01 and RSA until 2026-12-01", r.kinds())
