@@ -46,7 +46,7 @@ func canonicalsOf(at diag.URL, header http.Header, p *page.Page) (list []canonic
 			continue
 		}
 		target, _ := page.Resolve(at.String(), l.target)
-		list = append(list, canonical{Ref: page.Ref{Raw: clip(l.target, maxValue), URL: target}, byField: true})
+		list = append(list, canonical{Ref: page.Ref{Raw: clip(l.target, diag.MaxURL), URL: target}, byField: true})
 	}
 	return list
 }
@@ -207,7 +207,7 @@ func (t *target) redirect() string {
 	if h == nil || h.RedirectType == "" {
 		return ""
 	}
-	return clip(h.Location, maxValue)
+	return clip(h.Location, diag.MaxURL)
 }
 
 // broken says why there is no page, as a clause; empty if there is one.
@@ -234,13 +234,13 @@ func (t *target) report() CanonicalReport {
 	if t == nil {
 		return CanonicalReport{}
 	}
-	r := CanonicalReport{URL: clip(t.url, maxValue)}
+	r := CanonicalReport{URL: clip(t.url, diag.MaxURL)}
 	if t.file != nil && !t.file.silent() && !t.dead() {
 		r.Allowed = &t.decision.Allowed
 	}
 	if h := t.final(); h != nil && t.known() {
 		r.StatusCode, r.RedirectTo, r.Indexable = h.StatusCode, t.redirect(), new(t.indexable())
-		r.Canonical, r.Language = clip(t.canonical, maxValue), t.language
+		r.Canonical, r.Language = clip(t.canonical, diag.MaxURL), t.language
 	}
 	return r
 }

@@ -341,7 +341,7 @@ func (e *evidence) metadata() Metadata {
 		m.DescriptionFallback = e.fallback("og:description", "twitter:description")
 	}
 	if len(e.statements) > 0 {
-		m.Canonical = clip(e.statements[0].URL, maxValue)
+		m.Canonical = clip(e.statements[0].URL, diag.MaxURL)
 	}
 	m.Viewport, m.Author, m.Generator = e.meta1("viewport"), e.meta1("author"), e.meta1("generator")
 	if icons := p.Icons(); len(icons) > 0 {
