@@ -130,7 +130,11 @@ func asked(e *evidence) bool { return e.fetched != nil }
 
 func (e *evidence) host() string { return e.fetched.Result.URL.Host().String() }
 
-func served(e *evidence) bool { return asked(e) && e.fetched.Result.Final() != nil }
+// served reports whether there is an answer to judge. A redirect that was not followed, since it is longer than what is
+// read here, is none.
+func served(e *evidence) bool {
+	return asked(e) && e.fetched.Result.Final() != nil && (e.fetched.Result.Err == nil || !e.fetched.Result.Err.Limit)
+}
 
 var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *evidence) *ground.Seen {
 	if !asked(e) {
@@ -156,6 +160,8 @@ var reachRules = server.Rules(
 	rule{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
 	rule{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
 	rule{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
+	rule{Fact: ground.BadLine, Code: "bimi.logo.header.line"},
+	rule{Fact: ground.LongRedirect, Code: "bimi.logo.redirect.long"},
 )
 
 var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{{
