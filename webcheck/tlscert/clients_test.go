@@ -76,6 +76,14 @@ var clientCases = []testCase{
 		codes: codes("tls.handshake.alpn"), state: diag.Bad},
 	{name: "TLS 1.3 in the offer", setup: func(s setup) { s.behind(without(probe.NewVersion), only12) },
 		codes: codes("tls.handshake.tls13_hello", "tls.version.tls13"), state: diag.Bad},
+	{name: "TLS 1.3 in the offer, ignored",
+		setup: func(s setup) { s.behind(silently(without(probe.NewVersion)), only12) },
+		codes: codes("tls.handshake.tls13_hello", "tls.version.tls13"), state: diag.Bad},
+	{name: "post-quantum key shares, ignored", setup: func(s setup) { s.behind(silently(without(probe.KeyShare))) },
+		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
+	{name: "GREASE and large messages, ignored", setup: func(s setup) {
+		s.behind(silently(probetest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.Reserved}}))
+	}, codes: codes("tls.handshake.large_hello", "tls.handshake.unknown_values"), state: diag.Bad},
 	{name: "GREASE", setup: func(s setup) { s.behind(without(probe.Reserved)) },
 		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
 	{name: "new extensions", setup: func(s setup) { s.behind(silently(without(probe.Extensions))) },

@@ -107,7 +107,11 @@ func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 	g.Go(func() {
 		e.handshake(ctx, env, conn)
 		conn.Close()
-		g.Go(func() { e.speak(ctx, env) })
+		if e.failed(fetch.Timeout) { // what is silent now holds up all else
+			e.speak(ctx, env)
+		} else {
+			g.Go(func() { e.speak(ctx, env) })
+		}
 		if !early {
 			e.present(ctx, env, e.otherTypes())
 		}

@@ -30,6 +30,7 @@ type Config struct {
 	Limits     Limits   // of the connections that are open at a time; nil means 5
 
 	refused Intolerance // of application protocols, if they are left out because of that
+	silent  bool        // the server left a ClientHello unanswered, and answers others
 }
 
 // A Report is what a server is willing to speak.
@@ -111,10 +112,11 @@ type scanner struct {
 	dial   Dialer
 	config Config
 
-	mu    sync.Mutex
-	made  int
-	lost  bool // an exchange failed without an answer
-	plain bool // an answer was no TLS
+	mu     sync.Mutex
+	made   int
+	lost   bool // an exchange failed without an answer
+	mute13 bool // one of TLS 1.3, where the server is known to be silent to some
+	plain  bool // an answer was no TLS
 
 	holder *Reply // the reply of the newest version that has a chain, which may be long and is kept for no other
 }
@@ -151,6 +153,11 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	}
 	s.details(ctx, r)
 	r.NotTLS = s.plain && !r.Any()
+	if s.mute13 && r.Tolerates(NewVersion) == No {
+		r.Versions[len(r.Versions)-1].Supported = No
+	} else {
+		s.lost = s.lost || s.mute13
+	}
 	r.Partial, r.Connections = s.lost, s.made
 	if config.refused.Property != "" {
 		r.Browser, r.Intolerances = No, append(r.Intolerances, config.refused)
@@ -190,7 +197,11 @@ func (s *scanner) ask(ctx context.Context, h Hello) (*Reply, error) {
 	if !s.spend() {
 		return nil, s.note(errBudget)
 	}
-	bounded, cancel := context.WithTimeout(ctx, connectionTime)
+	patience := connectionTime
+	if s.config.silent {
+		patience = toleranceTime
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	conn, err := s.dial(bounded)
 	if err != nil {
@@ -198,6 +209,12 @@ func (s *scanner) ask(ctx context.Context, h Hello) (*Reply, error) {
 	}
 	defer conn.Close()
 	reply, err := Ask(bounded, conn, h)
+	if h.Version == TLS13 && s.config.silent && timedOut(err) { // it may be what is left unanswered
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.mute13 = true
+		return nil, err
+	}
 	return reply, s.note(err)
 }
 

@@ -64,7 +64,7 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 		return
 	}
 	full := s.browserHello(r, plain)
-	if err := s.try(ctx, full); err == nil {
+	if !s.config.silent && s.try(ctx, full) == nil {
 		r.Browser = Yes
 		return
 	}
@@ -81,7 +81,9 @@ func (s *scanner) tolerance(ctx context.Context, r *Report) {
 	if s.try(ctx, plain) != nil {
 		return // it has stopped to answer
 	}
-	r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
+	if len(list) > 0 || !s.config.silent {
+		r.Browser, r.Intolerances = No, append(r.Intolerances, list...)
+	}
 }
 
 // failing tries properties, and returns those that are not taken.
@@ -225,8 +227,8 @@ func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
 	if len(config.ALPN) > 0 && bare && !answered {
 		config = without.config
 		config.refused = intolerance(Protocols, cmp.Or(found[0], found[1]))
-		return config, true
 	}
+	config.silent = true
 	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || Refused(err) })
 }
 
