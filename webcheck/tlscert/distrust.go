@@ -145,7 +145,8 @@ func (d *distrust) says(e *evidence) string {
 			d.after.AddDate(0, 0, 1).Format(time.DateOnly), d.source)
 	case d.all:
 		return fmt.Sprintf("%s stops trusting this root of %s on %s (%s); the certificate is valid until %s.", d.browser,
-			d.authority, d.after.AddDate(0, 0, 1).Format(time.DateOnly), d.source, e.leaf().NotAfter.UTC().Format(time.DateOnly))
+			d.authority, d.after.AddDate(0, 0, 1).Format(time.DateOnly), d.source,
+			e.leaf().NotAfter.UTC().Format(time.DateOnly))
 	}
 	how := "issued"
 	if d.byLog {
@@ -176,8 +177,8 @@ func (e *evidence) distrusted(refused bool) diag.Failures {
 
 const (
 	titleDistrusted  = "Browsers no longer trust the authority of the certificate"
-	adviceDistrusted = "Get a certificate from another public authority, and set the ACME client or the order process up " +
-		"for it."
+	adviceDistrusted = "Get a certificate from another public authority, and set the ACME client or the order process " +
+		"up for it."
 )
 
 // distrustRules are about authorities that browsers have announced to distrust.
@@ -202,16 +203,16 @@ var distrustRules = diag.Rules[*evidence]{{
 	Code: "tls.certificate.client_auth", Severity: diag.Info, Ref: "Chrome Root Program Policy 1.8",
 	Title:       "Certificate is also for TLS clients, which public authorities end",
 	Requirement: "The certificate is for TLS servers only",
-	Advice: "Get another certificate from a private authority before the next renewal if this one also identifies a client " +
-		"(mutual TLS, SMTP between servers); a web server does not need the usage.",
+	Advice: "Get another certificate from a private authority before the next renewal if this one also identifies a " +
+		"client (mutual TLS, SMTP between servers); a web server does not need the usage.",
 	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(slices.Contains(e.leaf().ExtKeyUsage, x509.ExtKeyUsageClientAuth),
-			"The certificate has the extended key usage clientAuth. Chrome accepts it in new certificates of public authorities "+
-				"until %s, and most of them left it out before.", clientAuthEnds.Format(time.DateOnly))
+			"The certificate has the extended key usage clientAuth. Chrome accepts it in new certificates of public "+
+				"authorities until %s, and most of them left it out before.", clientAuthEnds.Format(time.DateOnly))
 	},
 }}
 
-// clientAuthEnds is the day before new certificates below roots of Chrome may be for servers only. New issuing authorities
-// have been for servers only since 2026-06-15.
+// clientAuthEnds is the day before new certificates below roots of Chrome may be for servers only. New issuing
+// authorities have been for servers only since 2026-06-15.
 var clientAuthEnds = time.Date(2027, time.March, 14, 0, 0, 0, 0, time.UTC)

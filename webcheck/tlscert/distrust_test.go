@@ -27,7 +27,8 @@ func loggedAt(first, second time.Time) pkix.Extension {
 // under is a net of authorities below a root of a name.
 func under(t testing.TB, organization, name string) authorities {
 	root := (*ca)(nil).authority(t, organization, name, start.AddDate(-15, 0, 0), start.AddDate(9, 0, 0))
-	return authorities{root: root, public: root.authority(t, organization, "Issuing CA", start.AddDate(-5, 0, 0), start.AddDate(2, 0, 0))}
+	return authorities{root: root, public: root.authority(t, organization, "Issuing CA", start.AddDate(-5, 0, 0),
+		start.AddDate(2, 0, 0))}
 }
 
 func TestDistrust(t *testing.T) {
@@ -38,17 +39,22 @@ func TestDistrust(t *testing.T) {
 		code            diag.Code
 		details, absent []string
 	}{
-		{"before both dates", "Entrust Root Certification Authority - G2", date(2024, time.November, 1), date(2024, time.November, 1),
-			"tls.chain.distrust_announced", []string{"Chrome 131", "logged after 2024-11-11", "Firefox", "issued after 2024-11-30"}, nil},
+		{"before both dates", "Entrust Root Certification Authority - G2", date(2024, time.November, 1),
+			date(2024, time.November, 1),
+			"tls.chain.distrust_announced", []string{"Chrome 131", "logged after 2024-11-11", "Firefox",
+				"issued after 2024-11-30"}, nil},
 		{"logged after the first", "Entrust Root Certification Authority - G2", date(2024, time.November, 12),
-			date(2024, time.November, 12), "tls.chain.distrusted", []string{"Chrome 131", "logged on 2024-11-12"}, []string{"Firefox"}},
-		{"issued before, logged after", "AffirmTrust Commercial", date(2024, time.November, 11), date(2024, time.November, 12),
+			date(2024, time.November, 12), "tls.chain.distrusted", []string{"Chrome 131", "logged on 2024-11-12"},
+			[]string{"Firefox"}},
+		{"issued before, logged after", "AffirmTrust Commercial", date(2024, time.November, 11),
+			date(2024, time.November, 12),
 			"tls.chain.distrusted", []string{"Chrome 131"}, []string{"Firefox"}},
 		{"after both", "Entrust Root Certification Authority", date(2024, time.December, 2), date(2024, time.December, 2),
 			"tls.chain.distrusted", []string{"Chrome 131", "Firefox"}, nil},
 		{"all certificates of a root", "DigiCert Global Root CA", date(2026, time.January, 2), date(2026, time.January, 2),
 			"tls.chain.distrusted", []string{"since 2026-04-15"}, nil},
-		{"another root of the authority", "DigiCert Global Root G2", date(2026, time.January, 2), date(2026, time.January, 2),
+		{"another root of the authority", "DigiCert Global Root G2", date(2026, time.January, 2),
+			date(2026, time.January, 2),
 			"", nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,15 +93,18 @@ func TestDistrust(t *testing.T) {
 // Another path to a root that is trusted is taken.
 func TestDistrustOfOnePath(t *testing.T) {
 	a := under(t, "DigiCert Inc", "DigiCert Global Root CA")
-	other := (*ca)(nil).authority(t, "DigiCert Inc", "DigiCert Global Root G2", start.AddDate(-9, 0, 0), start.AddDate(9, 0, 0))
+	other := (*ca)(nil).authority(t, "DigiCert Inc", "DigiCert Global Root G2", start.AddDate(-9, 0, 0),
+		start.AddDate(9, 0, 0))
 	cross := other.issueFor(t, &x509.Certificate{Subject: a.public.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
 		NotAfter: start.AddDate(2, 0, 0), IsCA: true, KeyUsage: x509.KeyUsageCertSign}, a.public.key)
 	roots := x509.NewCertPool()
 	roots.AddCert(a.root.cert)
 	roots.AddCert(other.cert)
 	cert, _ := a.public.issue(t, leaf(nil))
-	for want, chain := range map[int][][]byte{1: {cert.Raw, a.public.cert.Raw}, 0: {cert.Raw, a.public.cert.Raw, cross.Raw}} {
-		e := &evidence{req: Request{Host: MustHost(host), CheckVersions: new(false)}, now: start, name: host, roots: roots, served: chain}
+	for want, chain := range map[int][][]byte{1: {cert.Raw, a.public.cert.Raw},
+		0: {cert.Raw, a.public.cert.Raw, cross.Raw}} {
+		e := &evidence{req: Request{Host: MustHost(host), CheckVersions: new(false)}, now: start, name: host, roots: roots,
+			served: chain}
 		e.digest()
 		require.True(t, e.tls.Trusted)
 		require.Len(t, e.announced(), want)
@@ -106,7 +115,8 @@ func TestDistrustOfOnePath(t *testing.T) {
 func TestDroppedRoot(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, "", nil, func(s setup) {
-		old := (*ca)(nil).authority(t, "StartCom Ltd.", "StartCom Certification Authority", start.AddDate(-15, 0, 0), start.AddDate(9, 0, 0))
+		old := (*ca)(nil).authority(t, "StartCom Ltd.", "StartCom Certification Authority", start.AddDate(-15, 0, 0),
+			start.AddDate(9, 0, 0))
 		s.chain(old, nil, old.cert)
 	})
 	require.Equal(t, []diag.Code{"tls.chain.untrusted"}, diagtest.Codes(r.Verdict))
@@ -114,9 +124,12 @@ func TestDroppedRoot(t *testing.T) {
 	require.Contains(t, r.Findings[0].Detail, "Chrome 61")
 
 	r = check(t, a, "", nil, func(s setup) { // without the root, as servers should
-		old := (*ca)(nil).authority(s.t, "Entrust, Inc.", "Entrust Root Certification Authority - G2", start.AddDate(-15, 0, 0), start.AddDate(9, 0, 0))
+		old := (*ca)(nil).authority(s.t, "Entrust, Inc.", "Entrust Root Certification Authority - G2",
+			start.AddDate(-15, 0, 0), start.AddDate(9, 0, 0))
 		middle := old.authority(s.t, "Entrust, Inc.", "Entrust L1K", start.AddDate(-5, 0, 0), start.AddDate(2, 0, 0))
-		s.chain(middle, func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://aia.entrust.net/l1k.cer"} }, middle.cert)
+		s.chain(middle, func(c *x509.Certificate) {
+			c.IssuingCertificateURL = []string{"http://aia.entrust.net/l1k.cer"}
+		}, middle.cert)
 	})
 	require.Equal(t, []diag.Code{"tls.chain.untrusted", "tls.caa.issuer"}, diagtest.Codes(r.Verdict))
 	require.Equal(t, titleDistrusted, r.Headline)

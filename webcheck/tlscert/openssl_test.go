@@ -81,7 +81,8 @@ func (a *opensslCA) must(name, args string) {
 
 func newOpenSSLCA(t *testing.T) *opensslCA {
 	a := &opensslCA{t, t.TempDir()}
-	for name, text := range map[string]string{"ca.cnf": caConfig, "index.txt": "", "serial": "1000\n", "crlnumber": "01\n"} {
+	for name, text := range map[string]string{"ca.cnf": caConfig, "index.txt": "", "serial": "1000\n",
+		"crlnumber": "01\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600))
 	}
 	a.must("", "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.crt -days 365 "+
@@ -91,9 +92,10 @@ func newOpenSSLCA(t *testing.T) *opensslCA {
 
 // issue makes a certificate with the extensions of a section.
 func (a *opensslCA) issue(name, section string) {
-	a.must(name, fmt.Sprintf("req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout %[1]s.key -out %[1]s.csr "+
-		"-subj /CN=%[1]s", name))
-	a.must(name, fmt.Sprintf("ca -config ca.cnf -batch -notext -extensions %[2]s -in %[1]s.csr -out %[1]s.crt", name, section))
+	a.must(name, fmt.Sprintf("req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout %[1]s.key -out "+
+		"%[1]s.csr -subj /CN=%[1]s", name))
+	a.must(name, fmt.Sprintf("ca -config ca.cnf -batch -notext -extensions %[2]s -in %[1]s.csr -out %[1]s.crt", name,
+		section))
 }
 
 // start runs a server of OpenSSL until the end of the test.

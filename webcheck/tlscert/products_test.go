@@ -27,15 +27,18 @@ func stranger(t testing.TB, name pkix.Name) *ca {
 // productCases are about certificates that products make by themselves: the cause is told, and none of its symptoms.
 var productCases = []testCase{
 	{name: "Kubernetes ingress", setup: func(s setup) {
-		s.selfSigned(pkix.Name{CommonName: "Kubernetes Ingress Controller Fake Certificate", Organization: []string{"Acme Co"}},
+		s.selfSigned(pkix.Name{CommonName: "Kubernetes Ingress Controller Fake Certificate",
+			Organization: []string{"Acme Co"}},
 			"ingress.local")
 	}, codes: codes("tls.product.default"), state: diag.Bad},
 	{name: "Let's Encrypt staging", setup: func(s setup) {
-		by := stranger(s.t, pkix.Name{CommonName: "(STAGING) Riddling Rhubarb R12", Organization: []string{"(STAGING) Let's Encrypt"}})
+		by := stranger(s.t, pkix.Name{CommonName: "(STAGING) Riddling Rhubarb R12",
+			Organization: []string{"(STAGING) Let's Encrypt"}})
 		s.chain(by, nil, by.cert)
 	}, codes: codes("tls.product.testing"), state: diag.Bad},
 	{name: "Let's Encrypt staging, incomplete", setup: func(s setup) {
-		by := stranger(s.t, pkix.Name{CommonName: "(STAGING) Riddling Rhubarb R12", Organization: []string{"(STAGING) Let's Encrypt"}})
+		by := stranger(s.t, pkix.Name{CommonName: "(STAGING) Riddling Rhubarb R12",
+			Organization: []string{"(STAGING) Let's Encrypt"}})
 		s.chain(by, func(c *x509.Certificate) { c.CRLDistributionPoints = []string{} })
 	}, codes: codes("tls.product.testing"), state: diag.Bad},
 	{name: "Cloudflare Origin CA", setup: func(s setup) {
@@ -51,7 +54,8 @@ var productCases = []testCase{
 		s.site(key, []*x509.Certificate{cert})
 	}, codes: codes("tls.product.default"), state: diag.Bad},
 	{name: "a proxy", setup: func(s setup) {
-		by := stranger(s.t, pkix.Name{CommonName: "Zscaler Intermediate Root CA (zscaler.net)", Organization: []string{"Zscaler Inc."}})
+		by := stranger(s.t, pkix.Name{CommonName: "Zscaler Intermediate Root CA (zscaler.net)",
+			Organization: []string{"Zscaler Inc."}})
 		s.chain(by, nil, by.cert)
 	}, codes: codes("tls.product.intercepted"), state: diag.Bad},
 }
@@ -119,7 +123,8 @@ func TestProducts(t *testing.T) {
 // Ordinary names are those of no product.
 func TestNoProduct(t *testing.T) {
 	for _, name := range []pkix.Name{
-		{CommonName: "example.com"}, {CommonName: "www.plesk-hosting.example"}, {CommonName: "intranet", Organization: []string{"Example Ltd"}},
+		{CommonName: "example.com"}, {CommonName: "www.plesk-hosting.example"},
+		{CommonName: "intranet", Organization: []string{"Example Ltd"}},
 		{Organization: []string{"Example Ltd"}}, {},
 	} {
 		cert, _ := (*ca)(nil).issue(t, leaf(func(c *x509.Certificate) { c.Subject = name }))

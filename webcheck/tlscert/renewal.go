@@ -185,10 +185,12 @@ func (r *renewal) refusal(issuer string) string {
 	other, _ := r.relevant(!r.wildcard)
 	switch {
 	case len(r.strange()) > 0 || len(domains)+len(other) == 0:
-		return fmt.Sprintf("The CAA records of %s forbid every authority to issue, including %s, which issued this certificate",
+		return fmt.Sprintf("The CAA records of %s forbid every authority to issue, including %s, which issued this "+
+			"certificate",
 			r.domain, diag.Quote(issuer))
 	case len(domains) == 0:
-		return fmt.Sprintf("The CAA records of %s let no authority issue%s (%s), and so not %s, which issued this certificate",
+		return fmt.Sprintf("The CAA records of %s let no authority issue%s (%s), and so not %s, which issued this "+
+			"certificate",
 			r.domain, kind, r.property(r.wildcard), diag.Quote(issuer))
 	}
 	return fmt.Sprintf("The CAA records of %s allow %s to issue%s, and not %s, which issued this certificate", r.domain,

@@ -24,15 +24,17 @@ func TestRenewal(t *testing.T) {
 		details   []string
 	}{
 		{"wildcards forbidden, none held", `0 issue "letsencrypt.org"|0 issuewild ";"`, []string{host}, allowed, nil},
-		{"wildcards forbidden, one held", `0 issue "letsencrypt.org"|0 issuewild ";"`, []string{host, "*.example.com"}, forbidden,
+		{"wildcards forbidden, one held", `0 issue "letsencrypt.org"|0 issuewild ";"`,
+			[]string{host, "*.example.com"}, forbidden,
 			[]string{"The CAA records of example.com let no authority issue wildcard certificates (issuewild), and so not " +
 				"Let's Encrypt, which issued this certificate; it stays valid, but renewal will fail for *.example.com."}},
-		{"wildcards of another", `0 issue "letsencrypt.org"|0 issuewild "pki.goog"`, []string{host, "*.example.com"}, forbidden,
+		{"wildcards of another", `0 issue "letsencrypt.org"|0 issuewild "pki.goog"`,
+			[]string{host, "*.example.com"}, forbidden,
 			[]string{"The CAA records of example.com allow pki.goog to issue wildcard certificates, and not Let's Encrypt, " +
 				"which issued this certificate; it stays valid, but renewal will fail for *.example.com."}},
 		{"wildcards alone", `0 issue ";"|0 issuewild "letsencrypt.org"`, []string{host, "*.example.com"}, forbidden,
-			[]string{"The CAA records of example.com let no authority issue certificates without wildcards (issue), and so not " +
-				"Let's Encrypt, which issued this certificate; it stays valid, but renewal will fail for example.com."}},
+			[]string{"The CAA records of example.com let no authority issue certificates without wildcards (issue), and so " +
+				"not Let's Encrypt, which issued this certificate; it stays valid, but renewal will fail for example.com."}},
 		{"nobody", `0 issue ";"`, []string{host, "*.example.com"}, forbidden,
 			[]string{"The CAA records of example.com forbid every authority to issue, including Let's Encrypt, which issued " +
 				"this certificate; it stays valid, but renewal will fail for example.com and *.example.com."}},
@@ -67,7 +69,8 @@ func TestRenewal(t *testing.T) {
 func TestCAAParameters(t *testing.T) {
 	a := newAuthorities(t)
 	const zone = "example.com. A 192.0.2.10\n" +
-		`example.com. CAA 0 issue "letsencrypt.org; validationmethods=dns-01,http-01; accounturi=https://ca.example/1"` + "\n" +
+		`example.com. CAA 0 issue "letsencrypt.org; validationmethods=dns-01,http-01; ` +
+		`accounturi=https://ca.example/1"` + "\n" +
 		`example.com. CAA 0 issuewild ";"` + "\n" + `example.com. CAA 0 iodef "mailto:a@example.com"` + "\n"
 	r := check(t, a, zone, nil, func(s setup) { s.serve(nil) })
 	require.ElementsMatch(t, []CAAAllowed{

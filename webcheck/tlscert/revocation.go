@@ -42,26 +42,27 @@ func (RevocationMethod) Values() []string { return diag.Values(byStaple, byOCSP,
 
 // Revocation says whether the authority took the certificate of the server back.
 type Revocation struct {
-	Status  revocation.Status `json:"status" doc:"what is known of the certificate of the server; not_offered: it names neither OCSP nor a revocation list"`
+	Status  revocation.Status `json:"status" doc:"what is known; not_offered: the certificate names no service"`
 	Method  RevocationMethod  `json:"method,omitempty" doc:"what said so; absent where nothing did"`
 	Checked []RevocationCheck `json:"checked" doc:"what was asked, and what it answered"`
 }
 
 // A RevocationCheck is one answer about one certificate.
 type RevocationCheck struct {
-	Certificate string            `json:"certificate,omitempty" doc:"intermediate certificate that it is about; absent for that of the server"`
+	Certificate string            `json:"certificate,omitempty" doc:"intermediate that is asked about; absent: that of the server"`
 	Method      RevocationMethod  `json:"method" doc:"way of asking"`
 	URL         string            `json:"url,omitempty" doc:"what was asked; absent for a stapled response"`
 	Status      revocation.Status `json:"status" doc:"what it says"`
 	ThisUpdate  time.Time         `json:"this_update,omitzero" doc:"when the answer was made"`
 	NextUpdate  time.Time         `json:"next_update,omitzero" doc:"until when it is valid"`
 	RevokedAt   time.Time         `json:"revoked_at,omitzero" doc:"since when the certificate is revoked"`
-	Reason      revocation.Reason `json:"reason,omitempty" doc:"why, by its name in RFC 5280 section 5.3.1" example:"keyCompromise"`
+	Reason      revocation.Reason `json:"reason,omitempty" doc:"why (RFC 5280 section 5.3.1)" example:"keyCompromise"`
 	Error       string            `json:"error,omitempty" doc:"why there is no answer that can be used"`
 }
 
 func (c *RevocationCheck) take(a revocation.Answer) {
-	c.Status, c.ThisUpdate, c.NextUpdate, c.RevokedAt, c.Reason = a.Status, a.ThisUpdate, a.NextUpdate, a.RevokedAt, a.Reason
+	c.Status, c.ThisUpdate, c.NextUpdate, c.RevokedAt, c.Reason = a.Status, a.ThisUpdate, a.NextUpdate, a.RevokedAt,
+		a.Reason
 	if a.Err != nil {
 		c.Error = a.Err.Error()
 	}
@@ -139,7 +140,8 @@ func (s *services) askCRL(ctx context.Context, now time.Time, cert, issuer *x509
 
 // askOCSP asks by GET, which caches answer (RFC 5019 section 5), and where that fails by POST (RFC 6960 appendix A.1).
 func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x509.Certificate) []RevocationCheck {
-	request, err := ocsp.CreateRequest(cert, issuer, nil) // with SHA-1, which every responder knows (RFC 5019 section 2.1.1)
+	// The hash of the request is SHA-1, which every responder knows (RFC 5019 section 2.1.1).
+	request, err := ocsp.CreateRequest(cert, issuer, nil)
 	if err != nil {
 		return nil
 	}
@@ -158,8 +160,8 @@ func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x50
 	})
 }
 
-// stapledCheck is the stapled response as an answer among the others; false if there is none, or nobody knows what it is
-// worth.
+// stapledCheck is the stapled response as an answer among the others; false if there is none, or nobody knows what it
+// is worth.
 func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
 	c.Method = byStaple
 	switch {

@@ -45,7 +45,8 @@ func (s setup) responder(change func(*ocsp.Response), answer func(http.ResponseW
 			http.Error(rw, "bad request", http.StatusBadRequest)
 			return
 		}
-		response := ocsp.Response{SerialNumber: parsed.SerialNumber, ThisUpdate: start.Add(-time.Hour), NextUpdate: start.Add(time.Hour)}
+		response := ocsp.Response{SerialNumber: parsed.SerialNumber, ThisUpdate: start.Add(-time.Hour),
+			NextUpdate: start.Add(time.Hour)}
 		if change != nil {
 			change(&response)
 		}
@@ -191,8 +192,8 @@ func TestRevocation(t *testing.T) {
 	}
 	r := find("listed")
 	require.Equal(t, "Certificate was revoked", r.Headline)
-	require.Contains(t, r.Findings[0].Detail, "was revoked on 2026-10-30 according to the revocation list of the authority "+
-		"(http://"+crlHost+"/")
+	require.Contains(t, r.Findings[0].Detail, "was revoked on 2026-10-30 according to the revocation list of the "+
+		"authority (http://"+crlHost+"/")
 	require.Contains(t, r.Findings[0].Detail, "reason keyCompromise")
 	require.Equal(t, revocation.Revoked, r.Revocation.Status)
 	require.Equal(t, byCRL, r.Revocation.Method)
@@ -218,7 +219,8 @@ func TestRevocation(t *testing.T) {
 	require.Equal(t, revocation.LeftOut, r.Revocation.Status)
 	require.Contains(t, r.Revocation.Checked[0].Error, "http and https only")
 	require.Equal(t, 100, *r.Score)
-	require.Contains(t, r.Sub, "Examined: 1 of 2 parts; left out: revocation of the certificate (this check asks over http")
+	require.Contains(t, r.Sub, "Examined: 1 of 2 parts; left out: revocation of the certificate (this check asks over "+
+		"http")
 	require.Equal(t, revocation.LeftOut, find("a list at an internal address").Revocation.Status)
 	require.Equal(t, revocation.NotOffered, find("no service, short-lived").Revocation.Status)
 
@@ -284,7 +286,8 @@ func TestMustStaple(t *testing.T) {
 			continue
 		}
 		advice := check(t, a, tt.zone, tt.req, tt.setup).Findings[0].Advice
-		require.Equal(t, tt.name == "must-staple without a staple", strings.Contains(advice, "Enable OCSP stapling"), tt.name)
+		require.Equal(t, tt.name == "must-staple without a staple", strings.Contains(advice, "Enable OCSP stapling"),
+			tt.name)
 		require.Equal(t, tt.name != "must-staple without a staple", strings.Contains(advice, "reissued without"), tt.name)
 	}
 }
@@ -293,7 +296,9 @@ func TestMustStaple(t *testing.T) {
 func TestRevocationOfParts(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, "", nil, func(s setup) {
-		s.w.HTTP("ca.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write(a.public.cert.Raw) }))
+		s.w.HTTP("ca.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Write(a.public.cert.Raw)
+		}))
 		s.chain(a.public, func(c *x509.Certificate) {
 			c.IssuingCertificateURL = []string{"http://ca.example.net/e99.der"}
 			s.listing(c, 1, nil)

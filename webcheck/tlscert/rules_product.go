@@ -30,7 +30,8 @@ var productRules = diag.Rules[*evidence]{
 	ofProduct(codePrivate, "Certificate is of an authority for another purpose",
 		"The certificate is not of an authority for another purpose",
 		"Get a certificate from a public authority; with ACME it is free and automatic."),
-	ofProduct(codeIntercepted, "TLS is intercepted on the way to the server", "TLS is not intercepted on the way to the server",
+	ofProduct(codeIntercepted, "TLS is intercepted on the way to the server",
+		"TLS is not intercepted on the way to the server",
 		adviceProxy),
 }
 
@@ -48,7 +49,8 @@ func ofProduct(code diag.Code, title, requirement, advice string) rule {
 				by = fmt.Sprintf(", issued by %s,", nameOf(pki.ParseName(e.leaf().RawIssuer)))
 			}
 			return diag.Failures{{
-				Title: p.title, Advice: p.advice, Detail: fmt.Sprintf("The certificate for %s%s %s.", subject(e.leaf()), by, p.cause),
+				Title: p.title, Advice: p.advice,
+				Detail: fmt.Sprintf("The certificate for %s%s %s.", subject(e.leaf()), by, p.cause),
 			}}
 		},
 	}

@@ -98,8 +98,9 @@ var revocationRules = diag.Rules[*evidence]{{
 	Ref:         "Baseline Requirements section 7.1.2.11.2",
 	Title:       "Certificate names no service for revocation",
 	Requirement: "The certificate names OCSP or a revocation list, or is short-lived",
-	Advice:      "Check at the next renewal that the certificate names a revocation list; the server itself is not at fault.",
-	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
+	Advice: "Check at the next renewal that the certificate names a revocation list; the server itself is not at " +
+		"fault.",
+	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) diag.Failures {
 		c := e.leaf()
 		return diag.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c.NotBefore, c.NotAfter),
@@ -110,8 +111,8 @@ var revocationRules = diag.Rules[*evidence]{{
 
 // remedies are what to do about a revoked certificate where the reason tells more than that it is revoked.
 var remedies = map[revocation.Reason]string{
-	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: the old key is " +
-		"known to others.",
+	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: the old key " +
+		"is known to others.",
 	"superseded":           "Install the certificate that replaced this one, and reload the server.",
 	"cessationOfOperation": "Get a new certificate if the site is still in use, and install it.",
 	"affiliationChanged":   "Get a new certificate in the present name of the organization, and install it.",
@@ -119,7 +120,8 @@ var remedies = map[revocation.Reason]string{
 }
 
 // methodNames are the ways of asking, in a sentence.
-var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder", byCRL: "revocation list"}
+var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder",
+	byCRL: "revocation list"}
 
 // sinceWhen tells of a revocation, after the name of what was revoked.
 func (c *RevocationCheck) sinceWhen() string {

@@ -15,8 +15,8 @@ import (
 
 // The bounds of revocation lists.
 const (
-	// maxListBytes bounds one list. Authorities of TLS servers split theirs into parts of some 100 KB, and the longest that
-	// were not split have 1 to 3 MB; those of 10 MB and more are of certificates for code and devices.
+	// maxListBytes bounds one list. Authorities of TLS servers split theirs into parts of some 100 KB, and the longest
+	// that were not split have 1 to 3 MB; those of 10 MB and more are of certificates for code and devices.
 	maxListBytes = 4 << 20
 	// maxListsBytes bounds all lists of certificates of servers that a request holds: two of the longest, or dozens of
 	// usual ones.

@@ -26,7 +26,8 @@ var published struct {
 // publish makes the revocation list of an authority and returns its URL.
 func (a *ca) publish(t testing.TB, change func(*x509.RevocationList), entries ...x509.RevocationListEntry) string {
 	t.Helper()
-	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: start.Add(-time.Hour), NextUpdate: start.AddDate(0, 0, 7),
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: start.Add(-time.Hour),
+		NextUpdate:                start.AddDate(0, 0, 7),
 		RevokedCertificateEntries: entries}
 	if change != nil {
 		change(list)
@@ -60,7 +61,8 @@ func openLists(w *diagtest.World) {
 // longList is a list nearly as long as those that are read.
 func (a *ca) longList(t testing.TB) []byte {
 	const entries = 110_000 // of some 37 bytes
-	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: start.Add(-time.Hour), NextUpdate: start.AddDate(0, 0, 7)}
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: start.Add(-time.Hour),
+		NextUpdate: start.AddDate(0, 0, 7)}
 	serial := new(big.Int).Lsh(big.NewInt(1), 127)
 	for range entries {
 		serial = new(big.Int).Add(serial, big.NewInt(1))

@@ -24,8 +24,8 @@ func (e *evidence) expiredPeers() (list []*x509.Certificate) {
 }
 
 // stale lists the expired certificates that a client which follows the chain as it was sent comes by, although a valid
-// path leads elsewhere: another certificate over name and key of an authority of that path, such as a cross-signed root,
-// and what stands above it.
+// path leads elsewhere: another certificate over name and key of an authority of that path, such as a cross-signed
+// root, and what stands above it.
 func (e *evidence) stale() (list []*x509.Certificate) {
 	follows := func(c *x509.Certificate) bool {
 		return slices.ContainsFunc(e.verified[1:], func(v *x509.Certificate) bool { return sameHolder(v, c) }) ||
@@ -63,9 +63,9 @@ func (e *evidence) sendsStale() diag.Failures {
 		return nil
 	}
 	what := map[bool]string{true: "an expired certificate", false: "expired certificates"}[len(names) == 1]
-	return diag.Fail("The server sends %s over the key of an authority of the chain: %s. Browsers take another path, to a "+
-		"root that they trust; clients that follow the chain as it is sent, such as OpenSSL 1.0.2 and GnuTLS before 3.6.14, "+
-		"refuse the connection.", what, strings.Join(names, ", "))
+	return diag.Fail("The server sends %s over the key of an authority of the chain: %s. Browsers take another path, "+
+		"to a root that they trust; clients that follow the chain as it is sent, such as OpenSSL 1.0.2 and GnuTLS before "+
+		"3.6.14, refuse the connection.", what, strings.Join(names, ", "))
 }
 
 // misnamed reports whether the chain is refused because an authority may not certify a name in it.

@@ -21,7 +21,8 @@ func (a *ca) cross(t testing.TB, of *ca) *x509.Certificate {
 
 // older is an authority that nobody trusts any more, and that has expired.
 func older(t testing.TB) *ca {
-	return (*ca)(nil).authority(t, "Digital Signature Trust Co.", "DST Root CA X9", start.AddDate(-20, 0, 0), start.AddDate(0, -2, 0))
+	return (*ca)(nil).authority(t, "Digital Signature Trust Co.", "DST Root CA X9", start.AddDate(-20, 0, 0),
+		start.AddDate(0, -2, 0))
 }
 
 // constrained is an intermediate with name constraints.
@@ -65,7 +66,8 @@ var pathCases = []testCase{
 		s.chain(s.a.public, nil, s.a.public.cert, cross)
 	}, state: diag.Valid},
 	{name: "an intermediate that expires first beside one that does not", setup: func(s setup) {
-		other := (*ca)(nil).authority(s.t, "Internet Security Research Group", "ISRG Root X8", start.AddDate(-1, 0, 0), start.AddDate(9, 0, 0))
+		other := (*ca)(nil).authority(s.t, "Internet Security Research Group", "ISRG Root X8", start.AddDate(-1, 0, 0),
+			start.AddDate(9, 0, 0))
 		soon := s.a.root.issueFor(s.t, &x509.Certificate{Subject: other.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
 			NotAfter: start.AddDate(0, 0, 40), IsCA: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}, other.key)
 		late := s.a.public.issueFor(s.t, &x509.Certificate{Subject: other.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
@@ -73,7 +75,9 @@ var pathCases = []testCase{
 		s.chain(other, nil, soon, late, s.a.public.cert)
 	}, state: diag.Valid},
 	{name: "outside of the permitted names", setup: func(s setup) {
-		middle := s.a.constrained(s.t, func(c *x509.Certificate) { c.PermittedDNSDomains = []string{"example.org", "example.net"} })
+		middle := s.a.constrained(s.t, func(c *x509.Certificate) {
+			c.PermittedDNSDomains = []string{"example.org", "example.net"}
+		})
 		s.chain(middle, nil, middle.cert)
 	}, codes: codes("tls.chain.name_constraints"), state: diag.Bad},
 	{name: "inside of the excluded names", setup: func(s setup) {
@@ -94,11 +98,13 @@ func TestPathDetails(t *testing.T) {
 		"expired cross-sign": {"sends an expired certificate over the key of an authority of the chain: ISRG Root X9 by " +
 			"DST Root CA X9 (expired on 2026-10-01)"},
 		"expired cross-sign and its root": {"DST Root CA X9 (expired on 2026-09-01)", "ISRG Root X9 by DST Root CA X9"},
-		"expired and unrelated":           {"belongs to no path from the certificate of the server, and expired on 2026-09-01"},
-		"outside of the permitted names": {`The certificate for example.com breaks name constraints. The name constraints of ` +
-			`E95 permit "example.org" and "example.net" only, and not the name "example.com"`},
+		"expired and unrelated": {"belongs to no path from the certificate of the server, and expired on " +
+			"2026-09-01"},
+		"outside of the permitted names": {`The certificate for example.com breaks name constraints. The name ` +
+			`constraints of E95 permit "example.org" and "example.net" only, and not the name "example.com"`},
 		"inside of the excluded names": {`The name constraints of E95 exclude "com", and with it the name "example.com"`},
-		"an excluded address":          {"The name constraints of E95 exclude 192.0.2.0/24, and with it the name 192.0.2.10"},
+		"an excluded address": {"The name constraints of E95 exclude 192.0.2.0/24, and with it the name " +
+			"192.0.2.10"},
 	} {
 		for _, tt := range pathCases {
 			if tt.name != name {

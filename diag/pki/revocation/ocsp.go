@@ -23,8 +23,8 @@ func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	return FromOCSP(r, now)
 }
 
-// MaxResponse is how many bytes of an OCSP response are read. Real ones have up to 5 KB; the work of checking a signature
-// grows with the square of the key, which a response may bring along.
+// MaxResponse is how many bytes of an OCSP response are read. Real ones have up to 5 KB; the work of checking a
+// signature grows with the square of the key, which a response may bring along.
 const MaxResponse = 16 << 10
 
 // ParseOCSP reads an OCSP response for a certificate, and checks that it is signed by the issuer or in its name (RFC

@@ -157,9 +157,12 @@ func TestCRL(t *testing.T) {
 		{"its distribution point", ca.list(t, nil, with(scope(point, 0x81, 1, 0xff))), ca, revocation.Good, "", ""},
 		{"another distribution point", ca.list(t, nil, with(scope("http://crl.example.org/2.crl"))), ca,
 			revocation.Unusable, "", "another distribution point"},
-		{"of authorities", ca.list(t, nil, with(scope("", 0x82, 1, 0xff))), ca, revocation.Unusable, "", "other kinds of certificates"},
-		{"of attributes", ca.list(t, nil, with(scope("", 0x85, 1, 0xff))), ca, revocation.Unusable, "", "other kinds of certificates"},
-		{"covers some reasons", ca.list(t, nil, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Unusable, "", "covers some reasons"},
+		{"of authorities", ca.list(t, nil, with(scope("", 0x82, 1, 0xff))), ca, revocation.Unusable, "",
+			"other kinds of certificates"},
+		{"of attributes", ca.list(t, nil, with(scope("", 0x85, 1, 0xff))), ca, revocation.Unusable, "",
+			"other kinds of certificates"},
+		{"covers some reasons", ca.list(t, nil, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Unusable, "",
+			"covers some reasons"},
 		{"some reasons, listed", ca.list(t, here, with(scope("", 0x83, 2, 1, 2))), ca, revocation.Revoked,
 			"keyCompromise", ""},
 		{"a scope that cannot be read", ca.list(t, nil, with(scope("", 0x30, 0))), ca, revocation.Unusable, "",
@@ -191,7 +194,8 @@ func TestCRL(t *testing.T) {
 // A list of certificates of servers is not one of authorities.
 func TestCRLOfAuthorities(t *testing.T) {
 	ca := newAuthority(t, "CA", signsBoth)
-	sub := ca.issue(t, &x509.Certificate{SerialNumber: big.NewInt(9), IsCA: true, Subject: pkix.Name{CommonName: "Sub"}}).cert
+	sub := ca.issue(t, &x509.Certificate{SerialNumber: big.NewInt(9), IsCA: true,
+		Subject: pkix.Name{CommonName: "Sub"}}).cert
 	users := ca.list(t, nil, with(scope("", 0x81, 1, 0xff)))
 	require.Equal(t, revocation.Unusable, revocation.CRL(users, sub, ca.cert, now).Status)
 	authorities := ca.list(t, []listed{{serial: 9, reason: 2}}, with(scope("", 0x82, 1, 0xff)))
