@@ -87,6 +87,23 @@ var distrusts = []distrust{
 		[]sign{{org: "WoSign CA Limited"}, {org: "StartCom Ltd."}}, chromeWoSign},
 }
 
+// A Distrust is the announcement of a browser that it does not trust the authority of the certificate any more.
+type Distrust struct {
+	Authority string    `json:"authority" doc:"authority" example:"Entrust"`
+	Browser   string    `json:"browser" doc:"browser, and from which version on" example:"Chrome 131 and later"`
+	After     time.Time `json:"after" doc:"what is issued later is refused; with all, from then on"`
+	All       bool      `json:"all" doc:"whether all certificates are refused, whenever they were issued"`
+	Refused   bool      `json:"refused" doc:"whether the browser refuses this certificate today"`
+	Source    string    `json:"source" doc:"where it was announced"`
+}
+
+// distrustReport lists the announcements that concern the certificate.
+func (e *evidence) distrustReport() []Distrust {
+	return diag.Map(e.announced(), func(d distrust) Distrust {
+		return Distrust{d.authority, d.browser, d.after, d.all, d.refuses(e), d.source}
+	})
+}
+
 // covers reports whether an announcement is about a root, by its name in DER.
 func (d *distrust) covers(name []byte) bool {
 	n := pki.ParseName(name)

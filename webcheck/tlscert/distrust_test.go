@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,6 +81,8 @@ func TestDistrust(t *testing.T) {
 			}
 			require.NotEmpty(t, got)
 			require.Equal(t, tt.code, got[0].Code)
+			refused := func(d Distrust) bool { return d.Refused }
+			require.Equal(t, tt.code == "tls.chain.distrusted", slices.ContainsFunc(r.Distrust, refused))
 			for _, part := range tt.details {
 				require.Contains(t, got[0].Detail, part)
 			}

@@ -191,7 +191,7 @@ func TestRevocation(t *testing.T) {
 		return nil
 	}
 	r := find("listed")
-	require.Equal(t, "Certificate was revoked", r.Headline)
+	require.Equal(t, "Certificate was revoked on 2026-10-30 (CRL, keyCompromise)", r.Headline)
 	require.Contains(t, r.Findings[0].Detail, "was revoked on 2026-10-30 according to the revocation list of the "+
 		"authority (http://"+crlHost+"/")
 	require.Contains(t, r.Findings[0].Detail, "reason keyCompromise")
@@ -226,6 +226,7 @@ func TestRevocation(t *testing.T) {
 
 	r = check(t, a, "", nil, func(s setup) { s.stapled(revoke, nil) })
 	require.Equal(t, byStaple, r.Revocation.Method)
+	require.Equal(t, "Certificate was revoked on 2026-10-29 (stapled OCSP, keyCompromise)", r.Headline)
 	require.Equal(t, []diag.Code{"tls.ocsp.revoked"}, diagtest.Codes(r.Verdict))
 }
 

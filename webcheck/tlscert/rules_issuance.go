@@ -103,7 +103,7 @@ var issuanceRules = diag.Rules[*evidence]{{
 		if c.Reason != "" {
 			why = " (reason " + string(c.Reason) + ")"
 		}
-		return diag.Failures{{Advice: remedies[c.Reason],
+		return diag.Failures{{Title: c.title(), Advice: remedies[c.Reason],
 			Detail: fmt.Sprintf("The stapled OCSP response says that the certificate was revoked on %s%s.",
 				e.response.RevokedAt.UTC().Format(time.DateOnly), why)}}
 	},

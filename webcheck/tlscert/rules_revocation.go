@@ -55,7 +55,9 @@ var revocationRules = diag.Rules[*evidence]{{
 			if c.Status != revocation.Revoked || c.Certificate != "" {
 				return nil
 			}
-			return diag.Failures{{Detail: "The certificate " + c.sinceWhen(), Target: c.URL, Advice: remedies[c.Reason]}}
+			return diag.Failures{{
+				Title: c.title(), Detail: "The certificate " + c.sinceWhen(), Target: c.URL, Advice: remedies[c.Reason],
+			}}
 		}).Joined()
 	},
 }, {
@@ -122,6 +124,13 @@ var remedies = map[revocation.Reason]string{
 // methodNames are the ways of asking, in a sentence.
 var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder",
 	byCRL: "revocation list"}
+
+// title tells of the revocation of the certificate of the server in a few words.
+func (c *RevocationCheck) title() string {
+	by := map[RevocationMethod]string{byStaple: "stapled OCSP", byOCSP: "OCSP", byCRL: "CRL"}[c.Method]
+	return fmt.Sprintf("Certificate was revoked on %s (%s)", c.RevokedAt.Format(time.DateOnly),
+		strings.Join(slices.DeleteFunc([]string{by, string(c.Reason)}, func(s string) bool { return s == "" }), ", "))
+}
 
 // sinceWhen tells of a revocation, after the name of what was revoked.
 func (c *RevocationCheck) sinceWhen() string {

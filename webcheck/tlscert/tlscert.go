@@ -58,6 +58,7 @@ type Report struct {
 	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
 	Revocation    *Revocation      `json:"revocation,omitempty" doc:"whether the authority revoked the certificate; absent without a certificate"`
+	Distrust      []Distrust       `json:"distrust,omitempty" doc:"announcements of browsers that concern the authority"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
 	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
@@ -146,7 +147,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
 		r.ExpiresAt, r.DaysRemaining = c.NotAfter, new(c.DaysRemaining)
 		r.SCTs = e.scts
-		r.Revocation = new(e.revocation())
+		r.Revocation, r.Distrust = new(e.revocation()), e.distrustReport()
 	}
 	if e.failure != nil && e.tls == nil {
 		r.Error = *e.failure
