@@ -96,6 +96,18 @@ func (j *judgement) unanswered(r *RuleInfo) {
 	j.skip(r)
 }
 
+// partly leaves a rule open that some parts fulfil: they earn its points, and it is not praised.
+func (j *judgement) partly(r *RuleInfo) {
+	if r.State == Unknown {
+		return
+	}
+	j.v.open = append(j.v.open, r.Code)
+	if r.Severity > Info {
+		j.cap = min(j.cap, caps[Warning])
+	}
+	j.score(r, 1, true)
+}
+
 func (j *judgement) pass(r *RuleInfo) {
 	j.v.fulfilled = append(j.v.fulfilled, r.Code)
 	if r.State != Unknown {

@@ -16,7 +16,8 @@ func affecting(phrase string) string { return "Affected: " + phrase + "." }
 // JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a host, and
 // joins what they say as [Rules.Judge] would of a subject that is all of them (CONTRACT 1.7, Scope): a requirement is
 // fulfilled if a part fulfils it and none violates it or leaves it open, and earns what the worst part earns. A rule
-// that depends on others depends on their outcome in the same part.
+// that depends on others depends on their outcome in the same part. What was asked and did not answer is a part, too,
+// with evidence that says so, see absentee: of it nothing is found, and for its sake nothing is praised.
 //
 // One outcome of several parts is one finding. It lists the parts, as name calls those at some places of the list,
 // unless all are concerned: so a rule need not know of parts. Name may be nil where there is a single part, and there
@@ -39,17 +40,23 @@ func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, 
 		j.grade(graded.Graded())
 	}
 	courses := Map(parts, newCourse[E])
+	absent := Map(courses, func(c *course[E]) bool { return c.absent })
 	for i := range rules {
 		r := &rules[i]
 		info := r.info()
-		j.join(&info, r.NoScore, Map(courses, func(c *course[E]) outcome { return c.run(r, &info) }), name)
+		outcomes := Map(courses, func(c *course[E]) outcome { return c.run(r, &info) })
+		j.join(&info, r.NoScore, outcomes, absent, name)
 	}
 	return j.close(texts)
 }
 
+// absentee is evidence of a part that may not have answered at all, which its scope tells.
+type absentee interface{ Absent() bool }
+
 // A course is how the rules went so far in one part.
 type course[E any] struct {
 	evidence E
+	absent   bool
 	silent   []Source      // that the part did not get an answer from
 	passed   map[Code]bool // rules that were fulfilled
 	ignorant map[Code]bool // rules about ignorance that failed
@@ -60,6 +67,9 @@ func newCourse[E any](evidence E) *course[E] {
 	c := &course[E]{evidence: evidence, passed: map[Code]bool{}, ignorant: map[Code]bool{}}
 	if asked, ok := any(evidence).(asked); ok {
 		c.silent = asked.Unanswered()
+	}
+	if a, ok := any(evidence).(absentee); ok {
+		c.absent = a.Absent()
 	}
 	return c
 }
@@ -85,6 +95,11 @@ func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
 	unanswered := info.State != Unknown && r.reads(c.silent)
 	ready := c.ready(info, r.DependsOn)
 	switch {
+	case c.absent && info.State == Unknown:
+		c.ignorant[r.Code] = true
+		return outcome{}
+	case c.absent && unanswered:
+		return c.leave(info)
 	case !ready && c.awaits(r.DependsOn), ready && unanswered && !r.Stands:
 		return c.leave(info)
 	case !ready, r.When != nil && !r.When(c.evidence):
@@ -131,18 +146,23 @@ func (c *course[E]) awaits(codes []Code) bool {
 }
 
 // join takes what a rule says of each part.
-func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, name func([]int) Affected) {
-	count, earned := map[result]int{}, 1.0
-	for _, o := range outcomes {
+func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, absent []bool, name func([]int) Affected) {
+	count, earned, everywhere, concerned := map[result]int{}, 1.0, true, 0
+	for i, o := range outcomes {
 		count[o.result]++
 		if o.result == failed {
 			earned = min(earned, o.earned)
 		}
+		everywhere = everywhere && (absent[i] || o.result == failed)
+		if !absent[i] || o.result != skipped {
+			concerned++
+		}
 	}
-	everywhere := count[failed] == len(outcomes)
 	switch {
 	case count[failed] > 0:
-		j.fail(r, together(outcomes, name), earned, everywhere, noScore && everywhere)
+		j.fail(r, together(outcomes, concerned, name), earned, everywhere, noScore && everywhere)
+	case count[leftOpen] > 0 && count[passed] > 0:
+		j.partly(r)
 	case count[leftOpen] > 0:
 		j.unanswered(r)
 	case count[passed] > 0:
@@ -155,8 +175,9 @@ func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, name fun
 // maxJoined bounds the failures of one part that are compared with those of others: few of them become findings.
 const maxJoined = 4 * maxFailures
 
-// together lists the failures of all parts, those that are alike once.
-func together(outcomes []outcome, name func([]int) Affected) Failures {
+// together lists the failures of all parts, those that are alike once, with their parts unless these are all that a rule
+// is about.
+func together(outcomes []outcome, all int, name func([]int) Affected) Failures {
 	if len(outcomes) == 1 {
 		return outcomes[0].failures
 	}
@@ -173,7 +194,7 @@ func together(outcomes []outcome, name func([]int) Affected) Failures {
 		}
 	}
 	for i, affected := range parts {
-		if len(affected) < len(outcomes) {
+		if len(affected) < all {
 			list[i].concern(name(affected))
 		}
 	}

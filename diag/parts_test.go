@@ -13,7 +13,10 @@ type part struct {
 	failing
 	detail string
 	silent []Source
+	absent bool
 }
+
+func (p part) Absent() bool { return p.absent }
 
 func (p part) Unanswered() []Source { return p.silent }
 
@@ -47,6 +50,7 @@ func TestJudgeParts(t *testing.T) {
 		return p
 	}
 	mute := part{failing: failing{}, silent: []Source{"server"}}
+	gone := part{failing: failing{"t.odd": true, "t.key": true}, silent: []Source{"server"}, absent: true}
 	name := func(affected []int) Affected {
 		targets := Map(affected, func(i int) string { return strconv.Itoa(i) })
 		return Affected{"parts " + strings.Join(targets, "+"), targets}
@@ -76,9 +80,14 @@ func TestJudgeParts(t *testing.T) {
 			"Affected: parts 0. Fix it.", []Code{"t.key"}, nil},
 		{"none can be reached", []part{broken("t.reach"), broken("t.reach")}, Bad, -1, []string{"t.reach is broken."},
 			"Fix it.", nil, nil},
-		{"one is silent", []part{broken(), mute}, Valid, -1, nil, "", nil, []Code{"t.reach", "t.key", "t.chain"}},
-		{"one is silent beside a fault", []part{broken("t.key"), mute}, Bad, 0,
+		{"one is silent", []part{broken(), mute}, Valid, 89, nil, "", nil, []Code{"t.reach", "t.key", "t.chain"}},
+		{"one is silent beside a fault", []part{broken("t.key"), mute}, Bad, 16,
 			[]string{"t.key is broken. Affected: parts 0."}, "Affected: parts 0. Fix it.", nil, []Code{"t.reach", "t.chain"}},
+		{"one is not there", []part{broken(), gone}, Valid, 89, nil, "", nil, []Code{"t.reach", "t.key", "t.chain"}},
+		{"one is not there beside a fault", []part{broken("t.key"), gone}, Bad, 16,
+			[]string{"t.key is broken. Affected: parts 0."}, "Affected: parts 0. Fix it.", nil, []Code{"t.reach", "t.chain"}},
+		{"one cannot be reached, one is not there", []part{broken("t.reach"), gone}, Bad, -1,
+			[]string{"t.reach is broken. Affected: parts 0."}, "Affected: parts 0. Fix it.", nil, []Code{"t.key", "t.chain"}},
 		{"one has no such thing", []part{broken("t.key.none"), broken()}, Valid, 100, nil, "",
 			[]Code{"t.reach", "t.key", "t.chain"}, nil},
 		{"of one something is unknown", []part{broken("t.odd"), broken()}, Valid, 89,

@@ -25,6 +25,7 @@ import (
 type evidence struct {
 	whole   *examination // of the host; nil in tests of rules
 	limit   probe.Limit  // of connections to the address
+	absent  bool         // of what did not answer, beside others that did
 	further bool         // another address than that which answered first
 
 	req   Request

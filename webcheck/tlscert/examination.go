@@ -19,6 +19,7 @@ import (
 // of its own, which the rules judge.
 type examination struct {
 	parts    []*evidence // what was presented at addresses that answered, that which clients meet first at the head
+	missing  *evidence   // stands for all that was asked and did not answer; nil if all did
 	places   []*place    // all addresses, if there are several
 	surplus  int         // addresses beyond maxAddresses
 	silences []string    // kinds of addresses of which the DNS did not say whether there are any
@@ -205,6 +206,11 @@ func (x *examination) settle(first *evidence, answer caa, pins dane) {
 	}
 	if len(x.parts) == 0 {
 		x.parts = []*evidence{first}
+	}
+	if slices.ContainsFunc(x.scope(), func(p diag.ScopePart) bool { return p.State == diag.NotAnswered }) {
+		x.missing = first.another()
+		x.missing.absent, x.missing.failure = true, &fetch.Error{Code: fetch.Timeout, Unanswered: true}
+		x.missing.caa, x.missing.dane = answer, pins
 	}
 	known := map[string]digested{}
 	for _, e := range x.parts {

@@ -16,6 +16,17 @@ func (e *evidence) Scope() []diag.ScopePart {
 	return e.whole.scope()
 }
 
+// Absent reports whether the evidence is that of parts which did not answer.
+func (e *evidence) Absent() bool { return e.absent }
+
+// judged lists the parts for the rules.
+func (x *examination) judged() []*evidence {
+	if x.missing == nil {
+		return x.parts
+	}
+	return append(slices.Clone(x.parts), x.missing)
+}
+
 func (x *examination) scope() []diag.ScopePart {
 	parts := diag.Map(x.places, (*place).part)
 	for _, e := range x.parts {
@@ -72,6 +83,9 @@ func (x *examination) affected(parts []int) (a diag.Affected) {
 	var kinds []string
 	at := map[string][]string{} // by kind
 	for _, i := range parts {
+		if i >= len(x.parts) {
+			continue // what did not answer
+		}
 		e := x.parts[i]
 		addr, kind := e.addr.Addr().String(), e.kind()
 		if x.all(parts, e) {

@@ -123,7 +123,7 @@ func (r Request) checked() (Request, error) {
 // report describes the part that says most against the host, with the verdict on all of them.
 func (x *examination) report(ended time.Time) *Report {
 	r := x.worst().report(ended)
-	r.Verdict = rules().JudgeParts(x.parts, x.affected, texts)
+	r.Verdict = rules().JudgeParts(x.judged(), x.affected, texts)
 	r.Addresses, r.Certificates = x.addresses(), x.certificates()
 	r.Partial = r.Partial || slices.ContainsFunc(x.parts, (*evidence).partial) || r.Incomplete()
 	return r
