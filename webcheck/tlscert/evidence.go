@@ -63,8 +63,9 @@ type related struct {
 	repairFault           error
 	fetched               []*x509.Certificate
 	revocations           []RevocationCheck // what authorities say of the certificates
-	otherCAA              []caa             // of names of the certificate beside that of the host
-	moreNames             int               // names of which they were not looked up
+	revokedIssuers        []*x509.Certificate
+	otherCAA              []caa // of names of the certificate beside that of the host
+	moreNames             int   // names of which they were not looked up
 }
 
 // digested is what digest makes of what was presented.

@@ -92,6 +92,9 @@ func (e *evidence) askRevocation(ctx context.Context) {
 		for _, c := range list {
 			if i > 1 {
 				c.Certificate = diag.Clip(subject(path[i/2]), maxSubject)
+				if c.Status == revocation.Revoked {
+					e.revokedIssuers = append(e.revokedIssuers, path[i/2])
+				}
 			}
 			e.revocations = append(e.revocations, c)
 		}

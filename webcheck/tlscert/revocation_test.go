@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"io"
 	"math/big"
@@ -161,6 +162,18 @@ var revocationCases = []testCase{
 			SerialNumber: big.NewInt(77), RevocationTime: start.AddDate(0, -1, 0), ReasonCode: 2}))
 		s.chain(middle, nil, middle.cert)
 	}, codes: codes("tls.revocation.intermediate"), state: diag.Bad},
+	{name: "revoked intermediate beside another path", setup: func(s setup) {
+		middle := s.a.intermediate(s.t, s.a.root.publish(s.t, nil, x509.RevocationListEntry{
+			SerialNumber: big.NewInt(77), RevocationTime: start.AddDate(0, -1, 0)}))
+		middle.cert = s.a.root.issueFor(s.t, &x509.Certificate{
+			Subject: pkix.Name{Organization: []string{"Let's Encrypt"}, CommonName: "E94"}, SerialNumber: big.NewInt(77),
+			NotBefore: start.AddDate(-1, 0, 0), NotAfter: start.AddDate(1, 0, 0), IsCA: true,
+			KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, CRLDistributionPoints: middle.cert.CRLDistributionPoints,
+		}, middle.key)
+		other := s.a.public.issueFor(s.t, &x509.Certificate{Subject: middle.cert.Subject, NotBefore: start.AddDate(-1, 0, 0),
+			NotAfter: start.AddDate(1, 0, 0), IsCA: true, KeyUsage: x509.KeyUsageCertSign}, middle.key)
+		s.chain(middle, nil, middle.cert, other, s.a.public.cert)
+	}, codes: codes("tls.revocation.intermediate"), state: diag.Warned},
 	{name: "silent list of an intermediate", setup: func(s setup) {
 		middle := s.a.intermediate(s.t, "http://"+crlHost+"/none")
 		s.chain(middle, nil, middle.cert)

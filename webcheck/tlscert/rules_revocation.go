@@ -1,6 +1,7 @@
 package tlscert
 
 import (
+	"crypto/x509"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,15 @@ func (e *evidence) toldByService() bool {
 func (e *evidence) intermediates() []RevocationCheck {
 	return slices.DeleteFunc(slices.Clone(e.revocations), func(c RevocationCheck) bool {
 		return c.Certificate == "" || !known(c.Status)
+	})
+}
+
+// avoidsRevoked reports whether another path to a trusted authority has no revoked certificate.
+func (e *evidence) avoidsRevoked() bool {
+	return slices.ContainsFunc(e.paths, func(path []*x509.Certificate) bool {
+		return !slices.ContainsFunc(path, func(c *x509.Certificate) bool {
+			return slices.ContainsFunc(e.revokedIssuers, func(r *x509.Certificate) bool { return same(r, c) })
+		})
 	})
 }
 
@@ -71,7 +81,10 @@ var revocationRules = diag.Rules[*evidence]{{
 			if c.Status != revocation.Revoked {
 				return nil
 			}
-			return diag.Fail("The certificate of the authority %s %s", c.Certificate, c.sinceWhen()).About(c.URL)
+			return diag.Failures{{
+				Detail: fmt.Sprintf("The certificate of the authority %s %s", c.Certificate, c.sinceWhen()), Target: c.URL,
+				Warns: e.avoidsRevoked(),
+			}}
 		}).Joined()
 	},
 }, {
