@@ -128,12 +128,12 @@ type DANE struct {
 	Matches *bool             `json:"matches,omitempty" doc:"whether one matches the certificate of the server; absent without one"`
 }
 
-// daneReport describes the records; nil if there are none.
-func (e *evidence) daneReport() *DANE {
+// daneReport describes the records; zero if there are none.
+func (e *evidence) daneReport() (d DANE) {
 	if len(e.dane.records) == 0 {
-		return nil
+		return d
 	}
-	d := &DANE{Name: e.dane.name, Records: diag.Map(e.dane.records, tlsa.Record.String), Status: e.dane.status}
+	d = DANE{Name: e.dane.name, Records: diag.Map(e.dane.records, tlsa.Record.String), Status: e.dane.status}
 	if e.tls != nil {
 		d.Matches = new(e.matches())
 	}

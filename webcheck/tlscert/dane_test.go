@@ -58,6 +58,6 @@ func TestDANE(t *testing.T) {
 	require.NotContains(t, r.Findings[0].Advice, otherPin)
 	r = check(t, a, "", nil, func(s setup) { s.pinned("", diagtest.Signing{}) })
 	require.True(t, *r.DANE.Matches)
-	require.Nil(t, check(t, a, "", nil, func(s setup) { s.serve(nil) }).DANE)
-	require.Nil(t, check(t, a, "", func(r *Request) { r.Host = MustHost("192.0.2.10") }, func(s setup) { s.serve(nil) }).DANE)
+	require.Zero(t, check(t, a, "", nil, func(s setup) { s.serve(nil) }).DANE)
+	require.Zero(t, check(t, a, "", func(r *Request) { r.Host = MustHost("192.0.2.10") }, func(s setup) { s.serve(nil) }).DANE)
 }

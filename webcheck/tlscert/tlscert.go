@@ -57,7 +57,7 @@ type Report struct {
 	IfDisabled    IfDisabled       `json:"if_disabled,omitzero" doc:"which families of clients would no longer connect if something were disabled"`
 	Features      Features         `json:"features,omitzero" doc:"extensions and habits of the server"`
 	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
-	Revocation    *Revocation      `json:"revocation,omitempty" doc:"whether the authority revoked the certificate; absent without a certificate"`
+	Revocation    Revocation       `json:"revocation,omitzero" doc:"whether the authority revoked the certificate; absent without a certificate"`
 	Distrust      []Distrust       `json:"distrust,omitempty" doc:"announcements of browsers that concern the authority"`
 	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
 	CAA           CAA              `json:"caa,omitzero" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
@@ -66,7 +66,7 @@ type Report struct {
 
 	Addresses    []AddressReport        `json:"addresses,omitempty" maxitems:"8" doc:"the addresses of the host, if there are several"`
 	Certificates []PresentedCertificate `json:"certificates,omitempty" maxitems:"24" doc:"all that are presented"`
-	DANE         *DANE                  `json:"dane,omitempty" doc:"TLSA records for the port; absent if there are none or not known"`
+	DANE         DANE                   `json:"dane,omitzero" doc:"TLSA records for the port; absent if there are none or not known"`
 	WithoutSNI   WithoutSNI             `json:"without_sni,omitzero" doc:"what clients get that name no host; absent if not known"`
 	diag.Timing
 }
@@ -147,7 +147,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
 		r.ExpiresAt, r.DaysRemaining = c.NotAfter, new(c.DaysRemaining)
 		r.SCTs = e.scts
-		r.Revocation, r.Distrust = new(e.revocation()), e.distrustReport()
+		r.Revocation, r.Distrust = e.revocation(), e.distrustReport()
 	}
 	if e.failure != nil && e.tls == nil {
 		r.Error = *e.failure

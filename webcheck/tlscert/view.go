@@ -48,21 +48,23 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// short says what is known of the certificate of the server.
-func (r *Revocation) short(c *pki.Certificate) string {
-	if r == nil {
-		return ""
-	}
+// short says what is known of the certificate of the server; empty if there is none.
+func (r Revocation) short(c *pki.Certificate) (text string) {
 	switch r.Status {
+	case "": // there is no certificate
+		return ""
 	case revocation.NotOffered:
 		return view.If(!c.SelfSigned, cmp.Or(view.If(shortLived(c.NotBefore, c.NotAfter), "not needed: the certificate is short-lived"),
 			"cannot be checked: the certificate names no service"))
 	case revocation.Unanswered, revocation.Unusable:
 		return "not known: no service gave a usable answer"
 	case revocation.LeftOut:
-		return view.If(!c.Expired, "not checked: "+r.Checked[0].Error)
+		for _, c := range r.Checked[:min(len(r.Checked), 1)] {
+			text = ": " + c.Error
+		}
+		return view.If(!c.Expired, "not checked"+text)
 	}
-	text := map[revocation.Status]string{revocation.Good: "not revoked", revocation.Revoked: "revoked",
+	text = map[revocation.Status]string{revocation.Good: "not revoked", revocation.Revoked: "revoked",
 		revocation.Unknown: "unknown to the authority"}[r.Status]
 	for _, c := range r.Checked {
 		if c.Certificate == "" && c.Status == r.Status && c.Method == r.Method {
@@ -114,7 +116,7 @@ func (r *Report) draw(v *view.View) {
 	for i, l := range r.VerifiedChain {
 		last := i == len(r.VerifiedChain)-1
 		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
-		revoked := i == 0 && r.Revocation != nil && r.Revocation.Status == revocation.Revoked
+		revoked := i == 0 && r.Revocation.Status == revocation.Revoked
 		d.Stands(cmp.Or(view.When(revoked, view.Critical, "revoked"), view.When(misnamed, view.Critical, "of another name"),
 			view.When(!l.Served && last, view.Good, "trusted root"),
 			view.When(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
