@@ -70,7 +70,7 @@ func dissect(input string, targets *lookalike.Targets) (*anatomy, error) {
 	if d, ok := u.Host().Domain(); ok {
 		a.nameParts(d)
 		a.owner, a.match = targets.Owner(d.String()), targets.Find(d)
-		a.pardon()
+		a.exemptProxy()
 	}
 	if inner := a.unwrap(); inner != "" {
 		if a.wrapped, err = dissect(inner, targets); err == nil {

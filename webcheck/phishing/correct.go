@@ -24,6 +24,7 @@ var (
 	defangedScheme = diag.Regexp(`(?i)^h(?:xx|\*\*|__|xt|tx)p(s?)(?:\[:?//\]|\[?:\]?/{2}|:?//)`)
 	bracketScheme  = diag.Regexp(`(?i)^(https?)(?:\[:\]/{2}|\[:?//\]|:\[//\])`)
 	defangedDot    = diag.Regexp(`(?i)[ \t]?(?:\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\})[ \t]?`)
+	noColon        = diag.Regexp(`(?i)^(https?)//`)
 	secondScheme   = diag.Regexp(`(?i)^(?:https?(?::/{0,2}|//))+(https?)(?::/{1,2}|//)`)
 )
 
@@ -39,20 +40,38 @@ func (a *anatomy) correct(input string) (string, error) {
 		a.corrected = append(a.corrected, "it was defanged, as reports write URLs so that nobody follows them")
 		s = plain
 	}
-	if single := secondScheme().ReplaceAllString(s, "$1://"); single != s {
+	if m := secondScheme().FindStringSubmatch(s); m != nil {
 		a.corrected = append(a.corrected, "its scheme was written twice")
-		s = single
+		s = m[1] + "://" + s[len(m[0]):]
+	} else if m := noColon().FindStringSubmatch(s); m != nil {
+		a.corrected = append(a.corrected, "its scheme had no colon")
+		s = m[1] + "://" + s[len(m[0]):]
 	}
 	return s, nil
 }
 
-// refanged undoes the notation of reports, in front of the query.
+// refanged undoes the notation of reports: in the scheme, in the host, and in the path of a URL that has it there.
 func refanged(s string) string {
-	s = defangedScheme().ReplaceAllString(s, "http$1://")
-	s = bracketScheme().ReplaceAllString(s, "$1://")
-	end := strings.IndexAny(s, "?#")
+	plain := defangedScheme().ReplaceAllString(s, "http$1://")
+	plain = bracketScheme().ReplaceAllString(plain, "$1://")
+	end := strings.IndexAny(plain, "?#")
 	if end < 0 {
-		end = len(s)
+		end = len(plain)
 	}
-	return defangedDot().ReplaceAllString(s[:end], ".") + s[end:]
+	host := end
+	if scheme, rest, ok := strings.Cut(plain[:end], "://"); ok {
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			host = len(scheme) + len("://") + i
+		}
+	} else if i := strings.IndexByte(plain[:end], '/'); i >= 0 {
+		host = i
+	}
+	if plain == s && !defangedDot().MatchString(plain[:host]) {
+		return s
+	}
+	before, after := plain[:end], plain[end:]
+	for defangedDot().MatchString(before) {
+		before = defangedDot().ReplaceAllString(before, ".")
+	}
+	return before + after
 }

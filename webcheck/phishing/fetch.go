@@ -132,8 +132,8 @@ func (e *evidence) examine() {
 	if e.page == nil {
 		return
 	}
-	e.look = look(page.Decode(e.body, e.site.Final().Header.Get("Content-Type")).Text)
-	e.guise = e.disguiseOf(e.look)
+	e.survey = surveyPage(page.Decode(e.body, e.site.Final().Header.Get("Content-Type")).Text)
+	e.identity = e.readIdentity(e.survey)
 	e.hiddenFrames = hiddenFrames(e.body, e.page.Base)
 	if e.page.TextBytes <= maxFramedText && len(e.page.Frames) > 0 {
 		a, err := dissect(e.page.Frames[0].URL, e.targets)
@@ -153,7 +153,7 @@ const (
 // scripted reports whether the page is empty until a script runs.
 func (e *evidence) scripted() bool {
 	return e.page != nil && e.page.TextBytes <= maxScriptedText && e.page.Counts.Scripts > 0 &&
-		len(e.page.Frames) == 0 && len(e.look.waiting) == 0
+		len(e.page.Frames) == 0 && len(e.survey.waiting) == 0
 }
 
 // hosted are brands of software that others run on hosts of their own, whose pages to log in have its name.

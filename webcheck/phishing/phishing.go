@@ -171,9 +171,9 @@ type evidence struct {
 	site         *fetch.Result // nil if it was not fetched
 	page         *page.Page    // nil if there is none: no answer, or no HTML
 	body         []byte
-	ages         []age   // of the registrable domains of both ends
-	look         *survey // what the page shows and asks for; nil if there is none
-	guise        guise   // whose it says it is
+	ages         []age    // of the registrable domains of both ends
+	survey       *survey  // what the page shows and asks for; nil if there is none
+	identity     identity // whose it says it is
 	hiddenFrames []string
 }
 

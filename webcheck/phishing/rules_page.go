@@ -13,7 +13,7 @@ import (
 func read(e *evidence) bool { return e.page != nil && !e.last().trusted() }
 
 func (e *evidence) asksPassword() bool {
-	return e.page != nil && (e.page.Counts.Passwords > 0 || e.look.asks[aPassword])
+	return e.page != nil && (e.page.Counts.Passwords > 0 || e.survey.asks[aPassword])
 }
 
 // asksSecret reports whether a page that is not a known brand's own asks for anything that others can misuse.
@@ -43,22 +43,22 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Page poses as a brand and asks for a password",
 	Requirement: "No page poses as another brand and asks for a password",
 	Advice:      leave, When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-	Fails: (*evidence).posesAs,
+	Fails: (*evidence).impersonation,
 }, {
 	Code: "phishing.page.brand_secret", Severity: diag.Error, Weight: 65,
 	Title:       "Page poses as a brand and asks for card data, codes or numbers",
 	Requirement: "No page poses as another brand and asks for card data, codes or numbers",
 	Advice:      leave, When: func(e *evidence) bool { return read(e) && !e.asksPassword() && len(e.asks()) > 0 },
-	Fails: (*evidence).posesAs,
+	Fails: (*evidence).impersonation,
 }, {
 	Code: "phishing.page.brand_mixed", Severity: diag.Info, Weight: 12,
 	Title:       "Login page has the name of a brand that is not its owner",
 	Requirement: "A login page has no name but that of its owner",
 	Advice:      "Ask the company whose name you know whether the site is theirs.",
-	When:        func(e *evidence) bool { return read(e) && e.look.typed > 0 },
+	When:        func(e *evidence) bool { return read(e) && e.survey.typed > 0 },
 	Fails: func(e *evidence) diag.Failures {
-		g := &e.guise
-		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.poses() && g.bare) || e.toTheBrand(g.brand) {
+		g := &e.identity
+		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.impersonates() && g.bare) || e.toTheBrand(g.brand) {
 			return nil
 		}
 		return about(g.brand.Name,
@@ -70,12 +70,12 @@ var contentRules = diag.Rules[*evidence]{{
 	Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
 	When: read,
 	Fails: func(e *evidence) diag.Failures {
-		if e.guise.title == nil || e.guise.poses() && len(e.asks()) > 0 {
+		if e.identity.title == nil || e.identity.impersonates() && len(e.asks()) > 0 {
 			return nil
 		}
-		return about(e.guise.title.Name,
+		return about(e.identity.title.Name,
 			"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
-			diag.Quote(e.title()), e.guise.title.Name)
+			diag.Quote(e.title()), e.identity.title.Name)
 	},
 }, {
 	Code: "phishing.page.nameless", Severity: diag.Info, Weight: 5,
@@ -250,10 +250,10 @@ var contentRules = diag.Rules[*evidence]{{
 // widely are brands whose icons, fonts and frames stand in pages of everybody.
 var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
 
-// posesAs is the failure of a page that speaks in the name of a brand.
-func (e *evidence) posesAs() diag.Failures {
-	g := &e.guise
-	if !g.poses() || e.toTheBrand(g.brand) {
+// impersonation is the failure of a page that speaks in the name of a brand.
+func (e *evidence) impersonation() diag.Failures {
+	g := &e.identity
+	if !g.impersonates() || e.toTheBrand(g.brand) {
 		return nil
 	}
 	return about(g.brand.Name, "The page calls itself %q and asks for %s, but %s is not the site of %s; that is %s.",
@@ -266,7 +266,7 @@ func (e *evidence) askedFor() string { return diag.Series(e.asks(), len(inWords)
 // nameless reports whether the page says nothing of whose it is, on a host that does not say so either: that of a
 // company's own mail does.
 func (e *evidence) nameless() bool {
-	if !e.guise.nameless || e.mailHost() {
+	if !e.identity.nameless || e.mailHost() {
 		return false
 	}
 	name := e.hostName()
@@ -289,10 +289,10 @@ const minWordFields = 3
 // asksPhrase reports whether a field is for the recovery phrase of a wallet, or the page speaks of one and has a field
 // for many words, or many for one.
 func (e *evidence) asksPhrase() bool {
-	if e.look.asks[aPhrase] {
+	if e.survey.asks[aPhrase] {
 		return true
 	}
-	return len(e.page.Text) <= maxNotice && (e.look.area || e.look.texts >= minWordFields) &&
+	return len(e.page.Text) <= maxNotice && (e.survey.area || e.survey.texts >= minWordFields) &&
 		calls(hintKey(e.page.Text), string(aPhrase))
 }
 

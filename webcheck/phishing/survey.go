@@ -57,7 +57,7 @@ type survey struct {
 	depth     int
 	skip      string // name of the element that is not visible, and how many of that name are open
 	skipped   int
-	in        []element
+	in        []*element
 	last      string // the text in front of what comes
 	label     string
 	byID      map[string]string // what labels say, by the control that they are for
@@ -75,8 +75,8 @@ type element struct {
 // A waiting control may have a label that comes later.
 type waiting struct{ kind, auto, hint, id string }
 
-// look surveys a document in UTF-8.
-func look(text []byte) *survey {
+// surveyPage surveys a document in UTF-8.
+func surveyPage(text []byte) *survey {
 	s := &survey{asks: map[secret]bool{}, byID: map[string]string{}}
 	s.read(text)
 	for _, c := range s.waiting {
@@ -119,6 +119,9 @@ func (s *survey) open(name string, a map[string]string) {
 		if name == s.skip {
 			s.skipped++
 		}
+		if typed()[name] { // a later step of a form
+			s.control(name, a)
+		}
 		return
 	}
 	if hiddenElement(a) && !void()[name] {
@@ -152,7 +155,7 @@ func (s *survey) open(name string, a map[string]string) {
 		if heading {
 			a["heading"] = name
 		}
-		s.in = append(s.in, element{name: name, href: a["href"], attributes: a})
+		s.in = append(s.in, &element{name: name, href: a["href"], attributes: a})
 		if len(s.in) > maxOpen {
 			s.in = s.in[1:]
 		}
@@ -174,6 +177,9 @@ var searches = diag.Words("q s query search suche recherche keyword keywords")
 // void are the elements without content (html.spec.whatwg.org section 13.1.2).
 var void = diag.Words("area base br col embed hr img input link meta source track wbr")
 
+// typed are the elements into which something is typed.
+var typed = diag.Words("input textarea select")
+
 // notTyped are the types of inputs into which nobody types what they know.
 var notTyped = diag.Words("hidden submit button checkbox radio search file range color image reset")
 
@@ -186,7 +192,7 @@ func hiddenElement(a map[string]string) bool {
 func (s *survey) within(names ...string) *element {
 	for i := len(s.in) - 1; i >= 0; i-- {
 		if slices.Contains(names, s.in[i].name) {
-			return &s.in[i]
+			return s.in[i]
 		}
 	}
 	return nil
@@ -197,7 +203,7 @@ func (s *survey) text(t string) {
 		return
 	}
 	for i := range s.in {
-		if e := &s.in[i]; e.text.Len() < maxEncoded {
+		if e := s.in[i]; e.text.Len() < maxEncoded {
 			e.text.WriteString(t[:min(len(t), maxEncoded)])
 		}
 	}

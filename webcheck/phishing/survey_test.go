@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLook(t *testing.T) {
+func TestSurvey(t *testing.T) {
 	for _, tt := range []struct {
 		name, page string
 		asks       []secret
@@ -25,19 +25,21 @@ func TestLook(t *testing.T) {
 		{"words", `<input placeholder=Pinterest><input placeholder=Tante>`, nil},
 		{"PIN and TAN", `<input placeholder="PIN"><input aria-label="chipTAN">`, []secret{aPIN}},
 		{"Turkish", `<input placeholder="ŞİFRE">`, []secret{aPassword}},
-		{"hidden", `<div style="display: none"><input type=password></div>`, nil},
+		{"later step", `<div style="display: none">Brand<input type=password></div>`, []secret{aPassword}},
+		{"trap for robots", `<input type=password style="display: none">`, nil},
+		{"elements in elements", `<h1>a<a>b<label>c<button>d<h2>e<input type=password>f`, []secret{aPassword}},
 		{"written by a script", `<script>document.write(atob("PGZvcm0+PGlucHV0IHR5cGU9cGFzc3dvcmQgbmFtZT1wPjwvZm9ybT4="))</script>`,
 			[]secret{aPassword}},
 		{"phrase", `<textarea placeholder="Фраза восстановления"></textarea>`, []secret{aPhrase}},
 		{"identity", `<label>Social Security Number<input></label>`, []secret{anID}},
 	} {
-		s := look([]byte(tt.page))
+		s := surveyPage([]byte(tt.page))
 		require.Len(t, s.asks, len(tt.asks), "%s: %v", tt.name, s.asks)
 		for _, a := range tt.asks {
 			require.True(t, s.asks[a], "%s: %s", tt.name, a)
 		}
 	}
-	s := look([]byte(`<title>A</title><svg><title>B</title></svg><h1>C <b style="display:none">x</b>D</h1>` +
+	s := surveyPage([]byte(`<title>A</title><svg><title>B</title></svg><h1>C <b style="display:none">x</b>D</h1>` +
 		`<button><img alt=E></button><a href="https://example.com/"><img alt=F></a><img src="/img/g-logo.png">` +
 		`<div role=heading>H</div><meta property="og:site_name" content=I><input><img alt=J><p>© 2026 K, Inc. All rights</p>`))
 	require.Equal(t, []shown{{inTitle, "A", true, false}, {inLogo, "B", true, false},
@@ -45,7 +47,7 @@ func TestLook(t *testing.T) {
 		{inSiteName, "I", true, false}, {inLogo, "J", false, false}, {inCopyright, "K", false, false}}, s.shown)
 }
 
-func FuzzLook(f *testing.F) {
+func FuzzSurvey(f *testing.F) {
 	files, err := filepath.Glob("testdata/pages/*/*.html")
 	require.NoError(f, err)
 	for _, file := range files {
@@ -54,7 +56,7 @@ func FuzzLook(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := look(text)
+		s := surveyPage(text)
 		if len(s.shown) > maxShown || len(s.waiting) > maxControls || len(s.loaded) > maxLoaded {
 			t.Fatal("beyond the bounds")
 		}
@@ -103,7 +105,7 @@ func TestUnwrap(t *testing.T) {
 }
 
 // Proxies of libraries have the names of publishers and companies in front of their own.
-func TestPardon(t *testing.T) {
+func TestExemptProxy(t *testing.T) {
 	for host, want := range map[string]lookalike.Strength{
 		"www.linkedin.com.ezproxy.example.edu": 0, "www-linkedin-com.proxy.example.ac.uk": 0,
 		"login.microsoftonline.com.vpn.example.edu.cn": 0, "www.linkedin.com.proxy.uni-example.de": lookalike.Fair,

@@ -110,7 +110,7 @@ func (e *evidence) brandIn(r *Report, key string) (name, domain string) {
 	if m := e.imitation(); m != nil && strings.HasPrefix(key, "phishing.lookalike") {
 		target = m.Target
 	} else if strings.HasPrefix(key, "phishing.page.brand") {
-		target = e.guise.brand
+		target = e.identity.brand
 	}
 	if target == nil {
 		return "", ""

@@ -145,6 +145,7 @@ func TestCorrect(t *testing.T) {
 		"example[.]com":                      "https://example.com/",
 		"https://https://example.com/":       "https://example.com/",
 		"http://https//example.com/":         "https://example.com/",
+		"http//example.com/":                 "http://example.com/",
 		"https:https://example.com/":         "https://example.com/",
 	} {
 		_, r := alone(t, input)
@@ -152,7 +153,7 @@ func TestCorrect(t *testing.T) {
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("phishing.url.corrected"), input)
 		require.Equal(t, inconclusive, r.Verdict, input)
 	}
-	for _, url := range []string{"https://https.example/", "http://http:8080/", "https://example.com/https://x",
+	for _, url := range []string{"https://https.example/", "http://http:8080/", "https://example.com/https://x", "https://example.com/Period_(dot)",
 		"[2001:db8::1]"} {
 		if a, err := dissect(url, lookalike.BuiltIn()); err == nil {
 			require.Empty(t, a.corrected, url)
@@ -238,6 +239,9 @@ func FuzzURL(f *testing.F) {
 		e := &evidence{anatomy: a, targets: lookalike.BuiltIn()}
 		r := e.report(e.now)
 		hold(t, r)
+		if r.Host == "http" || r.Host == "https" {
+			return // which is read as a scheme that was written twice
+		}
 		if again, err := dissect(r.NormalizedURL, lookalike.BuiltIn()); err != nil || again.url != a.url {
 			t.Fatalf("%q is normalised to %q, and that to something else: %v", url, r.NormalizedURL, err)
 		}

@@ -124,9 +124,9 @@ var (
 	academicEnd   = diag.Regexp(`^(?:edu|ac|edu\.[a-z]{2}|ac\.[a-z]{2}|mil|gov)$`)
 )
 
-// pardon takes back a likeness to a brand that is due to a proxy of a library: all of it where nobody else can have
+// exemptProxy takes back a likeness to a brand that is due to a proxy of a library: all of it where nobody else can have
 // the name, and most of it where only the label says so.
-func (a *anatomy) pardon() {
+func (a *anatomy) exemptProxy() {
 	if a.match == nil || a.match.Technique != lookalike.Subdomain {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
-// A guise is what a page says of whose it is.
-type guise struct {
+// An identity is what a page says of whose it is.
+type identity struct {
 	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
 	said     string            // the text that names it
 	weight   int               // of all that does, see spotWeights
@@ -35,75 +35,98 @@ const (
 // spotWeights are those of a spot where a page claims to be a brand's, of one where it claims so by a name that others
 // use as well, and of one that has the name among other words.
 var spotWeights = map[spot][3]int{
-	inText: {1, 0, 1}, inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
+	inTitle: {3, 2, 2}, inSiteName: {3, 2, 1}, inHeading: {3, 1, 1}, inLogo: {2, 2, 1}, inCopyright: {2, 2, 1},
+	inText: {1, 0, 1},
 }
 
 // strongSpots are those where a page has its own name and no other.
 var strongSpots = map[spot]bool{inTitle: true, inSiteName: true, inHeading: true}
 
-// The bounds of what counts for a guise.
+// The bounds of what counts for an identity.
 const (
 	maxBeside   = 1   // words beside a name, before these make a sentence about it
 	maxLogos    = 1   // brands shown by pictures, before these are those of partners and ways to pay
 	maxBareText = 500 // bytes of visible text of a page that has little beside its form
 )
 
-// disguiseOf finds out in whose name a page speaks.
-func (e *evidence) disguiseOf(s *survey) guise {
-	g := guise{nameless: true, bare: e.page.TextBytes <= maxBareText}
-	named, said := map[*lookalike.Target]map[spot]int{}, map[*lookalike.Target]string{}
-	logos, claimed, titled := map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}, map[*lookalike.Target]bool{}
+// A presence is all that a page says of one brand.
+type presence struct {
+	spots           map[spot]int // what it weighs in each spot
+	said            string       // the first text that names it
+	claimed, titled bool         // as of an identity
+}
+
+// readIdentity finds out in whose name a page speaks.
+func (e *evidence) readIdentity(s *survey) identity {
+	id := identity{nameless: true, bare: e.page.TextBytes <= maxBareText}
+	named, logos := map[*lookalike.Target]*presence{}, map[*lookalike.Target]bool{}
 	for _, t := range s.shown {
 		n := e.targets.Naming(t.text)
+		e.readName(&id, t, n)
 		brand := n.Target
-		if brand != nil && t.spot == inLogo {
+		if brand == nil {
+			continue
+		}
+		if t.spot == inLogo {
 			logos[brand] = true
 		}
-		g.nameless = g.nameless && (brand == nil || t.spot == inText) && !e.called(t.text)
-		switch {
-		case brand == nil:
-		case e.owns(brand):
-			g.own = true
-		case hosted()[brand.Name], e.mailSoftware(n), t.spot == inLogo && !t.top, t.spot == inText && !g.bare:
-		default:
-			if t.spot == inTitle && g.title == nil {
-				g.title = brand
-			}
-			if named[brand] == nil {
-				named[brand], said[brand] = map[spot]int{}, t.text
-			}
-			claimed[brand] = claimed[brand] || n.Claimed && t.spot != inText
-			titled[brand] = titled[brand] || n.Claimed && strongSpots[t.spot]
-			named[brand][t.spot] = max(named[brand][t.spot], weigh(n, t.spot))
+		if !e.counts(&id, t, n) {
+			continue
 		}
-		own := slices.Concat(n.Beside, n.Own)
-		if t.spot != inText && !t.file && len(own) > 0 && !fileName(t.text) {
-			g.nameless = false
-			g.own = g.own || e.matches(own) || e.equals(t.text)
-			g.other = g.other || n.Proper && t.spot != inHeading
-			g.site = g.site || len(n.Own) > 0 && t.spot == inSiteName
+		if t.spot == inTitle && id.title == nil {
+			id.title = brand
+		}
+		b := named[brand]
+		if b == nil {
+			b = &presence{spots: map[spot]int{}, said: t.text}
+			named[brand] = b
+		}
+		b.claimed = b.claimed || n.Claimed && t.spot != inText
+		b.titled = b.titled || n.Claimed && strongSpots[t.spot]
+		b.spots[t.spot] = max(b.spots[t.spot], weigh(n, t.spot))
+	}
+	for brand, b := range named {
+		weight := e.weighPresence(&id, s, brand, b, len(logos))
+		if weight > id.weight || weight == id.weight && id.brand != nil && brand.Name < id.brand.Name {
+			id.brand, id.said, id.weight, id.claimed, id.titled = brand, b.said, weight, b.claimed, b.titled
 		}
 	}
-	for brand, spots := range named {
-		if len(logos) > maxLogos {
-			delete(spots, inLogo)
-		}
-		if g.other {
-			delete(spots, inText)
-		}
-		weight := 0
-		for _, w := range spots {
-			weight += w
-		}
-		if weight > 0 {
-			weight += e.borrowed(s, brand)
-		}
-		if weight > g.weight || weight == g.weight && g.brand != nil && brand.Name < g.brand.Name {
-			g.brand, g.said, g.weight = brand, said[brand], weight
-			g.claimed, g.titled = claimed[brand], titled[brand]
-		}
+	return id
+}
+
+// readName notes what a text says of a name that is not a brand's.
+func (e *evidence) readName(id *identity, t shown, n lookalike.Naming) {
+	id.own = id.own || n.Target != nil && e.owns(n.Target)
+	id.nameless = id.nameless && (n.Target == nil || t.spot == inText) && !e.called(t.text)
+	own := slices.Concat(n.Beside, n.Own)
+	if t.spot == inText || t.file || len(own) == 0 || fileName(t.text) {
+		return
 	}
-	return g
+	id.nameless = false
+	id.own = id.own || e.matches(own) || e.equals(t.text)
+	id.other = id.other || n.Proper && t.spot != inHeading
+	id.site = id.site || len(n.Own) > 0 && t.spot == inSiteName
+}
+
+// counts reports whether a text that names a brand says something of whose the page is: not that of its owner or of
+// software, nor a picture below the form, where ways to pay are, nor a sentence among many.
+func (e *evidence) counts(id *identity, t shown, n lookalike.Naming) bool {
+	return !e.owns(n.Target) && !hosted()[n.Target.Name] && !e.mailSoftware(n) &&
+		(t.spot != inLogo || t.top) && (t.spot != inText || id.bare)
+}
+
+// weighPresence weighs all that a page says of a brand.
+func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Target, b *presence, logos int) (weight int) {
+	for where, w := range b.spots {
+		if where == inLogo && logos > maxLogos || where == inText && id.other {
+			continue
+		}
+		weight += w
+	}
+	if weight > 0 {
+		weight += e.borrowed(s, brand)
+	}
+	return weight
 }
 
 // weigh is what a text that names a brand weighs in a spot.
@@ -216,36 +239,37 @@ func fileName(s string) bool {
 	return i > 0 && openExtensions()[strings.ToLower(s[i+1:])]
 }
 
-// poses reports whether the page speaks in the name of a brand that does not own it.
-func (g *guise) poses() bool {
-	if g.brand == nil || g.own || g.weight < implied {
+// impersonates reports whether the page speaks in the name of a brand that does not own it.
+func (id *identity) impersonates() bool {
+	if id.brand == nil || id.own || id.weight < implied {
 		return false
 	}
-	if g.other {
-		return g.titled && g.weight >= dominant && !g.site
+	if id.other {
+		return id.titled && id.weight >= dominant && !id.site
 	}
-	return g.bare || g.claimed
+	return id.bare || id.claimed
 }
 
 // mixed reports whether the page names a brand so that there is no telling whose it is: it has no name of its own, or
 // claims both.
-func (g *guise) mixed() bool {
-	return g.brand != nil && !g.poses() && (!g.own || g.weight >= posing && g.bare)
+func (id *identity) mixed() bool {
+	return id.brand != nil && !id.impersonates() && (!id.own || id.weight >= posing && id.bare)
 }
 
-// unmatched reports whether the page asks for what banks and authorities alone need, and its host has nothing of the name
-// that it gives.
+// unmatched reports whether the page asks for what banks and authorities alone need, and its host has nothing of the
+// name that it gives.
 func (e *evidence) unmatched() bool {
-	return !e.guise.own && !e.guise.nameless && !e.guise.poses() && (e.look.asks[aPIN] || e.look.asks[anID])
+	id := &e.identity
+	return !id.own && !id.nameless && !id.impersonates() && (e.survey.asks[aPIN] || e.survey.asks[anID])
 }
 
 // asks lists what the page asks for, in words. A card is asked for with its number, its security code, or both.
-func (e *evidence) asks(but ...secret) (list []string) {
-	if e.look == nil {
+func (e *evidence) asks() (list []string) {
+	if e.survey == nil {
 		return nil
 	}
 	for _, w := range inWords {
-		if e.look.asks[w.kind] && !slices.Contains(but, w.kind) {
+		if e.survey.asks[w.kind] {
 			list = append(list, w.what)
 		}
 	}
