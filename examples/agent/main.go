@@ -72,7 +72,7 @@ func ask(ctx context.Context, server, key, domain string) error {
 		_, price, _ := strings.Cut(tool.Description, "Price: ")
 		fmt.Printf("%-20s %-32s %s\n", tool.Name, tool.Title, price)
 	}
-	arguments := map[string]any{"domain": domain}
+	arguments := map[string]any{"domain": domain, "full": true} // for a model the text alone is enough
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "check_domain", Arguments: arguments})
 	if err != nil {
 		return err

@@ -2,8 +2,8 @@
 // and those before and after it that the SDK speaks).
 //
 // An agent lists the tools, each with its schema, its price and when to use it, and calls them. Most answer with the
-// view of a report: the verdict, the facts, what to publish or do, in at most 4 KB of Markdown and as structured
-// content; with full they add the report itself. run_operation reaches every operation of the API.
+// view of a report: the verdict, the facts, what to publish or do, as Markdown in a result of at most 4 KB. With full
+// they add structured content: the view, and the report itself. run_operation reaches every operation of the API.
 //
 // [New] serves the tools over HTTP beside the API, with its keys, scopes, credits and limits: whatever a tool asks is a
 // request of its caller to the API in this process, so that it is charged once and has its row in the ledger.
@@ -32,6 +32,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -196,8 +197,14 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 	}
 }
 
+// failed tells what is wrong, within the bound of all results.
 func failed(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	for most := len(text); ; most /= 2 {
+		result := told(diag.Clip(text, most))
+		if result.IsError = true; fits(result) {
+			return result
+		}
+	}
 }
 
 // ask is the [target.Ask] of the call.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -25,8 +24,14 @@ func (c *call) explainFinding() (*mcp.CallToolResult, error) {
 	if len(found) == 0 {
 		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.", shown(code), meant(near))
 	}
-	r := rules{max(0, len(found)-maxRules), found[:min(len(found), maxRules)]}
-	return told(asJSON(r), r), nil
+	r := rules{Findings: found[:min(len(found), maxRules)]}
+	for {
+		r.LeftOut = len(found) - len(r.Findings)
+		if result := told(asJSON(r)); len(r.Findings) == 1 || fits(result) {
+			return result, nil
+		}
+		r.Findings = r.Findings[:len(r.Findings)-1]
+	}
 }
 
 func asJSON(v any) string {
@@ -58,11 +63,10 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 	if name == "" {
 		var b strings.Builder
 		b.WriteString("Operations, with their price in credits:\n")
-		all := described{diag.Map(httpapi.Endpoints(), short)}
-		for _, o := range all.Operations {
-			fmt.Fprintf(&b, "%s %d: %s\n", o.Operation, o.Credits, o.Summary)
+		for _, ep := range httpapi.Endpoints() {
+			fmt.Fprintf(&b, "%s %d: %s\n", ep.Name(), ep.Credits, ep.Summary())
 		}
-		return told(b.String(), all), nil
+		return told(b.String()), nil
 	}
 	ep, ok := httpapi.Operation(name)
 	if !ok {
@@ -74,7 +78,7 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 	info.About, info.Example, info.Arguments = ep.About(), ep.Example(), ep.Params()
 	info.Writes = ep.Hosted() && ep.HasBody()
 	one := described{[]operationInfo{info}}
-	return told(asJSON(one), one), nil
+	return told(asJSON(one)), nil
 }
 
 func short(ep httpapi.Endpoint) operationInfo {

@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 func TestPartlyRefused(t *testing.T) {
 	s := newSite(t, "self", world(t))
 	_, secret := s.key(metering.DNSRead, metering.WebRead)
-	r := use(t, s.session(secret), "check_domain", map[string]any{"domain": "harbour.example"})
+	r := use(t, s.session(secret), "check_domain", map[string]any{"domain": "harbour.example", "full": true})
 	require.False(t, r.IsError, said(r))
 	assert.Equal(t, true, part(r, "partial"))
 	assert.Contains(t, part(r, "refused"), "lacks the scope mail:read")

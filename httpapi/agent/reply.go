@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,11 +22,14 @@ import (
 
 // The bounds of a reply, in bytes.
 const (
-	maxText  = 4 << 10  // of the text
-	maxView  = 8 << 10  // of the structured content
-	maxFull  = 64 << 10 // of a report that was asked for
-	maxValue = 600      // of one text
-	maxImage = 1 << 20
+	// maxResult is of the whole result as JSON but for images, if no report was asked for: all of it costs the agent
+	// tokens.
+	maxResult  = 4 << 10
+	maxView    = 8 << 10  // of the view in structured content
+	maxFull    = 64 << 10 // of a report that was asked for
+	maxValue   = 600      // of one text
+	maxRefused = 300      // of why a part was not examined
+	maxImage   = 1 << 20
 
 	maxFindings, maxSteps, maxRows = 20, 12, 60 // more never fit
 )
@@ -54,7 +58,7 @@ type reply struct {
 	refused string // why a part was not examined, in words of ours
 }
 
-// content is the structured content of a reply.
+// content is the structured content of a reply with its report.
 type content struct {
 	Notice    string          `json:"notice"`
 	State     diag.State      `json:"state,omitempty"`
@@ -69,39 +73,49 @@ type content struct {
 	Report    json.RawMessage `json:"untrusted_report,omitempty"`
 }
 
-// result writes the reply: what is ours first, and then what may quote a stranger.
+// result writes the reply: what is ours first, and then what may quote a stranger. It is a text alone unless the report
+// was asked for: clients that find structured content differ in whether the model gets both, or which of the two.
 func (r *reply) result(c *call) *mcp.CallToolResult {
-	v, fits := capped(*r.view), capped(*r.view)
-	s := &content{Notice: notice, State: v.State, Score: v.Score, Gravest: r.view.Mark(), Partial: v.Partial,
-		Refused: r.refused, Credits: c.credits, Left: c.left}
-	s.Untrusted = within(&fits)
-	findings, steps := len(r.view.Findings)-len(fits.Findings), len(r.view.Steps)-len(fits.Steps)
+	s := &content{Notice: notice, State: r.view.State, Score: r.view.Score, Gravest: r.view.Mark(),
+		Partial: r.view.Partial, Refused: r.refused, Credits: c.credits, Left: c.left}
+	head, d := s.head(c), r.draft()
+	if !c.on("full", false) {
+		return d.within(head, "Shortened: full=true has all of it, and is charged again.")
+	}
+	v := capped(*r.view)
+	s.Untrusted = within(&v)
+	findings, steps := len(r.view.Findings)-len(v.Findings), len(r.view.Steps)-len(v.Steps)
 	if findings+steps > 0 {
-		s.LeftOut = diag.Count(findings, "finding") + " and " + diag.Count(steps, "step")
+		s.LeftOut = diag.Count(findings, "finding") + " and " + diag.Count(steps, "step") + " of the view"
 	}
-	head, text := s.head(c), ""
-	if c.on("full", false) {
-		report := safe(r.report[:min(len(r.report), maxFull)])
-		if s.LeftOut, text = "", diag.Clip(string(report), maxFull); max(len(r.report), len(report)) <= maxFull {
-			s.Report = report
-		} else {
-			s.LeftOut = fmt.Sprintf("the end of a report of %d bytes: ask for less, or the API over HTTP", len(r.report))
-			head += "\nLeft out: " + s.LeftOut + "."
-		}
+	report := safe(r.report[:min(len(r.report), maxFull)])
+	var result *mcp.CallToolResult
+	if max(len(r.report), len(report)) <= maxFull {
+		s.Report = report
+		result = d.within(head, "Shortened: untrusted_report of the structured content has all of it.")
 	} else {
-		const word = "\nShortened: full=true has all of it, and is charged again."
-		const frame = len("\n" + notice + "\n" + markerOpen + markerEnd)
-		text = unmarked(markdown(&v))
-		room := maxText - len(head) - frame
-		if len(text) > room || len(v.Findings) < len(r.view.Findings) || len(v.Steps) < len(r.view.Steps) {
-			text, head = cut(text, room-len(word)), head+word
-		}
+		s.LeftOut = fmt.Sprintf("the end of a report of %d bytes: ask for less, or the API over HTTP", len(r.report))
+		result = quoting(head+"\nLeft out: "+s.LeftOut+".", diag.Clip(string(report), maxFull))
 	}
-	return told(head+"\n"+notice+"\n"+enclosed(text), s)
+	result.StructuredContent = s
+	return result
 }
 
-func told(text string, structured any) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: structured}
+// told is a result of text alone.
+func told(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// quoting is a result whose text has what is ours, and then what may quote a stranger.
+func quoting(head, text string) *mcp.CallToolResult {
+	return told(head + "\n" + notice + "\n" + enclosed(text))
+}
+
+// fits reports whether a result is within its bound. Escapes count, as does what the protocol adds.
+func fits(result *mcp.CallToolResult) bool {
+	const added = 256 // bytes: the name and version of the server, the kind of the result, the number of the request
+	text, err := json.Marshal(result)
+	return err == nil && len(text)+added <= maxResult
 }
 
 // head is what is ours: the verdict in words that no stranger chooses, and what it cost.
@@ -172,18 +186,49 @@ func within(v *view.View) json.RawMessage {
 	}
 }
 
-// markdown is the view in the order of who has little time: verdict, facts, steps, the drawing, the findings.
-func markdown(v *view.View) string {
-	first := *v
+// A draft is the text of a reply before it is cut.
+type draft struct {
+	text     string
+	findings []diag.Finding // all of the view
+	ends     []int          // where each of the first of them ends in the text
+	capped   []string       // what has been left out already
+}
+
+// draft writes the view in the order of who has little time: verdict, facts, steps, the drawing, the findings.
+func (r *reply) draft() *draft {
+	v := capped(*r.view)
+	d := &draft{findings: r.view.Findings}
+	first := v
 	first.Drawing, first.Findings, first.Better, first.Passed = nil, nil, nil, nil
-	title, _, _ := strings.Cut(written(v), "\n") // with a sign, which the findings decide
-	_, rest, _ := strings.Cut(written(&first), "\n")
-	findings := view.View{Findings: v.Findings, Record: v.Record}
-	for _, part := range []view.View{{Drawing: v.Drawing}, findings, {Better: v.Better}} {
-		_, more, _ := strings.Cut(written(&part), "\n")
-		rest += more
+	title, _, _ := strings.Cut(written(&v), "\n") // with a sign, which the findings decide
+	d.text = title + "\n" + body(&first) + body(&view.View{Drawing: v.Drawing})
+	for i, f := range v.Findings {
+		text := body(&view.View{Findings: []diag.Finding{f}, Record: v.Record})
+		if i > 0 {
+			text = strings.TrimPrefix(text, "\n### Findings\n")
+		}
+		d.text += text
+		d.ends = append(d.ends, len(d.text))
 	}
-	return strings.TrimSpace(title + "\n" + rest)
+	d.text = strings.TrimRight(d.text+body(&view.View{Better: v.Better}), "\n")
+	left := func(n int, what string) {
+		if n > 0 {
+			d.capped = append(d.capped, diag.Count(n, what))
+		}
+	}
+	left(len(r.view.Steps)-len(v.Steps), "step")
+	if v.Drawing != nil {
+		left(len(r.view.Drawing.Rows)-len(v.Drawing.Rows), "row")
+	}
+	left(len(d.findings)-len(d.ends), "finding")
+	left(len(r.view.Better)-len(v.Better), "more suggestion")
+	return d
+}
+
+// body is a view in Markdown without its title, in which no marker is.
+func body(v *view.View) string {
+	_, rest, _ := strings.Cut(written(v), "\n")
+	return unmarked(rest)
 }
 
 func written(v *view.View) string {
@@ -192,16 +237,28 @@ func written(v *view.View) string {
 	return b.String()
 }
 
-// cut keeps whole lines of Markdown in so many bytes, and of the next one whole sentences. A block of code is closed.
-// At the end it names the headings of which something was left out.
-func cut(text string, room int) string {
-	const reserve = 250 // for the end of code, and the names
+// within is a result with as much of the text as fits. If that is not all, the head ends with the words given.
+func (d *draft) within(head, shortened string) *mcp.CallToolResult {
+	if len(d.capped) == 0 {
+		if whole := quoting(head, d.text); fits(whole) {
+			return whole
+		}
+	}
+	cut := func(less int) *mcp.CallToolResult { return quoting(head+"\n"+shortened, d.cut(maxResult-less)) }
+	return cut(sort.Search(maxResult, func(less int) bool { return fits(cut(less)) }))
+}
+
+// cut keeps whole lines in so many bytes, and of the next one whole sentences. A block of code is closed. At the end it
+// names what was left out: the headings, and the codes of findings.
+func (d *draft) cut(room int) string {
+	const reserve = 250 // for the end of code, and the headings
+	room -= reserve + len(d.left(0))
 	var kept strings.Builder
-	fence, names := "", []string{"the rest of it"}
-	rest := text
+	fence, names := "", []string{}
+	rest := d.text
 	for rest != "" {
 		line, after, _ := strings.Cut(rest, "\n")
-		if kept.Len()+len(line) > room-reserve {
+		if kept.Len()+len(line) > room {
 			break
 		}
 		trimmed := strings.TrimSpace(line)
@@ -212,21 +269,51 @@ func cut(text string, room int) string {
 		case fence == "" && len(ticks) >= len("```"):
 			fence = ticks
 		case fence == "" && heading:
-			names[0] = "a part of " + name
+			names = []string{"a part of " + name}
 		}
 		kept.WriteString(line + "\n")
 		rest = after
 	}
+	switch next := strings.TrimLeft(rest, "\n"); {
+	case next == "" || strings.HasPrefix(next, "### "):
+		names = nil
+	case len(names) == 0:
+		names = []string{"the rest of it"}
+	}
+	codes := d.left(kept.Len())
 	line, _, _ := strings.Cut(rest, "\n")
 	if fence == "" {
-		fence = sentences(line, room-reserve-kept.Len())
+		fence = sentences(line, room-kept.Len())
 	}
 	for line := range strings.Lines(rest) {
 		if name, ok := strings.CutPrefix(line, "### "); ok {
 			names = append(names, strings.TrimSpace(name))
 		}
 	}
-	return kept.String() + fence + diag.Clip("\n\n… left out: "+strings.Join(names, ", "), reserve-len("``````…"))
+	left := diag.Clip(strings.Join(append(names, d.capped...), ", "), reserve-len("``````\n\n… left out: …"))
+	return strings.TrimRight(kept.String()+fence, "\n") + "\n\n… left out: " + left + codes
+}
+
+// left names the codes of the findings that do not end in so many bytes of the text, the gravest first.
+func (d *draft) left(kept int) string {
+	var b strings.Builder
+	named, last := map[diag.Code]bool{}, ""
+	for i, f := range d.findings {
+		if i < len(d.ends) && d.ends[i] <= kept || named[f.Code] {
+			continue
+		}
+		if len(named) == maxFindings {
+			b.WriteString(" …")
+			break
+		}
+		named[f.Code] = true
+		if severity := f.Severity.String(); severity != last {
+			last = severity
+			b.WriteString("\n" + severity + ":")
+		}
+		b.WriteString(" `" + string(f.Code) + "`")
+	}
+	return b.String()
 }
 
 // sentences are those of a line of prose that fit, none of which ends within code or bold words.
@@ -301,7 +388,7 @@ func (c *call) words(err error, ep *httpapi.Endpoint) string {
 		asked = "asked: " + silent.Asked
 	}
 	return what + " Nothing was charged. Try again in a minute, or ask another operation." +
-		view.If(asked != "", "\n"+enclosed(render.Printable(asked)))
+		view.If(asked != "", "\n"+enclosed(diag.Clip(render.Printable(asked), maxValue)))
 }
 
 // violations tell which fields of an operation are wrong. To run_operation they are members of arguments, and two have
