@@ -28,6 +28,9 @@ type Account struct {
 type Agreement struct {
 	// Scheduled is a change of plan that is still to come, or has come without anybody writing it down.
 	Scheduled *PlanChange `json:"scheduled,omitempty"`
+	// PlanSince is the month since which the account has held its plan without interruption; zero means since it was
+	// created. [Admin.SetAccount] sets it.
+	PlanSince Period `json:"plan_since,omitzero"`
 	// AgreedPriceCents is the monthly price of a plan that has none of its own; nil where nothing was agreed.
 	AgreedPriceCents *int64 `json:"agreed_price_cents,omitempty"`
 	// Suspension refuses what would be charged; replies that were kept are still served.
@@ -59,6 +62,18 @@ func (a Account) PlanIn(p Period) PlanID {
 		return a.Scheduled.Plan
 	}
 	return a.Plan
+}
+
+// heldSince is the month since which the account has held a plan: the one that it has, or that is scheduled.
+func (a Account) heldSince(plan PlanID) Period {
+	switch {
+	case a.Scheduled != nil && plan == a.Scheduled.Plan && plan != a.Plan:
+		return a.Scheduled.From
+	case a.PlanSince != Period{}:
+		return a.PlanSince
+	default:
+		return PeriodOf(a.CreatedAt)
+	}
 }
 
 // Clone returns a copy that shares nothing with the account.

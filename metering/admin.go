@@ -59,6 +59,8 @@ type Admin struct {
 	Clock  func() time.Time // nil means time.Now
 	Random io.Reader        // nil means crypto/rand
 	Now    bool             // a downgrade holds at once, and not from the next month on
+	// Existing lets imported plans lower the allowance of accounts that have them; see [PlanVersion.Existing].
+	Existing bool
 }
 
 // Now is the time of a clock, nil for time.Now, in UTC and cut to the microsecond, which every store can keep: what is
@@ -89,7 +91,7 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 // SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was
 // first, change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month
 // on unless Now says otherwise, and one in another currency in any case, since a month has one invoice; a plan that is set
-// while another is scheduled takes the place of that. ID and CreatedAt stay.
+// while another is scheduled takes the place of that. ID and CreatedAt stay, and PlanSince follows from the plan.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := Retry(func() error {
@@ -102,6 +104,7 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		account = old.Clone()
 		change(&account)
 		account.ID, account.Version, account.CreatedAt = old.ID, old.Version, old.CreatedAt
+		account.PlanSince = old.PlanSince
 		if err := a.checkAccount(account); err != nil {
 			return err
 		}
@@ -112,6 +115,7 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		if account.Plan != old.Plan {
 			account.Scheduled = nil
 			from, to := plans[old.Plan], plans[account.Plan]
+			from.Credits = from.Allowance(old)
 			abroad := from.Currency != to.Currency && !from.gratis() && !to.gratis()
 			if abroad && a.Now {
 				return &FieldError{Field: "plan", Reason: fmt.Sprintf(
@@ -120,6 +124,8 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 			if abroad || !a.Now && comparePlans(to, from, account.AgreedPriceCents) < 0 {
 				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}
 				account.Plan = old.Plan
+			} else {
+				account.PlanSince = PeriodOf(now)
 			}
 		}
 		if left := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(left) {

@@ -93,7 +93,7 @@ func TestAccounts(t *testing.T) {
 	})
 	noError(t, err)
 	want := Account{ID: h.account.ID, Version: 2, Name: "new", Plan: "agency", OverageEnabled: true,
-		OverageBudgetCents: new(int64(5)), CreatedAt: h.now}
+		OverageBudgetCents: new(int64(5)), CreatedAt: h.now, Agreement: Agreement{PlanSince: PeriodOf(h.now)}}
 	equal(t, want, changed, "id, version and creation are not for changing")
 	stored, err := h.Account(t.Context(), h.account.ID)
 	noError(t, err)

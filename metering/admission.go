@@ -12,7 +12,7 @@ type Limits struct {
 
 // Limits are those of the plan for an account.
 func (p Plan) Limits(a Account) Limits {
-	l := Limits{Allowance: p.Credits}
+	l := Limits{Allowance: p.Allowance(a)}
 	if p.HardCap() || !a.OverageEnabled {
 		return l
 	}
@@ -66,7 +66,7 @@ func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Left(t)) }
 // Refuse is the error of a price that an account cannot pay.
 func (l Limits) Refuse(a Account, p Plan, t Taken, price int64) *QuotaError {
 	e := &QuotaError{
-		Plan: p.ID, Limit: p.Credits, Current: t.Credits, Requested: price, Left: max(0, l.Left(t)),
+		Plan: p.ID, Limit: l.Allowance, Current: t.Credits, Requested: price, Left: max(0, l.Left(t)),
 		Overage: t.Overage, OverageMicros: t.Micros,
 	}
 	switch {

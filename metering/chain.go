@@ -106,7 +106,11 @@ func (v PlanVersion) Link(before Chain) Chain {
 		price = strconv.FormatInt(*v.Plan.PriceCents, 10)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return before.Next("plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price,
+	fields := []string{"plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price,
 		strconv.FormatBool(v.Plan.ForSale), number(v.Plan.Credits), number(int64(v.Plan.PerMinute)),
-		number(v.Plan.OverageRate), number(v.From.Number()), number(v.ImportedAt.UnixMicro()))
+		number(v.Plan.OverageRate), number(v.From.Number()), number(v.ImportedAt.UnixMicro())}
+	if v.Existing {
+		fields = append(fields, "existing")
+	}
+	return before.Next(fields...)
 }

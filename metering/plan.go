@@ -23,12 +23,50 @@ type Plan struct {
 	Credits     int64  `json:"credits"`      // allowance of a month
 	PerMinute   int    `json:"per_minute"`   // capacity and refill of a key's token bucket
 	OverageRate int64  `json:"overage_rate"` // millionths of a cent per credit; 0: a hard cap
+
+	larger *largerVersion // that was in force before and included more; a [PriceList] sets it
+}
+
+// A largerVersion is what a version of a plan included that others have taken the place of. It is never changed.
+type largerVersion struct {
+	credits int64 // more than all versions after it
+	last    Period
+	before  *largerVersion // which included still more
+}
+
+// Allowance is the credits of a month that the plan includes for an account that has it: the most that it has included
+// at any time since the account has held it without interruption. A version with [PlanVersion.Existing] ends what
+// those before it included.
+func (p Plan) Allowance(a Account) int64 {
+	if p.larger == nil { // as with most
+		return p.Credits
+	}
+	return p.AllowanceSince(a.heldSince(p.ID))
+}
+
+// AllowanceSince is the allowance of an account that has held the plan since a month.
+func (p Plan) AllowanceSince(since Period) int64 {
+	credits := p.Credits
+	for v := p.larger; v != nil && !v.last.Before(since); v = v.before {
+		credits = v.credits
+	}
+	return credits
+}
+
+// following is the plan as the version of a month, which takes the place of an old one.
+func (p Plan) following(old Plan, from Period) Plan {
+	p.larger = &largerVersion{old.Credits, from.Previous(), old.larger}
+	for p.larger != nil && p.larger.credits <= p.Credits {
+		p.larger = p.larger.before
+	}
+	return p
 }
 
 // Equal compares what two plans say.
 func (p Plan) Equal(q Plan) bool {
 	same := Same(p.PriceCents, q.PriceCents)
 	p.PriceCents, q.PriceCents = nil, nil
+	p.larger, q.larger = nil, nil
 	return same && p == q
 }
 

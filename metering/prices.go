@@ -2,6 +2,7 @@ package metering
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,9 +19,30 @@ func (p Plans) In(Period) Plans { return p }
 // A PlanVersion is a plan as it is from a month on, until a version of a later month. It is never changed.
 type PlanVersion struct {
 	Plan       Plan
+	Existing   bool   // accounts that have the plan keep no larger allowance of the versions before it
 	From       Period // the zero Period: always
 	ImportedAt time.Time
 	Chain      Chain // set by the store; see [PlanVersion.Link]
+}
+
+// versionBody is what stores keep of a version as JSON: a plan with one field more.
+type versionBody struct {
+	Plan
+	Existing bool `json:"existing,omitempty"`
+}
+
+// Body is Plan and Existing as stores keep them, and SetBody reads them.
+func (v PlanVersion) Body() ([]byte, error) { return json.Marshal(versionBody{v.Plan, v.Existing}) }
+
+// SetBody sets Plan and Existing to those of a body. Plan.ID is that of the version.
+func (v *PlanVersion) SetBody(data []byte) error {
+	body := versionBody{Plan: Plan{ID: v.Plan.ID}}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, err)
+	}
+	body.ID = v.Plan.ID
+	v.Plan, v.Existing = body.Plan, body.Existing
+	return nil
 }
 
 // StoredVersions is the versions as a store keeps them, behind those that it has, and the newest link. It is ErrVersion
@@ -36,7 +58,7 @@ func StoredVersions(has, versions []PlanVersion) (added []PlanVersion, newest Ch
 			}
 		}
 		v.ImportedAt = v.ImportedAt.UTC().Truncate(time.Microsecond)
-		v.Plan.PriceCents = clone(v.Plan.PriceCents)
+		v.Plan.PriceCents, v.Plan.larger = clone(v.Plan.PriceCents), nil
 		v.Chain = v.Link(newest)
 		added, newest = append(added, v), v.Chain
 	}
@@ -61,8 +83,8 @@ type planVersions interface {
 	PutPlanVersions(ctx context.Context, versions ...PlanVersion) error
 }
 
-// A PriceList is the price lists of all months, as they were when it was last read. It is safe for concurrent use, and
-// before it was read it has no plan.
+// A PriceList is the price lists of all months, as they were when it was last read. Its plans know what they included
+// before, which accounts keep; see [Plan.Allowance]. It is safe for concurrent use, and before it was read it has no plan.
 type PriceList struct {
 	steps atomic.Pointer[[]priceStep] // by month, the last first
 }
@@ -102,7 +124,12 @@ func (l *PriceList) set(versions []PlanVersion) {
 			plans = maps.Clone(plans)
 			steps = append(steps, priceStep{v.From, plans})
 		}
-		plans[v.Plan.ID] = v.Plan
+		plan := v.Plan
+		plan.larger = nil
+		if old, ok := plans[plan.ID]; ok && !v.Existing {
+			plan = plan.following(old, v.From)
+		}
+		plans[plan.ID] = plan
 	}
 	slices.Reverse(steps)
 	l.steps.Store(&steps)
@@ -121,30 +148,37 @@ func (l *PriceList) In(p Period) Plans {
 }
 
 // ImportPlans lets plans hold from a month on, those that differ from what the store has for it, and returns what it
-// has added. What is in force stays as it is: the month must be a later one, or the plans be new.
+// has added. What is in force stays as it is: the month must be a later one, or the plans be new. Accounts that have a
+// plan keep its allowance where the new one is smaller, unless Existing says otherwise.
 func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]PlanVersion, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, &FieldError{Field: "plans", Reason: err.Error()}
 	}
 	var added []PlanVersion
 	err := Retry(func() error {
-		var list PriceList
-		if err := list.Read(ctx, a.Store); err != nil {
+		versions, err := a.Store.PlanVersions(ctx)
+		if err != nil {
 			return err
 		}
-		now := a.Time()
+		list, now := NewPriceList(versions...), a.Time()
 		added = nil
 		for _, v := range plans.Versions(from, now) {
 			old, known := list.In(from)[v.Plan.ID]
-			if known && old.Equal(v.Plan) {
+			v.Existing = known && a.Existing
+			if known && old.Equal(v.Plan) && (!v.Existing || old.larger == nil) {
 				continue
 			}
+			taken := slices.ContainsFunc(versions, func(o PlanVersion) bool { return o.Plan.ID == v.Plan.ID && o.From == from })
 			if first := PeriodOf(now); known && !first.Before(from) {
 				return &FieldError{Field: "from", Reason: fmt.Sprintf(
 					"the plan %q is in force: a new version holds from %v at the earliest", v.Plan.ID, first.Next())}
 			} else if from.Before(first) {
 				reason := fmt.Sprintf("the plan %q can hold from %v on", v.Plan.ID, first)
 				return &FieldError{Field: "from", Reason: reason}
+			} else if taken {
+				return &FieldError{Field: "from", Reason: fmt.Sprintf(
+					"the plan %q has a version that holds from %v on, which never changes: another holds from %v at the earliest",
+					v.Plan.ID, from, from.Next())}
 			}
 			added = append(added, v)
 		}

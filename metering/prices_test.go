@@ -75,10 +75,10 @@ func TestPricesByMonth(t *testing.T) {
 	s := newShop(t)
 	january := metering.PeriodOf(s.now)
 	at, _ := s.limits()
-	require.NoError(t, s.imports("pack", january.Next(), func(p *metering.Plan) { p.Credits, p.PerMinute = 7, 3 }))
+	require.NoError(t, s.imports("pack", january.Next(), func(p *metering.Plan) { p.Credits, p.PerMinute = 70_000, 3 }))
 	require.Equal(t, [2]int{50_000, 60}, at(s.now))
 	require.Equal(t, [2]int{50_000, 60}, at(january.End().Add(-time.Nanosecond)))
-	require.Equal(t, [2]int{7, 3}, at(january.End()))
+	require.Equal(t, [2]int{70_000, 3}, at(january.End()))
 
 	s = newShop(t)
 	at, account := s.limits()
@@ -109,6 +109,8 @@ func TestImportPlans(t *testing.T) {
 	require.NoError(t, s.imports("new", january, same))
 	require.Equal(t, "from", field(s.imports("new", january, dearer)), "it is in force now")
 	require.NoError(t, s.imports("pack", january.Next().Next(), dearer))
+	require.Equal(t, "from", field(s.imports("pack", january.Next().Next(), func(p *metering.Plan) { p.Credits++ })),
+		"a version never changes")
 	require.NoError(t, s.imports("pack", january.Next(), same), "nothing changes")
 	versions, err := s.store.PlanVersions(t.Context())
 	require.NoError(t, err)
@@ -199,10 +201,10 @@ func TestChangeOfPlan(t *testing.T) {
 	require.NoError(t, err)
 	terms, err := book.In(a, next.Previous())
 	require.NoError(t, err)
-	require.Equal(t, []metering.Terms{{Plan: "agency", Began: account.CreatedAt}}, terms)
+	require.Equal(t, []metering.Terms{{Plan: "agency", PlanSince: next.Previous(), Began: account.CreatedAt}}, terms)
 	terms, err = book.In(a, next)
 	require.NoError(t, err)
-	require.Equal(t, []metering.Terms{{Plan: "free", Began: next.Start()}}, terms)
+	require.Equal(t, []metering.Terms{{Plan: "free", PlanSince: next, Began: next.Start()}}, terms)
 
 	for field, edit := range map[string]func(*metering.Account){
 		"agreed_price_cents": func(a *metering.Account) { a.AgreedPriceCents = new(int64(-1)) },

@@ -16,10 +16,11 @@ type Terms struct {
 	Plan             PlanID    `json:"plan"`
 	OverageEnabled   bool      `json:"overage_enabled"`
 	AgreedPriceCents *int64    `json:"agreed_price_cents,omitempty"` // of a plan without a price
+	PlanSince        Period    `json:"plan_since,omitzero"`          // the month since which the plan was held
 	Began            time.Time `json:"-"`                            // when they came into force, where that is known
 }
 
-// equal compares what the terms say.
+// equal compares what the terms say. As long as the plan is the same it has been held since the same month.
 func (t Terms) equal(other Terms) bool {
 	return t.Plan == other.Plan && t.OverageEnabled == other.OverageEnabled &&
 		Same(t.AgreedPriceCents, other.AgreedPriceCents)
@@ -27,7 +28,10 @@ func (t Terms) equal(other Terms) bool {
 
 // terms are those in force in a month.
 func (a Account) terms(p Period) Terms {
-	return Terms{Plan: a.PlanIn(p), OverageEnabled: a.OverageEnabled, AgreedPriceCents: a.AgreedPriceCents}
+	plan := a.PlanIn(p)
+	return Terms{
+		Plan: plan, OverageEnabled: a.OverageEnabled, AgreedPriceCents: a.AgreedPriceCents, PlanSince: a.heldSince(plan),
+	}
 }
 
 // settled is the account with a change of plan written down that was scheduled and has come, and what remembers the
@@ -38,7 +42,7 @@ func (a Account) settled(now time.Time) (Account, []Record) {
 		return a, nil
 	}
 	note := a.note("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
-	a.Plan, a.Scheduled = s.Plan, nil
+	a.Plan, a.PlanSince, a.Scheduled = s.Plan, a.heldSince(s.Plan), nil
 	return a, []Record{note}
 }
 
@@ -89,6 +93,9 @@ func (b TermsBook) In(a Account, p Period) ([]Terms, error) {
 	began := a.CreatedAt
 	add := func(t Terms, until time.Time) {
 		t.Began = began
+		if t.PlanSince == (Period{}) { // as in older records
+			t.PlanSince = PeriodOf(a.CreatedAt)
+		}
 		if t.Began.Before(p.End()) && until.After(p.Start()) {
 			list = append(list, t)
 		}

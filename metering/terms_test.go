@@ -34,15 +34,18 @@ func TestTerms(t *testing.T) {
 	set(2, 20, plan("pack"))
 	set(4, 5, func(a *metering.Account) { a.OverageEnabled = true })
 	set(6, 30, plan("free"))
+	since := func(month time.Month) metering.Period { return metering.Period{Year: 2026, Month: month} }
 	at := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
 	for month, want := range map[time.Month][]metering.Terms{
-		1: {{Plan: "free", Began: at(1, 20)}},
-		2: {{Plan: "pack", Began: at(2, 1)}, {Plan: "agency", Began: at(2, 10)}}, // the downgrade is for the next month
-		3: {{Plan: "pack", Began: at(3, 1)}},
-		4: {{Plan: "pack", Began: at(3, 1)}, {Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
-		5: {{Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
-		6: {{Plan: "pack", OverageEnabled: true, Began: at(4, 5)}},
-		7: {{Plan: "free", OverageEnabled: true, Began: at(7, 1)}}, // scheduled, and not written down yet
+		1: {{Plan: "free", PlanSince: since(1), Began: at(1, 20)}},
+		2: {{Plan: "pack", PlanSince: since(2), Began: at(2, 1)},
+			{Plan: "agency", PlanSince: since(2), Began: at(2, 10)}}, // the downgrade is for the next month
+		3: {{Plan: "pack", PlanSince: since(3), Began: at(3, 1)}},
+		4: {{Plan: "pack", PlanSince: since(3), Began: at(3, 1)},
+			{Plan: "pack", OverageEnabled: true, PlanSince: since(3), Began: at(4, 5)}},
+		5: {{Plan: "pack", OverageEnabled: true, PlanSince: since(3), Began: at(4, 5)}},
+		6: {{Plan: "pack", OverageEnabled: true, PlanSince: since(3), Began: at(4, 5)}},
+		7: {{Plan: "free", OverageEnabled: true, PlanSince: since(7), Began: at(7, 1)}}, // scheduled, not written down yet
 	} {
 		book, err := metering.ReadTerms(t.Context(), store, account.ID)
 		if err != nil {

@@ -227,6 +227,9 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 		if err != nil {
 			return err.Error(), nil
 		}
+		if v.LimitCredits == t.last.Credits { // as invoices said while no account kept an allowance
+			t.limit = v.LimitCredits
+		}
 		account.Tax = metering.Tax{BasisPoints: v.TaxBasisPoints, Note: v.TaxNote}
 		if want, err = a.month.invoice(ctx, account, t, used, v.ID); err != nil {
 			return "", err

@@ -70,6 +70,7 @@ func (m *month) used(ctx context.Context, a metering.Account) (t terms, b meteri
 type terms struct {
 	held     []held
 	last     metering.Plan
+	limit    int64 // the allowance at the end
 	currency string
 	bills    bool
 }
@@ -92,7 +93,7 @@ func (m *month) terms(a metering.Account) (t terms, err error) {
 			t.currency = plan.Currency
 		}
 		t.held = append(t.held, held{plan.ID, one.Began, price})
-		t.last = plan
+		t.last, t.limit = plan, plan.AllowanceSince(one.PlanSince)
 		t.bills = t.bills || plan.ForSale || price != nil && *price > 0
 	}
 	return t, nil
@@ -120,7 +121,7 @@ func (m *month) invoice(
 	v = Invoice{
 		ID: id, Number: number(a.ID, id), Account: a.ID, Name: a.Name, Period: m.period, Plan: t.last.ID,
 		Currency:    cmp.Or(t.currency, t.last.Currency),
-		UsedCredits: used.Used, LimitCredits: t.last.Credits, OverageCredits: used.Overage,
+		UsedCredits: used.Used, LimitCredits: t.limit, OverageCredits: used.Overage,
 		Overage: []OverageLine{}, State: Draft, Attempts: []Attempt{}, CreatedAt: now,
 	}
 	if used.Overage > 0 {

@@ -47,7 +47,7 @@ func (m Month) Plus(charges int64, p Parts) Month {
 func (m Month) Balance(p metering.Period, a metering.Account, prices metering.Prices, held int64) metering.Balance {
 	plan := a.PlanIn(p)
 	return metering.Balance{
-		Period: p, Plan: plan, Limit: prices.In(p)[plan].Credits, Used: m.Used, Held: held, Charges: m.Charges,
+		Period: p, Plan: plan, Limit: prices.In(p)[plan].Allowance(a), Used: m.Used, Held: held, Charges: m.Charges,
 		Overage: m.Overage, OverageMicros: m.Micros,
 	}
 }

@@ -171,6 +171,54 @@ func testScheduled(t *testing.T, f *fixture) {
 	f.sound()
 }
 
+// testLowered leaves an account the allowance of the plan that it has held since before its new version.
+func testLowered(t *testing.T, f *fixture) {
+	december := f.clock.Now().AddDate(0, -1, 0)
+	month := metering.PeriodOf(f.clock.Now())
+	holder := func(edit func(*metering.Account)) metering.Op {
+		customer := f.customer(lowered)
+		f.change(customer.Account, func(a *metering.Account) { a.CreatedAt = december; edit(a) })
+		return customer
+	}
+	holds := func(customer metering.Op, plan metering.PlanID, want int64) {
+		t.Helper()
+		require.Equal(t, want, f.balance(customer.Account).Limit)
+		quota := f.quotaError(f.op(customer, want+1))
+		require.Equal(t, [2]int64{want, want}, [2]int64{quota.Limit, quota.Left})
+		first, second := f.begin(f.op(customer, 1)), f.begin(keyed(f.op(customer, want-1), "k", "body"))
+		require.Equal(t, want, f.settle(first).Limit)
+		require.Equal(t, metering.Balance{
+			Period: metering.PeriodOf(f.clock.Now()), Plan: plan, Limit: want, Used: want, Charges: 2,
+		}, f.settle(second))
+		quota = f.quotaError(f.op(customer, 1))
+		require.Equal(t, metering.QuotaError{
+			Plan: plan, Limit: want, Current: want, Requested: 1, Reason: metering.QuotaAllowanceUsed,
+		}, quota)
+	}
+	old := holder(func(a *metering.Account) { a.CreatedAt = december.AddDate(-1, 0, 0) })
+	holds(old, lowered, 30)
+	holds(holder(func(*metering.Account) {}), lowered, 30)
+	holds(holder(func(a *metering.Account) { a.PlanSince = month.Previous() }), lowered, 30)
+	holds(holder(func(a *metering.Account) { a.PlanSince = month }), lowered, 10)
+	holds(f.customer(lowered), lowered, 10)
+
+	scheduled := func(from, to metering.PlanID) metering.Op {
+		return holder(func(a *metering.Account) {
+			a.Plan, a.Scheduled = from, &metering.PlanChange{Plan: to, From: month.Next()}
+		})
+	}
+	leaving, joining := scheduled(lowered, Tiny), scheduled(Tiny, lowered)
+	holds(leaving, lowered, 30)
+	f.nextMonth()
+	holds(old, lowered, 30)
+	holds(leaving, Tiny, 10)
+	holds(joining, lowered, 10)
+	f.reopen()
+	require.Equal(t, int64(30), f.balance(old.Account).Limit)
+	require.Equal(t, int64(10), f.balance(joining.Account).Limit)
+	f.sound()
+}
+
 // testSuspension refuses what would be charged, and nothing else.
 func testSuspension(t *testing.T, f *fixture) {
 	customer := f.customer(flex)
@@ -211,6 +259,7 @@ func testPlanVersions(t *testing.T, f *fixture) {
 	require.NoError(t, f.store.PutPlanVersions(t.Context(), first...))
 	f.clock.Advance(time.Hour)
 	later := version(Tiny, june, 3)
+	later.Existing = true
 	require.NoError(t, f.store.PutPlanVersions(t.Context(), later))
 	for _, again := range [][]metering.PlanVersion{
 		{version(Tiny, june, 4)}, {version(flex, june, 5), version(Tiny, metering.Period{}, 1)},

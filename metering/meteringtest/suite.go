@@ -27,11 +27,12 @@ const (
 	flex    metering.PlanID = "flex"    // 100 credits, then a tenth of a cent each
 	Large   metering.PlanID = "large"   // a milliard of credits, hard cap
 	metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
+	lowered metering.PlanID = "lowered" // 10 credits from January 2026 on, 30 before, and 50 until those ended for all
 )
 
 // Plans is the price list that a store under test sells. The caller owns the map.
 func Plans() metering.Plans {
-	return metering.Plans{
+	plans := metering.Plans{
 		Tiny:  {ID: Tiny, Name: "Tiny", Currency: "EUR", Credits: 10, PerMinute: 10},
 		Prime: {ID: Prime, Name: "Prime", Currency: "EUR", Credits: 10007, PerMinute: 10},
 		flex: {ID: flex, Name: "Flex", Currency: "EUR", Credits: 100, PerMinute: 10,
@@ -40,6 +41,18 @@ func Plans() metering.Plans {
 			OverageRate: metering.MicrosPerCent * 3 / 100},
 		Large: {ID: Large, Name: "Large", Currency: "EUR", Credits: 1_000_000_000, PerMinute: 10},
 	}
+	january := metering.Period{Year: 2026, Month: time.January}
+	var versions []metering.PlanVersion
+	for _, v := range []metering.PlanVersion{
+		{Plan: metering.Plan{Credits: 50}},
+		{Plan: metering.Plan{Credits: 30}, From: metering.Period{Year: 2025, Month: time.October}, Existing: true},
+		{Plan: metering.Plan{Credits: 10}, From: january},
+	} {
+		v.Plan.ID, v.Plan.Name, v.Plan.Currency, v.Plan.PerMinute = lowered, "Lowered", "EUR", 10
+		versions = append(versions, v)
+	}
+	plans[lowered] = metering.NewPriceList(versions...).In(january)[lowered]
+	return plans
 }
 
 // TestStore tests that a store keeps every promise of [metering.Store]. Each part gets an empty
@@ -70,6 +83,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"parts after a lease", testLapsedParts},
 		{"budget", testBudget},
 		{"scheduled plan", testScheduled},
+		{"allowance of a lowered plan", testLowered},
 		{"suspension", testSuspension},
 		{"plan versions", testPlanVersions},
 		{"huge price", testHugePrice},

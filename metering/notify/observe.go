@@ -145,7 +145,7 @@ func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at t
 		return
 	}
 	u := usage{*c.Account, *c.Plan, metering.Balance{
-		Period: period, Limit: c.Plan.Credits, Used: q.Current, Overage: q.Overage, OverageMicros: q.OverageMicros,
+		Period: period, Limit: q.Limit, Used: q.Current, Overage: q.Overage, OverageMicros: q.OverageMicros,
 	}}
 	f := u.facts()
 	f.Requested = q.Requested

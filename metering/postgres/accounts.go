@@ -160,13 +160,8 @@ func scanPlan(row pgx.CollectableRow) (v metering.PlanVersion, err error) {
 	if err = row.Scan(&v.Plan.ID, &from, &imported, &body, &chain); err != nil {
 		return v, err
 	}
-	id := v.Plan.ID
 	v.From, v.ImportedAt, v.Chain = periodOf(from), instant(imported), chainOf(chain)
-	if err = json.Unmarshal([]byte(body), &v.Plan); err != nil {
-		return v, fmt.Errorf("plan %s from %v on: %w", id, v.From, err)
-	}
-	v.Plan.ID = id
-	return v, nil
+	return v, v.SetBody([]byte(body))
 }
 
 // PlanVersions implements [metering.Store].
@@ -204,7 +199,7 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 }
 
 func putPlan(ctx context.Context, tx pgx.Tx, seq int, v metering.PlanVersion) error {
-	body, err := json.Marshal(v.Plan)
+	body, err := v.Body()
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ const (
 	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it. At the turn of a month holds of
 	// the one before are there, too: whoever needs several periods takes the older first.
 	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
-	readTaken = `SELECT a.version, a.plan, a.overage, a.budget, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0),
-			coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits,
+	readTaken = `SELECT a.version, a.plan, a.overage, a.budget, a.created, a.agreement,
+			coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits,
 			coalesce(t.overage, 0), coalesce(t.micros, 0), coalesce(t.lapse, 0)
 		FROM accounts a
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
@@ -291,12 +291,13 @@ func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], n
 		a, m := &t.account, &t.settled
 		var agreement string
 		var credits *int64
-		err := row.Scan(&a.Version, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &agreement, &m.Used, &m.Charges,
-			&m.Overage, &m.Micros, &credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
+		var created int64
+		err := row.Scan(&a.Version, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &created, &agreement,
+			&m.Used, &m.Charges, &m.Overage, &m.Micros, &credits, &t.sum.Overage, &t.sum.Micros, &t.lapse)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		t.known = err == nil
+		a.CreatedAt, t.known = instant(created), err == nil
 		if t.noted = credits != nil; t.noted {
 			t.sum.Credits = *credits
 		}

@@ -21,11 +21,12 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 		var a metering.Account
 		var agreement string
 		var m hold.Month
-		var held int64
-		err = row.Scan(&a.Plan, &agreement, &m.Used, &m.Charges, &m.Overage, &m.Micros, &held)
+		var created, held int64
+		err = row.Scan(&a.Plan, &created, &agreement, &m.Used, &m.Charges, &m.Overage, &m.Micros, &held)
+		a.CreatedAt = instant(created)
 		err = cmp.Or(err, readAgreement(&a, agreement))
 		return m.Balance(p, a, s.plans, held), err
-	}, "balance of "+string(id), `SELECT a.plan, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0),
+	}, "balance of "+string(id), `SELECT a.plan, a.created, a.agreement, coalesce(b.used, 0), coalesce(b.charges, 0),
 			coalesce(b.overage, 0), coalesce(b.micros, 0),
 			(SELECT coalesce(sum(credits), 0)::bigint FROM holds WHERE account = $1 AND period = $2 AND lease > $3)
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1`,

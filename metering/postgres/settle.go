@@ -78,7 +78,7 @@ const (
 		RETURNING line, bytes
 	)`
 	settleResult = `
-		SELECT s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
+		SELECT s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.created, a.agreement,
 			coalesce((SELECT credits FROM taken WHERE account = $1 AND period = s.period), 0) - s.used,
 			(SELECT array_agg(token) FROM done)`
 	settleFrom = `
@@ -114,9 +114,9 @@ const settleEach = `WITH wanted AS (
 		INSERT INTO key_uses AS u (account, key, at) SELECT account, key, at FROM done WHERE use ORDER BY account, key
 		ON CONFLICT (account, key) DO UPDATE SET at = greatest(u.at, excluded.at)
 	)
-	SELECT s.account, s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.agreement,
+	SELECT s.account, s.period, s.used, s.charges, s.overage, s.micros, a.plan, a.created, a.agreement,
 		coalesce((SELECT credits FROM taken WHERE account = s.account AND period = s.period), 0) - s.used
-	FROM sums s, LATERAL (SELECT plan, agreement FROM accounts WHERE account = s.account OFFSET 0) a`
+	FROM sums s, LATERAL (SELECT plan, created, agreement FROM accounts WHERE account = s.account OFFSET 0) a`
 
 // settleSQL is the statement with or without its optional parts.
 func settleSQL(replies bool) string {
@@ -292,19 +292,23 @@ func (s *Store) chargeMonth(ctx context.Context, c *charges, sql string, args []
 type settledSum struct {
 	period    int32
 	month     hold.Month
-	account   metering.Account
+	plan      metering.PlanID
+	created   int64
 	agreement string
 	held      int64
 }
 
 func (r *settledSum) to() []any {
 	m := &r.month
-	return []any{&r.period, &m.Used, &m.Charges, &m.Overage, &m.Micros, &r.account.Plan, &r.agreement, &r.held}
+	return []any{
+		&r.period, &m.Used, &m.Charges, &m.Overage, &m.Micros, &r.plan, &r.created, &r.agreement, &r.held,
+	}
 }
 
 func (r *settledSum) balance(s *Store) (metering.Balance, error) {
-	err := readAgreement(&r.account, r.agreement)
-	return r.month.Balance(periodOf(r.period), r.account, s.plans, max(0, r.held)), err
+	a := metering.Account{Plan: r.plan, CreatedAt: instant(r.created)}
+	err := readAgreement(&a, r.agreement)
+	return r.month.Balance(periodOf(r.period), a, s.plans, max(0, r.held)), err
 }
 
 const (

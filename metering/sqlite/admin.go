@@ -228,17 +228,13 @@ func readPlans(conn *sqlite.Conn) (list []metering.PlanVersion, err error) {
 	err = sqlitedb.Rows(conn, "SELECT plan, period, imported, body, chain FROM plans ORDER BY seq", nil,
 		func(stmt *sqlite.Stmt) error {
 			var v metering.PlanVersion
-			var id metering.PlanID
 			var body []byte
 			var from int64
-			sqlitedb.Scan(stmt, &id, &from, &v.ImportedAt, &body, &v.Chain)
+			sqlitedb.Scan(stmt, &v.Plan.ID, &from, &v.ImportedAt, &body, &v.Chain)
 			v.From = metering.PeriodNumbered(from)
-			if err := json.Unmarshal(body, &v.Plan); err != nil {
-				return fmt.Errorf("plan %s from %v on: %w", id, v.From, err)
-			}
-			v.Plan.ID = id
+			err := v.SetBody(body)
 			list = append(list, v)
-			return nil
+			return err
 		})
 	return list, err
 }
@@ -268,7 +264,7 @@ func (s *Store) PutPlanVersions(ctx context.Context, versions ...metering.PlanVe
 }
 
 func (w *writer) putPlan(v metering.PlanVersion) error {
-	body, err := json.Marshal(v.Plan)
+	body, err := v.Body()
 	if err != nil {
 		return err
 	}
