@@ -287,6 +287,7 @@ func TestBilling(t *testing.T) {
 	b := h.owner()
 	page := b.get("/dashboard/billing")
 	assert.Contains(t, page.words("main"), "29.00 EUR a month")
+	assert.Contains(t, page.words("main"), "50,000 credits a month")
 	assert.Contains(t, page.words("main"), "This month so far")
 	for _, bad := range []string{"-1", "1.234", "abc", "1e3", "99999999999999999999"} {
 		r := b.post("/dashboard/billing/overage", "overage", "on", "overage_budget_cents", bad)
