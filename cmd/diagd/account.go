@@ -23,38 +23,45 @@ type accountView struct {
 	OverageEnabled     bool               `json:"overage_enabled"`
 	OverageBudgetCents *int64             `json:"overage_budget_cents,omitempty"`
 	CreatedAt          time.Time          `json:"created_at"`
+	Limit              int64              `json:"limit"` // credits of a month that the plan includes for it
 	metering.Agreement
 }
 
-// viewAccount shows an account as it is in this month.
-func viewAccount(a metering.Account) accountView {
-	v := accountView{
-		a.ID, a.Name, a.PlanIn(metering.PeriodOf(time.Now())), a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC(),
-		a.Agreement,
+// viewAccounts shows accounts as they are in this month.
+func viewAccounts(prices metering.Prices) func(metering.Account) accountView {
+	month := metering.PeriodOf(time.Now())
+	plans := prices.In(month)
+	return func(a metering.Account) accountView {
+		v := accountView{
+			a.ID, a.Name, a.PlanIn(month), a.OverageEnabled, a.OverageBudgetCents, a.CreatedAt.UTC(), 0, a.Agreement,
+		}
+		v.Limit = plans[v.Plan].Allowance(a)
+		if v.Scheduled != nil && v.Plan == v.Scheduled.Plan {
+			v.PlanSince, v.Scheduled = v.Scheduled.From, nil // it has come
+		}
+		return v
 	}
-	if v.Scheduled != nil && v.Plan == v.Scheduled.Plan {
-		v.Scheduled = nil // it has come
-	}
-	return v
 }
 
 func (a *app) accountCommand() *cobra.Command {
 	var name, plan string
 	create := a.onStore("create", "Create an account", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			return a.showAccount(admin.CreateAccount(ctx, name, metering.PlanID(plan)))
+			account, err := admin.CreateAccount(ctx, name, metering.PlanID(plan))
+			return a.showAccount(admin.Plans, account, err)
 		})
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
 	list := a.onStore("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
 		list, err := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
-		return printList(a, diag.Map(list, viewAccount), err, accountColumns, accountView.row)
+		return printList(a, diag.Map(list, viewAccounts(admin.Plans)), err, accountColumns, accountView.row)
 	})
 	pages.add(list.Flags())
 	show := a.onStore("show ID", "Show one account", "the id of an account",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
-			return a.showAccount(onlyAccount(ctx, admin, args[0]))
+			account, err := onlyAccount(ctx, admin, args[0])
+			return a.showAccount(admin.Plans, account, err)
 		})
 	return a.group("account", "Administer accounts", create, list, show, a.accountSetCommand())
 }
@@ -76,7 +83,8 @@ func (a *app) accountSetCommand() *cobra.Command {
 				return err
 			}
 			admin.Now = f.now
-			return a.showAccount(admin.SetAccount(ctx, metering.AccountID(args[0]), change))
+			account, err := admin.SetAccount(ctx, metering.AccountID(args[0]), change)
+			return a.showAccount(admin.Plans, account, err)
 		})
 	flags = set.Flags()
 	flags.StringVar(&f.name, "name", "", "new name")
@@ -155,11 +163,11 @@ func parsePercent(text string) (points int, err error) {
 	return points, nil
 }
 
-func (a *app) showAccount(account metering.Account, err error) error {
-	return printOne(a, viewAccount(account), err, accountColumns, accountView.row)
+func (a *app) showAccount(prices metering.Prices, account metering.Account, err error) error {
+	return printOne(a, viewAccounts(prices)(account), err, accountColumns, accountView.row)
 }
 
-const accountColumns = "ID, NAME, PLAN, OVERAGE, BUDGET, CREATED"
+const accountColumns = "ID, NAME, PLAN, CREDITS, OVERAGE, BUDGET, CREATED"
 
 func (v accountView) row() []any {
 	overage, budget := "off", "-"
@@ -176,7 +184,7 @@ func (v accountView) row() []any {
 	if v.Suspension != nil {
 		plan += " (suspended)"
 	}
-	return []any{v.ID, v.Name, plan, overage, budget, when(&v.CreatedAt)}
+	return []any{v.ID, v.Name, plan, v.Limit, overage, budget, when(&v.CreatedAt)}
 }
 
 // onAccount makes a command that works on the account that --account names. What is not found is a fault of the command

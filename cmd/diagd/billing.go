@@ -334,6 +334,7 @@ func (c *billingCommands) standingCommand(
 ) *cobra.Command {
 	return c.explained(c.leaf(use+" ACCOUNT", short, "the id of an account",
 		func(ctx context.Context, b billing.Billing, args []string) error {
-			return c.showAccount(do(b, ctx, metering.AccountID(args[0]), c.reason))
+			account, err := do(b, ctx, metering.AccountID(args[0]), c.reason)
+			return c.showAccount(b.Plans, account, err)
 		}))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,10 +18,13 @@ import (
 type planView struct {
 	metering.Plan
 	From       metering.Period `json:"from"`
+	Existing   bool            `json:"existing,omitempty"`
 	ImportedAt time.Time       `json:"imported_at"`
 }
 
-func viewPlan(v metering.PlanVersion) planView { return planView{v.Plan, v.From, v.ImportedAt} }
+func viewPlan(v metering.PlanVersion) planView {
+	return planView{v.Plan, v.From, v.Existing, v.ImportedAt}
+}
 
 func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
 
@@ -38,6 +42,7 @@ func (a *app) planCommand() *cobra.Command {
 
 func (a *app) planImportCommand() *cobra.Command {
 	var from string
+	var existing bool
 	cmd := a.onStore("import FILE", "Let plans hold from a month on", "a file in the form of plans.json",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			data, err := os.ReadFile(args[0])
@@ -52,22 +57,79 @@ func (a *app) planImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if versions, err := admin.Store.PlanVersions(ctx); err != nil {
+			versions, err := admin.Store.PlanVersions(ctx)
+			if err != nil {
 				return err
 			} else if len(versions) == 0 {
 				return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, " +
 					"takes them over")
 			}
+			accounts, err := admin.Store.Accounts(ctx)
+			if err != nil {
+				return err
+			}
+			admin.Existing = existing
 			added, err := admin.ImportPlans(ctx, plans, month)
-			return a.showPlans(diag.Map(added, viewPlan), err)
+			if err != nil {
+				return err
+			}
+			return a.showImport(diag.Map(added, func(v metering.PlanVersion) importView {
+				return importView{viewPlan(v), holders(v, versions, accounts)}
+			}))
 		})
 	cmd.Long = `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
 holds then.
 
+Accounts that have a plan keep its allowance where the new one is smaller, and are listed; with --existing they do not.
+Its price, its rate of overage and its requests a minute change for all.
+
 What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may
 hold from this month on. Versions are never changed or removed. A server takes them up within a minute.`
 	cmd.Flags().StringVar(&from, "from", "", "such as 2026-12 (default: the next month, UTC)")
+	cmd.Flags().BoolVar(&existing, "existing", false, "lower the allowance of accounts that have the plan, too")
 	return cmd
+}
+
+// importView is a version that was imported, with the accounts whose allowance was larger.
+type importView struct {
+	planView
+	Accounts []holderView `json:"accounts"`
+}
+
+// holderView is what a plan includes for an account that has it when a new version comes into force.
+type holderView struct {
+	Account metering.AccountID `json:"account"`
+	Before  int64              `json:"limit_before"`
+	Limit   int64              `json:"limit"`
+}
+
+// holders are the accounts that the versions before a new one include more for than it does for others.
+func holders(v metering.PlanVersion, versions []metering.PlanVersion, accounts []metering.Account) []holderView {
+	before := metering.NewPriceList(versions...).In(v.From)[v.Plan.ID]
+	after := metering.NewPriceList(append(slices.Clone(versions), v)...).In(v.From)[v.Plan.ID]
+	list := []holderView{}
+	for _, a := range accounts {
+		h := holderView{a.ID, before.Allowance(a), after.Allowance(a)}
+		if a.PlanIn(v.From) == v.Plan.ID && h.Before > v.Plan.Credits {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+func (a *app) showImport(list []importView) error {
+	return a.print(append([]importView{}, list...), func(t *table) {
+		planRows(diag.Map(list, func(v importView) planView { return v.planView }))(t)
+		for _, v := range list {
+			for _, h := range v.Accounts {
+				if h.Limit < h.Before {
+					t.row(fmt.Sprintf("%s has %d credits a month with %s, %d before", h.Account, h.Limit, v.name(), h.Before))
+				} else {
+					t.row(fmt.Sprintf("%s keeps its %d credits a month with %s", h.Account, h.Limit, v.name()))
+				}
+			}
+		}
+	})
 }
 
 // monthOr reads the month of a flag, which without one is another.
@@ -82,7 +144,14 @@ func monthOr(flag, text string, other metering.Period) (metering.Period, error) 
 }
 
 func (a *app) showPlans(views []planView, err error) error {
-	return printList(a, views, err, "VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED",
+	if err != nil {
+		return err
+	}
+	return a.print(append([]planView{}, views...), planRows(views))
+}
+
+func planRows(views []planView) func(*table) {
+	return rows("VERSION, NAME, PRICE, CREDITS, PER MINUTE, OVERAGE, IMPORTED", views,
 		func(v planView) []any {
 			price, overage := "on request", "none"
 			if v.PriceCents != nil {

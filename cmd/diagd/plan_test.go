@@ -78,6 +78,57 @@ func TestPlans(t *testing.T) {
 	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
 
+// A new version leaves the accounts that have the plan their allowance, and with --existing it does not.
+func TestPlanForExistingAccounts(t *testing.T) {
+	next := thisMonth().Next()
+	store, _ := newStore(t)
+	id := parsed[accountView](t, "account", "create", "--name=Ada", "--plan=pack", store).ID
+	parsed[accountView](t, "account", "create", "--name=Eve", "--plan=agency", store)
+	_, smaller := plansIn(t, func(p metering.Plans) {
+		pack := p["pack"]
+		pack.Credits = 40_000
+		p["pack"] = pack
+	})
+	made := parsed[[]importView](t, "plan", "import", smaller, store)
+	require.Len(t, made, 1)
+	assert.Equal(t, []holderView{{id, 50_000, 50_000}}, made[0].Accounts)
+	assert.False(t, made[0].Existing)
+	assert.Empty(t, parsed[[]importView](t, "plan", "import", smaller, store), "nothing is new")
+
+	log := newWatched()
+	existing := []string{"plan", "import", smaller, "--existing", store}
+	assert.Equal(t, exitUsage, run(t.Context(), existing, log, log))
+	assert.Contains(t, log.String(), `the plan "pack" has a version that holds from `+next.String()+
+		` on, which never changes: another holds from `+next.Next().String())
+	existing = append(existing, "--from="+next.Next().String())
+	text := command(t, existing...)
+	assert.Contains(t, text, string(id)+" has 40000 credits a month with pack@"+next.Next().String()+", 50000 before\n")
+	assert.Empty(t, parsed[[]importView](t, existing...), "nothing is new")
+	list := parsed[[]planView](t, "plan", "list", store)
+	require.Len(t, list, 7)
+	assert.Equal(t, []bool{false, true}, []bool{list[5].Existing, list[6].Existing})
+
+	_, larger := plansIn(t, func(p metering.Plans) {
+		agency := p["agency"]
+		agency.Credits++
+		p["agency"] = agency
+	})
+	text = command(t, "plan", "import", larger, "--from="+next.Next().Next().String(), store)
+	assert.Contains(t, text, "agency@")
+	assert.Contains(t, text, "pack@")
+	assert.NotContains(t, text, "keeps", "a larger allowance is that of all")
+	_, smaller = plansIn(t, func(p metering.Plans) {
+		agency := p["agency"]
+		agency.Credits = 0
+		p["agency"] = agency
+	})
+	text = command(t, "plan", "import", smaller, "--from=9000-01", store)
+	assert.Contains(t, text, " keeps its 1000001 credits a month with agency@9000-01\n")
+	assert.EqualValues(t, 50_000, parsed[accountView](t, "account", "show", string(id), store).Limit)
+	assert.EqualValues(t, 50_000, parsed[usageView](t, "usage", "--account="+string(id), store).Limit)
+	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
+}
+
 // What an account agreed to: a cheaper plan waits for the next month, and lists have pages.
 func TestAgreement(t *testing.T) {
 	month := thisMonth()
