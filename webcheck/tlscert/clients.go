@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"net"
 	"slices"
-	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
@@ -43,30 +42,13 @@ type played struct {
 	resumes  probe.Answer // whether the server resumes a session
 }
 
-// playing is shared by all addresses that have one scan, so that clients are played at one of them.
-type playing struct {
-	mu   sync.Mutex
-	done map[*probe.Report]func() played
-}
-
-// play connects as the families of clients do.
+// play connects as the families of clients do, at one of the addresses that have the same scan.
 func (e *evidence) play(ctx context.Context, env *diag.Env) {
 	asked := *e.req.CheckVersions || e.failure != nil // in which case the families show why
 	if e.scan == nil || !e.scan.Any() || !asked || e.demandsClient() {
 		return
 	}
-	p := &e.whole.playing
-	p.mu.Lock()
-	once, known := p.done[e.scan]
-	if !known {
-		if p.done == nil {
-			p.done = map[*probe.Report]func() played{}
-		}
-		once = sync.OnceValue(func() played { return e.playAll(ctx, env) })
-		p.done[e.scan] = once
-	}
-	p.mu.Unlock()
-	e.played = once()
+	e.played = e.whole.playing.get(e.scan, func() played { return e.playAll(ctx, env) })
 }
 
 func (e *evidence) playAll(ctx context.Context, env *diag.Env) played {

@@ -24,10 +24,10 @@ type examination struct {
 	surplus  int         // addresses beyond maxAddresses
 	silences []string    // kinds of addresses of which the DNS did not say whether there are any
 	baseline baseline
-	limit    probe.Limit // of connections in all
-	shared   shared
-	playing  playing
-	services *services // of the authorities
+	limit    probe.Limit                 // of connections in all
+	related  memo[string, related]       // what certificates point to, by chain
+	playing  memo[*probe.Report, played] // how clients fare, by scan
+	services *services                   // of the authorities
 }
 
 // A place is an address of the host.
@@ -153,29 +153,6 @@ func (b *baseline) of(ctx context.Context, scan func() *probe.Report, like func(
 		return b.scan
 	}
 	return scan()
-}
-
-// shared is what is fetched once for all parts that need it.
-type shared struct {
-	mu   sync.Mutex
-	made map[string]func() related // by chain
-}
-
-// relatedTo returns what make makes for a chain the first time.
-func (x *examination) relatedTo(chain [][]byte, make func() related) related {
-	s := &x.shared
-	s.mu.Lock()
-	key := fingerprint(chain...)
-	f, known := s.made[key]
-	if !known {
-		f = sync.OnceValue(make)
-		if s.made == nil {
-			s.made = map[string]func() related{}
-		}
-		s.made[key] = f
-	}
-	s.mu.Unlock()
-	return f()
 }
 
 // fingerprint tells apart lists of bytes from the network.

@@ -284,7 +284,7 @@ func (e *evidence) relate(ctx context.Context, env *diag.Env) related {
 
 // relateChain fetches it once for all parts that have the same chain.
 func (e *evidence) relateChain(ctx context.Context, env *diag.Env) {
-	e.related = e.whole.relatedTo(e.served, func() related { return e.relate(ctx, env) })
+	e.related = e.whole.related.get(fingerprint(e.served...), func() related { return e.relate(ctx, env) })
 }
 
 // repair fetches the issuers of a chain that does not lead to a trusted authority, as some browsers do (RFC 5280

@@ -33,32 +33,19 @@ type services struct {
 	env                *diag.Env
 	lists, issuerLists *quota
 
-	mu        sync.Mutex
-	documents map[string]func() *document // by what was asked
+	documents memo[string, *document] // by what was asked
 }
 
 func newServices(env *diag.Env) *services {
 	return &services{
-		env: env, documents: map[string]func() *document{}, lists: newQuota(maxListsBytes, maxListBytes),
+		env: env, lists: newQuota(maxListsBytes, maxListBytes),
 		issuerLists: newQuota(maxIssuerListsBytes, maxIssuerListBytes),
 	}
 }
 
-// once returns what make makes the first time.
-func (s *services) once(asked string, make func() *document) *document {
-	s.mu.Lock()
-	f, known := s.documents[asked]
-	if !known {
-		f = sync.OnceValue(make)
-		s.documents[asked] = f
-	}
-	s.mu.Unlock()
-	return f()
-}
-
 // fetch returns what a request leads to.
 func (s *services) fetch(ctx context.Context, target string, req fetch.Request) *document {
-	return s.once(req.Method+" "+target+" "+string(req.Body), func() *document {
+	return s.documents.get(req.Method+" "+target+" "+string(req.Body), func() *document {
 		return fetchDocument(ctx, s.env, target, req)
 	})
 }
@@ -69,7 +56,7 @@ func (s *services) list(ctx context.Context, target string, ofAuthorities bool) 
 	if ofAuthorities {
 		q = s.issuerLists
 	}
-	return s.once(target, func() *document {
+	return s.documents.get(target, func() *document {
 		return q.fetch(ctx, func(size int64) *document {
 			return fetchDocument(ctx, s.env, target,
 				fetch.Request{Method: http.MethodGet, MaxBytes: size, MaxRedirects: issuerRedirects})
