@@ -41,7 +41,8 @@ type place struct {
 // The bounds of examining several addresses.
 const (
 	maxAddresses = 8 // large sites publish up to eight
-	// maxConnections is how many connections are open at the same time, at all addresses together.
+	// maxConnections is how many connections are open at the same time, at all addresses together, beside the first one
+	// to each.
 	maxConnections = 20
 	// maxPerServer is how many of them one address gets: fewer than a browser opens to a host.
 	maxPerServer = 5

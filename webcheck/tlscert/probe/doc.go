@@ -15,6 +15,10 @@
 // which names cipher suite and group (RFC 8446 section 4.1.4). Servers whose suites, groups or versions crypto/tls
 // lacks can therefore be examined, too.
 //
+// Certificates are the exception: in TLS 1.3 they are encrypted. [Present], which asks for that of one type of key,
+// therefore agrees on a secret, and decrypts the server's messages as far as its certificates. [Alike] compares a server
+// with another one of the same host by few connections.
+//
 // Some servers, or boxes in front of them, fail on a ClientHello that has more than they expect, which none may
 // (RFC 8446 section 9.3): one that is large, as post-quantum key shares make it, one that offers TLS 1.3, or one with
 // values and extensions that they do not know. A scan sends one that has all that those of browsers have. If that alone
