@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -272,4 +273,18 @@ func derivedID(prefix string, parts ...string) string {
 func isMailAddress(text string) bool {
 	a, err := mail.ParseAddress(text)
 	return err == nil && a.Address == text && len(text) <= maxAddress && ascii(text)
+}
+
+// channelsOf reads the channels of an account, or of all accounts.
+func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
+	f := metering.RecordFilter{Kind: channelKind, Account: account}
+	return metering.Collect(metering.Parsed(store.Records(ctx, f), readChannel))
+}
+
+func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {
+	r, err := c.Store.Record(ctx, account, channelKind, id)
+	if err != nil {
+		return nil, err
+	}
+	return readChannel(r)
 }

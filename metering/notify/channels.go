@@ -160,12 +160,6 @@ func (c Channels) List(ctx context.Context, account metering.AccountID) ([]Chann
 	return list, err
 }
 
-// channelsOf reads the channels of an account, or of all accounts.
-func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
-	f := metering.RecordFilter{Kind: channelKind, Account: account}
-	return metering.Collect(metering.Parsed(store.Records(ctx, f), readChannel))
-}
-
 // Channel returns one channel.
 func (c Channels) Channel(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
 	d, err := c.read(ctx, account, id)
@@ -173,14 +167,6 @@ func (c Channels) Channel(ctx context.Context, account metering.AccountID, id st
 		return Channel{}, err
 	}
 	return d.view(metering.Now(c.Clock)), nil
-}
-
-func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {
-	r, err := c.Store.Record(ctx, account, channelKind, id)
-	if err != nil {
-		return nil, err
-	}
-	return readChannel(r)
 }
 
 // RotateSecret replaces the secret of a webhook by a new one, or by the one given. Both sign for the overlap, 0 to
