@@ -3,6 +3,7 @@ package phishing
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
@@ -281,4 +282,14 @@ func (e *evidence) toTheBrand(target *lookalike.Target) bool {
 	forms := e.forms()
 	elsewhere := func(f Form) bool { return e.targets.Owner(f.ActionHost) != target }
 	return len(forms) > 0 && !slices.ContainsFunc(forms, elsewhere)
+}
+
+// letters are those of a text in lower case, without anything between them.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
 }

@@ -3,7 +3,6 @@ package phishing
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
@@ -271,16 +270,6 @@ func (e *evidence) nameless() bool {
 	}
 	name := e.hostName()
 	return len(name) <= minHostWord || !strings.Contains(letters(e.page.Text), name)
-}
-
-// letters are those of a text in lower case, without anything between them.
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, s)
 }
 
 // minWordFields is how many fields for a word each are those of a recovery phrase, if the page speaks of one.
