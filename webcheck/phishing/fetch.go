@@ -25,7 +25,7 @@ const (
 )
 
 // Memory is what a check holds at most, in bytes: a page of 2 MiB, and what is read out of it.
-const Memory = 48 << 20
+const Memory = 56 << 20
 
 // gather asks all there is to ask: the registry and, if it may be visited, the site at once, and the registry once
 // more if the site leads to another. The error is that of the context, or wraps [diag.ErrUnavailable] if nothing was

@@ -37,7 +37,7 @@ type Report struct {
 	Signals   []Signal         `json:"signals" doc:"signals that were triggered, the heaviest first"`
 	Sources   []SourceResult   `json:"sources" doc:"what reputation sources say"`
 	Coverage  Coverage         `json:"coverage" doc:"how much was examined"`
-	Examined  []diag.ScopePart `json:"examined" maxitems:"32" doc:"what the verdict rests on, and what was not examined, which comes first"`
+	Examined  []diag.ScopePart `json:"examined,omitempty" maxitems:"32" doc:"what the verdict rests on, and what was not examined, which comes first"`
 	AgeDays   *int             `json:"domain_age_days,omitempty" min:"0" doc:"whole days since the domain was registered"`
 	Lookalike Lookalike        `json:"lookalike,omitzero" doc:"the brand that the host, or the one that it leads to, imitates"`
 	Redirects []fetch.Hop      `json:"redirects" doc:"answers that led on, in order"`
@@ -78,7 +78,7 @@ func (Category) Values() []string {
 type Signal struct {
 	Code      diag.Code     `json:"code" doc:"permanent name of the rule" example:"phishing.lookalike.homoglyph"`
 	Category  Category      `json:"category" doc:"what it is about"`
-	Group     Group         `json:"group" doc:"its cause; of the signals of one cause the heaviest counts alone"`
+	Group     Group         `json:"group,omitempty" doc:"its cause; of the signals of one cause the heaviest counts alone"`
 	Severity  diag.Severity `json:"severity" doc:"how much it matters"`
 	Weight    int           `json:"weight" min:"0" max:"100" doc:"the risk that it stands for alone"`
 	Triggered bool          `json:"triggered" doc:"true: signals that were not triggered are not listed"`
