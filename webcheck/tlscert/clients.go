@@ -203,3 +203,12 @@ func because(list []clients.Outcome, reasons ...clients.Reason) []clients.Outcom
 	other := func(o clients.Outcome) bool { return !slices.Contains(reasons, o.Reason) }
 	return slices.DeleteFunc(slices.Clone(list), other)
 }
+
+// locksOut names the families that fail for a reason, in a sentence of its own.
+func (e *evidence) locksOut(why clients.Reason) string {
+	list := names(because(e.clients(), why))
+	if len(list) == 0 {
+		return ""
+	}
+	return " " + diag.Series(list, maxNamedClients) + " cannot connect."
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
@@ -313,4 +314,56 @@ func (e *evidence) readStaple() {
 	if issuer := e.issuer(); len(e.staple) > 0 && issuer != nil {
 		e.response, e.ocspErr = revocation.ParseOCSP(e.staple, e.leaf(), issuer, e.now)
 	}
+}
+
+// seen is how far the check came with the server. What only the scan could speak with counts as reached.
+func (e *evidence) seen() *ground.Seen {
+	s := &ground.Seen{Host: e.req.Host.Name(), Port: uint16(e.req.Port), Now: e.now}
+	if e.tls != nil {
+		s.TLS = []*pki.TLS{e.tls}
+	}
+	if e.failure != nil && !scanned(e) {
+		failure := *e.failure
+		failure.Unanswered = failure.Unanswered || e.mute()
+		s.Err = &failure
+	}
+	return s
+}
+
+// failed reports whether the handshake or the way to it failed for a reason.
+func (e *evidence) failed(code fetch.Reason) bool { return e.failure != nil && e.failure.Code == code }
+
+// mute reports whether the server took connections and said nothing.
+func (e *evidence) mute() bool {
+	return e.connected() && e.scan != nil && e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
+}
+
+// demandsClient reports whether the server ends connections of clients that have no certificate.
+func (e *evidence) demandsClient() bool { return e.asksClient && (e.failure != nil || e.refusesLate) }
+
+// top is the last certificate of the path that was served.
+func (e *evidence) top() *x509.Certificate { return e.tls.Peers[e.path[len(e.path)-1]] }
+
+func boolOf(a probe.Answer) *bool {
+	if a == probe.Unknown {
+		return nil
+	}
+	return new(a == probe.Yes)
+}
+
+// subject names a certificate in a sentence. Those of servers often have no subject.
+func subject(c *x509.Certificate) string {
+	if name := pki.ParseName(c.RawSubject); name.Raw != "" || len(c.DNSNames) == 0 {
+		return nameOf(name)
+	}
+	return diag.Quote(c.DNSNames[0])
+}
+
+func nameOf(n pki.Name) string {
+	for _, s := range append([]string{n.CommonName}, n.Organization...) {
+		if s != "" {
+			return diag.Quote(s)
+		}
+	}
+	return diag.Quote(n.Raw)
 }

@@ -216,17 +216,6 @@ func (e *evidence) compare(ctx context.Context, env *diag.Env) func(*probe.Repor
 	}
 }
 
-func (e *evidence) dialer(env *diag.Env) probe.Dialer {
-	return func(ctx context.Context) (net.Conn, error) { return env.DialAddr(ctx, "tcp", e.addr, ports) }
-}
-
-func (e *evidence) config() probe.Config {
-	return probe.Config{ServerName: e.name, ALPN: protocols(e.req.Port), Limits: e.limits()}
-}
-
-// limits are those of the connections to the address.
-func (e *evidence) limits() probe.Limits { return probe.Limits{e.limit, e.whole.limit} }
-
 // retry repeats the handshake where the scan says that the server speaks TLS: that of one connection which broke off
 // is no fault of the server's settings.
 func (e *evidence) retry(ctx context.Context, env *diag.Env) {
@@ -339,18 +328,6 @@ func fetchIssuer(ctx context.Context, env *diag.Env, c *x509.Certificate) (*x509
 		return nil, errors.New("the certificate there did not sign this one")
 	}
 	return issuer, nil
-}
-
-// protocols are the application protocols to offer on a port (RFC 7301): those of the web, and of DNS over TLS.
-func protocols(port int) []string {
-	switch port {
-	case 443, 8443:
-		return []string{"h2", "http/1.1"}
-	case 853:
-		return []string{"dot"}
-	default:
-		return nil
-	}
 }
 
 // A Host is a server, by its name or its IP address, and perhaps its port.

@@ -261,3 +261,11 @@ func shortLived(notBefore, notAfter time.Time) bool {
 	}
 	return notAfter.Sub(notBefore)+time.Second <= limit // both ends included
 }
+
+// revocationOpen reports whether the certificate names services, and none of them gave an answer that can be used.
+func (e *evidence) revocationOpen() bool {
+	if e.tls == nil || known(e.revocation().Status) {
+		return false
+	}
+	return slices.ContainsFunc(e.revocations, func(c RevocationCheck) bool { return c.Certificate == "" && c.failed() })
+}

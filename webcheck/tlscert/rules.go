@@ -8,7 +8,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
-	"github.com/diagkit/diagkit/diag/pki"
 )
 
 type rule = diag.Rule[*evidence]
@@ -39,32 +38,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 // server makes the rules about facts that other checks of servers meet as well.
 var server = ground.Server[*evidence]{Seen: (*evidence).seen}
 
-// seen is how far the check came with the server. What only the scan could speak with counts as reached.
-func (e *evidence) seen() *ground.Seen {
-	s := &ground.Seen{Host: e.req.Host.Name(), Port: uint16(e.req.Port), Now: e.now}
-	if e.tls != nil {
-		s.TLS = []*pki.TLS{e.tls}
-	}
-	if e.failure != nil && !scanned(e) {
-		failure := *e.failure
-		failure.Unanswered = failure.Unanswered || e.mute()
-		s.Err = &failure
-	}
-	return s
-}
-
-// failed reports whether the handshake or the way to it failed for a reason.
-func (e *evidence) failed(code fetch.Reason) bool { return e.failure != nil && e.failure.Code == code }
-
 func (e *evidence) connected() bool { return e.addr.IsValid() }
-
-// mute reports whether the server took connections and said nothing.
-func (e *evidence) mute() bool {
-	return e.connected() && e.scan != nil && e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
-}
-
-// demandsClient reports whether the server ends connections of clients that have no certificate.
-func (e *evidence) demandsClient() bool { return e.asksClient && (e.failure != nil || e.refusesLate) }
 
 // oversized reports whether a handshake message is longer than crypto/tls reads, which is 256 KiB for certificates.
 func (e *evidence) oversized() bool {

@@ -13,9 +13,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki/lint"
 )
 
-// top is the last certificate of the path that was served.
-func (e *evidence) top() *x509.Certificate { return e.tls.Peers[e.path[len(e.path)-1]] }
-
 // missesKnown reports whether the chain is incomplete as a matter of fact: its issuer says where its certificate is,
 // or is a known authority. Otherwise it may as well be an authority that nobody trusts.
 func (e *evidence) missesKnown() bool {

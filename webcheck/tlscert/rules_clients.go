@@ -35,15 +35,6 @@ func (e *evidence) reacts(p probe.Property, name string, why clients.Reason) dia
 // maxNamedClients bounds the families in a sentence.
 const maxNamedClients = 6
 
-// locksOut names the families that fail for a reason, in a sentence of its own.
-func (e *evidence) locksOut(why clients.Reason) string {
-	list := names(because(e.clients(), why))
-	if len(list) == 0 {
-		return ""
-	}
-	return " " + diag.Series(list, maxNamedClients) + " cannot connect."
-}
-
 // helloRules are about what a server does not take in a ClientHello, although clients have it.
 var helloRules = diag.Rules[*evidence]{{
 	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: takes(probe.Large),

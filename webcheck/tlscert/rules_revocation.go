@@ -11,14 +11,6 @@ import (
 	"github.com/diagkit/diagkit/diag/pki/revocation"
 )
 
-// revocationOpen reports whether the certificate names services, and none of them gave an answer that can be used.
-func (e *evidence) revocationOpen() bool {
-	if e.tls == nil || known(e.revocation().Status) {
-		return false
-	}
-	return slices.ContainsFunc(e.revocations, func(c RevocationCheck) bool { return c.Certificate == "" && c.failed() })
-}
-
 // toldByService reports whether the word of the authority came from a service, and not with the handshake.
 func (e *evidence) toldByService() bool {
 	r := e.revocation()

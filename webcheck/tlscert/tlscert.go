@@ -198,13 +198,6 @@ func (e *evidence) matrix(r *Report) {
 	r.Features = f
 }
 
-func boolOf(a probe.Answer) *bool {
-	if a == probe.Unknown {
-		return nil
-	}
-	return new(a == probe.Yes)
-}
-
 // partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
 	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caaFault() != nil ||
@@ -216,23 +209,6 @@ func (e *evidence) verifiedChain() []ChainLink {
 		served := slices.ContainsFunc(e.tls.Peers, func(p *x509.Certificate) bool { return same(p, c) })
 		return ChainLink{subject(c), c.NotAfter.UTC(), served, fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
 	})
-}
-
-// subject names a certificate in a sentence. Those of servers often have no subject.
-func subject(c *x509.Certificate) string {
-	if name := pki.ParseName(c.RawSubject); name.Raw != "" || len(c.DNSNames) == 0 {
-		return nameOf(name)
-	}
-	return diag.Quote(c.DNSNames[0])
-}
-
-func nameOf(n pki.Name) string {
-	for _, s := range append([]string{n.CommonName}, n.Organization...) {
-		if s != "" {
-			return diag.Quote(s)
-		}
-	}
-	return diag.Quote(n.Raw)
 }
 
 func (e *evidence) chainIssues() []ChainIssue {
