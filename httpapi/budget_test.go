@@ -154,7 +154,7 @@ func TestProcessorsOfOneKey(t *testing.T) {
 		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", pure(func(r testRequest) (*testReport, error) {
 			return &testReport{}, nil
 		})}
-		a := newAPI(t, "self", nil, heavy, light)
+		a := newAPI(t, "self", func(c *Config) { c.Observe = nil }, heavy, light)
 		s := a.handler.(*server)
 		s.processors = newProcessors(4)
 		_, other := a.newKey(metering.DNSRead)
