@@ -96,10 +96,17 @@ func once[Q, P any](
 	}
 	j := &journal{}
 	report, err := lookup(context.WithValue(ctx, journalKey{}, j), env, req)
-	if err == nil && !j.silence {
+	if heard, ok := j.whole(); err == nil && ok {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.parts[key] = remembered{report, j.heard}
+		m.parts[key] = remembered{report, heard}
 	}
 	return report, err
+}
+
+// whole is what was heard so far, unless a question had no answer. Questions that nobody waits for may still be under way.
+func (j *journal) whole() (heard []exchange, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clip(j.heard), !j.silence
 }
