@@ -74,5 +74,6 @@ func TestBesideUnbound(t *testing.T) {
 	for _, parallel := range slices.Sorted(maps.Keys(best)) {
 		t.Logf("%2d at once: %v for 24,000 questions", parallel, best[parallel])
 	}
-	assert.LessOrEqual(t, best[64], best[4]*13/10)
+	// Without a window per server it took many times as long; a third more is what a busy machine makes of the same.
+	assert.LessOrEqual(t, best[64], 2*best[4])
 }
