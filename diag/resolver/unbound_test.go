@@ -74,6 +74,6 @@ func TestBesideUnbound(t *testing.T) {
 	for _, parallel := range slices.Sorted(maps.Keys(best)) {
 		t.Logf("%2d at once: %v for 24,000 questions", parallel, best[parallel])
 	}
-	// Without a window per server it took many times as long; a third more is what a busy machine makes of the same.
+	// Without a window for each server it took many times as long; a busy machine takes up to half as long again.
 	assert.LessOrEqual(t, best[64], 2*best[4])
 }

@@ -76,14 +76,20 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	doc.record = metering.Record{
 		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix), At: doc.CreatedAt,
 	}
-	var beside []metering.Record
-	if doc.Kind == email {
-		doc.State = ChannelDisabled
-		if beside, err = c.admitMail(ctx, doc); err != nil {
-			return Channel{}, Secret{}, err
+	err = metering.Retry(func() (err error) { // another question to the same address may be first
+		var beside []metering.Record
+		if doc.Kind == email {
+			doc.State = ChannelDisabled
+			if beside, err = c.admitMail(ctx, doc); err != nil {
+				return err
+			}
 		}
+		return c.Store.PutRecords(ctx, append(beside, doc.put())...)
+	})
+	if refused, ok := errors.AsType[*metering.FieldError](err); ok {
+		return Channel{}, Secret{}, refused
 	}
-	if err := c.Store.PutRecords(ctx, append(beside, doc.put())...); err != nil {
+	if err != nil {
 		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
 	}
 	var secret Secret

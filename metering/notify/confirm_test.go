@@ -2,13 +2,17 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"net/mail"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/metering"
@@ -170,6 +174,26 @@ func TestFewMails(t *testing.T) {
 	require.ErrorContains(t, err, "within an hour")
 	w.clock.Advance(mailWindow)
 	w.test(c)
+}
+
+// Tests at once are counted one by one: none fails because another was first.
+func TestMailsAtOnce(t *testing.T) {
+	w, _ := newPost(t)
+	c := w.confirm(w.mailChannel("ops@example.com")) // the first
+	var sent, refused atomic.Int32
+	var all sync.WaitGroup
+	for range mailsPerHour {
+		all.Go(func() {
+			_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
+			if _, ok := errors.AsType[*metering.FieldError](err); ok {
+				refused.Add(1)
+			} else if assert.NoError(t, err) {
+				sent.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, [2]int32{mailsPerHour - 1, 1}, [2]int32{sent.Load(), refused.Load()})
 }
 
 // What was active before addresses were asked goes on, also when it is disabled and enabled; so does what a member

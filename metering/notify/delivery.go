@@ -126,18 +126,24 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	if err != nil {
 		return Delivery{}, err
 	}
-	records := []metering.Record{event, delivery.record(0)}
-	if d.Kind == email {
-		m, err := c.mailbox(ctx, account, d.Target)
-		if err == nil {
-			err = c.spend(ctx, m)
+	err = metering.Retry(func() error { // another test of the same address may be first
+		records := []metering.Record{event, delivery.record(0)}
+		if d.Kind == email {
+			m, err := c.mailbox(ctx, account, d.Target)
+			if err == nil {
+				err = c.spend(ctx, m)
+			}
+			if err != nil {
+				return err
+			}
+			records = append(records, m.put())
 		}
-		if err != nil {
-			return Delivery{}, err
-		}
-		records = append(records, m.put())
+		return c.Store.PutRecords(ctx, records...)
+	})
+	if refused, ok := errors.AsType[*metering.FieldError](err); ok {
+		return Delivery{}, refused
 	}
-	if err := c.Store.PutRecords(ctx, records...); err != nil {
+	if err != nil {
 		return Delivery{}, fmt.Errorf("testing channel %s: %w", id, err)
 	}
 	return *delivery, nil
