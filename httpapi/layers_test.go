@@ -37,7 +37,7 @@ var heavy = map[string][]string{
 	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},
 	"golang.org/x/image":               {"webcheck/qr"},
-	"github.com/makiuchi-d/":           {"webcheck/qr", "cmd/diag"},
+	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
 	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"},                                                 // its client; servers of tests beside
 	"github.com/standard-webhooks/":    {},                                                                                       // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                      {},                                                                                       // the second reader of the tests of textutil/yaml

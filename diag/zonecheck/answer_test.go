@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/miekg/dns"
 )
 

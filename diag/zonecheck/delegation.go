@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/miekg/dns"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/dnssec"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/stretchr/testify/require"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/miekg/dns"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
 // partNames are the sources in words, for a reader of what was not examined.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 	"github.com/miekg/dns"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 	"github.com/miekg/dns"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/tlsa"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 	"github.com/diagkit/diagkit/mailauth/reception"
-	"github.com/diagkit/diagkit/mailauth/smtp"
 	"github.com/miekg/dns"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/authres"
-	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/live"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )

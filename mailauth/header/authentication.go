@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/authres"
-	"github.com/diagkit/diagkit/mailauth/header/filters"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 

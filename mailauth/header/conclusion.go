@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/header/live"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/live"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 

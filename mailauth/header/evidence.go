@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/header/filters"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 

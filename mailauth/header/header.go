@@ -28,7 +28,7 @@ import (
 	"context"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/header/live"
+	"github.com/diagkit/diagkit/mailauth/internal/live"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/mailauth/header/filters"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/require"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
-	"github.com/diagkit/diagkit/mailauth/header/live"
+	"github.com/diagkit/diagkit/mailauth/internal/live"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 

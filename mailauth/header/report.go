@@ -8,8 +8,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
-	"github.com/diagkit/diagkit/mailauth/header/filters"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )

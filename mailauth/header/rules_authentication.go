@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
-	"github.com/diagkit/diagkit/mailauth/header/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
 )
 
 var authenticationRules = diag.Rules[*evidence]{{

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/header/live"
+	"github.com/diagkit/diagkit/mailauth/internal/live"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 

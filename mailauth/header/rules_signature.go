@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
-	"github.com/diagkit/diagkit/mailauth/header/route"
+	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
 type relay struct {

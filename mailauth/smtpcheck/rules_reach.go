@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
 var reachRules = diag.Rules[*evidence]{{

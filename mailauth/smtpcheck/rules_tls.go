@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
 // opportunistic says why a certificate matters where most senders do not look at it (RFC 7435).

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
 // Request asks for the test of the mail servers of a domain, or of one host.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // An AgentReport is what one crawler may do with the page. What is not known is absent.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/webcheck/page"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // The bounds of a request (CONTRACT 3.4).

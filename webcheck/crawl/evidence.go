@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
-	"github.com/diagkit/diagkit/webcheck/page"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 	"github.com/rivo/uniseg"
 )
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/page"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 	"golang.org/x/text/language"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // The sources of a check.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // unseen is what follows for a noindex in a page that must not be fetched.

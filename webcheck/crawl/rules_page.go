@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 )
 
 // The lengths of text, in words.

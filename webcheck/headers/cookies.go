@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/headers/setcookie"
+	"github.com/diagkit/diagkit/webcheck/internal/setcookie"
 	"golang.org/x/net/publicsuffix"
 )
 

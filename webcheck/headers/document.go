@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 

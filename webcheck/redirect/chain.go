@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/idn"
 	"github.com/diagkit/diagkit/webcheck/hsts"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/publicsuffix"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"

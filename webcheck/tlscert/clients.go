@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 	"github.com/stretchr/testify/require"

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/diag/pki/lint"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
+	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"golang.org/x/crypto/ocsp"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/webcheck/internal/lint"
 )
 
 // missesKnown reports whether the chain is incomplete as a matter of fact: its issuer says where its certificate is,

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/internal/scan"
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
-	"github.com/diagkit/diagkit/webcheck/qr/scan"
 )
 
 const (

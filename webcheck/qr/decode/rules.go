@@ -11,7 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/webcheck/qr/scan"
+	"github.com/diagkit/diagkit/webcheck/internal/scan"
 )
 
 const iso = "ISO/IEC 18004:2015 "

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 	"github.com/stretchr/testify/require"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/headers/setcookie"
+	"github.com/diagkit/diagkit/webcheck/internal/setcookie"
 	"github.com/stretchr/testify/require"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/stretchr/testify/require"
 )
 

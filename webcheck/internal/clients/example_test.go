@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 )

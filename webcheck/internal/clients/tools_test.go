@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/clients"
+	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 )
 
 // FuzzRead reads arbitrary pages: whatever comes out is valid UTF-8 and within its bounds, references are

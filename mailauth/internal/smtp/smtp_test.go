@@ -16,7 +16,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 	"github.com/stretchr/testify/require"
 )
 

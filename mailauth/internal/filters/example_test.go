@@ -3,7 +3,7 @@ package filters_test
 import (
 	"fmt"
 
-	"github.com/diagkit/diagkit/mailauth/header/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/filters"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 

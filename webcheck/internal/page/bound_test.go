@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/stretchr/testify/require"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/stretchr/testify/require"
 )
 

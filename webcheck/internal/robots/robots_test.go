@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 	"github.com/stretchr/testify/require"
 )
 

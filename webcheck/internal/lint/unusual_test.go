@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -3,7 +3,7 @@ package robots_test
 import (
 	"fmt"
 
-	"github.com/diagkit/diagkit/webcheck/robots"
+	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 func ExampleParse() {
