@@ -83,7 +83,7 @@ type dashboard struct {
 	mux       *http.ServeMux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	templates func() *template.Template
-	attempts  attempts
+	attempts  *attempts
 	tallies   tallies
 }
 
@@ -101,12 +101,7 @@ func New(c Config) http.Handler {
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	d := &dashboard{Config: c, mux: http.NewServeMux(), notices: map[string]string{},
-		origins: http.NewCrossOriginProtection(),
-		attempts: attempts{
-			addresses: metering.IPLimiter{Limit: addressAttempts, Size: maxAttempted},
-			visits:    metering.IPLimiter{Limit: visitAttempts, Size: maxAttempted},
-			emails:    metering.IPLimiter{Limit: emailAttempts, Window: time.Hour, Size: maxAttempted},
-		}}
+		origins: http.NewCrossOriginProtection(), attempts: newAttempts()}
 	if c.PublicURL != "" {
 		if err := d.origins.AddTrustedOrigin(c.PublicURL); err != nil {
 			panic("dashboard: Config.PublicURL: " + err.Error())

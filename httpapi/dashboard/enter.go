@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -145,6 +146,22 @@ func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
 		at))
 }
 
+// mayChange refuses a visitor who has changed too much. Signing out is never refused.
+func (d *dashboard) mayChange(r *http.Request) error {
+	s := sceneOf(r)
+	if s.page.act == leaves {
+		return nil
+	}
+	wait, ok := d.attempts.change(s.visitor.Member, d.now())
+	if ok {
+		return nil
+	}
+	s.header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+	return &problem{http.StatusTooManyRequests, "Too many changes", fmt.Sprintf("A member may change %d things a day, and "+
+		"all members of the account together %d. Nothing was changed. Wait, or ask your administrator.",
+		memberChanges, accountChanges), false}
+}
+
 // tooMany refuses who tries too often.
 func tooMany(r *http.Request) error {
 	sceneOf(r).header.Set("Retry-After", "60")
@@ -157,15 +174,30 @@ const (
 	addressAttempts, emailAttempts = 20, 5
 	// visitAttempts is how many requests a minute an address may send with the secret of a session that has ended.
 	visitAttempts = 60
-	// maxAttempted bounds the addresses that are counted at once.
+	// memberChanges is how many forms that change something a member may send in a day, and accountChanges all members of
+	// an account together: each is a row of the log, which is kept for a year and more, and may have events told.
+	memberChanges, accountChanges = 500, 2000
+	// maxAttempted bounds the addresses that are counted at once, and the members and accounts.
 	maxAttempted = 10_000
 )
 
-// attempts counts who tries to enter.
+// attempts counts who tries to enter, and what those who have entered change.
 type attempts struct {
 	addresses metering.IPLimiter // who opens or uses a link, or asks for one
 	visits    metering.IPLimiter // who shows the secret of a session that is none
-	emails    metering.IPLimiter // to whom links are mailed, by hashes in the form of IP addresses
+	// By hashes in the form of IP addresses: to whom links are mailed, and who changes something.
+	emails, members, accounts metering.IPLimiter
+}
+
+func newAttempts() *attempts {
+	limit := func(limit int, window time.Duration) metering.IPLimiter {
+		return metering.IPLimiter{Limit: limit, Window: window, Size: maxAttempted}
+	}
+	return &attempts{
+		addresses: limit(addressAttempts, time.Minute), visits: limit(visitAttempts, time.Minute),
+		emails: limit(emailAttempts, time.Hour), members: limit(memberChanges, 24*time.Hour),
+		accounts: limit(accountChanges, 24*time.Hour),
+	}
 }
 
 // take counts an attempt from an address, and for an e-mail address if there is one.
@@ -173,8 +205,26 @@ func (a *attempts) take(from netip.Addr, email string, now time.Time) bool {
 	if !a.addresses.Take(from, now).Allowed {
 		return false
 	}
-	hash := sha256.Sum256([]byte(email))
-	return email == "" || a.emails.Take(netip.AddrFrom16([16]byte(hash[:])), now).Allowed
+	return email == "" || a.emails.Take(hashed(email), now).Allowed
+}
+
+// hashed is a text in the form of an IP address.
+func hashed(text string) netip.Addr {
+	hash := sha256.Sum256([]byte(text))
+	return netip.AddrFrom16([16]byte(hash[:]))
+}
+
+// change counts a change that a member asks for, and says when there could be another where it is one too many.
+func (a *attempts) change(m member.Member, now time.Time) (wait time.Duration, ok bool) {
+	one := hashed(string(m.Account) + " " + m.Email)
+	if d := a.members.Take(one, now); !d.Allowed {
+		return d.RetryAfter, false
+	}
+	d := a.accounts.Take(hashed(string(m.Account)), now)
+	if !d.Allowed {
+		a.members.GiveBack(one, now)
+	}
+	return d.RetryAfter, d.Allowed
 }
 
 // A visitor is a member who has entered, and the account that he looks after.

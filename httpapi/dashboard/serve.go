@@ -169,12 +169,15 @@ func (d *dashboard) memberRows() []*page {
 			does(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
 }
 
+// leaves is what the log calls signing out.
+const leaves = "leave"
+
 func (d *dashboard) sessionRows() []*page {
 	const all, ended = "/dashboard/sessions", "The session has ended."
 	return shows(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
 		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
 		does(reads, all+"/end-others", "session end", ended, "", "", d.endSessions),
-		does(reads, "/dashboard/leave", "leave", "You are signed out.", "", "", d.signOut),
+		does(reads, "/dashboard/leave", leaves, "You are signed out.", "", "", d.signOut),
 		does(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
 			d.switchAccount))
 }
@@ -275,7 +278,7 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	if p.act == "" || s.visitor == nil {
 		err = do(r.Context())
-	} else {
+	} else if err = d.mayChange(r); err == nil {
 		err = metering.Acting(r.Context(), d.Store, d.deed(r), do)
 	}
 	if s.form.refused(err) {
