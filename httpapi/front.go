@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/metering"
@@ -31,3 +32,23 @@ func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.API.ServeHTTP(w, r) // which logs the id that it gives
 }
+
+// A Mux is an [http.ServeMux] that can tell its patterns, so that tests can ask for everything that a server serves.
+type Mux struct {
+	http.ServeMux
+	patterns []string
+}
+
+// Handle registers a handler, as [http.ServeMux.Handle] does.
+func (m *Mux) Handle(pattern string, handler http.Handler) {
+	m.patterns = append(m.patterns, pattern)
+	m.ServeMux.Handle(pattern, handler)
+}
+
+// HandleFunc registers a function, as [http.ServeMux.HandleFunc] does.
+func (m *Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	m.Handle(pattern, http.HandlerFunc(handler))
+}
+
+// Patterns returns what was registered, in that order.
+func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }

@@ -61,9 +61,9 @@ func (a *app) serveCallbacks(
 	}, nil
 }
 
-func (c *callbacks) handler() http.Handler {
+func (c *callbacks) handler() *httpapi.Mux {
 	c.limiter.Size = callerSlots
-	mux := http.NewServeMux()
+	mux := &httpapi.Mux{}
 	mux.HandleFunc("POST "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
 		status, text := c.hear(w, r)
 		if status == http.StatusNoContent {

@@ -29,7 +29,7 @@ type healthServer struct {
 func (a *app) serveHealth(
 	ctx context.Context, metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger,
 ) (*healthServer, error) {
-	mux := http.NewServeMux()
+	mux := &httpapi.Mux{}
 	h := &healthServer{Server: http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}}
 	if a.serving.metricsListen == "" {
 		return h, nil

@@ -80,7 +80,7 @@ type dashboard struct {
 	Config
 	pages     []*page
 	notices   map[string]string // what a page may say of what was just done, by the word in its address
-	mux       *http.ServeMux
+	mux       httpapi.Mux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	templates func() *template.Template
 	attempts  *attempts
@@ -100,7 +100,7 @@ func New(c Config) http.Handler {
 		c.Plans = metering.DefaultPlans()
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	d := &dashboard{Config: c, mux: http.NewServeMux(), notices: map[string]string{},
+	d := &dashboard{Config: c, notices: map[string]string{},
 		origins: http.NewCrossOriginProtection(), attempts: newAttempts()}
 	if c.PublicURL != "" {
 		if err := d.origins.AddTrustedOrigin(c.PublicURL); err != nil {
@@ -161,6 +161,9 @@ func cleaned(u *url.URL) string {
 	}
 	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String() // in which no character leads elsewhere
 }
+
+// Patterns are those of all pages and files, as [httpapi.Mux] has them.
+func (d *dashboard) Patterns() []string { return d.mux.Patterns() }
 
 func (d *dashboard) now() time.Time { return metering.Now(d.Clock) }
 

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/emersion/go-smtp"
 )
@@ -86,6 +87,7 @@ type Box struct {
 	Config
 	smtp  *smtp.Server
 	pages http.Handler
+	mux   httpapi.Mux     // within pages
 	ctx   context.Context // of analyses
 	stop  context.CancelFunc
 

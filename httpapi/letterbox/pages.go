@@ -24,8 +24,11 @@ var (
 // ServeHTTP implements [http.Handler].
 func (b *Box) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.pages.ServeHTTP(w, r) }
 
+// Patterns are those of its pages, as [httpapi.Mux] has them.
+func (b *Box) Patterns() []string { return b.mux.Patterns() }
+
 func (b *Box) newPages() http.Handler {
-	mux := http.NewServeMux()
+	mux := &b.mux
 	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) { b.show(w, http.StatusOK, content{}) })
 	mux.HandleFunc("POST /letterbox", b.hand)
 	mux.HandleFunc("GET /letterbox/{token}", func(w http.ResponseWriter, r *http.Request) {

@@ -105,6 +105,9 @@ func (s *site) add(path, media string, make func() ([]byte, error)) {
 	})
 }
 
+// Patterns are the paths of all pages and files.
+func (s *site) Patterns() []string { return slices.Sorted(maps.Keys(s.files)) }
+
 // ServeHTTP implements [http.Handler].
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
