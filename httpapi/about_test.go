@@ -34,15 +34,15 @@ func TestNearest(t *testing.T) {
 		"/public/v1/spf/hosted/x/histry": "spf/hosted/{id}/history", "headers": "http/headers-check", "DKIM/Lookup": "dkim/lookup",
 		"/": "", "/public/v1/mx": "", "/public/v1/zzz": "", "/spf/" + strings.Repeat("x", 200): "",
 	} {
-		near, ok := Nearest(path)
+		near, ok := Endpoints().Nearest(path)
 		require.Equal(t, want != "", ok, path)
 		require.Equal(t, want, near.Name(), path)
 	}
 	for _, ep := range endpoints {
-		near, ok := Nearest(ep.Path + "x")
+		near, ok := Endpoints().Nearest(ep.Path + "x")
 		require.True(t, ok)
 		require.Equal(t, ep.family(), near.family(), ep.Path)
-		near, _ = Nearest(ep.Path)
+		near, _ = Endpoints().Nearest(ep.Path)
 		require.Equal(t, ep.Path, near.Path)
 	}
 }

@@ -198,7 +198,7 @@ func (b *syncBuffer) String() string {
 
 // row makes a table of one test operation, which answers by a function.
 func row(path string, credits int64, f func(context.Context, *diag.Env, testRequest) (*testReport, error)) Endpoint {
-	return Endpoint{"POST", path, metering.DNSRead, credits, "test", call(f)}
+	return Endpoint{"POST", path, metering.DNSRead, credits, "test", Call(f)}
 }
 
 type testRequest struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,13 @@ import (
 // an account, such as watches and a dashboard.
 type API struct{ server *server }
 
-// New returns the API. It panics without a Gate: that is a fault of the program, seen at start. An [http.Server] with
-// DisableGeneralOptionsHandler leaves OPTIONS * to it too.
-func New(c Config) *API { return &API{newServer(c, endpoints)} }
+// New returns the API. It panics without a Gate, and where one of Config.Endpoints cannot be served: those are faults
+// of the program, seen at start. An [http.Server] with DisableGeneralOptionsHandler leaves OPTIONS * to it too.
+func New(c Config) *API { return &API{newServer(c, Endpoints())} }
+
+// Endpoints is the table that the API serves: that of the public API, and behind it Config.Endpoints. The caller owns
+// it.
+func (a *API) Endpoints() Table { return slices.Clone(a.server.table) }
 
 // Handler is [New], for those who serve alone.
 func Handler(c Config) http.Handler { return New(c) }
@@ -35,9 +40,9 @@ type Answer struct {
 	Remaining int64  // of the month's allowance
 }
 
-// Ask runs an operation as a request does that shows the key: its scopes and its account's credits decide, and the answer
-// is charged. Only addresses and rates are not looked at. The fields are a JSON object, wherever HTTP has them. Errors
-// are those of [metering.Gate.Acting] and of [Problem.Err].
+// Ask runs an operation as a request does that shows the key: its scopes and its account's credits decide, and the
+// answer is charged. Only addresses and rates are not looked at. The fields are a JSON object, wherever HTTP has them.
+// Errors are those of [metering.Gate.Acting] and of [Problem.Err].
 func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields []byte) (*Answer, error) {
 	caller, err := a.server.Gate.Acting(ctx, key, a.server.clock())
 	if err != nil {

@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		IPAllowlist: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")},
 	})
 	require.NoError(t, err)
-	upper, ok := Nearest("text/upper")
+	upper, ok := Endpoints().Nearest("text/upper")
 	require.True(t, ok)
 
 	answer, err := asked.Ask(t.Context(), key.ID, upper, []byte(`{"text":"ab"}`))
@@ -36,7 +36,7 @@ func TestAsk(t *testing.T) {
 	require.True(t, ok, err)
 	assert.Equal(t, "txt", wrong.Violations[0].Field)
 
-	mail, ok := Nearest("spf/lookup")
+	mail, ok := Endpoints().Nearest("spf/lookup")
 	require.True(t, ok)
 	_, err = asked.Ask(t.Context(), key.ID, mail, []byte(`{"domain":"example.com"}`))
 	p, ok := errors.AsType[*Problem](err)

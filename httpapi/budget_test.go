@@ -91,7 +91,7 @@ func weighing(release chan bool) []Endpoint {
 		return &testReport{}, nil
 	})
 	fast := row("/fast", 1, echo)
-	slow.op.weight, fast.op.weight = 100, 100
+	slow.Operation.weight, fast.Operation.weight = 100, 100
 	return []Endpoint{slow, fast}
 }
 
@@ -122,10 +122,10 @@ func TestOverloadOfOneKey(t *testing.T) {
 func TestDeadlineOfPureWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
-		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(testRequest) (*testReport, error) {
+		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(testRequest) (*testReport, error) {
 			<-release
 			return &testReport{}, nil
-		}).holding(64 << 20)}
+		}).Holding(64 << 20)}
 		a := newAPI(t, "self", nil, heavy)
 		began := time.Now()
 		r := a.post("/heavy", `{}`)
@@ -147,11 +147,11 @@ func TestDeadlineOfPureWork(t *testing.T) {
 func TestProcessorsOfOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
-		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(r testRequest) (*testReport, error) {
+		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(r testRequest) (*testReport, error) {
 			<-release
 			return &testReport{}, nil
-		}).holding(4 << 20)}
-		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", pure(func(r testRequest) (*testReport, error) {
+		}).Holding(4 << 20)}
+		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", Pure(func(r testRequest) (*testReport, error) {
 			return &testReport{}, nil
 		})}
 		a := newAPI(t, "self", func(c *Config) { c.Observe = nil }, heavy, light)
@@ -181,9 +181,9 @@ func TestProcessorsOfOneKey(t *testing.T) {
 
 // A panic in work of its own goroutine is an internal error like any other.
 func TestPanicOfHeavyWork(t *testing.T) {
-	heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(testRequest) (*testReport, error) {
+	heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(testRequest) (*testReport, error) {
 		panic("while working")
-	}).holding(64 << 20)}
+	}).Holding(64 << 20)}
 	a := newAPI(t, "self", nil, heavy)
 	require.Equal(t, 500, a.post("/heavy", `{}`).Code)
 	require.Contains(t, a.log.String(), "while working")

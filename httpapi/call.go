@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -40,8 +41,8 @@ const (
 	textFactor = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
 )
 
-// An operation is what an endpoint does: a Go function and what the API must know about it.
-type operation struct {
+// An Operation is what an endpoint does: a Go function and what the API must know about it. [Call] and [Pure] make it.
+type Operation struct {
 	summary string       // what it does, where the purpose of the row says less
 	request reflect.Type // struct
 	report  reflect.Type // struct; nil for an image
@@ -64,9 +65,22 @@ type operation struct {
 	run      func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
-// call adapts a diagnostic. Its request is the JSON body, its report the reply.
-func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) operation {
-	return operation{
+// Call makes the operation of a diagnostic. Req and Rep are structs: the request is the JSON body, the report the
+// reply.
+//
+// The tags of the request's fields say what is checked before the function is called: json names a field, which is
+// required without omitempty; doc, example and default describe it; min, max, minlen, maxlen, maxbytes, minitems,
+// maxitems, unique, enum and pattern bound it; oneof names a group of which exactly one must be given; in:"path" and
+// in:"query" place it outside the body. A method Validate() error of the request checks what tags cannot say.
+//
+// An error that is a [diag.InputError] is a fault of the request, [diag.ErrUnavailable] one of a server that was asked;
+// any other is an internal error, whose text only the log has. What fails is not charged. A report with the methods
+// View() *view.View and Rules() []diag.RuleInfo is shown, and its findings are explained, like those of the public API.
+//
+// The deadline is 15 s, a body has at most 64 KiB, and the memory that it holds counts as 512 KiB; the methods of the
+// operation set others.
+func Call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) Operation {
+	return Operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
 		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
@@ -75,28 +89,38 @@ func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) o
 	}
 }
 
+// errNoReport is the error of an operation that returned neither a report nor an error.
+var errNoReport = errors.New("the operation returned no report")
+
 // oneOf is a report or an error, never a pointer to nothing beside an error.
 func oneOf[Rep any](report Rep, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v := reflect.ValueOf(report); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errNoReport
+	}
 	return report, nil
 }
 
-// pure adapts a deterministic function that needs nothing but its request. It waits for nothing, so
-// its context has no deadline.
-func pure[Req, Rep any](f func(Req) (*Rep, error)) operation {
-	op := call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
+// Pure makes the operation of a deterministic function that needs nothing but its request: one that gets the same again
+// returns the same again. It waits for nothing, so it has no deadline. The rest is as for [Call]; its memory counts as
+// 1 MiB.
+func Pure[Req, Rep any](f func(Req) (*Rep, error)) Operation {
+	op := Call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
 	op.time, op.weight, op.repeats, op.function = 0, pureWeight, true, f
 	return op
 }
 
 // text adapts a text utility: its request may be as large as the largest text.
-func text[Req, Rep any](f func(Req) (*Rep, error)) operation {
-	op := pure(f).upTo(textBody)
+func text[Req, Rep any](f func(Req) (*Rep, error)) Operation {
+	op := Pure(f).UpTo(textBody)
 	op.factor = textFactor
 	return op
 }
+
+// fields is the type of the request; that of an endpoint without an operation has no fields.
+func (op *Operation) fields() reflect.Type { return cmp.Or(op.request, reflect.TypeFor[struct{}]()) }
 
 // A picture is a reply that is no JSON.
 type picture interface {
@@ -106,8 +130,8 @@ type picture interface {
 
 // image adapts a function that draws. It must be deterministic: what is kept for a replay is only
 // that it ran, and it runs again (CONTRACT 5.4).
-func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) operation {
-	return operation{
+func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Operation {
+	return Operation{
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
 		weight: pureWeight, repeats: true, function: f,
 		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
@@ -117,18 +141,20 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) oper
 }
 
 // about says what the operation does, where the purpose of the row is that of a family.
-func (op operation) about(summary string) operation { op.summary = summary; return op }
+func (op Operation) about(summary string) Operation { op.summary = summary; return op }
 
-func (op operation) upTo(bytes int64) operation { op.body = bytes; return op }
+// UpTo sets the size of the largest body, in bytes.
+func (op Operation) UpTo(bytes int64) Operation { op.body = bytes; return op }
 
-// holding sets how many bytes the operation holds at worst, beside what depends on the body.
-func (op operation) holding(bytes int64) operation { op.weight = bytes; return op }
+// Holding sets how many bytes the operation holds at worst, beside what depends on the body: the server runs at once
+// what fits into [Config.Memory].
+func (op Operation) Holding(bytes int64) Operation { op.weight = bytes; return op }
 
 // A weighed request knows better than its row what it makes the operation hold.
 type weighed interface{ Memory() int64 }
 
 // memory is what a request may make the operation hold, in bytes.
-func (op *operation) memory(req any, body int) int64 {
+func (op *Operation) memory(req any, body int) int64 {
 	bytes := op.weight + op.factor*int64(body)
 	if w, ok := req.(weighed); ok {
 		bytes = max(bytes, w.Memory())
@@ -137,10 +163,10 @@ func (op *operation) memory(req any, body int) int64 {
 }
 
 // MaxBody bounds the JSON body of a request, in bytes.
-func (ep Endpoint) MaxBody() int64 { return ep.op.body }
+func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
 
-// within sets the deadline.
-func (op operation) within(d time.Duration) operation { op.time = d; return op }
+// Within sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
+func (op Operation) Within(d time.Duration) Operation { op.time = cmp.Or(d, defaultTime); return op }
 
 // A Result is what an operation answered.
 type Result struct {
@@ -149,18 +175,24 @@ type Result struct {
 	Report    any    // pointer to the report; nil for an image
 }
 
+// errNoOperation is the error of an endpoint that was made without an operation.
+var errNoOperation = errors.New("the endpoint has no operation: make one by httpapi.Call or httpapi.Pure")
+
 // Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
 // the server does, and runs the operation within its deadline. Faults of the request are a
 // *[ViolationsError]. Operations on hosted profiles need the store of a server, and end in an error that says so.
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
-	req, err := ep.op.decode(body)
+	req, err := ep.Operation.decode(body)
 	if err != nil {
 		return nil, err
 	}
-	return ep.op.execute(ctx, env, req)
+	return ep.Operation.execute(ctx, env, req)
 }
 
-func (op *operation) decode(body []byte) (any, error) {
+func (op *Operation) decode(body []byte) (any, error) {
+	if op.run == nil {
+		return nil, errNoOperation
+	}
 	req := reflect.New(op.request).Interface()
 	if err := decode(body, req); err != nil {
 		return nil, err
@@ -168,7 +200,7 @@ func (op *operation) decode(body []byte) (any, error) {
 	return req, nil
 }
 
-func (op *operation) execute(ctx context.Context, env *diag.Env, req any) (*Result, error) {
+func (op *Operation) execute(ctx context.Context, env *diag.Env, req any) (*Result, error) {
 	if op.time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, op.time)
@@ -224,8 +256,8 @@ var encoders = sync.Pool{New: func() any {
 var errHosted = errors.New("the operation works on profiles that a server keeps")
 
 // hosted adapts an operation on the hosted SPF profiles of the caller.
-func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) operation {
-	return operation{
+func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) Operation {
+	return Operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
 		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
@@ -240,7 +272,7 @@ func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, R
 
 // Hosted reports whether the operation works on hosted SPF profiles: it then runs at a server or by
 // [Endpoint.RunHosted], and not by [Endpoint.Run].
-func (ep Endpoint) Hosted() bool { return ep.op.owned }
+func (ep Endpoint) Hosted() bool { return ep.Operation.owned }
 
 // An ownedRequest is a request with whose profiles it is about.
 type ownedRequest struct {
@@ -261,21 +293,21 @@ func (x *exchange) own(req any) (any, error) {
 // RunHosted is [Endpoint.Run] with access to hosted SPF profiles. Other operations make no use of it.
 func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedspf.Access, body []byte) (
 	*Result, error) {
-	req, err := ep.op.decode(body)
+	req, err := ep.Operation.decode(body)
 	if err != nil {
 		return nil, err
 	}
-	if ep.op.owned {
+	if ep.Operation.owned {
 		req = &ownedRequest{access, req}
 	}
-	return ep.op.execute(ctx, env, req)
+	return ep.Operation.execute(ctx, env, req)
 }
 
 // sealed keeps the reply under a key derived from the caller's API secret, of which the store has only
 // a hash: whoever reads the store cannot open it (CONTRACT 5.4).
 //
 // Such an operation draws random numbers: it has another reply each time.
-func (op operation) sealed() operation {
+func (op Operation) sealed() Operation {
 	op.form, op.repeats = metering.SealedReply, false
 	return op
 }

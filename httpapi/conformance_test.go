@@ -60,8 +60,8 @@ func newScenario(t *testing.T, open opener) *scenario {
 	}
 	draw := func(req anyRequest) (drawing, error) { return drawing{[]byte("\x89PNG\x00" + req.Text)}, nil }
 	s.api = newAPIOn(t, open, "agency", func(c *Config) { c.Observe = nil },
-		Endpoint{"POST", "/resolve", metering.DNSRead, 1, "", call(answer)},
-		Endpoint{"POST", "/resolve/propagation", metering.DNSRead, 3, "", call(answer)},
+		Endpoint{"POST", "/resolve", metering.DNSRead, 1, "", Call(answer)},
+		Endpoint{"POST", "/resolve/propagation", metering.DNSRead, 3, "", Call(answer)},
 		Endpoint{"POST", "/http/qr", metering.WebRead, 2, "", image(draw, "image/png")})
 	return s
 }

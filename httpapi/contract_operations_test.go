@@ -74,7 +74,7 @@ var (
 func TestContractRequests(t *testing.T) {
 	stated := 0
 	for _, row := range operationRows(t) {
-		fields := objectOf(row.op.request).byName
+		fields := objectOf(row.Operation.request).byName
 		for _, span := range statedFields.FindAllStringSubmatch(statedAside.ReplaceAllString(row.request, ""), -1) {
 			for name := range strings.SplitSeq(span[1], ", ") {
 				f, at := fields[name], row.ID()+": "+name

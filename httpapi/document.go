@@ -64,14 +64,25 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var servedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, OpenAPI()) })
+// sharedDocument is that of every server without endpoints of its own.
+var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
+
+// documentOf returns what makes the document of a table. One with endpoints of one's own is made at once, so that a
+// type that cannot be described is seen at start.
+func documentOf(t Table) func() *File {
+	if len(t.own()) == 0 {
+		return sharedDocument
+	}
+	file := NewFile(jsonMedia, t.OpenAPI())
+	return func() *File { return file }
+}
 
 func (x *exchange) serveDocument() *failure {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return methodProblem([]string{http.MethodGet, http.MethodHead})
 	}
 	x.addressHeaders()
-	servedDocument().ServeHTTP(&statusWriter{x.w, x}, x.r)
+	x.document().ServeHTTP(&statusWriter{x.w, x}, x.r)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func TestServingTheDocument(t *testing.T) {
 	}
 	plain := get("GET")
 	require.Equal(t, 200, plain.Code)
-	assert.Equal(t, OpenAPI(), plain.Body.Bytes())
+	assert.Equal(t, Endpoints().OpenAPI(), plain.Body.Bytes())
 	assert.Equal(t, []string{"public, no-cache"}, plain.Result().Header["Cache-Control"])
 	assert.Equal(t, "Accept-Encoding", plain.header("Vary"))
 	assert.Empty(t, plain.header("Content-Encoding"))

@@ -31,7 +31,7 @@ func hostedCases(own []drillCase) (list []drillCase) {
 			continue
 		}
 		for _, ep := range endpoints {
-			if !ep.op.owned {
+			if !ep.Operation.owned {
 				continue
 			}
 			request := []byte(`{}`)

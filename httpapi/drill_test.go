@@ -384,7 +384,7 @@ func requestAbout(ep Endpoint, domain string) []byte {
 	if form, ok := more[ep.Name()]; ok {
 		return fmt.Appendf(nil, "{"+form+"}", domain)
 	}
-	if _, validates := strings.CutSuffix(ep.Name(), "/validate"); validates || ep.op.owned || ep.Method != http.MethodPost {
+	if _, validates := strings.CutSuffix(ep.Name(), "/validate"); validates || ep.Operation.owned || ep.Method != http.MethodPost {
 		return nil
 	}
 	switch ep.Name() {
@@ -392,7 +392,7 @@ func requestAbout(ep Endpoint, domain string) []byte {
 		return nil
 	}
 	body := fmt.Appendf(nil, `{"domain":%q}`, domain)
-	if _, err := ep.op.decode(body); err != nil {
+	if _, err := ep.Operation.decode(body); err != nil {
 		return nil
 	}
 	return bytes.Clone(body)

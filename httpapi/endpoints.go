@@ -5,7 +5,6 @@ import (
 	_ "embed" // what is said of each operation
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +34,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
@@ -65,22 +63,22 @@ const (
 // price list are made from it, and from nothing else.
 var endpoints = []Endpoint{
 	// method, path under Prefix, scope, credits, purpose, function
-	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", call(resolve.Lookup)},
-	{"POST", "/resolve/propagation", dnsRead, 3, "multi-resolver propagation test", call(propagation.Check).within(10 * time.Second)},
-	{"POST", "/dnssec/check", dnsRead, 3, "DNSSEC chain validation", call(dnssec.Check)},
-	{"POST", "/ip/whois", dnsRead, 2, "WHOIS lookup for an IP", call(registry.LookupIP)},
-	{"POST", "/ip/nslookup", dnsRead, 1, "reverse DNS (PTR) lookup", call(resolve.Reverse)},
-	{"POST", "/ip/netmask", dnsRead, 1, "IPv4 netmask calculator", pure(netmask.Compute)},
-	{"POST", "/rdap/lookup", dnsRead, 2, "RDAP/WHOIS domain lookup", call(registry.LookupDomain)},
-	{"POST", "/domain/dns-check", dnsRead, 5, "DNS server audit", call(zonecheck.Check)},
-	{"POST", "/dns/idn", dnsRead, 1, "convert a domain name between Unicode and ASCII (Punycode)", pure(idn.Convert)},
+	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", Call(resolve.Lookup)},
+	{"POST", "/resolve/propagation", dnsRead, 3, "multi-resolver propagation test", Call(propagation.Check).Within(10 * time.Second)},
+	{"POST", "/dnssec/check", dnsRead, 3, "DNSSEC chain validation", Call(dnssec.Check)},
+	{"POST", "/ip/whois", dnsRead, 2, "WHOIS lookup for an IP", Call(registry.LookupIP)},
+	{"POST", "/ip/nslookup", dnsRead, 1, "reverse DNS (PTR) lookup", Call(resolve.Reverse)},
+	{"POST", "/ip/netmask", dnsRead, 1, "IPv4 netmask calculator", Pure(netmask.Compute)},
+	{"POST", "/rdap/lookup", dnsRead, 2, "RDAP/WHOIS domain lookup", Call(registry.LookupDomain)},
+	{"POST", "/domain/dns-check", dnsRead, 5, "DNS server audit", Call(zonecheck.Check)},
+	{"POST", "/dns/idn", dnsRead, 1, "convert a domain name between Unicode and ASCII (Punycode)", Pure(idn.Convert)},
 	{"POST", "/text/lower", dnsRead, 1, "text utility", text(textutil.Lower).about("convert to lower case")},
 	{"POST", "/text/upper", dnsRead, 1, "text utility", text(textutil.Upper).about("convert to upper case")},
 	{"POST", "/text/stats", dnsRead, 1, "text utility", text(textutil.Stats).about("count characters, words and sentences")},
 	{"POST", "/text/slug", dnsRead, 1, "text utility", text(textutil.Slug).about("make a slug for URLs")},
 	{"POST", "/text/base64/encode", dnsRead, 1, "text utility", text(textutil.Base64Encode).about("encode as Base64")},
 	{"POST", "/text/base64/decode", dnsRead, 1, "text utility", text(textutil.Base64Decode).about("decode Base64")},
-	{"POST", "/text/password/generate", dnsRead, 1, "text utility", pure(textutil.GeneratePassword).about("generate passwords or passphrases").sealed()},
+	{"POST", "/text/password/generate", dnsRead, 1, "text utility", Pure(textutil.GeneratePassword).about("generate passwords or passphrases").sealed()},
 	{"POST", "/text/urlencode", dnsRead, 1, "text utility", text(textutil.URLEncode).about("percent-encode")},
 	{"POST", "/text/urldecode", dnsRead, 1, "text utility", text(textutil.URLDecode).about("decode percent-encoding")},
 	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON).about("format or minify JSON")},
@@ -89,58 +87,56 @@ var endpoints = []Endpoint{
 	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).about("convert YAML to JSON")},
 	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash).about("hash with several algorithms, or make an HMAC")},
 	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex).about("test a regular expression (RE2)")},
-	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},
-	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
-	{"POST", "/dkim/lookup", mailRead, 1, "DKIM lookup by selector", call(dkim.Lookup)},
-	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", pure(dkim.Validate)},
-	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
-	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
-	{"POST", "/bimi/lookup", mailRead, 2, "BIMI lookup with logo retrieval", call(bimi.Lookup).holding(16 << 20)},
-	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", pure(bimi.Validate)},
-	{"POST", "/bimi/logo/lookup", mailRead, 2, "BIMI logo download and validation", call(logo.Lookup).holding(16 << 20)},
-	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
-	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
-	{"POST", "/dane/lookup", mailRead, 2, "DANE/TLSA lookup for SMTP", call(dane.Lookup)},
-	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check).holding(3 << 20)},
-	{"POST", "/smtp/check", mailRead, 6, "SMTP test (HELO, STARTTLS, AUTH)", call(smtpcheck.Check).within(30 * time.Second)},
-	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
-	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
-	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second).holding(40 << 20)},
-	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
-	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
-	{"POST", "/certificats/bimi/parse", mailRead, 1, "BIMI/VMC certificate parser", call(markcert.Parse).upTo(pemBody).holding(5 << 20)},
-	{"POST", "/certificats/bimi/lookup", mailRead, 2, "BIMI certificate download and parse", call(markcert.Lookup).holding(5 << 20)},
+	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", Call(spf.Lookup)},
+	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", Pure(spf.Validate)},
+	{"POST", "/dkim/lookup", mailRead, 1, "DKIM lookup by selector", Call(dkim.Lookup)},
+	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", Pure(dkim.Validate)},
+	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", Call(dmarc.Lookup)},
+	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", Pure(dmarc.Validate)},
+	{"POST", "/bimi/lookup", mailRead, 2, "BIMI lookup with logo retrieval", Call(bimi.Lookup).Holding(16 << 20)},
+	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", Pure(bimi.Validate)},
+	{"POST", "/bimi/logo/lookup", mailRead, 2, "BIMI logo download and validation", Call(logo.Lookup).Holding(16 << 20)},
+	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", Call(mtasts.Lookup)},
+	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", Call(tlsrpt.Lookup)},
+	{"POST", "/dane/lookup", mailRead, 2, "DANE/TLSA lookup for SMTP", Call(dane.Lookup)},
+	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", Call(dnsbl.Check).Holding(3 << 20)},
+	{"POST", "/smtp/check", mailRead, 6, "SMTP test (HELO, STARTTLS, AUTH)", Call(smtpcheck.Check).Within(30 * time.Second)},
+	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", Call(header.Audit).UpTo(headerBody).Holding(6 << 20)},
+	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", Call(header.Analyze).UpTo(11 << 20)}, // 5 MiB, escaped
+	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", Call(domaincheck.Check).Within(30 * time.Second).Holding(40 << 20)},
+	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", Call(dmarcbis.Check)},
+	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", Call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
+	{"POST", "/certificats/bimi/parse", mailRead, 1, "BIMI/VMC certificate parser", Call(markcert.Parse).UpTo(pemBody).Holding(5 << 20)},
+	{"POST", "/certificats/bimi/lookup", mailRead, 2, "BIMI certificate download and parse", Call(markcert.Lookup).Holding(5 << 20)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
-	{"POST", "/deliverability/score", mailWrite, 30, "aggregated score (SPF, DKIM, DMARC, BIMI, reputation)", call(deliverability.Score).within(45 * time.Second).holding(40 << 20)},
-	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", pure(dmarc.Generate)},
-	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
+	{"POST", "/deliverability/score", mailWrite, 30, "aggregated score (SPF, DKIM, DMARC, BIMI, reputation)", Call(deliverability.Score).Within(45 * time.Second).Holding(40 << 20)},
+	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", Pure(dmarc.Generate)},
+	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", Pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
-	{"POST", "/url/check", webRead, 3, "redirect chain analysis", call(redirect.Check).holding(redirect.Memory)},
-	{"POST", "/page/crawl-check", webRead, 10, "page crawl with metadata extraction", call(crawl.Check)},
-	{"POST", "/phishing/check", webRead, 8, "heuristic phishing detection", call(phishing.Check).holding(phishing.Memory)},
-	{"POST", "/http/headers-check", webRead, 2, "HTTP headers, redirect chain, TLS", call(headers.Check).holding(headers.Memory)},
-	{"POST", "/http/hsts-check", webRead, 3, "HSTS analysis and preload eligibility", call(hsts.Check).holding(12 << 20)},
-	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", call(tlscert.Check).holding(32 << 20)},
-	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", call(csr.Parse).upTo(csrBody).holding(4<<20).alsoFor(mailRead, Deprecation{Since: mailReadEnds})},
+	{"POST", "/url/check", webRead, 3, "redirect chain analysis", Call(redirect.Check).Holding(redirect.Memory)},
+	{"POST", "/page/crawl-check", webRead, 10, "page crawl with metadata extraction", Call(crawl.Check)},
+	{"POST", "/phishing/check", webRead, 8, "heuristic phishing detection", Call(phishing.Check).Holding(phishing.Memory)},
+	{"POST", "/http/headers-check", webRead, 2, "HTTP headers, redirect chain, TLS", Call(headers.Check).Holding(headers.Memory)},
+	{"POST", "/http/hsts-check", webRead, 3, "HSTS analysis and preload eligibility", Call(hsts.Check).Holding(12 << 20)},
+	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", Call(tlscert.Check).Holding(32 << 20)},
+	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", Call(csr.Parse).UpTo(csrBody).Holding(4<<20).alsoFor(mailRead, Deprecation{Since: mailReadEnds})},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
-	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},
+	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", Call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},
 }
 
-// An Endpoint is one operation of the public API.
+// An Endpoint is one operation of the public API: a row of its table. Those of one's own are made like ours, of all
+// fields, and served by [Config.Endpoints].
 type Endpoint struct {
-	Method  string
-	Path    string // under Prefix
-	Scope   metering.Scope
-	Credits int64
-	Purpose string
-	op      operation
+	Method    string // GET or POST; a GET request has its fields in path and query
+	Path      string // under Prefix, such as /acme/mx-policy or /acme/hosts/{id}
+	Scope     metering.Scope
+	Credits   int64     // price of a reply; what fails costs nothing
+	Purpose   string    // what it is for, in a few words
+	Operation Operation // what it does, made by Call or Pure; without it, New panics and Run returns an error
 }
-
-// Endpoints lists the table. The caller owns the list.
-func Endpoints() []Endpoint { return append([]Endpoint(nil), endpoints...) }
 
 // Name is the path without its first slash, such as "mta-sts/lookup".
 func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
@@ -150,21 +146,11 @@ func (ep Endpoint) At() string { return unbraced.Replace(ep.Name()) }
 
 var unbraced = strings.NewReplacer("{", "", "}", "")
 
-// Operation returns the endpoint with a name, also one as addresses of pages have it.
-func Operation(name string) (ep Endpoint, ok bool) {
-	for _, ep := range endpoints {
-		if ep.Name() == name || ep.At() == name {
-			return ep, true
-		}
-	}
-	return Endpoint{}, false
-}
-
 // ID is the method and the whole path, as the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
 
 // Summary says what the operation does: its purpose, or more exactly where the purpose is that of a family.
-func (ep Endpoint) Summary() string { return cmp.Or(ep.op.summary, ep.Purpose) }
+func (ep Endpoint) Summary() string { return cmp.Or(ep.Operation.summary, ep.Purpose) }
 
 // Family is the heading under which lists have the endpoint.
 func (ep Endpoint) Family() string {
@@ -183,10 +169,10 @@ func (ep Endpoint) Family() string {
 
 // Headlined reports whether replies have a verdict in words.
 func (ep Endpoint) Headlined() bool {
-	if ep.op.report == nil {
+	if ep.Operation.report == nil {
 		return false
 	}
-	_, ok := ep.op.report.FieldByName("Headline")
+	_, ok := ep.Operation.report.FieldByName("Headline")
 	return ok
 }
 
@@ -195,10 +181,10 @@ func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
 
 // Rules describes the rules by which the endpoint's reports are judged, if there are any.
 func (ep Endpoint) Rules() []diag.RuleInfo {
-	if ep.op.report == nil {
+	if ep.Operation.report == nil {
 		return nil
 	}
-	if judged, ok := reflect.New(ep.op.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
+	if judged, ok := reflect.New(ep.Operation.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
 		return judged.Rules()
 	}
 	return nil
@@ -220,11 +206,11 @@ type transition struct {
 }
 
 // deprecated marks the row itself. Every reply to a caller who may use it says so.
-func (op operation) deprecated(d Deprecation) operation { op.deprecation = &d; return op }
+func (op Operation) deprecated(d Deprecation) Operation { op.deprecation = &d; return op }
 
 // alsoFor accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
 // answered with its deprecation.
-func (op operation) alsoFor(scope metering.Scope, d Deprecation) operation {
+func (op Operation) alsoFor(scope metering.Scope, d Deprecation) Operation {
 	op.transition = &transition{scope, d}
 	return op
 }
@@ -232,8 +218,8 @@ func (op operation) alsoFor(scope metering.Scope, d Deprecation) operation {
 // Scopes are those of which any one suffices: the row's own, and one that it accepts for a while.
 func (ep Endpoint) Scopes() []metering.Scope {
 	list := []metering.Scope{ep.Scope}
-	if ep.op.transition != nil {
-		list = append(list, ep.op.transition.scope)
+	if ep.Operation.transition != nil {
+		list = append(list, ep.Operation.transition.scope)
 	}
 	return list
 }
@@ -244,7 +230,7 @@ const deprecatedOperation = "operation"
 // admitScope checks that the key carries a scope of the row, and takes note of what is deprecated.
 func (x *exchange) admitScope() *failure {
 	_, err := x.caller.Require(x.ep.Scope)
-	if other := x.ep.op.transition; err != nil && other != nil {
+	if other := x.ep.Operation.transition; err != nil && other != nil {
 		if _, missing := x.caller.Require(other.scope); missing == nil {
 			err = nil
 			x.deprecate(string(other.scope), other.Deprecation)
@@ -253,7 +239,7 @@ func (x *exchange) admitScope() *failure {
 	if err != nil {
 		return x.problem(err)
 	}
-	if d := x.ep.op.deprecation; d != nil && x.seen.Deprecated == "" {
+	if d := x.ep.Operation.deprecation; d != nil && x.seen.Deprecated == "" {
 		x.deprecate(deprecatedOperation, *d)
 	}
 	return nil
@@ -285,50 +271,11 @@ var abouts = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// About says in three sentences what the operation examines and how. The caller does not change them.
-func (ep Endpoint) About() []string { return abouts()[ep.Name()] }
-
-// maxMeant bounds the paths for which the endpoint that was meant is looked for, in bytes.
-const maxMeant = 100
-
-// Nearest returns the endpoint that a path or a name that is none probably means: the one with most of its words,
-// misspelt ones included, of which the first counts double. Among equals it is the shortest, and then the first of
-// the table.
-func Nearest(path string) (nearest Endpoint, ok bool) {
-	if len(path) > maxMeant {
-		return Endpoint{}, false
+// About says in three sentences what the operation examines and how; of one's own, what it is for. The caller does not
+// change them.
+func (ep Endpoint) About() []string {
+	if own, ok := abouts()[ep.Name()]; ok || ep.Purpose == "" {
+		return own
 	}
-	var all []string
-	for _, ep := range endpoints {
-		all = append(all, pathWords(ep.Path)...)
-	}
-	all = slices.Compact(slices.Sorted(slices.Values(all)))
-	typed := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
-	for i, w := range typed {
-		typed[i] = cmp.Or(taglist.Nearest(w, all...), w)
-	}
-	const perWord = 20 // more than twice the words of a path
-	most := 0
-	for _, ep := range endpoints {
-		own := pathWords(ep.Path)
-		score := -len(own)
-		for i, w := range typed {
-			switch at := slices.Index(own, w); {
-			case at == 0 && i == 0:
-				score += 2 * perWord
-			case at == i:
-				score += perWord + 1 // where it belongs
-			case at >= 0:
-				score += perWord
-			}
-		}
-		if score > most {
-			nearest, most, ok = ep, score, true
-		}
-	}
-	return nearest, ok
-}
-
-func pathWords(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '-' || r == '{' || r == '}' })
+	return []string{diag.Upper(ep.Purpose) + "."}
 }

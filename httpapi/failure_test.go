@@ -201,7 +201,7 @@ func rotate(t *testing.T, a *api) {
 // nobody else than the old secret, and one that was too large was not kept; neither is charged again.
 func TestRepetitionAfterRotation(t *testing.T) {
 	sealed := row("/secret", 1, echo)
-	sealed.op = sealed.op.sealed()
+	sealed.Operation = sealed.Operation.sealed()
 	large := row("/large", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 		return &testReport{Text: strings.Repeat("x", metering.MaxReplyBytes)}, nil
 	})
@@ -243,7 +243,7 @@ func TestSealedReply(t *testing.T) {
 		runs++
 		return &testReport{Text: fmt.Sprint("correct horse ", runs)}, nil
 	})
-	sealed.op = sealed.op.sealed()
+	sealed.Operation = sealed.Operation.sealed()
 	a := newAPI(t, "self", nil, sealed)
 	first := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
 	require.Contains(t, first.Body.String(), "correct horse 1")

@@ -147,12 +147,12 @@ func (x *exchange) route() *failure {
 		return invalidRequest(http.StatusNotImplemented, reasonMethod,
 			"The server as a whole has no options; "+openapiPath+" describes the API.")
 	case methods == nil:
-		return noSuchPath(path)
+		return x.table.noSuchPath(path)
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
 		return methodProblem(slices.Sorted(maps.Keys(methods)))
 	}
-	x.seen.Endpoint = x.ep.op.id
+	x.seen.Endpoint = x.ep.Operation.id
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (x *exchange) admitKey() *failure {
 
 // readBody reads the body within the bounds of the row.
 func (x *exchange) readBody() ([]byte, *failure) {
-	limit := x.ep.op.body
+	limit := x.ep.Operation.body
 	if x.r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
@@ -189,7 +189,7 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		return []byte("{}"), nil // no body says the same as an empty object
 	}
 	if media, _ := x.uploaded(); media == "" && !jsonContent(x.r.Header) {
-		return nil, x.ep.op.otherMedia()
+		return nil, x.ep.Operation.otherMedia()
 	}
 	size := x.r.ContentLength
 	if size < 0 {
@@ -241,7 +241,7 @@ func jsonContent(h http.Header) bool {
 
 // charge claims, holds, runs, settles and replies.
 func (x *exchange) charge(req any, body []byte) *failure {
-	op := metering.Op{RequestID: x.id, Endpoint: x.ep.op.id, Credits: x.ep.Credits, Now: x.began}
+	op := metering.Op{RequestID: x.id, Endpoint: x.ep.Operation.id, Credits: x.ep.Credits, Now: x.began}
 	var err error
 	if keys := x.r.Header["Idempotency-Key"]; keys != nil && x.ep.Method == http.MethodPost {
 		if x.idem, err = metering.ParseIdempotencyKey(keys); err != nil {
@@ -250,7 +250,7 @@ func (x *exchange) charge(req any, body []byte) *failure {
 		op.Idempotency = x.idem
 		op.Fingerprint = new(x.fingerprint(body))
 	}
-	weight := x.ep.op.memory(req, len(body))
+	weight := x.ep.Operation.memory(req, len(body))
 	if x.memory, err = x.server.memory.take(x.r.Context(), x.caller.Key.ID, weight); err != nil {
 		return problemFor(err)
 	}

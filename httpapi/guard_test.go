@@ -17,7 +17,7 @@ import (
 func TestGuard(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	api := &API{a.handler.(*server)}
-	upper, _ := Nearest("text/upper")
+	upper, _ := Endpoints().Nearest("text/upper")
 	var answer *Answer
 	guarded := api.Guard("beside", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -71,16 +71,16 @@ func TestGuard(t *testing.T) {
 
 // A code, the beginning of some, and one that is misspelt.
 func TestExplain(t *testing.T) {
-	found, near := Explain("spf.lookups.exceeded")
+	found, near := Endpoints().Explain("spf.lookups.exceeded")
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0].Operations, "spf/lookup")
 	assert.Empty(t, near)
-	found, _ = Explain("spf.lookups")
+	found, _ = Endpoints().Explain("spf.lookups")
 	assert.Greater(t, len(found), 1)
-	found, near = Explain("spf.lookup.exceeded")
+	found, near = Endpoints().Explain("spf.lookup.exceeded")
 	assert.Empty(t, found)
 	assert.Equal(t, "spf.lookups.exceeded", near)
-	found, near = Explain(strings.Repeat("a.", 1000))
+	found, near = Endpoints().Explain(strings.Repeat("a.", 1000))
 	assert.Empty(t, found)
 	assert.Empty(t, near)
 }

@@ -41,7 +41,7 @@ const alwaysThere = "a member of every reply, which the schema lets be null"
 // absent is a value, and its zero value says so.
 func TestNoReportPanics(t *testing.T) {
 	for _, ep := range endpoints {
-		if ep.op.report == nil {
+		if ep.Operation.report == nil {
 			continue
 		}
 		t.Run(ep.Name(), func(t *testing.T) {

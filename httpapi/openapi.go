@@ -1,6 +1,12 @@
 package httpapi
 
-import _ "embed" // the OpenAPI document
+import (
+	"bytes"
+	_ "embed" // the OpenAPI document
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Version is that of the wire contract.
 const Version = "1.2.0"
@@ -11,5 +17,58 @@ const Version = "1.2.0"
 //go:embed docs/openapi.json
 var openAPIDocument string
 
-// OpenAPI returns the OpenAPI 3.1 document of all endpoints as JSON. It is the same for every server.
-func OpenAPI() []byte { return []byte(openAPIDocument) }
+// openapiID names in the document the operation that answers with it.
+const openapiID = "openapi"
+
+// OpenAPI returns the OpenAPI 3.1 document as JSON: of all endpoints of the public API, and of those of one's own that
+// the table has. Without any it is the same for every server.
+func (t Table) OpenAPI() []byte {
+	own := t.own()
+	if len(own) == 0 {
+		return []byte(openAPIDocument)
+	}
+	var doc schema
+	d := json.NewDecoder(strings.NewReader(openAPIDocument)) // which a test has made
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		panic("httpapi: the OpenAPI document: " + err.Error())
+	}
+	own.describeIn(doc)
+	text, err := encode(doc)
+	if err != nil {
+		panic("httpapi: the OpenAPI document: " + err.Error())
+	}
+	return bytes.TrimSpace(text)
+}
+
+// describeIn adds the rows to the document of the public API: a path and a tag for each, and the schemas of their
+// types.
+func (t Table) describeIn(doc schema) {
+	replies := newSchemas()
+	requests := &schemas{components: replies.components, types: replies.types, request: true}
+	for _, ep := range endpoints { // their types have their names already
+		requests.object(ep.Operation.request)
+		if ep.Operation.report != nil {
+			replies.of(ep.Operation.report)
+		}
+	}
+	paths, components := doc["paths"].(schema), doc["components"].(schema)
+	tags := doc["tags"].([]any)
+	for _, ep := range t {
+		ep.described(func() {
+			row := describe(ep, requests, replies, ep.Example(), components["responses"].(schema))
+			paths[Prefix+ep.Path] = schema{strings.ToLower(ep.Method): row}
+		})
+		tag := schema{"name": ep.family(), "description": "Operations under /" + ep.family() + "."}
+		if !slices.ContainsFunc(tags, func(other any) bool { return other.(schema)["name"] == tag["name"] }) {
+			tags = append(tags, tag)
+		}
+	}
+	doc["tags"] = tags
+	all := components["schemas"].(schema)
+	for name, s := range replies.components {
+		if all[name] == nil {
+			all[name] = s
+		}
+	}
+}

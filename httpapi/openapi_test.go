@@ -45,7 +45,12 @@ const documentURL = "https://diagkit.example/openapi.json"
 
 func newDocument(t testing.TB) *document {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(writtenDocument()))
+	return documentFrom(t, writtenDocument())
+}
+
+func documentFrom(t testing.TB, text []byte) *document {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
@@ -127,7 +132,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		statuses := slices.Sorted(maps.Keys(op["responses"].(map[string]any)))
 		require.Equal(t, []string{"200", "400", "401", "403", "404", "405", "408", "409", "413", "415", "429", "500", "502", "503", "504"}, statuses)
 		if ep.HasBody() {
-			fields := len(placesOf(ep.op.request).body.fields)
+			fields := len(placesOf(ep.Operation.request).body.fields)
 			require.Equal(t, fields > 0, op["requestBody"].(map[string]any)["required"], ep.ID())
 			body := op["requestBody"].(map[string]any)["content"].(map[string]any)[jsonMedia].(map[string]any)["schema"]
 			properties, _ := body.(map[string]any)["properties"].(map[string]any)
@@ -137,7 +142,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		} else {
 			require.NotContains(t, op, "requestBody")
 		}
-		if ep.op.report != nil {
+		if ep.Operation.report != nil {
 			content := op["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)[jsonMedia].(map[string]any)
 			if s := d.reply(t, ep); content["example"] != nil {
 				require.NoError(t, s.Validate(content["example"]), ep.ID())
@@ -146,7 +151,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		parameters := d.parameters(ep)
 		for _, p := range ep.Params() {
 			if p.In == inBody {
-				if u := ep.op.upload; u != nil && len(u.media) > 0 {
+				if u := ep.Operation.upload; u != nil && len(u.media) > 0 {
 					delete(parameters, p.Name) // beside a body that is the file itself
 				}
 				require.NotContains(t, parameters, p.Name)
@@ -172,7 +177,7 @@ func TestOpenAPIParameters(t *testing.T) {
 		}
 	}
 	requests := &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
-	ex := example{Request: json.RawMessage(`{"id":"b1","days":3}`)}
+	ex := json.RawMessage(`{"id":"b1","days":3}`)
 	text, err := json.Marshal(schema{"parameters": parameters(lend, requests), "body": requestBody(lend, requests, ex),
 		"schemas": requests.components})
 	require.NoError(t, err)
@@ -209,7 +214,7 @@ func TestOpenAPIMetaSchema(t *testing.T) {
 	for _, id := range ids {
 		s, err := c.Compile(id)
 		require.NoError(t, err)
-		validate(t, s, OpenAPI())
+		validate(t, s, Endpoints().OpenAPI())
 	}
 }
 

@@ -109,7 +109,7 @@ func problemExamples() map[int]schema {
 		{"in_flight", problemFor(metering.ErrInFlight)},
 		{"body_timeout", unreadBody(os.ErrDeadlineExceeded)},
 		{"body_too_large", tooLarge(defaultBody)},
-		{"unsupported_media_type", (&operation{}).otherMedia()},
+		{"unsupported_media_type", (&Operation{}).otherMedia()},
 		{"key", rateProblem("key", 2)},
 		{"ip", rateProblem("ip", 1)},
 		{"internal", problemFor(errors.New("a bug"))},
@@ -129,7 +129,6 @@ func problemExamples() map[int]schema {
 var (
 	rateHeaderNames = []string{"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining",
 		"X-RateLimit-Reset"}
-	deprecationHeaders = []string{"Deprecation", "Sunset"}
 
 	// What every reply has, and every success, is described once.
 	replyHeaders   = append([]string{"X-Request-Id", "Cache-Control"}, rateHeaderNames...)
@@ -137,18 +136,10 @@ var (
 		"X-Idempotent-Replay"}
 )
 
-func headerRefs(names []string) schema {
-	refs := schema{}
-	for _, n := range names {
-		refs[n] = schema{"$ref": "#/components/headers/" + n}
-	}
-	return refs
-}
-
 // usesDeprecation reports whether a row can send the headers of deprecation.
 func usesDeprecation(table []Endpoint) bool {
 	return slices.ContainsFunc(table, func(ep Endpoint) bool {
-		return ep.op.deprecation != nil || ep.op.transition != nil
+		return ep.Operation.deprecation != nil || ep.Operation.transition != nil
 	})
 }
 

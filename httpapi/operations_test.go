@@ -31,7 +31,7 @@ func TestDocumentsOperations(t *testing.T) {
 		folder := strings.TrimPrefix(pkg, modulePath)
 		require.DirExists(t, filepath.Join("..", filepath.FromSlash(folder)))
 		fmt.Fprintf(&b, "| `%s %s` | `%s(%s)` | [%s](../../%s) | `diag %s` | %s |\n", ep.Method, ep.Path, function,
-			signature(reflect.TypeOf(ep.op.function)), folder, folder, ep.Name(), strings.Join(short[ep.Name()], ", "))
+			signature(reflect.TypeOf(ep.Operation.function)), folder, folder, ep.Name(), strings.Join(short[ep.Name()], ", "))
 	}
 	fmt.Fprintf(&b, "\nThe paths of packages stand behind `%s`. Given a record instead of a domain, as in\n`diag spf 'v=spf1 mx -all'`, "+
 		"the short commands `spf`, `dkim`, `dmarc` and `bimi` are the validators; given an address, `whois`\nand `rdap` are "+

@@ -38,7 +38,7 @@ type Param struct {
 
 // Params lists the fields of the endpoint's request, in their order.
 func (ep Endpoint) Params() []Param {
-	return diag.Map(objectOf(ep.op.request).fields, paramOf)
+	return diag.Map(objectOf(ep.Operation.fields()).fields, paramOf)
 }
 
 func paramOf(f *field) Param {
@@ -150,13 +150,13 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 	}
 	command := `curl "$DIAG_SERVER` + target + `" -H "Authorization: Bearer $DIAG_KEY"`
 	if ep.HasBody() {
-		if p := placesOf(ep.op.request); len(p.path.fields)+len(p.query.fields) == 0 {
+		if p := placesOf(ep.Operation.fields()); len(p.path.fields)+len(p.query.fields) == 0 {
 			body = fields // in the order of its author
 		}
 		quoted := strings.ReplaceAll(string(body), "'", `'\''`)
 		command += " \\\n  -H 'Content-Type: application/json' -d '" + quoted + "'"
 	}
-	if ep.op.report == nil {
+	if ep.Operation.report == nil {
 		command += " \\\n  --output image"
 	}
 	return command, nil
@@ -164,14 +164,17 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 
 // GoCall is the call of the library that answers a request, a JSON object of all its fields, as the endpoint does,
 // and the path of the package to import. In the call, ctx, env and access are what their types say; long texts and
-// files are the variables text and data.
+// files are the variables text and data. Both are empty for a function that no other package can call.
 func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
-	request, err := ep.op.decode(fields)
+	request, err := ep.Operation.decode(fields)
 	if err != nil {
 		return "", "", err
 	}
-	f := reflect.ValueOf(ep.op.function)
+	f := reflect.ValueOf(ep.Operation.function)
 	function := runtime.FuncForPC(f.Pointer()).Name() // example.com/module/package.Function
+	if !callable.MatchString(function) {
+		return "", "", nil
+	}
 	args := []string{}
 	for i := range f.Type().NumIn() {
 		switch in := f.Type().In(i); in {
@@ -179,7 +182,7 @@ func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
 			args = append(args, "ctx")
 		case reflect.TypeFor[*diag.Env]():
 			args = append(args, "env")
-		case ep.op.request:
+		case ep.Operation.request:
 			args = append(args, goLiteral(reflect.ValueOf(request).Elem()))
 		default:
 			args = append(args, "access")
@@ -189,6 +192,9 @@ func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
 	return strings.TrimSuffix(function, name[strings.Index(name, "."):]),
 		"report, err := " + name + "(" + strings.Join(args, ", ") + ")", nil
 }
+
+// callable are the names of functions that other packages can import: no methods, no literals, and none of a command.
+var callable = regexp.MustCompile(`/\w+\.[A-Z]\w*$`)
 
 // maxLiteral is the length from which on a string makes a call hard to read.
 const maxLiteral = 120
@@ -286,6 +292,9 @@ func objectOf(t reflect.Type) *object {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
 			continue
+		}
+		if name == "" {
+			panic(fmt.Sprintf("httpapi: field %s: its tag json must name it", sf.Name))
 		}
 		f := &field{
 			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag, place: placeOf(sf), oneof: sf.Tag.Get("oneof"),

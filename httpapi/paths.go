@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxPath bounds the paths that are compared with templates, in bytes as sent: ids have thirty
@@ -199,30 +200,57 @@ func (o *object) at(place Place) *object {
 }
 
 // parametrised reports whether a request has fields outside its body, or no body at all.
-func (ep *Endpoint) parametrised() bool { return ep.op.placed || ep.Method != http.MethodPost }
+func (ep *Endpoint) parametrised() bool { return ep.Operation.placed || ep.Method != http.MethodPost }
 
-// check panics where a row cannot be served: its method is neither GET nor POST, a GET row has a field
-// in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the
-// path are not those of the fields in the path. It returns the row as the server keeps it.
-//
-// A GET row does not answer HEAD, against RFC 9110 section 9.1: the reply would cost what it costs with
-// its content, and say nothing.
+// maxTime bounds the deadlines of operations: servers give up writing a little later, and so do tools of agents
+// waiting.
+const maxTime = time.Minute
+
+// check panics where a row cannot be served: it has no operation, its method is neither GET nor POST, a GET row has a
+// field in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the path are not
+// those of the fields in the path. It returns the row as the server keeps it.
 func (ep Endpoint) check() *Endpoint {
-	p := placesOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
-	fail := func(format string, args ...any) { panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...)) }
-	if ep.Method != http.MethodGet && ep.Method != http.MethodPost {
-		fail("the method must be GET or POST")
+	op := &ep.Operation
+	switch {
+	case op.run == nil:
+		ep.fail("there is no operation: make one by httpapi.Call or httpapi.Pure")
+	case op.request.Kind() != reflect.Struct:
+		ep.fail("the request must be a struct, not %s", op.request)
+	case op.report != nil && op.report.Kind() != reflect.Struct:
+		ep.fail("the report must be a struct, not %s", op.report)
+	case op.body < 1 || op.time < 0 || op.time > maxTime || op.weight < 0:
+		ep.fail("its bounds must be above zero, and the deadline at most %s", maxTime)
+	case ep.Method != http.MethodGet && ep.Method != http.MethodPost:
+		ep.fail("the method must be GET or POST")
 	}
+	p := ep.places()
 	if ep.Method == http.MethodGet && len(p.body.fields) > 0 {
-		fail("the field %s needs a place outside the body", p.body.fields[0].name)
+		ep.fail("the field %s needs a place outside the body", p.body.fields[0].name)
 	}
 	names := parseTemplate(ep.Path).names()
 	if fields := p.path.names(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(fields))) {
-		fail("the path has the parameters %q, the request has fields for %q", names, fields)
+		ep.fail("the path has the parameters %q, the request has fields for %q", names, fields)
 	}
-	if ep.op.upload != nil && ep.op.owned {
-		fail("an operation on profiles takes no files")
+	if op.upload != nil && op.owned {
+		ep.fail("an operation on profiles takes no files")
 	}
-	ep.op.placed = len(p.path.fields)+len(p.query.fields) > 0 || ep.op.owned
+	op.placed = len(p.path.fields)+len(p.query.fields) > 0 || op.owned
 	return &ep
+}
+
+// places are those of the fields of the request.
+func (ep Endpoint) places() (p *places) {
+	ep.described(func() { p = placesOf(ep.Operation.request) })
+	return p
+}
+
+// described does something with the types of a row. One that the API cannot carry panics with the name of the row, and
+// at start, not under a request.
+func (ep Endpoint) described(do func()) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			ep.fail("%s", strings.TrimPrefix(fmt.Sprint(fault), "httpapi: "))
+		}
+	}()
+	do()
 }

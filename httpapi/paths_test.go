@@ -79,8 +79,8 @@ func library() []Endpoint {
 }
 
 // says is an operation that answers with a text.
-func says[Req any](text func(Req) string) operation {
-	return call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
+func says[Req any](text func(Req) string) Operation {
+	return Call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
 		return &testReport{Text: text(req)}, nil
 	})
 }
@@ -207,7 +207,7 @@ func TestRowsAreChecked(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, method, path string
-		op                 operation
+		op                 Operation
 		want               string
 	}{
 		{"GET with a body", "GET", "/x", takes[noPlace](), "GET /public/v1/x: the field text needs a place outside the body"},
@@ -237,7 +237,7 @@ func TestRowsAreChecked(t *testing.T) {
 }
 
 // takes is an operation that takes a type of request.
-func takes[Req any]() operation { return says(func(Req) string { return "" }) }
+func takes[Req any]() Operation { return says(func(Req) string { return "" }) }
 
 // Whatever a parameter is, its escaped form is matched and gives it back; and no path panics.
 func FuzzTemplate(f *testing.F) {

@@ -113,9 +113,9 @@ func notFound() *failure {
 
 // noSuchPath answers where no row has the path, and names the one that may have been meant. It looks at the path alone,
 // so that it tells nothing about ids.
-func noSuchPath(path string) *failure {
+func (t Table) noSuchPath(path string) *failure {
 	f := notFound()
-	if near, ok := Nearest(path); ok {
+	if near, ok := t.Nearest(path); ok {
 		f.problem.Message += " Did you mean " + near.ID() + "?"
 	}
 	return f

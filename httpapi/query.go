@@ -33,7 +33,7 @@ func (x *exchange) serveParameters() *failure {
 	if err != nil {
 		return problemFor(err)
 	}
-	if x.ep.op.owned {
+	if x.ep.Operation.owned {
 		if req, err = x.own(req); err != nil {
 			return x.problem(err)
 		}
@@ -101,8 +101,8 @@ func refuseQuery(raw string, err error) error {
 // decodeParameters reads a request from path, query and body. What the path cannot say names nothing:
 // that is a 404, whether an id is malformed, somebody else's or unknown.
 func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
-	target := reflect.New(ep.op.request)
-	v, places := target.Elem(), placesOf(ep.op.request)
+	target := reflect.New(ep.Operation.request)
+	v, places := target.Elem(), placesOf(ep.Operation.request)
 	p, path := &parser{}, parseTemplate(Prefix+ep.Path)
 	values, ok := path.match(u.EscapedPath())
 	if !ok { // an exact path with an escaped slash, which is none between two segments

@@ -95,11 +95,11 @@ func tryReply(t *testing.T, d *document, world *diagtest.World, ep Endpoint, bod
 		checkProse(t, problem)
 		return 0
 	}
-	if ep.op.report != nil {
+	if ep.Operation.report != nil {
 		validate(t, d.reply(t, ep), result.Body)
 		checkProse(t, result.Body)
 		return 1
 	}
-	require.True(t, slices.Contains(ep.op.media, result.MediaType))
+	require.True(t, slices.Contains(ep.Operation.media, result.MediaType))
 	return 1
 }

@@ -16,10 +16,10 @@ type ToldRule struct {
 	Operations []string `json:"operations"`
 }
 
-// AllRules lists the rules of all operations, each once, by code.
-func AllRules() []ToldRule {
+// Rules lists the rules of all operations, each once, by code.
+func (t Table) Rules() []ToldRule {
 	byCode := map[diag.Code]*ToldRule{}
-	for _, ep := range endpoints {
+	for _, ep := range t {
 		for _, r := range ep.Rules() {
 			told := cmp.Or(byCode[r.Code], &ToldRule{RuleInfo: r})
 			if !slices.Contains(told.Operations, ep.Name()) {
@@ -33,11 +33,11 @@ func AllRules() []ToldRule {
 
 // Explain returns the rule of a code, or those of all codes that begin with it and a dot. Where there are none, nearest
 // is the code that was probably meant, if there is one.
-func Explain(code string) (found []ToldRule, nearest string) {
+func (t Table) Explain(code string) (found []ToldRule, nearest string) {
 	if len(code) > maxMeant {
 		return nil, ""
 	}
-	all := AllRules()
+	all := t.Rules()
 	for _, r := range all {
 		if string(r.Code) == code {
 			return []ToldRule{r}, "" // the code itself, not those that it begins

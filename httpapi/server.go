@@ -33,6 +33,10 @@ const (
 type Config struct {
 	// Gate admits, holds and charges.
 	Gate *metering.Gate
+	// Endpoints are operations of one's own, served like those of the public API and beside them: with the same router,
+	// decoding, metering, refusals and OpenAPI document. New panics where a row cannot be served, with its name and
+	// why: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type cannot be carried.
+	Endpoints []Endpoint
 	// Env is the world that diagnostics see. Nil is the real one.
 	Env *diag.Env
 	// Clock tells the time of requests. Nil is the wall clock.
@@ -103,9 +107,12 @@ type server struct {
 	outage outage
 
 	patterns []pattern // the rows whose path has parameters
+
+	table    Table        // all rows
+	document func() *File // the OpenAPI document
 }
 
-func newServer(c Config, table []Endpoint) *server {
+func newServer(c Config, table Table) *server {
 	if c.Gate == nil {
 		panic("httpapi: Config.Gate is nil")
 	}
@@ -125,15 +132,20 @@ func newServer(c Config, table []Endpoint) *server {
 	if s.HostedSPF == nil {
 		s.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: s.clock})
 	}
-	for _, ep := range table {
+	s.table = table
+	for _, ep := range c.Endpoints {
+		s.table = s.table.add(ep)
+	}
+	for _, ep := range s.table {
 		row := ep.check()
-		row.op.id = ep.ID()
+		row.Operation.id = ep.ID()
 		methods := s.methodsAt(Prefix + ep.Path)
 		methods[ep.Method] = row
 		if ep.Method == http.MethodGet {
 			methods[http.MethodHead] = row // RFC 9110 section 9.1; it asks the same, at the same price
 		}
 	}
+	s.document = documentOf(Endpoints(c.Endpoints...))
 	return s
 }
 

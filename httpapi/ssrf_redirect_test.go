@@ -71,7 +71,7 @@ func (p trap) bounded(t *testing.T) map[string][]netip.AddrPort {
 			w.Forget()
 			before, begin := liveHeap(), time.Now()
 			_, err := ep.Run(t.Context(), w.Env(), body)
-			require.Less(t, time.Since(begin), ep.op.time+time.Second, "%s %s: %v", ep.Path, body, err)
+			require.Less(t, time.Since(begin), ep.Operation.time+time.Second, "%s %s: %v", ep.Path, body, err)
 			require.Less(t, liveHeap(), before+maxLive, "%s %s", ep.Path, body)
 			require.Less(t, len(w.Connections()), maxConnections, "%s %s", ep.Path, body)
 			for _, c := range w.Connections() {

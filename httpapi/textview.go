@@ -191,10 +191,10 @@ func textFindings(list []textutil.Finding) []diag.Finding {
 // Decode reads a report of the endpoint from the JSON of a reply, such as that of a server. It returns nil for an
 // endpoint that answers with an image.
 func (ep Endpoint) Decode(reply []byte) (any, error) {
-	if ep.op.report == nil {
+	if ep.Operation.report == nil {
 		return nil, nil
 	}
-	report := reflect.New(ep.op.report).Interface()
+	report := reflect.New(ep.Operation.report).Interface()
 	if err := json.Unmarshal(reply, report); err != nil {
 		return nil, fmt.Errorf("reading the reply: %w", err)
 	}
@@ -213,10 +213,10 @@ func View(report any) *view.View {
 // false for what no endpoint answers.
 func Recognize(reply []byte) (ep Endpoint, report any, ok bool) {
 	for _, ep := range endpoints {
-		if ep.op.report == nil {
+		if ep.Operation.report == nil {
 			continue
 		}
-		report := reflect.New(ep.op.report).Interface()
+		report := reflect.New(ep.Operation.report).Interface()
 		d := json.NewDecoder(bytes.NewReader(reply))
 		d.DisallowUnknownFields()
 		if d.Decode(report) != nil {

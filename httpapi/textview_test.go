@@ -13,8 +13,8 @@ import (
 // A view is made of any report, also of one in which nothing stands.
 func TestViewOfEmptyReports(t *testing.T) {
 	for _, ep := range endpoints {
-		if ep.op.report != nil {
-			assert.NotPanics(t, func() { assert.NotNil(t, View(reflect.New(ep.op.report).Interface())) }, ep.Path)
+		if ep.Operation.report != nil {
+			assert.NotPanics(t, func() { assert.NotNil(t, View(reflect.New(ep.Operation.report).Interface())) }, ep.Path)
 		}
 	}
 }

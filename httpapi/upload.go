@@ -33,10 +33,10 @@ type upload struct {
 
 // uploads lets a row take a file of at most so many bytes: in JSON as the base64 of a field, as the part
 // "file" of a form (RFC 7578), and, if media types are given, as the whole body.
-func (op operation) uploads(name string, max int64, media ...string) operation {
+func (op Operation) uploads(name string, max int64, media ...string) Operation {
 	op.upload = &upload{field: name, max: max, media: media, kinds: map[*field][]string{}}
 	op.upload.check(op.request)
-	return op.upTo(int64(base64.StdEncoding.EncodedLen(int(max))) + defaultBody)
+	return op.UpTo(int64(base64.StdEncoding.EncodedLen(int(max))) + defaultBody)
 }
 
 // check sorts the fields of a request, and panics where a form or a query cannot carry them.
@@ -57,7 +57,7 @@ func (u *upload) check(t reflect.Type) {
 // uploaded returns the media type of a body that is a form or a file, and its boundary if it is a form.
 // Of JSON, and of what the row does not take, it returns nothing.
 func (x *exchange) uploaded() (media, boundary string) {
-	u, types := x.ep.op.upload, x.r.Header["Content-Type"]
+	u, types := x.ep.Operation.upload, x.r.Header["Content-Type"]
 	if u == nil || len(types) != 1 || encoded(x.r.Header) {
 		return "", ""
 	}
@@ -74,7 +74,7 @@ func (x *exchange) uploaded() (media, boundary string) {
 }
 
 // otherMedia refuses a body of a type that the row does not take.
-func (op *operation) otherMedia() *failure {
+func (op *Operation) otherMedia() *failure {
 	text := "Send the body with the header Content-Type: application/json"
 	if op.upload != nil {
 		text += " or " + strings.Join(append([]string{formMedia}, op.upload.media...), " or ")
@@ -91,7 +91,7 @@ func encoded(h http.Header) bool {
 func (x *exchange) decodeBody(body []byte) (req any, err error) {
 	media, boundary := x.uploaded()
 	if media == "" {
-		req, err = x.ep.op.decode(body)
+		req, err = x.ep.Operation.decode(body)
 	} else {
 		req, err = x.decodeFile(body, boundary)
 	}
@@ -103,8 +103,8 @@ func (x *exchange) decodeBody(body []byte) (req any, err error) {
 
 // decodeFile reads a request from a form, or from a bare file where there is no boundary.
 func (x *exchange) decodeFile(body []byte, boundary string) (any, error) {
-	target, u := reflect.New(x.ep.op.request), x.ep.op.upload
-	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.op.request), kinds: u.kinds, what: "field"}
+	target, u := reflect.New(x.ep.Operation.request), x.ep.Operation.upload
+	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.Operation.request), kinds: u.kinds, what: "field"}
 	var err error
 	if boundary != "" {
 		err = u.readForm(r, body, boundary)

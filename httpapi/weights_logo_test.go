@@ -64,11 +64,11 @@ func TestWeightOfLogo(t *testing.T) {
 // withinWeight holds what an operation keeps alive in a world against the weight that its row reckons with.
 func withinWeight(t *testing.T, ep Endpoint, w *diagtest.World, body, name string) {
 	t.Helper()
-	req, err := ep.op.decode([]byte(body))
+	req, err := ep.Operation.decode([]byte(body))
 	require.NoError(t, err)
-	weight := ep.op.memory(req, len(body))
+	weight := ep.Operation.memory(req, len(body))
 	live := diagtest.LiveBytes(weight, func() {
-		_, err = ep.op.execute(t.Context(), w.Env(), req)
+		_, err = ep.Operation.execute(t.Context(), w.Env(), req)
 	})
 	require.NoError(t, err)
 	t.Logf("%s, %s: %d KiB of %d", ep.Path, name, live>>10, weight>>10)

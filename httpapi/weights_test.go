@@ -103,11 +103,11 @@ func TestWeights(t *testing.T) {
 					break
 				}
 			}
-			req, err := ep.op.decode([]byte(tt.body))
+			req, err := ep.Operation.decode([]byte(tt.body))
 			require.NoError(t, err)
-			weight := ep.op.memory(req, len(tt.body))
+			weight := ep.Operation.memory(req, len(tt.body))
 			live := diagtest.LiveBytes(weight, func() {
-				_, err = ep.op.execute(t.Context(), nil, req)
+				_, err = ep.Operation.execute(t.Context(), nil, req)
 			})
 			require.False(t, err != nil && tt.name == "aliases", "%v", err)
 			t.Logf("%d KiB of %d", live>>10, weight>>10)

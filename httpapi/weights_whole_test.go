@@ -85,12 +85,12 @@ func TestWeightsOfWholes(t *testing.T) {
 			}
 		}
 		w := hostileWorld(t)
-		req, err := ep.op.decode([]byte(request))
+		req, err := ep.Operation.decode([]byte(request))
 		require.NoError(t, err)
-		weight := ep.op.memory(req, len(request))
+		weight := ep.Operation.memory(req, len(request))
 		size := 0
 		live := diagtest.LiveBytes(weight, func() {
-			result, err := ep.op.execute(t.Context(), w.Env(), req)
+			result, err := ep.Operation.execute(t.Context(), w.Env(), req)
 			if assert.NoError(t, err) {
 				size = len(result.Body)
 			}

@@ -49,7 +49,7 @@ const inlineWeight = 2 << 20
 // execute runs the diagnostic. Work that no context ends waits for a processor, of which one key has half at most; it is
 // left to itself when its time is over, and keeps its memory and its processor until it has ended.
 func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
-	op := &x.ep.op
+	op := &x.ep.Operation
 	if op.time > 0 || x.memory.bytes <= inlineWeight {
 		return op.execute(ctx, x.Env, req)
 	}
@@ -99,8 +99,8 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	if x.idem == nil {
 		return out, nil
 	}
-	form := x.ep.op.form
-	if x.ep.op.repeats && len(result.Body) > maxRepeatable {
+	form := x.ep.Operation.form
+	if x.ep.Operation.repeats && len(result.Body) > maxRepeatable {
 		form = metering.RerunReply
 	}
 	if form != metering.RerunReply && len(result.Body) > metering.MaxReplyBytes {

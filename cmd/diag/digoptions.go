@@ -313,7 +313,7 @@ var typeFirst = &program{name: "diag", letters: digLetters}
 // resolveOnly reports whether a flag is of the operation resolve, and not of ip/nslookup too.
 func resolveOnly(flag string) bool {
 	has := func(operation string) bool {
-		ep, _ := httpapi.Operation(operation)
+		ep, _ := httpapi.Endpoints().Named(operation)
 		return slices.ContainsFunc(ep.Params(), func(p httpapi.Param) bool { return flagName(p.Name) == flag })
 	}
 	return flag != "resolver" && has("resolve") && !has("ip/nslookup")
@@ -322,7 +322,7 @@ func resolveOnly(flag string) bool {
 // fieldTakes reports whether the flag of a field of these operations takes a value.
 func fieldTakes(flag string) bool {
 	for _, operation := range []string{"resolve", "ip/nslookup"} {
-		ep, _ := httpapi.Operation(operation)
+		ep, _ := httpapi.Endpoints().Named(operation)
 		for _, p := range ep.Params() {
 			if flagName(p.Name) == flag {
 				return p.Kinds[0] != "boolean"

@@ -18,7 +18,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
 		Args:    takes(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
-			for _, r := range httpapi.AllRules() {
+			for _, r := range httpapi.Endpoints().Rules() {
 				if len(args) == 0 && strings.HasPrefix(string(r.Code), typed) {
 					codes = append(codes, string(r.Code))
 				}
@@ -30,7 +30,7 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) explain(code string) error {
-	found, near := httpapi.Explain(code)
+	found, near := httpapi.Endpoints().Explain(code)
 	switch {
 	case near != "":
 		return usagef("there is no finding %q; did you mean %s?", code, near)

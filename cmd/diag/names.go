@@ -63,7 +63,7 @@ func named(global *pflag.FlagSet, args []string) []string {
 	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
 		return append(append(before, shortNames[rest[0]]), "--help")
 	}
-	if _, whole := httpapi.Operation(word); whole {
+	if _, whole := httpapi.Endpoints().Named(word); whole {
 		return args
 	}
 	if at := commandWord(global, rest); at >= 0 {
@@ -168,7 +168,7 @@ func meant(root *cobra.Command, word string) string {
 	}); i >= 0 {
 		return recordTypes[i]
 	}
-	if ep, ok := httpapi.Nearest(word); ok && len(near) == 0 {
+	if ep, ok := httpapi.Endpoints().Nearest(word); ok && len(near) == 0 {
 		near = append(near, ep.Name())
 	}
 	return strings.Join(near, " or ")

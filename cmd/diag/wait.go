@@ -144,7 +144,7 @@ func askFor[R any](ctx context.Context, a *app, name string, fields map[string]a
 	if err != nil {
 		return nil, err
 	}
-	ep, _ := httpapi.Operation(name)
+	ep, _ := httpapi.Endpoints().Named(name)
 	result, err := a.ask(ctx, ep, body)
 	if err != nil {
 		return nil, err

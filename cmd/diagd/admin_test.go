@@ -152,7 +152,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestOpenAPI(t *testing.T) {
-	assert.JSONEq(t, string(httpapi.OpenAPI()), command(t, "openapi"))
+	assert.JSONEq(t, string(httpapi.Endpoints().OpenAPI()), command(t, "openapi"))
 }
 
 func TestVersion(t *testing.T) {

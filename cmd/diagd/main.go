@@ -146,7 +146,7 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
 	openapi := leaf("openapi", "Print the OpenAPI document", "", func(context.Context, []string) error {
-		_, err := a.stdout.Write(httpapi.OpenAPI())
+		_, err := a.stdout.Write(httpapi.Endpoints().OpenAPI())
 		return err
 	})
 	version := leaf("version", "Print the versions of the program and of the wire contract", "",

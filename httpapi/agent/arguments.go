@@ -119,7 +119,7 @@ func (a argument) read(value json.RawMessage, example string) (v any, fault stri
 	}
 	if a.enum != nil && !slices.Contains(a.enum, s) {
 		near := taglist.Nearest(s, a.enum...)
-		if ep, ok := httpapi.Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
+		if ep, ok := httpapi.Endpoints().Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
 			near = ep.Name()
 		}
 		return nil, fmt.Sprintf("%q is none of %s.%s", shown(s), strings.Join(a.enum, ", "), meant(near))

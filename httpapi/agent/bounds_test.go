@@ -106,14 +106,14 @@ func TestExplanations(t *testing.T) {
 	walked := map[string]bool{}
 	for _, ep := range httpapi.Endpoints() {
 		family, _, _ := strings.Cut(ep.Name(), "/")
-		if found, _ := httpapi.Explain(family); len(found) == 0 || walked[family] {
+		if found, _ := httpapi.Endpoints().Explain(family); len(found) == 0 || walked[family] {
 			continue
 		}
 		walked[family] = true
 		var told rules
 		r := use(t, session, "explain_finding", map[string]any{"code": family})
 		require.NoError(t, json.Unmarshal([]byte(said(r)), &told))
-		found, _ := httpapi.Explain(family)
+		found, _ := httpapi.Endpoints().Explain(family)
 		assert.NotEmpty(t, told.Findings)
 		assert.Equal(t, len(found), len(told.Findings)+told.LeftOut)
 	}

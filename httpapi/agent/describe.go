@@ -20,7 +20,7 @@ type rules struct {
 
 func (c *call) explainFinding() (*mcp.CallToolResult, error) {
 	code := strings.TrimSpace(c.text("code"))
-	found, near := httpapi.Explain(code)
+	found, near := httpapi.Endpoints().Explain(code)
 	if len(found) == 0 {
 		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.", shown(code), meant(near))
 	}
@@ -68,9 +68,9 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 		}
 		return told(b.String()), nil
 	}
-	ep, ok := httpapi.Operation(name)
+	ep, ok := httpapi.Endpoints().Named(name)
 	if !ok {
-		near, _ := httpapi.Nearest(name)
+		near, _ := httpapi.Endpoints().Nearest(name)
 		return nil, argumentf("operation: there is no %q.%s describe_operation without arguments lists all.",
 			shown(name), meant(near.Name()))
 	}

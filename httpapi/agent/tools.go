@@ -111,7 +111,7 @@ const (
 )
 
 // endpoint is that of a name that there is.
-func endpoint(name string) httpapi.Endpoint { ep, _ := httpapi.Operation(name); return ep }
+func endpoint(name string) httpapi.Endpoint { ep, _ := httpapi.Endpoints().Named(name); return ep }
 
 // checks runs all checks of some groups, or of all, of what an argument names, if that is of one of the kinds.
 func checks(name string, only []string, kinds ...target.Kind) deed {

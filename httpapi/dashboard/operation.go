@@ -20,7 +20,7 @@ import (
 type operation struct{ httpapi.Endpoint }
 
 func operationNamed(name string) (operation, bool) {
-	ep, ok := httpapi.Operation(name)
+	ep, ok := httpapi.Endpoints().Named(name)
 	return operation{ep}, ok
 }
 

@@ -84,9 +84,9 @@ func Handler(c Config) http.Handler {
 	} {
 		s.add(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
 	}
-	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.OpenAPI(), nil })
+	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.Endpoints().OpenAPI(), nil })
 	s.add("/openapi.yaml", "application/yaml", func() ([]byte, error) {
-		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(httpapi.OpenAPI())})
+		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(httpapi.Endpoints().OpenAPI())})
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var meant *operation
-	if near, ok := httpapi.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
+	if near, ok := httpapi.Endpoints().Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
 		meant = &operation{near}
 	}
 	nothing := guide{Title: "Page not found", Description: "There is nothing at this address."}
@@ -191,7 +191,7 @@ var findings = sync.OnceValue(func() []finding {
 
 // readDocument reads the OpenAPI document for the templates. It is read for each page that is made, and not kept.
 func readDocument() (doc map[string]any, err error) {
-	d := json.NewDecoder(bytes.NewReader(httpapi.OpenAPI()))
+	d := json.NewDecoder(bytes.NewReader(httpapi.Endpoints().OpenAPI()))
 	d.UseNumber()
 	return doc, d.Decode(&doc)
 }

@@ -312,7 +312,7 @@ func TestYAML(t *testing.T) {
 	require.NoError(t, json.Unmarshal(get(s, "GET", "/openapi.json").Body.Bytes(), &fromJSON))
 	again, err := json.Marshal(fromYAML)
 	require.NoError(t, err)
-	require.JSONEq(t, string(httpapi.OpenAPI()), string(again))
+	require.JSONEq(t, string(httpapi.Endpoints().OpenAPI()), string(again))
 	require.NotNil(t, fromJSON)
 }
 

@@ -63,7 +63,7 @@ func checksOf(domain string, names []string) []target.Check {
 
 // question asks for records. It belongs to no group, which is left out where a domain has no web site.
 func question(name, kind, resolver string) target.Check {
-	ep, _ := httpapi.Operation("resolve")
+	ep, _ := httpapi.Endpoints().Named("resolve")
 	body := map[string]string{"qname": name, "qtype": kind}
 	if resolver != "" {
 		body["resolver"] = resolver

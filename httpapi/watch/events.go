@@ -153,7 +153,7 @@ func (c *comparison) short(n notice) string {
 // titles are those of all rules, by code.
 var titles = sync.OnceValue(func() map[diag.Code]string {
 	list := map[diag.Code]string{}
-	for _, r := range httpapi.AllRules() {
+	for _, r := range httpapi.Endpoints().Rules() {
 		list[r.Code] = r.Title
 	}
 	return list

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -24,19 +23,6 @@ type schemas struct {
 	places     map[reflect.Type]int // that use a struct; nil: it is not known, and each is a component
 	met        map[reflect.Type]int // places so far
 }
-
-// replyPlaces counts the places of the replies in which a struct is used. A report is a place of its own, so that programs
-// can name it.
-var replyPlaces = sync.OnceValue(func() map[reflect.Type]int {
-	s := newSchemas()
-	for _, ep := range endpoints {
-		if ep.op.report != nil {
-			s.of(ep.op.report)
-			s.met[ep.op.report]++
-		}
-	}
-	return s.met
-})
 
 func newSchemas() *schemas {
 	return &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, met: map[reflect.Type]int{}}
@@ -154,7 +140,7 @@ func (s *schemas) name(t reflect.Type) string {
 		name += "Input"
 	}
 	if other, ok := s.types[name]; ok && other != t {
-		panic("httpapi: two types are called " + name)
+		panic("httpapi: " + t.String() + " would be called " + name + " as " + other.String() + " is: rename it")
 	}
 	s.types[name] = t
 	return name
@@ -195,6 +181,9 @@ func (s *schemas) object(t reflect.Type) schema {
 				component, mixed = sf.Index, append(mixed, embedded)
 			}
 		case !sf.IsExported() || name == "-":
+		case name == "": // encoding/json takes that of the field
+			properties[sf.Name] = s.property(sf)
+			required = append(required, sf.Name)
 		case s.request && placeOf(sf) != inBody: // it is described as a parameter
 		default:
 			properties[name] = s.property(sf)
