@@ -113,6 +113,36 @@ func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id s
 	return *d, nil
 }
 
+// maxAsked bounds the deliveries of an account that tests and replays ask for within askedWindow: each is kept for a
+// month, and goes to a server that the account has named and may not be its own.
+const (
+	maxAsked    = 2000
+	askedWindow = 24 * time.Hour
+)
+
+// mayAsk is how many deliveries an account may still ask for, at least one.
+func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left int, err error) {
+	left = maxAsked
+	since := metering.Now(c.Clock).Add(-askedWindow)
+	f := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
+	for d, err := range metering.Parsed(c.Store.Records(ctx, f), readDelivery) {
+		if err != nil {
+			return 0, fmt.Errorf("counting tests and replays: %w", err)
+		}
+		if !d.CreatedAt.After(since) {
+			break
+		}
+		if d.Type == metering.EventChannelTest || d.ReplayOf != "" {
+			left--
+		}
+		if left == 0 {
+			return 0, &metering.FieldError{Field: "id", Reason: fmt.Sprintf(
+				"is of an account that had %d tests and replays within a day, which is the most; wait", maxAsked)}
+		}
+	}
+	return left, nil
+}
+
 // Test sends an event channel.test to a channel, whatever its categories are; by mail only a few times an hour.
 func (c Channels) Test(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	d, err := c.read(ctx, account, id)
@@ -121,6 +151,9 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	}
 	if d.State != channelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is " + string(d.State)}
+	}
+	if _, err := c.mayAsk(ctx, account); err != nil {
+		return Delivery{}, err
 	}
 	event, delivery, err := d.ownEvent(metering.EventChannelTest, metering.Now(c.Clock))
 	if err != nil {
@@ -174,11 +207,15 @@ const maxReplayed = 1000
 
 // ReplaySince sends again to a channel what has not arrived there since a time: each event once, of which no delivery
 // has been accepted or is under way. It returns the new deliveries, the oldest event first, at most 1000; a second call
-// goes on.
+// goes on, as far as the account may have as many tests and replays within a day.
 func (c Channels) ReplaySince(
 	ctx context.Context, account metering.AccountID, channel string, since time.Time,
 ) ([]Delivery, error) {
 	if _, err := c.Channel(ctx, account, channel); err != nil {
+		return nil, err
+	}
+	left, err := c.mayAsk(ctx, account)
+	if err != nil {
 		return nil, err
 	}
 	sent, err := c.Deliveries(ctx, account, channel, 0)
@@ -195,11 +232,11 @@ func (c Channels) ReplaySince(
 		if d.CreatedAt.Before(since) || arrives[d.Event] || d.Type == metering.EventChannelConfirm {
 			continue
 		}
-		if len(again) == maxReplayed {
+		if len(again) == min(maxReplayed, left) {
 			break
 		}
 		arrives[d.Event] = true
-		next, err := c.Replay(ctx, account, d.ID)
+		next, err := c.replay(ctx, account, d.ID)
 		if errors.Is(err, metering.ErrNotFound) { // the event is no longer kept
 			continue
 		}
@@ -214,6 +251,13 @@ func (c Channels) ReplaySince(
 // Replay sends the event of a delivery to its channel again, as a new delivery. That is possible while the event is
 // kept, which is for more than 30 days.
 func (c Channels) Replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
+	if _, err := c.mayAsk(ctx, account); err != nil {
+		return Delivery{}, err
+	}
+	return c.replay(ctx, account, id)
+}
+
+func (c Channels) replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	old, err := c.Delivery(ctx, account, id)
 	if err != nil {
 		return Delivery{}, err

@@ -334,3 +334,59 @@ func TestReplaySince(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, again, "all have arrived")
 }
+
+// An account has so many tests and replays a day, whatever its channels; what is refused keeps nothing, and others are
+// not affected.
+func TestAskedDeliveriesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	w.net.status(404)
+	failed := []Delivery{w.test(c), w.test(c), w.test(c)}
+	w.pump()
+	w.clock.Advance(askedWindow)
+	var records []metering.Record
+	put := func() {
+		require.NoError(t, w.store.PutRecords(t.Context(), records...))
+		records = nil
+	}
+	for i := range maxAsked - 2 {
+		d := Delivery{ID: fmt.Sprint("dlv_", i), Account: w.account.ID, Channel: c.ID, Event: failed[0].Event,
+			State: Delivered, ReplayOf: "dlv_x", CreatedAt: w.clock.Now()}
+		if records = append(records, d.record(0)); len(records) == metering.MaxRecordsPut {
+			put()
+		}
+	}
+	put()
+	again, err := w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, again, 2, "as many as are left")
+	count := func() int {
+		list, err := w.channels.Deliveries(t.Context(), w.account.ID, "", 0)
+		require.NoError(t, err)
+		return len(list)
+	}
+	before := count()
+	for name, ask := range map[string]func() error{
+		"test":   func() error { _, err := w.channels.Test(t.Context(), w.account.ID, c.ID); return err },
+		"replay": func() error { _, err := w.channels.Replay(t.Context(), w.account.ID, failed[0].ID); return err },
+		"since": func() error {
+			_, err := w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, time.Time{})
+			return err
+		},
+	} {
+		refused, ok := errors.AsType[*metering.FieldError](ask())
+		require.True(t, ok, name)
+		require.Contains(t, refused.Reason, "2000 tests and replays within a day", name)
+	}
+	require.Equal(t, before, count())
+	other, err := w.admin.CreateAccount(t.Context(), "Other", "pack")
+	require.NoError(t, err)
+	theirs, _, err := w.channels.Create(t.Context(), ChannelRequest{
+		Account: other.ID, Name: "b", Kind: Webhook, Target: "https://hooks.example.com/b"})
+	require.NoError(t, err)
+	_, err = w.channels.Test(t.Context(), other.ID, theirs.ID)
+	require.NoError(t, err)
+	w.clock.Advance(askedWindow)
+	_, err = w.channels.Test(t.Context(), w.account.ID, c.ID)
+	require.NoError(t, err)
+}
