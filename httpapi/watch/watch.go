@@ -74,12 +74,35 @@ func ID(d diag.Domain) string {
 
 const kind = "watch"
 
+// maxWatches bounds the watches of an account: a list reads all of them.
+const maxWatches = 10_000
+
+// room refuses an account that has as many watches as there may be.
+func (w *Watches) room(ctx context.Context, account metering.AccountID) error {
+	count := 0
+	f := metering.RecordFilter{Kind: kind, Account: account, Limit: maxWatches}
+	for _, err := range w.Store.Records(ctx, f) {
+		if err != nil {
+			return fmt.Errorf("counting watches: %w", err)
+		}
+		count++
+	}
+	if count < maxWatches {
+		return nil
+	}
+	return &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
+		"cannot be added: the account watches %d domains, which is the most", count)}
+}
+
 // Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined;
-// a domain that is watched already is one, too.
+// a domain that is watched already is one, too, and so is one more than the 10,000 that an account may watch.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	d, wrong := parseDomain(r.Domain)
 	s, err := w.checked(ctx, r.Account, r.Settings)
 	if err := errors.Join(wrong, err); err != nil {
+		return Watch{}, err
+	}
+	if err := w.room(ctx, r.Account); err != nil {
 		return Watch{}, err
 	}
 	now := w.now()

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -165,6 +166,39 @@ func TestForeignWatches(t *testing.T) {
 	_, err = w.watches.Create(t.Context(), watch.Request{Account: other.ID, Domain: "a.example",
 		Settings: watch.Settings{Channels: []string{channels[0].ID}}})
 	assert.Equal(t, []string{"channels[0]"}, fieldsOf(err), "nor are its channels")
+}
+
+// An account may watch so many domains and no more, whatever others watch.
+func TestWatchesAreBounded(t *testing.T) {
+	const most = 10_000
+	w := newWorld(t)
+	one := w.create(watch.Settings{})
+	record, err := w.store.Record(t.Context(), w.account.ID, "watch", one.ID)
+	require.NoError(t, err)
+	record.Version, record.Due = 0, time.Time{}
+	var records []metering.Record
+	for i := range most - 2 {
+		record.ID = fmt.Sprintf("wat_%d", i)
+		if records = append(records, record); len(records) == metering.MaxRecordsPut || i == most-3 {
+			require.NoError(t, w.store.PutRecords(t.Context(), records...))
+			records = nil
+		}
+	}
+	add := func(account metering.AccountID, domain string) error {
+		_, err := w.watches.Create(t.Context(), watch.Request{Account: account, Domain: domain})
+		return err
+	}
+	require.NoError(t, add(w.account.ID, "a.example"))
+	err = add(w.account.ID, "b.example")
+	assert.Equal(t, []string{"domain"}, fieldsOf(err))
+	assert.ErrorContains(t, err, "the account watches 10000 domains, which is the most")
+	_, err = w.watches.Get(t.Context(), w.account.ID, watch.ID(diag.MustDomain("b.example")))
+	assert.ErrorIs(t, err, metering.ErrNotFound)
+	other, err := w.admin.CreateAccount(t.Context(), "other", "pack")
+	require.NoError(t, err)
+	require.NoError(t, add(other.ID, "b.example"))
+	require.NoError(t, w.watches.Remove(t.Context(), w.account.ID, one.ID))
+	require.NoError(t, add(w.account.ID, "b.example"))
 }
 
 func TestChecks(t *testing.T) {
