@@ -38,10 +38,10 @@ var heavy = map[string][]string{
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},
 	"golang.org/x/image":               {"webcheck/qr"},
 	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
-	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"},                                                 // its client; servers of tests beside
-	"github.com/standard-webhooks/":    {},                                                                                       // the second verifier of the tests of metering/notify
-	"go.yaml.in/":                      {},                                                                                       // the second reader of the tests of textutil/yaml
-	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd"}, // for bench faults
+	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers of tests beside
+	"github.com/standard-webhooks/":    {},                                       // the second verifier of the tests of metering/notify
+	"go.yaml.in/":                      {},                                       // the second reader of the tests of textutil/yaml
+	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd/internal/bench"},
 }
 
 // sqliteFiles and postgresDatabases are the rooms that all stores on SQLite and on PostgreSQL share. They import

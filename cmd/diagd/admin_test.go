@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -187,16 +186,5 @@ func eachName(v any, f func(string)) {
 		for _, item := range v {
 			eachName(item, f)
 		}
-	}
-}
-
-// The measurement runs, with the load in a second process.
-func TestBench(t *testing.T) {
-	t.Setenv(childEnv, "1")
-	f := benchFlags{postgres: settingsOfTests["DIAG_TEST_POSTGRES"], redis: settingsOfTests["DIAG_TEST_REDIS"]}
-	text := command(t, "bench", "--duration", "50ms", "--rounds", "1", "--connections", "4",
-		"--postgres", f.postgres, "--redis", f.redis)
-	for _, w := range f.ways() {
-		assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(w.name)+` +\d+ `, text)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
 	"github.com/diagkit/diagkit/cmd/manual"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
@@ -29,7 +30,7 @@ import (
 )
 
 func main() {
-	boundMemory()
+	machine.BoundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -71,7 +72,9 @@ func wrongUse(text string) error { return usageError{errors.New(text)} }
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	lame := func() <-chan time.Time { return time.After(lameTime) }
-	a := &app{stdout: stdout, stderr: stderr, drain: drainTime, lame: lame, silence: startSilence}
+	a := &app{
+		stdout: stdout, stderr: stderr, drain: drainTime, lame: lame, silence: startSilence, wall: wallClock(),
+	}
 	return a.main(ctx, args)
 }
 
@@ -152,12 +155,12 @@ func (a *app) command() *cobra.Command {
 	version := leaf("version", "Print the versions of the program and of the wire contract", "",
 		func(context.Context, []string) error {
 			info := buildinfo.Read()
-			return a.print(info, func(t *table) { io.WriteString(t.w, info.Text("diagd")) })
+			return a.print(info, func(t *table) { io.WriteString(t, info.Text("diagd")) })
 		})
 	a.addJSON(version)
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
-		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.benchCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
+		a.migrateCommand(), a.configCommand(), a.dataCommand(), benchCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
 		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, wrongUse))
 	a.logActs(root)
 	return root

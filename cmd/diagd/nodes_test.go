@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/faultproxy"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/miekg/dns"
@@ -23,7 +24,7 @@ import (
 type cluster struct {
 	t               testing.TB
 	db              database
-	postgres, redis *proxy
+	postgres, redis *faultproxy.Proxy
 	admin           []string // flags of commands, which go to PostgreSQL itself
 	serve           []string // flags of servers
 	resolver        string
@@ -54,14 +55,14 @@ func startCluster(t testing.TB) *cluster {
 	redis, err := url.Parse(text)
 	require.NoError(t, err)
 	c := &cluster{t: t, db: db, postgres: newProxy(t, at.Host), redis: newProxy(t, redis.Host)}
-	redis.Host = c.redis.addr()
+	redis.Host = c.redis.Addr()
 	c.world = diagtest.NewWorld(t)
 	c.world.Zone("mail.example. A 192.0.2.1")
 	c.resolver = serveWorld(t, c.world)
 	data := "--data=" + planFolder(t)
 	c.admin = []string{"--store=" + db.url, data}
 	c.serve = slices.Concat(dnsFlags, []string{
-		"--store=" + db.behind(c.postgres.addr()), "--redis=" + redis.String(), "--metrics-listen=127.0.0.1:0",
+		"--store=" + db.behind(c.postgres.Addr()), "--redis=" + redis.String(), "--metrics-listen=127.0.0.1:0",
 		"--log-level=info", c.resolver, data,
 	})
 	c.nodes = make([]*process, nodeCount)
@@ -200,9 +201,9 @@ func (c *cluster) revocation() {
 func (c *cluster) rates() {
 	account := string(commandOf[accountView](c, "account", "create", "--name=slow", "--plan=slow").ID)
 	c.burst(account, slowRate, "rate limits are shared", 0)
-	c.redis.cut()
+	c.redis.Cut()
 	c.burst(account, slowRate*nodeCount, "this server limits by itself", 1)
-	c.redis.restore()
+	c.redis.Restore()
 	c.burst(account, slowRate, "rate limits are shared", 0)
 }
 

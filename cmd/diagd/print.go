@@ -1,40 +1,22 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"iter"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/printing"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/spf13/pflag"
 )
 
-type table struct{ w *tabwriter.Writer }
+type table struct{ *printing.Table }
 
-func (t *table) row(cells ...any) {
-	for i, c := range cells {
-		if i > 0 {
-			fmt.Fprint(t.w, "\t")
-		}
-		fmt.Fprint(t.w, c)
-	}
-	fmt.Fprintln(t.w)
-}
+func (t *table) row(cells ...any) { t.Row(cells...) }
 
 // print writes a value as JSON, or for people by a function.
 func (a *app) print(value any, human func(*table)) error {
-	if a.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(value)
-	}
-	t := &table{tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)}
-	human(t)
-	return t.w.Flush()
+	return printing.Print(a.stdout, a.json, value, func(t *printing.Table) { human(&table{t}) })
 }
 
 // rows is a table for people with a line for each item of a list. Names of columns stand between commas.

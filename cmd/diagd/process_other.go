@@ -2,17 +2,5 @@
 
 package main
 
-import (
-	"errors"
-	"os"
-	"time"
-)
-
-// cpuTime is not known here; the bench then shows rates alone.
-func cpuTime() time.Duration { return 0 }
-
 // openFiles is not known here.
 func openFiles() int { return 0 }
-
-// freeze cannot be done here.
-func freeze(*os.Process, bool) error { return errors.ErrUnsupported }

@@ -2,20 +2,7 @@
 
 package main
 
-import (
-	"os"
-	"syscall"
-	"time"
-)
-
-// cpuTime is what this process has used so far, or 0 where that is not known.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
+import "syscall"
 
 // openFiles is how many files and sockets this process may have open, or 0 where that is not known. Go
 // raises the limit as far as it may be raised.
@@ -25,12 +12,4 @@ func openFiles() int {
 		return 0
 	}
 	return int(min(r.Cur, 1<<30))
-}
-
-// freeze stops a process, or lets it go on.
-func freeze(p *os.Process, stop bool) error {
-	if stop {
-		return p.Signal(syscall.SIGSTOP)
-	}
-	return p.Signal(syscall.SIGCONT)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -191,7 +192,7 @@ func (a *app) serve(ctx context.Context) error {
 	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Memory: workMemory(), Log: log, NotifySPF: notes.profileEvent,
+		Memory: machine.WorkMemory(), Log: log, NotifySPF: notes.profileEvent,
 		Observe: func(o httpapi.Observation) {
 			counters.Observe(o)
 			activity.Observe(o)

@@ -56,14 +56,14 @@ func (c *cluster) soldOut() {
 		wg.Go(func() { s.shopping(fmt.Sprintf("shopper-%02d", i), i) })
 	}
 	s.after(soldCredits/8, func() { s.killWhileBuying(1) })
-	s.after(soldCredits/4, func() { c.redis.cut() })
-	s.after(soldCredits*3/8, c.redis.restore)
+	s.after(soldCredits/4, func() { c.redis.Cut() })
+	s.after(soldCredits*3/8, c.redis.Restore)
 	s.after(soldCredits/2, func() {
-		c.postgres.cut()
+		c.postgres.Cut()
 		before := s.failed.Load()
 		until(c.t, "requests fail", func() bool { return s.failed.Load() > before+shoppers })
 		until(c.t, "servers notice", func() bool { return c.everywhere("not ready: ") })
-		c.postgres.restore()
+		c.postgres.Restore()
 		until(c.t, "servers recover", func() bool { return c.everywhere("diagkit_store_up 1") })
 	})
 	wg.Wait()

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/cmd/diagd/internal/printing"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
@@ -22,14 +16,19 @@ import (
 
 func (a *app) crashCommand(f *benchFlags) *cobra.Command {
 	var rounds int
-	cmd := leaf("crash", "Kill servers with -9 under load, again and again, and count what that has cost", "",
-		func(ctx context.Context, _ []string) error { return a.crash(ctx, *f, rounds) })
-	more(cmd, `Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
+	cmd := &cobra.Command{
+		Use: "crash", Short: "Kill servers with -9 under load, again and again, and count what that has cost",
+		Long: `Kill servers with -9 under load, again and again, and count what that has cost.
+
+Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
 acknowledged must be in the ledger, none twice, each reply must be given again to the byte, and the audit must be clean.
-The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`)
+The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.crash(cmd.Context(), *f, rounds) },
+	}
 	cmd.Flags().IntVar(&rounds, "rounds", 100, "how many servers are killed on each store")
 	cmd.Flags().IntVar(&f.conns, "connections", 64, "clients")
-	a.addJSON(cmd)
+	a.addServing(cmd, f)
 	return cmd
 }
 
@@ -49,6 +48,11 @@ func (v crashView) good() bool {
 }
 
 func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
+	program, remove, err := f.program(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	kinds := []string{onSQLite}
 	if f.postgres != "" {
 		kinds = append(kinds, onPostgres)
@@ -56,7 +60,7 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 	var list []crashView
 	verdict := error(nil)
 	for _, kind := range kinds {
-		v, err := f.crashOne(ctx, kind, rounds)
+		v, err := f.crashOne(ctx, program, kind, rounds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
@@ -64,20 +68,20 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 			verdict = errFaults
 		}
 	}
-	err := a.print(list, func(t *table) {
-		t.row("STORE", "KILLS", "LEFT OPEN", "ACKNOWLEDGED", "CHARGES", "REPLAYS", "DIFFERENT", "AUDIT FAULTS", "VERDICT")
+	err = a.print(list, func(t *printing.Table) {
+		t.Row("STORE", "KILLS", "LEFT OPEN", "ACKNOWLEDGED", "CHARGES", "REPLAYS", "DIFFERENT", "AUDIT FAULTS", "VERDICT")
 		for _, v := range list {
 			word := "nothing lost, nothing doubled"
 			if !v.good() {
 				word = "FAULTY"
 			}
-			t.row(v.Store, v.Kills, v.Open, v.Acknowledged, v.Charges, v.Replays, v.Different, v.AuditFaults, word)
+			t.Row(v.Store, v.Kills, v.Open, v.Acknowledged, v.Charges, v.Replays, v.Different, v.AuditFaults, word)
 		}
 	})
 	return errors.Join(err, verdict)
 }
 
-func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v crashView, err error) {
+func (f benchFlags) crashOne(ctx context.Context, program, kind string, rounds int) (v crashView, err error) {
 	store, err := f.scratch(ctx, kind)
 	if err != nil {
 		return v, err
@@ -86,7 +90,7 @@ func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v cr
 	v = crashView{Store: kind, Kills: rounds}
 	c := newCustomers(f.conns)
 	for range rounds {
-		s, err := startVictim(ctx, store.url)
+		s, err := startVictim(ctx, program, store.url)
 		if err != nil {
 			return v, err
 		}
@@ -134,66 +138,4 @@ func (c *customers) settleBy(
 	}
 	defer stop()
 	return c.settle(ctx, "http://"+address)
-}
-
-// A victim is diagd serving as a process of its own.
-type victim struct {
-	cmd         *exec.Cmd
-	url, secret string // the secret is that of a first start
-}
-
-var (
-	servingLine = diag.Regexp(`msg=serving url=(\S+)`)
-	secretText  = diag.Regexp(`svc_live_[a-z2-7]{36}`)
-)
-
-// startVictim starts a server and waits until it serves.
-func startVictim(ctx context.Context, store string) (v victim, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return v, err
-	}
-	v.cmd = exec.CommandContext(ctx, self, "serve", "--listen=127.0.0.1:0", "--ip-rate=0")
-	v.cmd.Env = victimEnv(store)
-	stderr, err := v.cmd.StderrPipe()
-	if err != nil {
-		return v, err
-	}
-	if err := v.cmd.Start(); err != nil {
-		return v, err
-	}
-	if err := v.await(stderr); err != nil {
-		return v, errors.Join(err, v.cmd.Wait())
-	}
-	return v, nil
-}
-
-// victimEnv is the environment of a server, without what is set for another one. The command line is seen by others.
-func victimEnv(store string) []string {
-	others := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "DIAG_") })
-	return append(others, "DIAG_STORE="+store)
-}
-
-// await reads the log of a server until it serves, and lets it go on writing.
-func (v *victim) await(stderr io.Reader) error {
-	lines := bufio.NewScanner(stderr)
-	var seen strings.Builder
-	for lines.Scan() {
-		fmt.Fprintln(&seen, lines.Text())
-		if secret := secretText().FindString(lines.Text()); secret != "" {
-			v.secret = secret
-		}
-		if url := servingLine().FindStringSubmatch(lines.Text()); url != nil {
-			v.url = url[1]
-			go io.Copy(io.Discard, stderr)
-			return nil
-		}
-	}
-	return fmt.Errorf("a server did not start: %s", &seen)
-}
-
-// kill ends the server at once, with all that it has in memory.
-func (v victim) kill() {
-	_ = v.cmd.Process.Kill()
-	_ = v.cmd.Wait() // says that it was killed
 }

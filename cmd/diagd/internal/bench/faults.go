@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -15,17 +14,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/faultproxy"
+	"github.com/diagkit/diagkit/cmd/diagd/internal/printing"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // A fault is one that servers must bear without a wrong charge.
 type fault struct {
 	name, done string
 	only       string // the kind of store that can have it; empty: every one
-	here       bool   // the server runs in this process, by a clock that can be set
+	clock      bool   // the server has a biller, and a clock that can be moved
 	lies       bool   // the biller lies at first
 	bare       bool   // no server is started and nothing is sold
 	play       func(*play, context.Context) error
@@ -42,15 +43,15 @@ func allFaults() []fault {
 	return []fault{
 		{name: "kill", done: "kill -9 of three servers, one after another", play: (*play).killServers},
 		{name: "cut", done: "a proxy cuts all connections to the database and refuses new ones", only: onPostgres,
-			play: proxied((*proxy).cut)},
+			play: proxied((*faultproxy.Proxy).Cut)},
 		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres,
-			play: proxied((*proxy).slow)},
+			play: proxied((*faultproxy.Proxy).Slow)},
 		{name: "hang", done: "a proxy keeps all connections to the database and passes nothing", only: onPostgres,
-			play: proxied((*proxy).hang)},
+			play: proxied((*faultproxy.Proxy).Hang)},
 		{name: "stop", done: "SIGSTOP of the database processes that serve the connections", only: onPostgres,
 			play: (*play).stopBackends},
 		{name: "lock", done: "another connection locks the ledger (SQLite: the database)", play: (*play).lock},
-		{name: "clock", done: "the clock jumps 40 days ahead, back, 40 days behind, and back", here: true,
+		{name: "clock", done: "the clock jumps 40 days ahead, back, 40 days behind, and back", clock: true,
 			play: (*play).moveClock},
 		{name: "biller", done: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
 			lies: true, play: (*play).wait},
@@ -62,14 +63,30 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 	names := diag.Map(allFaults(), func(one fault) string { return one.name })
 	var only []string
 	var hold time.Duration
+	var store string
 	var conns int // which are fewer than the connections of the other commands
-	cmd := leaf("faults", "Play faults of machines, clocks and billers under load, and check what was charged and billed", "",
-		func(ctx context.Context, _ []string) error {
-			if a.origins["store"] == "--store" { // and not that of a server, which is set elsewhere
-				if kind, _, err := a.place(); err != nil || kind != "postgres" {
-					return errors.Join(err, usagef("--store: name a PostgreSQL, or none for a temporary SQLite file in --dir"))
+	cmd := &cobra.Command{
+		Use: "faults", Args: arguments(cobra.NoArgs),
+		Short: "Play faults of machines, clocks and billers under load, and check what was charged and billed",
+		Long: `Play faults of machines, clocks and billers under load, and check what was charged and billed.
+
+Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://…
+a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
+else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
+ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
+early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
+once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
+
+Faults: ` + strings.Join(names, ", ") + ".",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if store != "" {
+				if kind, _, _ := strings.Cut(store, ":"); kind != "postgres" && kind != "postgresql" {
+					return usagef("--store: name a PostgreSQL, or none for a temporary SQLite file in --dir")
 				}
-				f.postgres = a.store
+				if err := postgresdb.CheckURL(store); err != nil {
+					return usagef("--store: %w", err)
+				}
+				f.postgres = store
 			}
 			for _, name := range only {
 				if !slices.Contains(names, name) {
@@ -77,22 +94,16 @@ func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
 				}
 			}
 			f.conns = conns
-			return a.faults(ctx, *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
+			return a.faults(cmd.Context(), *f, slices.DeleteFunc(allFaults(), func(one fault) bool {
 				return len(only) > 0 && !slices.Contains(only, one.name)
 			}), hold)
-		})
-	more(cmd, `Each fault has servers and a store of its own: a temporary SQLite file, or with --store postgres://… on the command line
-a schema that is dropped afterwards. Connections of that PostgreSQL are stopped and tables locked, so name one that nobody
-else needs. Customers buy with idempotency keys all the while. After each fault, what was acknowledged must be in the
-ledger, once for each key; replies are given again to the byte, free of charge; the audit is clean; no month was closed
-early; and once the month is over, there is one invoice for each account that says what the ledger says and is paid
-once. The exit code is 3 if not. A fault that cannot be played here is shown as such.
-
-Faults: `+strings.Join(names, ", ")+".")
+		},
+	}
+	cmd.Flags().StringVar(&store, "store", "", "postgres://… to play them on (default: a temporary SQLite file)")
 	cmd.Flags().StringSliceVar(&only, "only", nil, "play these alone (default: all)")
 	cmd.Flags().DurationVar(&hold, "hold", 8*time.Second, "how long a fault lasts; the clock is wrong 12 times as long")
 	cmd.Flags().IntVar(&conns, "connections", 16, "customers")
-	a.addJSON(cmd)
+	a.addServing(cmd, f)
 	return cmd
 }
 
@@ -118,10 +129,15 @@ func (v faultView) verdict() string {
 }
 
 func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.Duration) error {
+	program, remove, err := f.program(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	views := []faultView{}
 	verdict := error(nil)
 	for _, one := range list {
-		v, err := f.playFault(ctx, one, hold)
+		v, err := f.playFault(ctx, program, one, hold)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
@@ -129,10 +145,10 @@ func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.
 			verdict = errFaults
 		}
 	}
-	err := a.print(views, func(t *table) {
-		t.row("FAULT", "STORE", "CHARGES", "REFUSALS", "SECONDS", "DONE", "INVARIANTS")
+	err = a.print(views, func(t *printing.Table) {
+		t.Row("FAULT", "STORE", "CHARGES", "REFUSALS", "SECONDS", "DONE", "INVARIANTS")
 		for _, v := range views {
-			t.row(v.Fault, v.Store, v.Charges, v.Refusals, fmt.Sprintf("%.1f", v.Seconds), v.Done, v.verdict())
+			t.Row(v.Fault, v.Store, v.Charges, v.Refusals, fmt.Sprintf("%.1f", v.Seconds), v.Done, v.verdict())
 		}
 	})
 	return errors.Join(err, verdict)
@@ -144,8 +160,10 @@ type notPlayed string
 func (n notPlayed) Error() string { return string(n) }
 
 // playFault plays one fault on a store of its own. An error says that it could not be begun, or was broken off.
-func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration) (v faultView, err error) {
-	p := &play{hold: hold, c: newCustomers(f.conns), begun: time.Now()}
+func (f benchFlags) playFault(
+	ctx context.Context, program string, one fault, hold time.Duration,
+) (v faultView, err error) {
+	p := &play{program: program, hold: hold, c: newCustomers(f.conns), begun: time.Now()}
 	v = faultView{Fault: one.name, Store: onSQLite, Done: one.done}
 	if f.postgres != "" {
 		v.Store = onPostgres
@@ -163,7 +181,7 @@ func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration
 		if err := p.putProxy(); err != nil {
 			return v, err
 		}
-		defer p.proxy.close()
+		defer p.proxy.Close()
 	}
 	err = p.run(ctx, one)
 	v.Charges, v.Refusals, v.Seconds = p.c.charges(), p.c.refused+p.c.lost, time.Since(p.begun).Seconds()
@@ -179,16 +197,16 @@ func (f benchFlags) playFault(ctx context.Context, one fault, hold time.Duration
 // A play is one fault with its servers and customers.
 type play struct {
 	scratch
+	program  string // diagd
 	hold     time.Duration
 	served   string // the store as servers are told, which for PostgreSQL leads through the proxy
-	proxy    *proxy
+	proxy    *faultproxy.Proxy
 	name     string               // by which PostgreSQL knows the connections of servers
 	accounts []metering.AccountID // the first buys
 	c        *customers
 	begun    time.Time
 	server   atomic.Value // its URL
 	halt     func()       // ends the server
-	jump     atomic.Int64 // of the clock
 	broken   []string
 }
 
@@ -201,13 +219,13 @@ func (p *play) putProxy() error {
 	if u.Port() == "" {
 		target = net.JoinHostPort(u.Hostname(), "5432")
 	}
-	if p.proxy, err = startProxy(target); err != nil {
+	if p.proxy, err = faultproxy.Start(target); err != nil {
 		return err
 	}
 	p.name = "diagd-" + strings.ToLower(rand.Text())
 	query := u.Query()
 	query.Set("application_name", p.name)
-	u.Host, u.RawQuery = p.proxy.addr(), query.Encode()
+	u.Host, u.RawQuery = p.proxy.Addr(), query.Encode()
 	p.served = u.String()
 	return nil
 }
@@ -217,11 +235,16 @@ func (p *play) run(ctx context.Context, f fault) error {
 	if f.bare {
 		return f.play(p, ctx)
 	}
+	var settings []string
+	if f.clock {
+		if !hasMovableClock(p.program) {
+			return notPlayed("it needs a diagd built with -tags=" + movableClock)
+		}
+		settings = []string{"DIAGD_CLOCK=" + p.clockFile(), "DIAG_BILLER=file:" + filepath.Join(filepath.Dir(p.file), "invoices")}
+	}
 	err := p.seed(ctx, f)
-	if err == nil && f.here {
-		err = p.startHere(ctx)
-	} else if err == nil {
-		err = p.start(ctx)
+	if err == nil {
+		err = p.start(ctx, settings...)
 	}
 	if err != nil {
 		return err
@@ -245,42 +268,11 @@ func (p *play) run(ctx context.Context, f fault) error {
 
 func (p *play) address() string { return p.server.Load().(string) }
 
-func (p *play) start(ctx context.Context) error {
-	v, err := startVictim(ctx, p.served)
+func (p *play) start(ctx context.Context, settings ...string) error {
+	v, err := startVictim(ctx, p.program, p.served, settings...)
 	if err == nil {
 		p.halt = v.kill
 		p.server.Store(v.url)
 	}
 	return err
-}
-
-// startHere starts a server in this process: what serve does, with a biller, by a clock that can be moved.
-func (p *play) startHere(ctx context.Context) error {
-	out, log := io.Pipe()
-	wall := func() time.Time { return time.Now().Round(0).Add(time.Duration(p.jump.Load())) }
-	a := &app{stdout: io.Discard, stderr: log, drain: drainTime, silence: startSilence, store: p.served, wall: wall}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	a.serving.add(flags)
-	a.world.Add(flags)
-	err := flags.Parse([]string{"--listen=127.0.0.1:0", "--ip-rate=0",
-		"--biller=file:" + filepath.Join(filepath.Dir(p.file), "invoices")})
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		err := a.serve(ctx)
-		fmt.Fprintln(log, err)
-		log.Close()
-	}()
-	p.halt = func() { stop(); <-ended }
-	var v victim
-	if err := v.await(out); err != nil {
-		p.halt()
-		return err
-	}
-	p.server.Store(v.url)
-	return nil
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"github.com/stretchr/testify/assert"
@@ -44,7 +46,7 @@ func TestBrokenInvariants(t *testing.T) {
 			store, err := p.open(t.Context(), nil)
 			require.NoError(t, err)
 			defer store.Close()
-			month := thisMonth()
+			month := metering.PeriodOf(p.begun)
 			b := billing.Billing{Store: store, Plans: p.plans, Clock: func() time.Time { return billing.ClosesAt(month) }}
 			_, err = b.Close(t.Context(), month)
 			require.NoError(t, err)
@@ -78,8 +80,9 @@ func TestFaultsVerdict(t *testing.T) {
 	assert.Equal(t, "hold", faultView{}.verdict())
 	assert.Equal(t, "BROKEN: a; b", faultView{Broken: []string{"a", "b"}}.verdict())
 	assert.Equal(t, "not played: no", faultView{NotPlayed: "no"}.verdict())
-	for _, args := range [][]string{{"--only=flood"}, {"--store=sqlite:x"}, {"--store=memory:"}} {
-		log := newWatched()
-		assert.Equal(t, exitUsage, run(t.Context(), append([]string{"bench", "faults"}, args...), log, log), "%s", log)
+	for _, args := range [][]string{{"--only=flood"}, {"--store=sqlite:x"}, {"--store=memory:"},
+		{"--store=postgres://a@b/c/d"}, {"now"}, {"--hold=x"}} {
+		var log bytes.Buffer
+		assert.Equal(t, exitUsage, run(t.Context(), append([]string{"faults"}, args...), &log, &log), "%s", &log)
 	}
 }

@@ -212,3 +212,11 @@ func (c *customers) settle(ctx context.Context, url string) error {
 	}
 	return c.fault
 }
+
+// rest waits, and reports whether there is still something to be done.
+func rest(ctx context.Context, d time.Duration) bool {
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err() == nil
+}

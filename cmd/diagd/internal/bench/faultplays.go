@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/faultproxy"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -61,7 +60,7 @@ func (p *play) killServers(ctx context.Context) error {
 }
 
 // proxied plays what the proxy before the database can do.
-func proxied(begin func(*proxy) (end func())) func(*play, context.Context) error {
+func proxied(begin func(*faultproxy.Proxy) (end func())) func(*play, context.Context) error {
 	return func(p *play, ctx context.Context) error {
 		defer begin(p.proxy)()
 		return p.wait(ctx)
@@ -154,13 +153,29 @@ func (p *play) lock(ctx context.Context) error {
 	return errors.Join(err, conn.Close(), file.Close())
 }
 
+// clockFile is where a server whose clock can be moved reads by how much.
+func (p *play) clockFile() string { return filepath.Join(filepath.Dir(p.file), "clock") }
+
+// jump moves the clock of the server. The file is replaced as a whole, since it is read at any time.
+func (p *play) jump(by time.Duration) error {
+	next := p.clockFile() + ".next"
+	if err := os.WriteFile(next, []byte(by.String()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, p.clockFile())
+}
+
 // moveClock moves the clock of the server, and asks again for what was bought while it is wrong.
 func (p *play) moveClock(ctx context.Context) error {
 	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
-		p.jump.Store(int64(m.jump))
+		if err := p.jump(m.jump); err != nil {
+			return err
+		}
 		rest(ctx, m.hold)
 		p.c.again(ctx, p.address(), enough)
-		p.jump.Store(0)
+		if err := p.jump(0); err != nil {
+			return err
+		}
 		if err := p.sell(ctx); err != nil {
 			return err
 		}
@@ -170,17 +185,13 @@ func (p *play) moveClock(ctx context.Context) error {
 
 // mount lets a server start on a file that is mounted on itself, in a name space of its own.
 func (p *play) mount(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	if err := os.WriteFile(p.file, nil, 0o600); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, recovery/4)
 	defer cancel()
 	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
-	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", self, p.file)
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", p.program, p.file)
 	cmd.Env = victimEnv(p.served)
 	out, err := cmd.CombinedOutput()
 	text := string(out)
@@ -189,123 +200,4 @@ func (p *play) mount(ctx context.Context) error {
 	}
 	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
 	return nil
-}
-
-// A proxy stands before a server that can be cut off by it, slowed down, and silenced.
-type proxy struct {
-	listener net.Listener
-	target   string
-	delay    atomic.Int64 // of each write, in nanoseconds
-	flow     atomic.Value // a chan struct{}, closed while bytes may pass
-	done     sync.WaitGroup
-
-	mu    sync.Mutex
-	off   bool
-	conns map[net.Conn]bool
-}
-
-func startProxy(target string) (*proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	p := &proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
-	p.hang()()
-	p.done.Go(p.accept)
-	return p, nil
-}
-
-// close ends it. It must not hang.
-func (p *proxy) close() {
-	p.listener.Close()
-	p.cut()
-	p.done.Wait()
-}
-
-func (p *proxy) addr() string { return p.listener.Addr().String() }
-
-func (p *proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server := p.dial(client)
-		if server == nil {
-			client.Close()
-			continue
-		}
-		p.done.Go(func() { p.copy(client, server) })
-		p.done.Go(func() { p.copy(server, client) })
-	}
-}
-
-// dial leads a client to the server. One that is refused costs the server nothing: PostgreSQL makes a process for each.
-func (p *proxy) dial(client net.Conn) net.Conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.off {
-		return nil
-	}
-	server, err := net.Dial("tcp", p.target)
-	if err != nil {
-		return nil
-	}
-	p.conns[client], p.conns[server] = true, true
-	return server
-}
-
-// copy goes on until one side ends, and ends the other one.
-func (p *proxy) copy(to, from net.Conn) {
-	_, _ = io.Copy(paced{to, p}, from)
-	to.Close()
-	from.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, from)
-}
-
-// paced is a connection that waits before each write.
-type paced struct {
-	net.Conn
-	proxy *proxy
-}
-
-func (c paced) Write(b []byte) (int, error) {
-	<-c.proxy.flow.Load().(chan struct{})
-	time.Sleep(time.Duration(c.proxy.delay.Load()))
-	return c.Conn.Write(b)
-}
-
-// slowBy is by how much slow delays each write.
-const slowBy = 200 * time.Millisecond
-
-// slow lets everything take longer, until the function that it returns is called.
-func (p *proxy) slow() (end func()) {
-	p.delay.Store(int64(slowBy))
-	return func() { p.delay.Store(0) }
-}
-
-// hang keeps all connections and lets nothing through, until the function that it returns is called.
-func (p *proxy) hang() (end func()) {
-	flow := make(chan struct{})
-	p.flow.Store(flow)
-	return func() { close(flow) }
-}
-
-// cut breaks all connections and refuses others, until restore, which it returns.
-func (p *proxy) cut() (end func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.off = true
-	for c := range p.conns {
-		c.Close()
-	}
-	return p.restore
-}
-
-func (p *proxy) restore() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.off = false
 }

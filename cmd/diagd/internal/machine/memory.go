@@ -1,4 +1,5 @@
-package main
+// Package machine tells what the machine that a program runs on has, and bounds what the program takes of it.
+package machine
 
 import (
 	"bytes"
@@ -27,8 +28,8 @@ const (
 
 var ballast []byte
 
-// boundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count as ever.
-func boundMemory() {
+// BoundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count as ever.
+func BoundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := machineMemory("/"); limit > 0 {
 			debug.SetMemoryLimit(limit / 100 * memoryPercent)
@@ -40,9 +41,9 @@ func boundMemory() {
 	}
 }
 
-// workMemory is what running operations may hold: half of the limit, because Go's collector lets a heap
+// WorkMemory is how many bytes running operations may hold: half of the limit, because Go's collector lets a heap
 // grow to twice what is live.
-func workMemory() int64 {
+func WorkMemory() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		return httpapi.DefaultMemory
