@@ -4,85 +4,15 @@ import (
 	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/stretchr/testify/assert"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/stretchr/testify/require"
 )
-
-func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(400, 0)
-		take := func(key metering.KeyID, bytes int64) *lease {
-			l, err := b.take(t.Context(), key, bytes)
-			require.NoError(t, err)
-			return l
-		}
-		whole := take("a", 1000)
-		assert.EqualValues(t, 100, whole.bytes, "a quarter is the share of a key")
-
-		waiting := make(chan *lease)
-		go func() { waiting <- take("a", 10) }()
-		synctest.Wait()
-		other := take("b", 100) // does not wait behind the key that has its share
-		whole.shrink(91)
-		synctest.Wait()
-		assert.Len(t, b.queue, 1, "there is not enough yet")
-		whole.shrink(90)
-		second := <-waiting
-
-		began := time.Now()
-		_, err := b.take(t.Context(), "a", 1)
-		assert.ErrorIs(t, err, errOverloaded)
-		assert.Equal(t, maxQueued, time.Since(began))
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err = b.take(ctx, "a", 1)
-		assert.ErrorIs(t, err, context.Canceled)
-
-		for _, l := range []*lease{whole, other, second, whole, nil} {
-			l.release()
-		}
-		assert.Zero(t, b.held)
-		assert.Zero(t, b.leases)
-		assert.Empty(t, b.keys)
-		assert.Empty(t, b.queue)
-	})
-}
-
-// Whatever many goroutines take and give back, no key and no sum ever exceeds its bound, and all is
-// given back in the end.
-func TestBudgetHolds(t *testing.T) {
-	b := newBudget(1000, 0)
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			key := metering.KeyID([]string{"a", "b", "c", "d", "e"}[i%5])
-			for n := range 200 {
-				l, err := b.take(t.Context(), key, int64(n%300))
-				if !assert.NoError(t, err) {
-					return
-				}
-				b.mu.Lock()
-				held, mine := b.held, b.keys[key]
-				b.mu.Unlock()
-				if held > 1000 || mine > 250 {
-					t.Errorf("held %d, of key %s %d", held, key, mine)
-				}
-				l.shrink(int64(n % 7))
-				l.release()
-			}
-		})
-	}
-	wg.Wait()
-	assert.Zero(t, b.held)
-	assert.Empty(t, b.keys)
-}
 
 // weighing makes a table of one operation that waits, and one that does not.
 func weighing(release chan bool) []Endpoint {
@@ -109,7 +39,7 @@ func TestOverloadOfOneKey(t *testing.T) {
 		require.Equal(t, 503, r.Code)
 		require.Equal(t, reasonOverloaded, r.problem().Details.Reason)
 		require.Equal(t, "1", r.header("Retry-After"))
-		require.Equal(t, maxQueued, time.Since(began))
+		require.Equal(t, budget.MaxWait, time.Since(began))
 		require.Equal(t, 200, a.post("/fast", ``, "Content-Type", "", "Authorization", "Bearer "+other).Code)
 		close(release)
 		require.Equal(t, 200, <-done)
@@ -134,11 +64,11 @@ func TestDeadlineOfPureWork(t *testing.T) {
 		require.Equal(t, pureTime, time.Since(began))
 		require.Zero(t, a.used())
 		s := a.handler.(*server)
-		require.GreaterOrEqual(t, s.memory.held, int64(64<<20))
+		require.GreaterOrEqual(t, s.Budget.Work.Held(), int64(64<<20))
 		close(release)
 		synctest.Wait()
-		require.Zero(t, s.memory.held)
-		require.Zero(t, s.bodies.held)
+		require.Zero(t, s.Budget.Work.Held())
+		require.Zero(t, s.Budget.Bodies.Held())
 		require.Equal(t, 200, a.post("/heavy", `{}`).Code)
 	})
 }
@@ -154,19 +84,20 @@ func TestProcessorsOfOneKey(t *testing.T) {
 		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", Pure(func(r testRequest) (*testReport, error) {
 			return &testReport{}, nil
 		})}
-		a := newAPI(t, "self", func(c *Config) { c.Observe = nil }, heavy, light)
+		a := newAPI(t, "self", func(c *Config) {
+			c.Observe, c.Budget = nil, budget.New(budget.Config{Processors: 4})
+		}, heavy, light)
 		s := a.handler.(*server)
-		s.processors = newProcessors(4)
 		_, other := a.newKey(metering.DNSRead)
 		codes := make(chan int, 8)
 		for range 3 {
 			go func() { codes <- a.post("/heavy", `{}`).Code }()
 		}
 		synctest.Wait()
-		require.EqualValues(t, 2, s.processors.held)
+		require.EqualValues(t, 2, s.Budget.Processors.Held())
 		go func() { codes <- a.post("/heavy", `{}`, "Authorization", "Bearer "+other).Code }()
 		synctest.Wait()
-		require.EqualValues(t, 3, s.processors.held)
+		require.EqualValues(t, 3, s.Budget.Processors.Held())
 		require.Equal(t, 200, a.post("/light", `{}`).Code)
 		require.Equal(t, 503, <-codes, "the third has waited long enough")
 		close(release)
@@ -174,7 +105,7 @@ func TestProcessorsOfOneKey(t *testing.T) {
 			require.Equal(t, 200, <-codes)
 		}
 		synctest.Wait()
-		require.Zero(t, s.processors.held)
+		require.Zero(t, s.Budget.Processors.Held())
 		require.EqualValues(t, 4, a.used(), "what was refused costs nothing")
 	})
 }
@@ -187,7 +118,7 @@ func TestPanicOfHeavyWork(t *testing.T) {
 	a := newAPI(t, "self", nil, heavy)
 	require.Equal(t, 500, a.post("/heavy", `{}`).Code)
 	require.Contains(t, a.log.String(), "while working")
-	require.Zero(t, a.handler.(*server).memory.held)
+	require.Zero(t, a.handler.(*server).Budget.Work.Held())
 }
 
 // A large reply that can be made again is not kept, but its repetition is the same and free.

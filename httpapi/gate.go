@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const jsonMedia = "application/json"
@@ -35,9 +36,9 @@ type exchange struct {
 
 	ep     *Endpoint
 	caller *metering.Caller
-	idem   *[32]byte // of the idempotency key, if there is one
-	body   *lease    // for the body of the request
-	memory *lease    // for the diagnostic and its reply
+	idem   *[32]byte     // of the idempotency key, if there is one
+	body   *budget.Lease // for the body of the request
+	memory *budget.Lease // for the diagnostic and its reply
 	seen   Observation
 	fault  error // for the log
 
@@ -45,6 +46,11 @@ type exchange struct {
 
 	values [maxHeaders]string // of the headers set so far, so that each needs no list of its own
 	count  int
+}
+
+// owner is whose share what the exchange holds counts against.
+func (x *exchange) owner() budget.Owner {
+	return budget.Owner{Account: x.caller.Account.ID, Key: x.caller.Key.ID}
 }
 
 // maxHeaders is more than any reply has.
@@ -197,7 +203,7 @@ func (x *exchange) readBody() ([]byte, *failure) {
 	}
 	var body []byte
 	var err error
-	if x.body, err = x.bodies.take(x.r.Context(), x.caller.Key.ID, size); err != nil {
+	if x.body, err = x.Budget.Bodies.Take(x.r.Context(), x.owner(), size); err != nil {
 		return nil, problemFor(err)
 	}
 	if x.r.ContentLength >= 0 {
@@ -251,7 +257,7 @@ func (x *exchange) charge(req any, body []byte) *failure {
 		op.Fingerprint = new(x.fingerprint(body))
 	}
 	weight := x.ep.Operation.memory(req, len(body))
-	if x.memory, err = x.server.memory.take(x.r.Context(), x.caller.Key.ID, weight); err != nil {
+	if x.memory, err = x.Budget.Work.Take(x.r.Context(), x.owner(), weight); err != nil {
 		return problemFor(err)
 	}
 	begun, err := x.Gate.Begin(x.r.Context(), x.caller, op)
@@ -332,7 +338,7 @@ func (x *exchange) problem(err error) *failure {
 
 // finish ends the exchange: a panic becomes an internal error, and what happened is observed.
 func (x *exchange) finish() {
-	defer func() { x.body.release(); x.memory.release() }()
+	defer func() { x.body.Release(); x.memory.Release() }()
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)

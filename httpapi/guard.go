@@ -5,20 +5,21 @@ import (
 	"net/http"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // Hold waits for room in memory for a request beside the endpoints that is no key's, such as a form: for so many bytes,
 // of what requests behind [API.Guard] may hold. An account has a share of it like a key. Release gives the room back;
 // it must be called. The error is a *[Problem] if the server is busy, or that of the context.
 func (a *API) Hold(ctx context.Context, account metering.AccountID, bytes int64) (release func(), err error) {
-	l, err := a.server.guarded.take(ctx, metering.KeyID("account "+account), bytes)
+	l, err := a.server.Budget.Forms.Take(ctx, budget.Owner{Account: account}, bytes)
 	if err != nil && ctx.Err() == nil {
 		return nil, &problemFor(err).problem
 	}
 	if err != nil {
 		return nil, err
 	}
-	return l.release, nil
+	return l.Release, nil
 }
 
 // Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
@@ -44,7 +45,7 @@ func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler 
 				size = maxBody
 			}
 			var err error
-			if x.body, err = x.guarded.take(r.Context(), x.caller.Key.ID, copies*size); err != nil {
+			if x.body, err = x.Budget.Forms.Take(r.Context(), x.owner(), copies*size); err != nil {
 				f = problemFor(err)
 			}
 		}

@@ -61,7 +61,7 @@ func TestGuard(t *testing.T) {
 	assert.Equal(t, http.StatusTeapot, w.Code)
 	assert.Contains(t, w.Body.String(), string(insufficientScope))
 	assert.EqualValues(t, upper.Credits, a.used())
-	assert.Zero(t, api.server.guarded.held)
+	assert.Zero(t, api.server.Budget.Forms.Held())
 
 	_, err := api.Forward(t.Context(), httptest.NewRequest(http.MethodPost, "/", nil), upper, []byte(`{"text":"ab"}`))
 	refused, ok := errors.AsType[*Problem](err)

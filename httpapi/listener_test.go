@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -265,5 +268,68 @@ func TestMaxConnections(t *testing.T) {
 		_, err := last.Read(make([]byte, 1))
 		assert.ErrorIs(t, err, io.EOF, "TLS is not interrupted by text")
 		assert.Equal(t, 2, strings.Count(a.log.String(), "too many connections"))
+	})
+}
+
+// A peer is a connection from an address.
+type peer struct {
+	net.Conn
+	from string
+}
+
+func (p peer) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(p.from), 1234))
+}
+
+// A network that has its share of connections is told so, others are not, and a proxy may have any number.
+func TestConnectionsOfOneNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes, log := newPipeListener(), &syncBuffer{}
+		l := &Listener{
+			Listener: pipes, MaxConnections: 100, Networks: &metering.NetworkCount{All: 100, Each: 2},
+			Exempt: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Log: slog.New(slog.NewTextHandler(log, nil)),
+		}
+		accepted := make(chan net.Conn, 100)
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				accepted <- c
+			}
+		}()
+		defer l.Close()
+		dial := func(from string) net.Conn {
+			client, server := net.Pipe()
+			pipes.conns <- peer{server, from}
+			synctest.Wait()
+			return client
+		}
+		for _, from := range []string{"198.51.100.1", "198.51.100.1", "::ffff:198.51.100.2", "2001:db8::1", "2001:db8::2"} {
+			dial(from)
+		}
+		require.Equal(t, 5, l.Connections())
+		for _, from := range []string{"198.51.100.1", "::ffff:198.51.100.1", "2001:db8::3"} {
+			resp, body := raw(t, dial(from), "")
+			require.Equal(t, 503, resp.StatusCode, from)
+			require.Contains(t, string(body), reasonOverloaded)
+		}
+		require.Equal(t, 5, l.Connections())
+		require.Equal(t, 1, strings.Count(log.String(), "too many connections of one network"))
+		for range 10 {
+			dial("192.0.2.1")
+		}
+		require.Equal(t, 15, l.Connections())
+		(<-accepted).Close()
+		dial("198.51.100.1")
+		require.Equal(t, 15, l.Connections())
+		for range 15 {
+			c := <-accepted
+			c.Close()
+			c.Close()
+		}
+		require.Zero(t, l.Connections())
+		require.Zero(t, l.Networks.Held())
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // problemStatuses are the statuses of refusals and failures, with the codes that use them.
@@ -115,7 +116,7 @@ func problemExamples() map[int]schema {
 		{"internal", problemFor(errors.New("a bug"))},
 		{"upstream_unavailable", problemFor(diag.ErrUnavailable)},
 		{"timeout", problemFor(context.DeadlineExceeded)},
-		{"overloaded", problemFor(errOverloaded)},
+		{"overloaded", problemFor(budget.ErrFull)},
 	} {
 		if examples[e.f.status] == nil {
 			examples[e.f.status] = schema{}

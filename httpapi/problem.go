@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
@@ -181,7 +182,7 @@ func problemFor(err error) *failure {
 			message = "There was no usable answer from " + silent.Asked + "."
 		}
 		return internal(http.StatusBadGateway, reasonUnavailable, message, err)
-	case errors.Is(err, errOverloaded):
+	case errors.Is(err, budget.ErrFull):
 		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
 		f.retryAfter = 1
 		return f

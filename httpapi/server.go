@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,16 +18,18 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
 	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key.
-	DefaultIPRate = 120
-	// unseenShare is the part of an address's requests that may still show a key with the right checksum.
-	unseenShare = 4
-	// defaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
-	defaultMaxRunning = 2048
+	DefaultIPRate = budget.DefaultIPRate
+	// DefaultMemory bounds what running operations hold together, in bytes.
+	DefaultMemory = budget.DefaultMemory
 )
+
+// unseenShare is the part of an address's requests that may still show a key with the right checksum.
+var unseenShare = int(budget.Of(budget.Strangers).Network / budget.Of(budget.UnseenKeys).Network)
 
 // Config says what the API works with. Only Gate is required.
 type Config struct {
@@ -57,11 +59,15 @@ type Config struct {
 	//
 	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
 	Pages http.Handler
+	// Budget bounds what accounts and keys hold. Parts that stand beside the API draw on the same one. Nil means one of
+	// the API's own, of the size that Memory and MaxRunning say.
+	Budget *budget.Budget
 	// MaxRunning bounds the diagnostics that run at once. 0 means 2048.
 	MaxRunning int
 	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
 	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most
-	// 128 MiB. What does not fit waits for a while, and is then refused. 0 means DefaultMemory.
+	// 128 MiB, one account half of it, and at most 256 MiB. What does not fit waits for a while, and is then refused. 0
+	// means DefaultMemory.
 	Memory int64
 	// Log hears of every request at level debug and of internal errors at level error. Nil means
 	// silence. No secret and no content of a request is ever logged.
@@ -92,17 +98,12 @@ type Observation struct {
 // server is the handler behind Config.
 type server struct {
 	Config
-	clock   func() time.Time
-	log     *slog.Logger
-	limiter *metering.IPLimiter
-	unseen  *metering.IPLimiter // of what may be a good key, once an address has no token left
-	memory  *budget             // of diagnostics
-	bodies  *budget             // of what is read before they run
-	guarded *budget             // of what Guard lets pass, which waits for the two above
-	// processors bounds heavy work that does nothing but compute.
-	processors *budget
-	proxySeen  sync.Once                       // that a proxy is in front which nobody named
-	routes     map[string]map[string]*Endpoint // path to method to row
+	clock     func() time.Time
+	log       *slog.Logger
+	limiter   *metering.IPLimiter
+	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
+	proxySeen sync.Once                       // that a proxy is in front which nobody named
+	routes    map[string]map[string]*Endpoint // path to method to row
 
 	outage outage
 
@@ -121,10 +122,10 @@ func newServer(c Config, table Table) *server {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	s.MaxRunning, s.Memory = cmp.Or(c.MaxRunning, defaultMaxRunning), cmp.Or(c.Memory, DefaultMemory)
 	s.IPRate = cmp.Or(c.IPRate, DefaultIPRate)
-	s.memory, s.bodies = newBudget(s.Memory, s.MaxRunning), newBudget(s.Memory/shares, 0)
-	s.guarded, s.processors = newBudget(s.Memory/shares, 0), newProcessors(runtime.GOMAXPROCS(0))
+	if s.Budget == nil {
+		s.Budget = budget.New(budget.Config{Memory: c.Memory, Running: c.MaxRunning})
+	}
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
 		s.unseen = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}
@@ -220,6 +221,10 @@ type Listener struct {
 	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
 	// clients notice earlier than that nobody accepts them. 0 means any number.
 	MaxConnections int
+	// Networks bounds the connections of each network, but for peers in Exempt, such as trusted proxies, behind which
+	// clients cannot be told apart. Nil means any number.
+	Networks *metering.NetworkCount
+	Exempt   []netip.Prefix
 	// Secure says that TLS is spoken. Without it, a connection too many gets a reply that says so.
 	Secure bool
 	// Log hears once a minute that there are too many connections. Nil means silence.
@@ -244,25 +249,44 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := l.open.Add(1); l.MaxConnections == 0 || n <= int64(l.MaxConnections) {
-			return &conn{Conn: c, listener: l}, nil
+		leave, fits := l.admit(c)
+		tooMany := l.open.Add(1) > int64(l.MaxConnections) && l.MaxConnections > 0
+		if fits && !tooMany {
+			return &conn{Conn: c, listener: l, leave: leave}, nil
 		}
 		l.open.Add(-1)
-		l.refuse(c)
+		leave()
+		l.refuse(c, tooMany)
 	}
 }
 
-func (l *Listener) refuse(c net.Conn) {
+// admit counts a connection for the networks of its peer. It is false where one of them has all that it may.
+func (l *Listener) admit(c net.Conn) (leave func(), ok bool) {
+	peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all that cannot be told apart are one
+	ip := peer.Addr().Unmap().WithZone("")
+	exempt := slices.ContainsFunc(l.Exempt, func(p netip.Prefix) bool { return p.Contains(ip) })
+	if l.Networks == nil || exempt {
+		return func() {}, true
+	}
+	return l.Networks.Take(ip)
+}
+
+// refuse closes a connection too many: of all, or of its network alone.
+func (l *Listener) refuse(c net.Conn, ofAll bool) {
 	l.mu.Lock()
 	l.shed++
 	if l.Log != nil && time.Since(l.logged) >= time.Minute {
-		l.Log.Warn("too many connections; new ones are closed", "connections_max", l.MaxConnections, "closed", l.shed)
+		text := "too many connections of one network; new ones are closed"
+		if ofAll {
+			text = "too many connections; new ones are closed"
+		}
+		l.Log.Warn(text, "connections_max", l.MaxConnections, "closed", l.shed)
 		l.logged, l.shed = time.Now(), 0
 	}
 	l.mu.Unlock()
 	if !l.Secure { // a few hundred bytes, which the kernel takes without waiting
 		c.SetWriteDeadline(time.Now().Add(shedTime))
-		f := problemFor(errOverloaded)
+		f := problemFor(budget.ErrFull)
 		c.Write(ownReply("503 Service Unavailable", f.problem, "Retry-After: "+decimal(f.retryAfter)+"\r\n"))
 	}
 	c.Close()
@@ -272,12 +296,16 @@ func (l *Listener) refuse(c net.Conn) {
 type conn struct {
 	net.Conn
 	listener *Listener
+	leave    func() // the count of its network
 	closed   sync.Once
 }
 
 // Close implements [net.Conn].
 func (c *conn) Close() error {
-	c.closed.Do(func() { c.listener.open.Add(-1) })
+	c.closed.Do(func() {
+		c.leave()
+		c.listener.open.Add(-1)
+	})
 	return c.Conn.Close()
 }
 

@@ -233,7 +233,7 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 		if op.Line, err = g.Origin(ctx, *c.Key); err != nil {
 			return Begun{}, err
 		}
-		op.KeptBytes = int64(c.Plan.PerMinute) * keptPerRate
+		op.KeptBytes = int64(c.Plan.PerMinute) * KeptPerRate
 	}
 	begun, err := g.store.Begin(ctx, op)
 	if quota, ok := errors.AsType[*QuotaError](err); ok && g.observer != nil {

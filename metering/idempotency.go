@@ -20,9 +20,9 @@ const (
 	// MaxReplyBytes bounds a kept body. A larger reply is charged and sent; of it only the claim is
 	// kept, so that a repetition is refused rather than charged again.
 	MaxReplyBytes = 1 << 20
-	// keptPerRate is how many bytes of replies are kept for a line of keys for each request a minute of
+	// KeptPerRate is how many bytes of replies are kept for a line of keys for each request a minute of
 	// its plan: 240 MiB for 60 a minute, several times what a customer needs who names every request.
-	keptPerRate = 4 << 20
+	KeptPerRate = 4 << 20
 )
 
 const (

@@ -48,26 +48,49 @@ type NetworkCount struct {
 // Take counts one more for an address. It is false where a network of its holds all that it may, or all do together;
 // otherwise release must be called once.
 func (c *NetworkCount) Take(ip netip.Addr) (release func(), ok bool) {
-	networks := Networks(ip)
+	h := c.Open(ip)
+	return h.Release, h.Add(1)
+}
+
+// Open returns what an address holds of a count, which is nothing yet.
+func (c *NetworkCount) Open(ip netip.Addr) *NetworkHold {
+	return &NetworkHold{count: c, networks: Networks(ip)}
+}
+
+// A NetworkHold is what somebody holds of a [NetworkCount], where that grows while it is held, such as a message that
+// arrives.
+type NetworkHold struct {
+	count    *NetworkCount
+	networks []netip.Prefix
+	n        int
+}
+
+// Add counts so many more, which must not be negative. It is false, and nothing is counted, where a network would hold
+// more than it may, or all would together.
+func (h *NetworkHold) Add(n int) bool {
+	c := h.count
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all >= c.All {
-		return nil, false
+	if c.all+n > c.All {
+		return false
 	}
-	for i, n := range networks {
-		if c.held[n] >= c.most(i) {
-			return nil, false
+	for i, network := range h.networks {
+		if c.held[network]+n > c.most(i) {
+			return false
 		}
 	}
-	if c.held == nil {
-		c.held = map[netip.Prefix]int{}
-	}
-	c.add(networks, 1)
-	return sync.OnceFunc(func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.add(networks, -1)
-	}), true
+	c.add(h.networks, n)
+	h.n += n
+	return true
+}
+
+// Release gives everything back. Doing so again does nothing.
+func (h *NetworkHold) Release() {
+	c := h.count
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(h.networks, -h.n)
+	h.n = 0
 }
 
 // most is how many a network of a width may hold.
@@ -79,6 +102,9 @@ func (c *NetworkCount) most(width int) int {
 }
 
 func (c *NetworkCount) add(networks []netip.Prefix, n int) {
+	if c.held == nil {
+		c.held = map[netip.Prefix]int{}
+	}
 	c.all += n
 	for _, network := range networks {
 		if c.held[network] += n; c.held[network] == 0 {

@@ -56,3 +56,23 @@ func TestNetworkCount(t *testing.T) {
 		})
 	}
 }
+
+// What an address holds grows within the bound of its networks, and is given back once.
+func TestNetworkHold(t *testing.T) {
+	count := NetworkCount{All: 100, Each: 20}
+	count.Open(netip.MustParseAddr("192.0.2.1")).Release() // of nothing
+	one := count.Open(netip.MustParseAddr("192.0.2.1"))
+	isTrue(t, one.Add(15))
+	isTrue(t, !one.Add(6))
+	isTrue(t, one.Add(5))
+	neighbour := count.Open(netip.MustParseAddr("192.0.2.2"))
+	isTrue(t, !neighbour.Add(6)) // the /24 has a quarter of all
+	isTrue(t, neighbour.Add(5))
+	equal(t, 25, count.Held())
+	one.Release()
+	one.Release()
+	equal(t, 5, count.Held())
+	isTrue(t, neighbour.Add(15))
+	neighbour.Release()
+	equal(t, 0, len(count.held))
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
@@ -21,10 +22,6 @@ const (
 	callbackPath = "/billing/callback"
 	// maxWord is far more than what is said of a payment.
 	maxWord = 16 << 10
-	// mostCallers is how many connections may be open at once.
-	mostCallers = 64
-	// callerSlots is how many addresses without a good signature are counted at once.
-	callerSlots = 1 << 12
 )
 
 // callbacks hears what a payment service says of payments after their attempt.
@@ -32,15 +29,15 @@ type callbacks struct {
 	secret  notify.Secret
 	settle  func(context.Context, billing.Word) (billing.Invoice, error)
 	clock   func() time.Time
-	proxies []netip.Prefix // whose callers are not told apart, nor counted
-	limiter metering.IPLimiter
+	proxies []netip.Prefix      // whose callers are not told apart, nor counted
+	limiter *metering.IPLimiter // of callers without a good signature
 	log     *slog.Logger
 }
 
 // serveCallbacks starts the listener for them, if --callback-listen asks for it. Stop waits a moment for what is under
 // way.
 func (a *app) serveCallbacks(
-	ctx context.Context, s checkedFlags, b billing.Billing, log *slog.Logger,
+	ctx context.Context, s checkedFlags, b billing.Billing, bounds *budget.Budget, log *slog.Logger,
 ) (stop func(), err error) {
 	address := a.serving.chores.callbackListen
 	if address == "" {
@@ -50,10 +47,11 @@ func (a *app) serveCallbacks(
 	if err != nil {
 		return nil, err
 	}
-	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies, log: log}
+	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
+		limiter: bounds.Callbacks, log: log}
 	server := newServer(s, c.handler())
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
-	l = &httpapi.Listener{Listener: l, MaxConnections: mostCallers, Secure: s.security != nil, Log: log}
+	l = s.bounded(l, bounds.CallbackConnections, log)
 	go serveOn(server, l) // which returns that the server was closed
 	return func() {
 		within(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
@@ -62,7 +60,6 @@ func (a *app) serveCallbacks(
 }
 
 func (c *callbacks) handler() *httpapi.Mux {
-	c.limiter.Size = callerSlots
 	mux := &httpapi.Mux{}
 	mux.HandleFunc("POST "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
 		status, text := c.hear(w, r)

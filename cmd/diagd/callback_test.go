@@ -17,6 +17,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
@@ -33,7 +34,8 @@ func heard(t testing.TB, answer error) (*callbacks, *[]billing.Word) {
 	secret, err := notify.ParseSecret(callbackSecret)
 	require.NoError(t, err)
 	words := new([]billing.Word)
-	return &callbacks{secret: secret, clock: func() time.Time { return callbackNow }, log: slog.New(slog.DiscardHandler),
+	return &callbacks{secret: secret, clock: func() time.Time { return callbackNow },
+		limiter: budget.New(budget.Config{}).Callbacks, log: slog.New(slog.DiscardHandler),
 		settle: func(_ context.Context, w billing.Word) (billing.Invoice, error) {
 			*words = append(*words, w)
 			return billing.Invoice{}, answer

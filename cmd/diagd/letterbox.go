@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi/letterbox"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/spf13/pflag"
 )
 
@@ -35,13 +36,14 @@ func (f *letterboxFlags) parse() (diag.Domain, error) {
 
 // serveLetterbox starts the letter box, if there is to be one, and mounts its pages.
 func (a *app) serveLetterbox(
-	ctx context.Context, s checkedFlags, env *diag.Env, parts map[string]http.Handler,
+	ctx context.Context, s checkedFlags, env *diag.Env, bounds *budget.Budget, parts map[string]http.Handler,
 ) (stop func(), err error) {
 	if s.letterbox.IsZero() {
 		return func() {}, nil
 	}
 	box, err := letterbox.New(letterbox.Config{
 		Env: env, Domain: s.letterbox, TLS: a.mailTLS(s.security), TrustedProxies: s.proxies, Clock: a.clock, Log: s.log,
+		Budget: bounds,
 	})
 	if err != nil {
 		return nil, err

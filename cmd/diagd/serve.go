@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/pages"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/redis"
@@ -36,8 +38,6 @@ const (
 	writeTimeout      = 75 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
-	// mostConnections bounds the clients: each takes some 20 KiB, also an idle one.
-	mostConnections = 8192
 	// drainTime is how long running calls may go on after a signal. Together with closing the store
 	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 15 * time.Second
@@ -189,10 +189,11 @@ func (a *app) serve(ctx context.Context) error {
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
 	activity := &dashboard.Activity{Clock: keeper.Now}
+	bounds := budget.New(budget.Config{Memory: machine.WorkMemory(), Connections: maxConnections()})
 	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Memory: machine.WorkMemory(), Log: log, NotifySPF: notes.profileEvent,
+		Budget: bounds, Log: log, NotifySPF: notes.profileEvent,
 		Observe: func(o httpapi.Observation) {
 			counters.Observe(o)
 			activity.Observe(o)
@@ -218,9 +219,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer health.Close()
-	bounded := &httpapi.Listener{
-		Listener: listener, MaxConnections: maxConnections(), Secure: checked.security != nil, Log: log,
-	}
+	bounded := checked.bounded(listener, bounds.Connections, log)
 	listener = bounded
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
 	a.countDeeds(counters)
@@ -236,9 +235,9 @@ func (a *app) serve(ctx context.Context) error {
 	watches := a.newWatches(store, plans, api.Ask, notes, counters, log, url)
 	front := a.mount(checked, api, dashboard.Config{
 		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
-		Watches: watches,
+		Watches: watches, Budget: bounds,
 	}, url)
-	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, front.Parts)
+	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, bounds, front.Parts)
 	if err != nil {
 		return err
 	}
@@ -251,7 +250,7 @@ func (a *app) serve(ctx context.Context) error {
 	defer runWatches(ctx, watches, counters)()
 	chores := startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log)
 	defer chores.close()
-	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, log)
+	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, bounds, log)
 	if err != nil {
 		return err
 	}
@@ -264,10 +263,22 @@ func (a *app) serve(ctx context.Context) error {
 // maxConnections leaves half of the files that may be open to the store and to the diagnostics, which
 // have sockets of their own.
 func maxConnections() int {
+	most := int(budget.Of(budget.Connections).All) // each takes some 20 KiB, also an idle one
 	if n := openFiles() / 2; n > 0 {
-		return min(n, mostConnections)
+		return min(n, most)
 	}
-	return mostConnections
+	return most
+}
+
+// ownMachine are the peers on the same machine: a proxy there need not be named, and no stranger is.
+var ownMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// bounded is a listener with a bound of connections, in all and for each network.
+func (s *checkedFlags) bounded(l net.Listener, most *metering.NetworkCount, log *slog.Logger) *httpapi.Listener {
+	return &httpapi.Listener{
+		Listener: l, MaxConnections: most.All, Networks: most, Exempt: slices.Concat(s.proxies, ownMachine),
+		Secure: s.security != nil, Log: log,
+	}
 }
 
 func newServer(s checkedFlags, handler http.Handler) *http.Server {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 // A member may change so many things a day, also where nothing comes of them, and an account likewise. What is refused
 // is not in the log, others are not affected, and everybody may sign out.
 func TestChangesAreBounded(t *testing.T) {
+	memberChanges, accountChanges := int(budget.Of(budget.Changes).Person), int(budget.Of(budget.Changes).Account)
 	h := newHouse(t)
 	rows := func() int {
 		acts, err := metering.Acts(t.Context(), h.store, metering.ActFilter{})

@@ -37,6 +37,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/member"
 )
 
@@ -50,6 +51,7 @@ type Config struct {
 	HostedSPF hostedspf.Store  // nil means that the page of hosted SPF is not there
 	Watches   *watch.Watches   // nil means those of Store, which are run elsewhere
 	Activity  *Activity        // what it remembers of requests; nil means that the page shows charges alone
+	Budget    *budget.Budget   // of the server; nil means one of its own
 	Clock     func() time.Time // nil means time.Now
 	Doubt     func() error     // while it is an error, nothing is forgotten; nil: the clock is always believed
 	Log       *slog.Logger     // hears of internal errors; nil means silence
@@ -83,7 +85,6 @@ type dashboard struct {
 	mux       httpapi.Mux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	templates func() *template.Template
-	attempts  *attempts
 	tallies   tallies
 }
 
@@ -100,8 +101,10 @@ func New(c Config) http.Handler {
 		c.Plans = metering.DefaultPlans()
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	d := &dashboard{Config: c, notices: map[string]string{},
-		origins: http.NewCrossOriginProtection(), attempts: newAttempts()}
+	d := &dashboard{Config: c, notices: map[string]string{}, origins: http.NewCrossOriginProtection()}
+	if d.Budget == nil {
+		d.Budget = budget.New(budget.Config{})
+	}
 	if c.PublicURL != "" {
 		if err := d.origins.AddTrustedOrigin(c.PublicURL); err != nil {
 			panic("dashboard: Config.PublicURL: " + err.Error())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/member"
 )
 
@@ -61,7 +62,7 @@ func (d *dashboard) showEnter(r *http.Request) (any, error) {
 
 // link is what a token can be used for.
 func (d *dashboard) link(r *http.Request, token string) (member.Link, error) {
-	if !d.attempts.take(sceneOf(r).from, "", d.now()) {
+	if !d.Budget.SignIns.Take(sceneOf(r).from, d.now()).Allowed {
 		return member.Link{}, tooMany(r)
 	}
 	link, err := d.people().Link(r.Context(), token)
@@ -116,7 +117,7 @@ func (d *dashboard) mailLink(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !d.attempts.take(sceneOf(r).from, email, d.now()) {
+	if !d.mayMail(sceneOf(r).from, email) {
 		return "", tooMany(r)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mailTime)
@@ -152,14 +153,28 @@ func (d *dashboard) mayChange(r *http.Request) error {
 	if s.page.act == leaves {
 		return nil
 	}
-	wait, ok := d.attempts.change(s.visitor.Member, d.now())
+	wait, ok := d.change(s.visitor.Member)
 	if ok {
 		return nil
 	}
+	most := budget.Of(budget.Changes)
 	s.header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 	return &problem{http.StatusTooManyRequests, "Too many changes", fmt.Sprintf("A member may change %d things a day, and "+
 		"all members of the account together %d. Nothing was changed. Wait, or ask your administrator.",
-		memberChanges, accountChanges), false}
+		most.Person, most.Account), false}
+}
+
+// change counts a change that a member asks for, and says when there could be another where it is one too many.
+func (d *dashboard) change(m member.Member) (wait time.Duration, ok bool) {
+	name, now := string(m.Account)+" "+m.Email, d.now()
+	if one := d.Budget.ChangesOfMember.Take(name, now); !one.Allowed {
+		return one.RetryAfter, false
+	}
+	all := d.Budget.ChangesOfAccount.Take(string(m.Account), now)
+	if !all.Allowed {
+		d.Budget.ChangesOfMember.GiveBack(name, now)
+	}
+	return all.RetryAfter, all.Allowed
 }
 
 // tooMany refuses who tries too often.
@@ -168,63 +183,11 @@ func tooMany(r *http.Request) error {
 	return &problem{http.StatusTooManyRequests, "Too many attempts", "Wait a minute, and try again.", false}
 }
 
-const (
-	// addressAttempts is how many links an address may open or ask for in a minute, and emailAttempts how many may be
-	// mailed to one address in an hour.
-	addressAttempts, emailAttempts = 20, 5
-	// visitAttempts is how many requests a minute an address may send with the secret of a session that has ended.
-	visitAttempts = 60
-	// memberChanges is how many forms that change something a member may send in a day, and accountChanges all members of
-	// an account together: each is a row of the log, which is kept for a year and more, and may have events told.
-	memberChanges, accountChanges = 500, 2000
-	// maxAttempted bounds the addresses that are counted at once, and the members and accounts.
-	maxAttempted = 10_000
-)
-
-// attempts counts who tries to enter, and what those who have entered change.
-type attempts struct {
-	addresses metering.IPLimiter // who opens or uses a link, or asks for one
-	visits    metering.IPLimiter // who shows the secret of a session that is none
-	// By hashes in the form of IP addresses: to whom links are mailed, and who changes something.
-	emails, members, accounts metering.IPLimiter
-}
-
-func newAttempts() *attempts {
-	limit := func(limit int, window time.Duration) metering.IPLimiter {
-		return metering.IPLimiter{Limit: limit, Window: window, Size: maxAttempted}
-	}
-	return &attempts{
-		addresses: limit(addressAttempts, time.Minute), visits: limit(visitAttempts, time.Minute),
-		emails: limit(emailAttempts, time.Hour), members: limit(memberChanges, 24*time.Hour),
-		accounts: limit(accountChanges, 24*time.Hour),
-	}
-}
-
-// take counts an attempt from an address, and for an e-mail address if there is one.
-func (a *attempts) take(from netip.Addr, email string, now time.Time) bool {
-	if !a.addresses.Take(from, now).Allowed {
-		return false
-	}
-	return email == "" || a.emails.Take(hashed(email), now).Allowed
-}
-
-// hashed is a text in the form of an IP address.
-func hashed(text string) netip.Addr {
-	hash := sha256.Sum256([]byte(text))
-	return netip.AddrFrom16([16]byte(hash[:]))
-}
-
-// change counts a change that a member asks for, and says when there could be another where it is one too many.
-func (a *attempts) change(m member.Member, now time.Time) (wait time.Duration, ok bool) {
-	one := hashed(string(m.Account) + " " + m.Email)
-	if d := a.members.Take(one, now); !d.Allowed {
-		return d.RetryAfter, false
-	}
-	d := a.accounts.Take(hashed(string(m.Account)), now)
-	if !d.Allowed {
-		a.members.GiveBack(one, now)
-	}
-	return d.RetryAfter, d.Allowed
+// mayMail counts a link that is asked for from an address, and is to be mailed to another.
+func (d *dashboard) mayMail(from netip.Addr, email string) bool {
+	now := d.now()
+	return d.Budget.SignIns.Take(from, now).Allowed && d.Budget.SignInMailsFrom.Take(from, now).Allowed &&
+		d.Budget.SignInMailsTo.Take(email, now).Allowed
 }
 
 // A visitor is a member who has entered, and the account that he looks after.
@@ -274,11 +237,11 @@ func (d *dashboard) visit(r *http.Request) (*visitor, error) {
 	err := metering.ErrNotFound
 	if v.secret != "" {
 		now := d.now()
-		if !d.attempts.visits.Take(sceneOf(r).from, now).Allowed {
+		if !d.Budget.Visits.Take(sceneOf(r).from, now).Allowed {
 			return nil, tooMany(r)
 		}
 		if v.Session, v.Member, err = d.people().Session(r.Context(), v.secret); err == nil {
-			d.attempts.visits.GiveBack(sceneOf(r).from, now)
+			d.Budget.Visits.GiveBack(sceneOf(r).from, now)
 		}
 	}
 	if named := d.namedByProxy(r); named != "" && (err != nil || v.Email != named) {

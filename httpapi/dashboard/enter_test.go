@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/member"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,6 +154,7 @@ func TestMailLink(t *testing.T) {
 		assert.Contains(t, r.words("#email-fault"), "must be a mail address", text)
 	}
 	h.pass(time.Minute)
+	emailAttempts := int(budget.Of(budget.SignInMails).Person)
 	for i := range emailAttempts {
 		status := b.post("/dashboard/enter/mail", "email", "owner@example.com").status
 		if i < emailAttempts-1 {
@@ -195,6 +199,7 @@ func TestNext(t *testing.T) {
 func TestAttempts(t *testing.T) {
 	h := newHouse(t)
 	b := h.browser()
+	addressAttempts, visitAttempts := h.dash.Budget.SignIns.Limit, h.dash.Budget.Visits.Limit
 	statuses := map[int]int{}
 	for range 3 * addressAttempts {
 		statuses[b.send("GET", "/dashboard/enter?token=guess", nil).status]++
@@ -215,6 +220,39 @@ func TestAttempts(t *testing.T) {
 		last = b.send("GET", "/dashboard/log", nil).status
 	}
 	assert.Equal(t, http.StatusTooManyRequests, last)
+}
+
+// Who asks for links to ever more addresses is stopped, with his whole network. Others can still ask.
+func TestMailsFromOneNetwork(t *testing.T) {
+	h := newHouse(t, mailing(make(chan string, 1000)))
+	spammer, count := netip.MustParseAddr("2001:db8::1"), 0
+	for n := range 200 {
+		h.pass(5 * time.Second) // so that the limit of attempts is not met
+		if h.dash.mayMail(spammer, fmt.Sprintf("a%d@example.com", n)) {
+			count++
+		}
+	}
+	perHour := int(budget.Of(budget.SignInMails).Network)
+	assert.Equal(t, perHour+200*5/60, count)
+	assert.False(t, h.dash.mayMail(netip.MustParseAddr("2001:db8::2"), "b@example.com"), "a /64 is one sender")
+	assert.True(t, h.dash.mayMail(netip.MustParseAddr("198.51.100.1"), "b@example.com"))
+}
+
+// Who guesses shared links is stopped, and who has one is not.
+func TestGuessedShares(t *testing.T) {
+	h := newHouse(t)
+	token := member.NewToken()
+	require.NoError(t, h.dash.publish(t.Context(), h.account.ID, token, &share{View: &view.View{Subject: "example.com"}}))
+	b := h.browser()
+	for range 2 * h.dash.Budget.Visits.Limit {
+		require.Equal(t, http.StatusOK, b.send(http.MethodGet, "/r/"+token, nil).status)
+	}
+	statuses := map[int]int{}
+	for range 2 * h.dash.Budget.Visits.Limit {
+		statuses[b.send(http.MethodGet, "/r/"+member.NewToken(), nil).status]++
+	}
+	limit := h.dash.Budget.Visits.Limit
+	require.Equal(t, map[int]int{http.StatusNotFound: limit, http.StatusTooManyRequests: limit}, statuses)
 }
 
 // A session ends when nobody has used it for 12 hours, and after 30 days.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // What the dashboard keeps for a while are records whose id is the SHA-256 of a token, which no store holds: it stands in
@@ -30,11 +31,12 @@ const (
 	// maxParts bounds the records of a result, of metering.MaxRecordBytes each.
 	maxParts = 32
 	partSize = metering.MaxRecordBytes - 1
-	// maxResults bounds the results of an account, in bytes of the store: of more, the oldest go.
-	maxResults = 32 << 20
 	// maxKept bounds what a result is in memory.
 	maxKept = 64 << 20
 )
+
+// maxResults bounds the results of an account, in bytes of the store: of more, the oldest go.
+var maxResults = budget.Of(budget.Results).Account
 
 // idOf is the id of the record that belongs to a token. What is no token has none.
 func idOf(token string) (id string, ok bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/member"
 )
 
@@ -23,9 +24,10 @@ const (
 	shareKind = "share"
 	// shareFor is how long a link leads to its view; as long again it says that it has ended.
 	shareFor = 30 * 24 * time.Hour
-	// maxShared bounds what an account shares, in bytes of the store: of more, the oldest links end.
-	maxShared = 8 << 20
 )
+
+// maxShared bounds what an account shares, in bytes of the store: of more, the oldest links end.
+var maxShared = budget.Of(budget.Shares).Account
 
 // A share is a result that was shared. Its ID is not the token, which nobody knows any more.
 type share struct {
@@ -158,10 +160,15 @@ type publishedPage struct {
 // showPublished shows a share to whoever has the link.
 func (d *dashboard) showPublished(r *http.Request) (any, error) {
 	sceneOf(r).header.Set("Referrer-Policy", "no-referrer")
+	now := d.now()
+	if !d.Budget.Visits.Take(sceneOf(r).from, now).Allowed {
+		return nil, tooMany(r)
+	}
 	s, err := d.published(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return nil, err
 	}
+	d.Budget.Visits.GiveBack(sceneOf(r).from, now)
 	if s.Ended {
 		return nil, &problem{http.StatusGone, "No longer shared",
 			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another.", false}

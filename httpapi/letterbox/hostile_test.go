@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/header"
+	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +23,8 @@ func addr(i int) netip.Addr {
 func TestConnections(t *testing.T) {
 	p := newPost(t)
 	var held []*wire
-	for range maxPerClient {
+	bound := p.Budget.LetterConnections
+	for range bound.Each {
 		held = append(held, p.raw())
 	}
 	p.raw421()
@@ -31,7 +33,7 @@ func TestConnections(t *testing.T) {
 	p.set("192.0.2.25", 0)
 	held[0].ask("QUIT", 221)
 	held[0].closed()
-	for i := range maxConnections - maxPerClient {
+	for i := range bound.All - bound.Each {
 		p.set(fmt.Sprintf("198.51.%d.1", i), 0)
 		held = append(held, p.raw())
 	}
@@ -49,21 +51,79 @@ func (p *post) raw421() {
 // There is room for so many messages at once: of what is too much, none is lost, for senders try again.
 func TestBusy(t *testing.T) {
 	p := newPost(t)
-	for range maxQueue {
-		p.queue <- struct{}{}
+	var places []func()
+	for i := range p.Budget.LetterQueue.All {
+		leave, ok := p.Budget.LetterQueue.Take(addr(i << 8))
+		require.True(t, ok)
+		places = append(places, leave)
 	}
 	path, to := p.address()
 	require.ErrorContains(t, p.send(to, p.letter()), "451")
-	for range maxQueue {
-		<-p.queue
+	for _, leave := range places {
+		leave()
 	}
-	p.bodies.Store(maxBodies - 1000)
-	require.ErrorContains(t, p.send(to, p.letter()+strings.Repeat("x\r\n", 1000)), "451")
-	p.bodies.Store(0)
+	large := p.letter() + strings.Repeat("x\r\n", 1000)
+	var messages []*metering.NetworkHold
+	for i := 0; p.Budget.Letters.All-p.Budget.Letters.Held() > len(large); i++ {
+		others := p.Budget.Letters.Open(addr(i << 8))
+		require.True(t, others.Add(min(p.Budget.Letters.Each, p.Budget.Letters.All-p.Budget.Letters.Held()-1000)))
+		messages = append(messages, others)
+	}
+	require.ErrorContains(t, p.send(to, large), "451")
+	for _, others := range messages {
+		others.Release()
+	}
 	require.NoError(t, p.send(to, p.letter()))
 	p.wait(path)
-	require.Zero(t, p.bodies.Load())
-	require.Empty(t, p.queue)
+	require.Zero(t, p.Budget.Letters.Held())
+	require.Zero(t, p.Budget.LetterQueue.Held())
+}
+
+// One network has its share of the memory for messages, and of the places for their analysis: others are served.
+func TestShareOfOneNetwork(t *testing.T) {
+	for name, fill := range map[string]func(p *post){
+		"places": func(p *post) {
+			for i := range 4 {
+				_, ok := p.Budget.LetterQueue.Take(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+				require.True(t, ok)
+			}
+		},
+		"memory": func(p *post) {
+			each, all := p.Budget.Letters.Each, p.Budget.Letters.All
+			require.True(t, p.Budget.Letters.Open(netip.MustParseAddr("192.0.2.1")).Add(each))
+			require.True(t, p.Budget.Letters.Open(netip.MustParseAddr("192.0.2.2")).Add(all/4-each))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPost(t)
+			fill(p)
+			_, to := p.address()
+			require.ErrorContains(t, p.send(to, p.letter()), "451") // from 192.0.2.25
+			p.set("198.51.100.1", 0)
+			require.NoError(t, p.send(to, p.letter()))
+		})
+	}
+}
+
+// Many reports of one network push out those of the same network, and no others.
+func TestReportsOfOneNetwork(t *testing.T) {
+	p := newPost(t)
+	report := func(ip netip.Addr) (token string) {
+		token, ok := p.create(ip)
+		require.True(t, ok)
+		require.True(t, p.claim(localPart(token), &delivery{At: p.Clock()}))
+		p.set("", time.Second)
+		p.working.Done()
+		p.keep(localPart(token), strings.Repeat("x", maxReportBytes/8))
+		return token
+	}
+	mine := report(netip.MustParseAddr("198.51.100.1"))
+	for range 10 {
+		report(netip.MustParseAddr("192.0.2.1"))
+	}
+	_, ok := p.open(mine)
+	require.True(t, ok, "the oldest of all is not that of the network with most")
+	require.LessOrEqual(t, p.reports, maxReportBytes)
 }
 
 // Of too many reports, the oldest are forgotten.
@@ -106,7 +166,7 @@ func TestSize(t *testing.T) {
 	_, err = io.WriteString(w.Conn, strings.Repeat("x", maxSent))
 	_ = err // the connection ends within it
 	require.True(t, p.expects(localOf(to)))
-	require.Zero(t, p.bodies.Load())
+	require.Zero(t, p.Budget.Letters.Held())
 }
 
 // A message may be as large as is told, and come in chunks.

@@ -58,11 +58,11 @@ func (b *Box) create(ip netip.Addr) (token string, ok bool) {
 	defer b.mu.Unlock()
 	now := b.Clock()
 	b.sweep(now)
-	if !b.made.Take(ip, now).Allowed {
+	if !b.Budget.LetterAddresses.Take(ip, now).Allowed {
 		return "", false
 	}
 	if b.waiting >= maxWaiting {
-		b.makeRoom()
+		b.makeRoom((*letter).waits)
 	}
 	token = strings.ToLower(rand.Text())
 	local := localPart(token)
@@ -73,31 +73,52 @@ func (b *Box) create(ip netip.Addr) (token string, ok bool) {
 	return token, true
 }
 
-// makeRoom forgets the oldest letter of the network that has most of those that wait.
-func (b *Box) makeRoom() {
-	type queue struct {
-		count  int
+// waits is 1 for a letter that waits for a message.
+func (l *letter) waits() int {
+	if l.State == waiting {
+		return 1
+	}
+	return 0
+}
+
+// kept is the size of a letter that is analyzed, or whose analysis failed.
+func (l *letter) kept() int {
+	if l.State == analyzed || l.State == failed {
+		return 1 + len(l.Report)
+	}
+	return 0
+}
+
+// makeRoom forgets the oldest letter of the network that has most, of those that have a size. It is false if none has.
+func (b *Box) makeRoom(size func(*letter) int) bool {
+	type share struct {
+		size   int
 		oldest string // local part
 	}
-	networks, longest := map[netip.Prefix]queue{}, queue{}
+	networks, largest := map[netip.Prefix]share{}, share{}
 	for local, l := range b.letters {
-		if l.State != waiting {
+		n := size(l)
+		if n == 0 {
 			continue
 		}
-		q := networks[l.network]
-		if q.count++; q.oldest == "" || l.Until.Before(b.letters[q.oldest].Until) {
-			q.oldest = local
+		s := networks[l.network]
+		if s.size += n; s.oldest == "" || l.Until.Before(b.letters[s.oldest].Until) {
+			s.oldest = local
 		}
-		networks[l.network] = q
+		networks[l.network] = s
 	}
-	for _, q := range networks {
-		older := longest.count > 0 && q.count == longest.count &&
-			b.letters[q.oldest].Until.Before(b.letters[longest.oldest].Until)
-		if q.count > longest.count || older {
-			longest = q
+	for _, s := range networks {
+		older := largest.size > 0 && s.size == largest.size &&
+			b.letters[s.oldest].Until.Before(b.letters[largest.oldest].Until)
+		if s.size > largest.size || older {
+			largest = s
 		}
 	}
-	b.forget(longest.oldest, b.letters[longest.oldest])
+	if largest.oldest == "" {
+		return false
+	}
+	b.forget(largest.oldest, b.letters[largest.oldest])
+	return true
 }
 
 // sweep forgets what is over, at most once a minute.
@@ -161,7 +182,8 @@ func (b *Box) claim(local string, d *delivery) bool {
 	return true
 }
 
-// keep stores what came of the analysis, and forgets the oldest reports where there are too many.
+// keep stores what came of the analysis. Where there are too many reports, the oldest of the network that has most is
+// forgotten.
 func (b *Box) keep(local, report string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,16 +194,9 @@ func (b *Box) keep(local, report string) {
 	l.Report = report
 	b.reports += len(report)
 	for b.reports > maxReportBytes || len(b.letters)-b.waiting > maxReports {
-		oldest := ""
-		for other, o := range b.letters {
-			if (o.State == analyzed || o.State == failed) && (oldest == "" || o.Until.Before(b.letters[oldest].Until)) {
-				oldest = other
-			}
-		}
-		if oldest == "" {
+		if !b.makeRoom((*letter).kept) {
 			return
 		}
-		b.forget(oldest, b.letters[oldest])
 	}
 }
 
@@ -197,19 +212,19 @@ type delivery struct {
 	Bare    int // line feeds without a carriage return before them, and the reverse
 }
 
-// take analyzes a message for an address, beside the session, if there is room for that.
-func (b *Box) take(local string, d *delivery, text []byte) error {
-	select {
-	case b.queue <- struct{}{}:
-	default:
-		b.release(text)
+// take analyzes a message for an address, beside the session, if there is room for that. It releases what the message
+// holds in the end.
+func (b *Box) take(local string, d *delivery, text []byte, held *metering.NetworkHold) error {
+	leave, ok := b.Budget.LetterQueue.Take(d.IP)
+	if !ok {
+		held.Release()
 		return errBusy
 	}
 	d.Size = len(text)
 	d.Bare = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - 2*bytes.Count(text, []byte("\r\n"))
 	if !b.claim(local, d) {
-		<-b.queue
-		b.release(text)
+		leave()
+		held.Release()
 		return errUnknown
 	}
 	go func() {
@@ -223,8 +238,8 @@ func (b *Box) take(local string, d *delivery, text []byte) error {
 		b.keep(local, report)
 		cancel()
 		<-b.running
-		<-b.queue
-		b.release(text)
+		leave()
+		held.Release()
 	}()
 	return nil
 }

@@ -30,40 +30,36 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/emersion/go-smtp"
 )
 
-// The bounds of what the letter box holds and does.
+// The bounds of what the letter box does with one message.
 const (
 	// maxMessage is what mail/header-analyze takes, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
 	maxTrace   = 4 << 10
-	// perHour is how many addresses a client may have made within an hour, and a larger network 4 or 8 times as many
-	// (CONTRACT 11).
-	perHour = 10
-	window  = time.Hour
-	// maxClients bounds how many networks are remembered for that, and maxWaiting the addresses that wait for a message:
-	// of more, the oldest of the network that has most is forgotten.
-	maxClients = 50_000
-	maxWaiting = 2000
+	// waitTime is how long an address waits for its message, and reportTime how long a report is kept.
 	waitTime   = time.Hour
-	// maxReports and maxReportBytes bound the reports that are kept; of more, the oldest are forgotten.
-	maxReports     = 5000
-	maxReportBytes = 64 << 20
-	reportTime     = 24 * time.Hour
-	// maxBodies bounds the messages that are being received or analyzed, in bytes.
-	maxBodies = 48 << 20
-	// maxRunning analyses run at once, each of which holds some 45 MiB at worst; maxQueue is them and those that wait.
+	reportTime = 24 * time.Hour
+	// maxRunning analyses run at once, each of which holds some 45 MiB at worst.
 	maxRunning = 2
-	maxQueue   = 16
 	// analysisTime is more than an analysis takes: lookups end after ten seconds.
 	analysisTime = 30 * time.Second
+)
+
+// The bounds of what all clients have together, beside those of the [budget.Budget].
+var (
+	// maxWaiting bounds the addresses that wait for a message, maxReports and maxReportBytes the reports that are kept: of
+	// more, the oldest of the network that has most is forgotten.
+	maxWaiting     = int(budget.Of(budget.LetterWaiting).All)
+	maxReports     = int(budget.Of(budget.LetterReports).All)
+	maxReportBytes = int(budget.Of(budget.LetterPages).All)
 )
 
 // Config says what a letter box works with. Only Domain is required.
@@ -74,6 +70,8 @@ type Config struct {
 	Domain diag.Domain
 	// TLS has the certificate for STARTTLS. Nil means one of its own, as is common among mail servers.
 	TLS *tls.Config
+	// Budget bounds connections, messages and addresses, in all and for each network. Nil means one of its own.
+	Budget *budget.Budget
 	// TrustedProxies are the peers that are believed whose request they pass on, for the limit of addresses.
 	TrustedProxies []netip.Prefix
 	// Clock tells the time. Nil means time.Now.
@@ -91,30 +89,29 @@ type Box struct {
 	ctx   context.Context // of analyses
 	stop  context.CancelFunc
 
-	queue, running chan struct{}
-	working        sync.WaitGroup
-
-	bodies atomic.Int64 // bytes
+	running chan struct{}
+	working sync.WaitGroup
 
 	mu      sync.Mutex
 	letters map[string]*letter // by the local part of their addresses
 	waiting int                // of them
 	reports int                // bytes
-	made    metering.IPLimiter // addresses, by who asked for them
 	swept   time.Time
 }
 
 // New prepares a letter box.
 func New(c Config) (*Box, error) {
 	b := &Box{
-		Config: c, letters: map[string]*letter{}, made: metering.IPLimiter{Limit: perHour, Window: window, Size: maxClients},
-		queue: make(chan struct{}, maxQueue), running: make(chan struct{}, maxRunning),
+		Config: c, letters: map[string]*letter{}, running: make(chan struct{}, maxRunning),
 	}
 	if b.Domain.IsZero() {
 		return nil, errors.New("a letter box needs a domain")
 	}
 	if b.Clock == nil {
 		b.Clock = time.Now
+	}
+	if b.Budget == nil {
+		b.Budget = budget.New(budget.Config{})
 	}
 	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
 	if b.TLS == nil {
@@ -136,7 +133,7 @@ func New(c Config) (*Box, error) {
 // Serve takes messages until [Box.Close].
 func (b *Box) Serve(l net.Listener) error {
 	defer context.AfterFunc(b.ctx, func() { l.Close() })() // also where Close was faster
-	return b.smtp.Serve(&listener{Listener: l, open: metering.NetworkCount{All: maxConnections, Each: maxPerClient}})
+	return b.smtp.Serve(&listener{Listener: l, open: b.Budget.LetterConnections})
 }
 
 // Close ends connections and analyses.
@@ -149,22 +146,23 @@ func (b *Box) Close() error {
 	return err
 }
 
-// read reads a message, as long as there is room for it. What it returns is given back with release.
-func (b *Box) read(r io.Reader) (text []byte, err error) {
+// read reads a message of a client, as long as there is room for it and its networks have their share. The caller is to
+// release what it holds.
+func (b *Box) read(r io.Reader, ip netip.Addr) (text []byte, held *metering.NetworkHold, err error) {
+	held = b.Budget.Letters.Open(ip)
 	chunk := make([]byte, 32<<10)
 	for err == nil {
 		var n int
 		n, err = r.Read(chunk)
-		text = append(text, chunk[:n]...)
-		if b.bodies.Add(int64(n)) > maxBodies {
+		if !held.Add(n) {
 			err = errBusy
+		} else {
+			text = append(text, chunk[:n]...)
 		}
 	}
 	if err != io.EOF {
-		b.release(text)
-		return nil, err
+		held.Release()
+		return nil, nil, err
 	}
-	return text, nil
+	return text, held, nil
 }
-
-func (b *Box) release(text []byte) { b.bodies.Add(-int64(len(text))) }

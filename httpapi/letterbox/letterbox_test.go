@@ -238,7 +238,7 @@ func TestExpiry(t *testing.T) {
 	p.address()
 	require.Len(t, p.letters, 1, "what is over is forgotten")
 	require.Equal(t, []int{1, 0}, []int{p.waiting, p.reports})
-	require.Zero(t, p.bodies.Load())
+	require.Zero(t, p.Budget.Letters.Held())
 }
 
 // Nothing is relayed, and nothing but the one address is known.
@@ -414,13 +414,14 @@ func TestPipelining(t *testing.T) {
 // A client has ten addresses an hour, and a network of IPv6 is one.
 func TestTenAnHour(t *testing.T) {
 	p := newPost(t)
+	perHour := p.Budget.LetterAddresses.Limit
 	for range perHour {
 		p.address()
 	}
 	w := p.get("POST", "/letterbox")
 	require.Equal(t, 429, w.Code)
 	require.NotEmpty(t, w.Header().Get("Retry-After"))
-	p.set("", window)
+	p.set("", p.Budget.LetterAddresses.Window)
 	p.address()
 	for i := range perHour + 1 {
 		r := httptest.NewRequest("POST", "/letterbox", nil)
@@ -440,7 +441,7 @@ func TestFull(t *testing.T) {
 		for n := range 200 {
 			ip := netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, byte(site), byte(n), 15: 1})
 			_, ok := p.create(ip)
-			require.Equal(t, n < 8*perHour, ok, "a /48 has a bound of its own")
+			require.Equal(t, n < 8*p.Budget.LetterAddresses.Limit, ok, "a /48 has a bound of its own")
 		}
 	}
 	require.Equal(t, maxWaiting, p.waiting)

@@ -126,14 +126,14 @@ func (s *session) Data(r io.Reader) error {
 	s.mu.Lock()
 	d, to := s.delivery(), s.to
 	s.mu.Unlock()
-	text, err := s.box.read(r)
+	text, held, err := s.box.read(r, d.IP)
 	if errors.Is(err, smtp.ErrTooLongLine) {
 		err = errLine
 	} else if _, answer := errors.AsType[*smtp.SMTPError](err); err != nil && !answer {
 		err = errLost
 	}
 	if err == nil {
-		err = s.box.take(to, d, text)
+		err = s.box.take(to, d, text, held)
 	}
 	if err != nil {
 		return err
@@ -167,8 +167,6 @@ func (*session) Logout() error { return nil }
 
 // The bounds of connections.
 const (
-	maxConnections = 64
-	maxPerClient   = 4
 	// connectionTime is how long a client may stay, whatever it says.
 	connectionTime = 5 * time.Minute
 	// maxSent is how much a client may send: a message, and the commands and the TLS around it.
@@ -182,7 +180,7 @@ const (
 // A listener bounds connections, all and those of a network.
 type listener struct {
 	net.Listener
-	open metering.NetworkCount
+	open *metering.NetworkCount
 }
 
 func (l *listener) Accept() (net.Conn, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // An Ask runs an operation as a key of an account: the method of that name of [httpapi.API].
@@ -56,7 +57,7 @@ func New(c Config) *Watches {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
-	c.Log, c.Running = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Running, 16)
+	c.Log, c.Running = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Running, int(budget.Of(budget.WatchRuns).All))
 	return &Watches{
 		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
 		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[string]time.Time{},
@@ -74,8 +75,8 @@ func ID(d diag.Domain) string {
 
 const kind = "watch"
 
-// maxWatches bounds the watches of an account: a list reads all of them.
-const maxWatches = 10_000
+// maxWatches bounds the watches of an account.
+var maxWatches = int(budget.Of(budget.Watches).Account)
 
 // room refuses an account that has as many watches as there may be.
 func (w *Watches) room(ctx context.Context, account metering.AccountID) error {

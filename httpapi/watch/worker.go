@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
@@ -128,11 +129,14 @@ func (w *Watches) free() (n int) {
 	return n
 }
 
+// An account has a share of the runs on a node, however many these are.
+var allRuns, accountRuns = int(budget.Of(budget.WatchRuns).All), int(budget.Of(budget.WatchRuns).Account)
+
 // take makes room for a run, if its account has any, it is not under way and did not fail a moment ago.
 func (w *Watches) take(r metering.Record) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.running[r.Account] >= max(1, w.Running/4) || w.now().Before(w.left[name(r)]) {
+	if w.running[r.Account] >= max(1, w.Running*accountRuns/allRuns) || w.now().Before(w.left[name(r)]) {
 		return false
 	}
 	w.left[name(r)] = w.now().Add(alone)

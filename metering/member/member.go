@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // Role says what a member may do.
@@ -39,9 +40,10 @@ const (
 	kind = "member"
 	// maxEmail is the longest address that SMTP transports (RFC 5321 section 4.5.3.1.3).
 	maxEmail = 254
-	// maxMembers bounds the members of an account, because each change reads all of them.
-	maxMembers = 200
 )
+
+// maxMembers bounds the members of an account.
+var maxMembers = int(budget.Of(budget.Members).Account)
 
 // A Member is an e-mail address that may look after an account.
 type Member struct {

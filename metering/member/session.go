@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
 	// IdleTime is how long a session lasts without a request, and SessionTime how long with any.
 	IdleTime, SessionTime = 12 * time.Hour, 30 * 24 * time.Hour
 	// seenEvery is how often the last request of a session is written down at most.
-	seenEvery = time.Minute
-	// maxSessions bounds the sessions of a member in an account: whoever keeps no cookies begins one with each request
-	// that a proxy lets through. The one that was not used for the longest time ends for another.
-	maxSessions = 50
-
+	seenEvery   = time.Minute
 	sessionKind = "member_session"
 	maxFrom     = 64 // characters of an address
 )
+
+// maxSessions bounds the sessions of a member in an account: whoever keeps no cookies begins one with each request that a
+// proxy lets through. The one that was not used for the longest time ends for another.
+var maxSessions = int(budget.Of(budget.Sessions).Person)
 
 // A Session is a browser in which a member looks after an account.
 type Session struct {

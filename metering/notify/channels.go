@@ -11,18 +11,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
-	// maxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
-	// no more than [metering.MaxRecordsPut] records.
-	maxChannels = 20
 	// DefaultOverlap is how long both secrets sign after a rotation.
 	DefaultOverlap = 24 * time.Hour
 	maxOverlap     = 30 * 24 * time.Hour
 	// versionTries is how often a change is made anew when another writer was first.
 	versionTries = 8
 )
+
+// maxChannels bounds the channels of an account.
+var maxChannels = int(budget.Of(budget.Channels).Account)
 
 // Channels administers channels and their deliveries. It keeps nothing itself. Only Store is required. Errors are
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // Mail goes to people who may never have heard of this server: an address receives nothing but one question until its
@@ -17,12 +18,16 @@ import (
 const (
 	// confirmTime is how long a question can be answered.
 	confirmTime = 7 * 24 * time.Hour
-	// mailsPerHour bounds the questions and tests that an account has sent, and those that an address receives of all
-	// accounts together, within mailWindow.
-	mailsPerHour = 5
-	mailWindow   = time.Hour
 	// mailboxKind is the kind of records that hold what is known of addresses.
 	mailboxKind = "mailbox"
+)
+
+// The questions and tests that an account has sent, and those that an address receives of all accounts together, within
+// mailWindow. They are counted in the store: a restart, or another server, must not make them more.
+var (
+	mailsOfAccount = int(budget.Of(budget.ChannelMails).Account)
+	mailsToAddress = int(budget.Of(budget.ChannelMails).Person)
+	mailWindow     = budget.Of(budget.ChannelMails).Window
 )
 
 // A mailbox is what an account knows of an address.
@@ -126,9 +131,9 @@ func (c Channels) spend(ctx context.Context, m *mailbox) error {
 			}
 		}
 	}
-	if len(ofAccount) >= mailsPerHour || len(toAddress) >= mailsPerHour {
+	if len(ofAccount) >= mailsOfAccount || len(toAddress) >= mailsToAddress {
 		return &metering.FieldError{Field: "target", Reason: fmt.Sprintf("has had %d messages of this kind within an "+
-			"hour, or the account has sent as many; wait an hour", mailsPerHour)}
+			"hour, or the account has sent %d; wait an hour", mailsToAddress, mailsOfAccount)}
 	}
 	m.Sent = append(recent(m.Sent, now), now)
 	return nil

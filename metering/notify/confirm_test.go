@@ -157,7 +157,7 @@ func TestOptOut(t *testing.T) {
 func TestFewMails(t *testing.T) {
 	w, _ := newPost(t)
 	c := w.confirm(w.mailChannel("ops@example.com")) // the first
-	for range mailsPerHour - 1 {
+	for range mailsToAddress - 1 {
 		w.test(c)
 	}
 	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
@@ -182,7 +182,7 @@ func TestMailsAtOnce(t *testing.T) {
 	c := w.confirm(w.mailChannel("ops@example.com")) // the first
 	var sent, refused atomic.Int32
 	var all sync.WaitGroup
-	for range mailsPerHour {
+	for range mailsToAddress {
 		all.Go(func() {
 			_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
 			if _, ok := errors.AsType[*metering.FieldError](err); ok {
@@ -193,7 +193,7 @@ func TestMailsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, [2]int32{mailsPerHour - 1, 1}, [2]int32{sent.Load(), refused.Load()})
+	require.Equal(t, [2]int32{int32(mailsToAddress) - 1, 1}, [2]int32{sent.Load(), refused.Load()})
 }
 
 // What was active before addresses were asked goes on, also when it is disabled and enabled; so does what a member

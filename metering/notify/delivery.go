@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // DeliveryState says how far a delivery is.
@@ -115,9 +116,9 @@ func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id s
 
 // maxAsked bounds the deliveries of an account that tests and replays ask for within askedWindow: each is kept for a
 // month, and goes to a server that the account has named and may not be its own.
-const (
-	maxAsked    = 2000
-	askedWindow = 24 * time.Hour
+var (
+	maxAsked    = int(budget.Of(budget.Replays).Account)
+	askedWindow = budget.Of(budget.Replays).Window
 )
 
 // mayAsk is how many deliveries an account may still ask for, at least one.

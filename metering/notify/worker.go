@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
@@ -20,7 +21,6 @@ const (
 	// take. A node that has not told of the result by then is taken for dead.
 	lease = time.Minute
 	// What a [Worker] does unless it is told otherwise.
-	defaultRunning    = 64
 	defaultPerChannel = 4
 	pollEvery         = time.Second // between looks at the store
 	// storeTime bounds the wait for a store to take the result of an attempt.
@@ -31,6 +31,9 @@ const (
 	// maxEvents is how many events are read at a time.
 	maxEvents = 64
 )
+
+// defaultRunning is how many attempts run at once.
+var defaultRunning = int(budget.Of(budget.Deliveries).All)
 
 // A Worker turns events into deliveries, and delivers them. Any number of workers may share a store, on one node or
 // several: who changes a record first has it. Only Store and Client are required.

@@ -1,0 +1,121 @@
+// Package budget bounds what accounts, networks and people can cause on a server: what is held in memory, how many
+// connections are open, how often something happens, and what is kept.
+//
+// All bounds stand in one table ([Table]), and whatever needs a number reads it from there ([Of]). A full bound refuses
+// its owner, or lets the owner's oldest go; it never touches what others have. There are four mechanisms, each for a kind
+// of bound:
+//
+//   - [Pool]: what requests hold at the moment, with a share for each account and each key. What does not fit waits.
+//   - [metering.NetworkCount]: what strangers hold at the moment, with a share for each network (/32 and /24, /64, /56
+//     and /48). What does not fit is refused.
+//   - [metering.IPLimiter] and [NameLimiter]: what happens in a time, for each network and each name.
+//   - [metering.Shelf]: what a store keeps for an account. The oldest goes.
+//
+// A server makes one [Budget], from which all of its parts draw:
+//
+//	b := budget.New(budget.Config{Memory: 1 << 30})
+//	api := httpapi.New(httpapi.Config{Gate: gate, Budget: b})
+//	pages := dashboard.New(dashboard.Config{Store: store, API: api, Budget: b})
+package budget
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/netip"
+	"runtime"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// Config says how large a server is. The zero value is a server of the default size.
+type Config struct {
+	// Memory is how many bytes diagnostics hold together; a quarter more is for the bodies of requests, and as much for
+	// forms and tool calls. 0 means DefaultMemory.
+	Memory int64
+	// Running is how many diagnostics run at once, with those that wait for memory. 0 means the number of the table.
+	Running int
+	// Processors is how many processors there are. 0 means GOMAXPROCS.
+	Processors int
+	// Connections is how many connections may be open at once, of which a network has its share. 0 means the number of
+	// the table.
+	Connections int
+}
+
+// A Budget is what the parts of one server draw on. Make one with [New].
+type Budget struct {
+	// What requests hold.
+	Work, Bodies, Forms, Processors *Pool
+	// What strangers hold.
+	Letters, LetterQueue                                *metering.NetworkCount
+	Connections, LetterConnections, CallbackConnections *metering.NetworkCount
+	// What happens in a time.
+	SignIns, Visits, SignInMailsFrom, Callbacks, LetterAddresses *metering.IPLimiter
+	SignInMailsTo                                                *NameLimiter // by mail address
+	ChangesOfAccount, ChangesOfMember                            *NameLimiter // by account; by account and mail address
+}
+
+// New returns a budget of which nothing is used.
+func New(c Config) *Budget {
+	memory := cmp.Or(c.Memory, DefaultMemory)
+	processors := int64(cmp.Or(c.Processors, runtime.GOMAXPROCS(0)))
+	percent := Of(Processors)
+	b := &Budget{
+		Work: memoryPool(Work, memory), Bodies: memoryPool(Bodies, memory), Forms: memoryPool(Forms, memory),
+		Processors: &Pool{
+			All: processors, Account: max(1, processors*percent.Account/100), Key: max(1, processors*percent.Key/100),
+		},
+		Letters: networks(Letters), LetterQueue: networks(LetterQueue),
+		Connections: networks(Connections), LetterConnections: networks(LetterConnections),
+		CallbackConnections: networks(CallbackConnections),
+		SignIns:             events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
+		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),
+		SignInMailsTo:    names(Of(SignInMails).Person, Of(SignInMails).Window),
+		ChangesOfAccount: names(Of(Changes).Account, Of(Changes).Window),
+		ChangesOfMember:  names(Of(Changes).Person, Of(Changes).Window),
+	}
+	b.Work.Leases = cmp.Or(c.Running, int(Of(Running).All))
+	if row := Of(Connections); c.Connections > 0 { // of few, too, a network has the same share
+		b.Connections.All = c.Connections
+		b.Connections.Each = max(1, min(c.Connections*int(row.Network)/int(row.All), b.Connections.Each))
+	}
+	return b
+}
+
+// memoryPool is a pool of memory, of the size that belongs to that of all diagnostics.
+func memoryPool(id ID, memory int64) *Pool {
+	row, most := Of(id), Of(Work)
+	all := int64(float64(memory) / DefaultMemory * float64(row.All))
+	share := func(part, most int64) int64 { return min(int64(float64(all)*float64(part)/float64(row.All)), most) }
+	return &Pool{All: all, Account: share(row.Account, most.Account), Key: share(row.Key, most.Key)}
+}
+
+func networks(id ID) *metering.NetworkCount {
+	return &metering.NetworkCount{All: int(Of(id).All), Each: int(Of(id).Network)}
+}
+
+func events(id ID) *metering.IPLimiter {
+	return &metering.IPLimiter{Limit: int(Of(id).Network), Window: Of(id).Window}
+}
+
+// A NameLimiter bounds what happens in a time for each name, such as a mail address or an account. It must not be
+// copied.
+type NameLimiter struct{ limiter metering.IPLimiter }
+
+func names(limit int64, window time.Duration) *NameLimiter {
+	return &NameLimiter{metering.IPLimiter{Limit: int(limit), Window: window}}
+}
+
+// Take takes one token of the name.
+func (l *NameLimiter) Take(name string, now time.Time) metering.Decision {
+	return l.limiter.Take(hashed(name), now)
+}
+
+// GiveBack returns the token of the last Take.
+func (l *NameLimiter) GiveBack(name string, now time.Time) { l.limiter.GiveBack(hashed(name), now) }
+
+// hashed is a name in the form of an IP address. The networks of hashes never meet.
+func hashed(name string) netip.Addr {
+	hash := sha256.Sum256([]byte(name))
+	return netip.AddrFrom16([16]byte(hash[:16]))
+}

@@ -1,0 +1,231 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// An ID names a bound.
+type ID int
+
+// The bounds, in the order of the table.
+const (
+	// What is held at the moment.
+	Work          ID = iota // memory of diagnostics
+	Running                 // diagnostics
+	Bodies                  // memory of request bodies
+	Forms                   // memory of forms and tool calls
+	Processors              // computing without a deadline
+	WatchRuns               // runs of watches
+	Deliveries              // attempts to deliver notifications
+	Letters                 // messages in the letter box, while they arrive and are analyzed
+	LetterQueue             // messages that are analyzed, or wait for that
+	LetterWaiting           // addresses of the letter box that wait for a message
+	LetterReports           // reports of the letter box
+	LetterPages             // memory of these reports
+
+	// Connections.
+	Connections
+	LetterConnections
+	CallbackConnections
+
+	// What happens in a time.
+	Strangers       // requests without a good key
+	UnseenKeys      // of those, with what may be a key
+	SignIns         // links for sign-in that are opened, used or asked for
+	Visits          // requests with the secret of a session, or the token of a shared link, that does not exist
+	SignInMails     // mails with a link for sign-in
+	ChannelMails    // mails that ask for a confirmation, or test a channel
+	Callbacks       // payment callbacks without a good signature
+	LetterAddresses // addresses of the letter box that are made
+	Changes         // changes by forms of the dashboard
+	Replays         // deliveries that tests and replays ask for
+
+	// What is kept.
+	Replies  // bodies of replies for idempotency keys
+	Results  // results in the dashboard
+	Shares   // shared links
+	Members  // of an account
+	Sessions // of the dashboard
+	Channels // for notifications
+	Watches  // watched domains
+
+	bounds // how many there are
+)
+
+// Full says what happens where there is no room for more.
+type Full string
+
+// What happens where there is no room for more. Nothing of others ever goes for it.
+const (
+	Waits    Full = "waits 10 s, then refused"
+	Refused  Full = "refused"
+	Later    Full = "waits its turn"
+	Oldest   Full = "the owner's oldest goes first"
+	OldestOf Full = "the oldest of the network with the most goes first"
+)
+
+// A User is a part of the server that draws on a bound.
+type User string
+
+// The parts of the server.
+const (
+	API       User = "API"
+	Dashboard User = "dashboard"
+	Tools     User = "MCP"
+	LetterBox User = "letter box"
+	Callback  User = "callback"
+	Notify    User = "notifications"
+	Watcher   User = "watches"
+)
+
+// A Bound is a row of the table: how much of something all may have together, and an account, a key, a network or a
+// person. 0 means that there is no bound of that kind.
+type Bound struct {
+	What string
+	Unit Unit
+	All  int64 // how much all may have together
+	// Account and Key are for whoever has shown a key or signed in.
+	Account, Key int64
+	// Network is for the smallest network of an address. A larger one has a multiple: see [metering.NetworkCount] for what
+	// is held, and [metering.IPLimiter] for what happens in a time.
+	Network int64
+	Person  int64         // a member, or a mail address
+	Window  time.Duration // in which the numbers hold, as in a token bucket; 0 for what is held or kept
+	Full    Full
+	Users   []User
+}
+
+// Unit is what the numbers of a bound count.
+type Unit string
+
+// The units.
+const (
+	Bytes   Unit = "bytes"
+	Percent Unit = "percent" // of the processors
+	PerRate Unit = "bytes for each request a minute of the plan"
+	Count   Unit = ""
+)
+
+const (
+	// DefaultMemory is how many bytes diagnostics hold together, where nothing else is said.
+	DefaultMemory = 512 << 20
+	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key, likewise.
+	DefaultIPRate = 120
+)
+
+// Memory other than that of the letter box is sized by [Config.Memory]: then the numbers are shares of it, and for an
+// account and a key at most those of Work.
+var table = [bounds]Bound{
+	Work: {What: "memory of diagnostics",
+		Unit: Bytes, All: DefaultMemory, Account: DefaultMemory / 2, Key: DefaultMemory / 4,
+		Full: Waits, Users: []User{API, Dashboard, Tools, Watcher}},
+	Running: {What: "diagnostics, with those that wait",
+		All: 2048, Account: 1024,
+		Full: Refused, Users: []User{API, Dashboard, Tools, Watcher}},
+	Bodies: {What: "memory of request bodies",
+		Unit: Bytes, All: DefaultMemory / 4, Account: DefaultMemory / 8, Key: DefaultMemory / 16,
+		Full: Waits, Users: []User{API}},
+	Forms: {What: "memory of forms and tool calls",
+		Unit: Bytes, All: DefaultMemory / 4, Account: DefaultMemory / 16, Key: DefaultMemory / 16,
+		Full: Waits, Users: []User{Dashboard, Tools}},
+	Processors: {What: "processors for work without a deadline",
+		Unit: Percent, All: 100, Account: 75, Key: 50,
+		Full: Waits, Users: []User{API, Dashboard, Tools, Watcher}},
+	WatchRuns: {What: "runs of watches",
+		All: 16, Account: 4,
+		Full: Later, Users: []User{Watcher}},
+	Deliveries: {What: "attempts to deliver notifications",
+		All:  64,
+		Full: Later, Users: []User{Notify}},
+	// Two messages of the largest size fit into the share of a network.
+	Letters: {What: "messages that arrive or are analyzed",
+		Unit: Bytes, All: 48 << 20, Network: 10 << 20,
+		Full: Refused, Users: []User{LetterBox}},
+	LetterQueue: {What: "analyses of messages, with those that wait",
+		All: 16, Network: 2,
+		Full: Refused, Users: []User{LetterBox}},
+	LetterWaiting: {What: "addresses that wait for a message",
+		All:  2000,
+		Full: OldestOf, Users: []User{LetterBox}},
+	LetterReports: {What: "reports on messages",
+		All:  5000,
+		Full: OldestOf, Users: []User{LetterBox}},
+	LetterPages: {What: "memory of reports on messages",
+		Unit: Bytes, All: 64 << 20,
+		Full: OldestOf, Users: []User{LetterBox}},
+	Connections: {What: "connections",
+		All: 8192, Network: 512,
+		Full: Refused, Users: []User{API, Dashboard, Tools}},
+	LetterConnections: {What: "connections for mail",
+		All: 64, Network: 4,
+		Full: Refused, Users: []User{LetterBox}},
+	CallbackConnections: {What: "connections for callbacks",
+		All: 64, Network: 8,
+		Full: Refused, Users: []User{Callback}},
+	Strangers: {What: "requests without a good key",
+		Network: DefaultIPRate, Window: time.Minute,
+		Full: Refused, Users: []User{API, Tools}},
+	UnseenKeys: {What: "requests beyond those, with what may be a key",
+		Network: DefaultIPRate / 4, Window: time.Minute,
+		Full: Refused, Users: []User{API, Tools}},
+	SignIns: {What: "links for sign-in opened, used or asked for",
+		Network: 20, Window: time.Minute,
+		Full: Refused, Users: []User{Dashboard}},
+	Visits: {What: "requests with a session or a shared link that does not exist",
+		Network: 60, Window: time.Minute,
+		Full: Refused, Users: []User{Dashboard}},
+	// Members of one house often share an address.
+	SignInMails: {What: "mails with a link for sign-in",
+		Network: 60, Person: 5, Window: time.Hour,
+		Full: Refused, Users: []User{Dashboard}},
+	ChannelMails: {What: "mails that ask for a confirmation or test a channel",
+		Account: 5, Person: 5, Window: time.Hour,
+		Full: Refused, Users: []User{Dashboard, Notify}},
+	Callbacks: {What: "callbacks without a good signature",
+		Network: 120, Window: time.Minute,
+		Full: Refused, Users: []User{Callback}},
+	LetterAddresses: {What: "addresses for messages made",
+		Network: 10, Window: time.Hour,
+		Full: Refused, Users: []User{LetterBox}},
+	// Each is a row of the log, which is kept for a year and more, and may have events told.
+	Changes: {What: "changes by forms",
+		Account: 2000, Person: 500, Window: 24 * time.Hour,
+		Full: Refused, Users: []User{Dashboard}},
+	// Each is kept for a month, and goes to a server that the account has named and may not be its own.
+	Replays: {What: "tests and replays of notifications",
+		Account: 2000, Window: 24 * time.Hour,
+		Full: Refused, Users: []User{Dashboard, Notify}},
+	Replies: {What: "bodies of replies for idempotency keys",
+		Unit: PerRate, Key: metering.KeptPerRate,
+		Full: Oldest, Users: []User{API, Tools}},
+	Results: {What: "results in the dashboard",
+		Unit: Bytes, Account: 32 << 20,
+		Full: Oldest, Users: []User{Dashboard}},
+	Shares: {What: "shared links",
+		Unit: Bytes, Account: 8 << 20,
+		Full: Oldest, Users: []User{Dashboard}},
+	// Each change reads all of them.
+	Members: {What: "members",
+		Account: 200,
+		Full:    Refused, Users: []User{Dashboard}},
+	Sessions: {What: "sessions",
+		Person: 50,
+		Full:   Oldest, Users: []User{Dashboard}},
+	// An event and its deliveries are one transaction, of at most [metering.MaxRecordsPut] records.
+	Channels: {What: "channels",
+		Account: 20,
+		Full:    Refused, Users: []User{Dashboard, Notify}},
+	// A list reads all of them.
+	Watches: {What: "watched domains",
+		Account: 10_000,
+		Full:    Refused, Users: []User{Dashboard, Watcher}},
+}
+
+// Of returns a bound.
+func Of(id ID) Bound { return table[id] }
+
+// Table returns all bounds, in the order of their IDs.
+func Table() []Bound { return slices.Clone(table[:]) }
