@@ -51,11 +51,15 @@ type audit struct {
 // audited is what the notes of an account say.
 type audited struct {
 	metering.Account
-	chain   chain // as it follows from the notes
-	begun   time.Time
-	ended   bool // there is a record of the end
-	held    Note
-	invoice map[string]metering.Chain // the documents by id; those that were seen are taken away
+	chain chain // as it follows from the notes
+	// begun are the times that the record of the end may be from: that of the first note, and where that adopts an invoice,
+	// those of the notes that may have been written with it, of which earlier versions took the last.
+	begun []time.Time
+	// adopting is whether all notes so far adopt invoices.
+	adopting bool
+	ended    bool // there is a record of the end
+	held     Note
+	invoice  map[string]metering.Chain // the documents by id; those that were seen are taken away
 }
 
 func (a *audit) fault(id metering.AccountID, p metering.Period, format string, args ...any) {
@@ -108,8 +112,8 @@ func (o *audited) take(n Note) {
 	if n.Action == AccountHeld || n.Action == AccountUnheld {
 		o.held = n
 	}
-	if o.chain.Count == 0 {
-		o.begun = n.At
+	if o.chain.Count == 0 || o.adopting {
+		o.begun, o.adopting = append(o.begun, n.At), n.Action == Adopted
 	}
 	o.chain.note(&n)
 }
@@ -134,8 +138,8 @@ func (a *audit) readHeads(ctx context.Context) error {
 		}
 		one := a.accounts[r.Account]
 		body := metering.RecordBody(one.chain.head)
-		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: one.begun, Body: body}
-		if !sameRecord(want, r) {
+		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: r.At, Body: body}
+		if !sameRecord(want, r) || !slices.ContainsFunc(one.begun, r.At.Equal) {
 			a.fault(r.Account, metering.Period{}, "the end of its notes is not what %d notes lead to", one.chain.Count)
 		}
 		one.ended = true

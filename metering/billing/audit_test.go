@@ -288,6 +288,49 @@ func TestAuditOfOldInvoices(t *testing.T) {
 	})
 }
 
+// Several old invoices of an account are noted at once, by a close as by what is done to one of them. An end of notes that
+// an earlier version has filed under the time of the last of them is in order.
+func TestAuditOfSeveralOldInvoices(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		b.at("2026-08-30T00:00:00Z")
+		id := b.account("pack")
+		b.at("2026-11-01T00:15:00Z")
+		for _, p := range []metering.Period{october.Previous(), october.Previous().Previous()} {
+			old := fmt.Sprintf(`{"id":"%[1]v","number":"INV-%[1]v-A","account":"%[2]s","account_name":"a","period":"%[1]v",
+				"plan":"pack","currency":"EUR","price_cents":2900,"used_credits":0,"limit_credits":50000,"overage_credits":0,
+				"overage_rate":0,"overage_cents_exact":"0","overage_cents":0,"total_cents":2900,"state":"paid","attempts":[],
+				"failures":0,"created_at":"2026-11-01T00:15:00Z"}`, p, id)
+			require.NoError(t, b.store.PutRecords(t.Context(), metering.Record{
+				Account: id, Kind: billing.InvoiceKind, ID: p.String(), At: b.clock.Now(), Body: []byte(old),
+			}))
+		}
+		ticking := b.Billing
+		ticking.Clock = func() time.Time { b.clock.Advance(time.Millisecond); return b.clock.Now() }
+		_, err := ticking.Close(t.Context(), october)
+		require.NoError(t, err)
+		require.Equal(t, []billing.Action{billing.Adopted, billing.Adopted, billing.Created}, b.notes(id))
+		b.sound()
+
+		head, err := b.store.Record(t.Context(), id, "invoice_head", "head")
+		require.NoError(t, err)
+		faults := map[time.Time]int{head.At.Add(time.Hour): 1}
+		for n, err := range b.Notes(t.Context(), id) {
+			require.NoError(t, err)
+			faults[n.At] = 0
+		}
+		require.Contains(t, faults, head.At)
+		for at, want := range faults {
+			forged := head
+			forged.At = at
+			b.forge(head, forged)
+			found, err := b.Audit(t.Context())
+			require.NoError(t, err)
+			require.Len(t, found.Faults, want, at)
+			head = forged
+		}
+	})
+}
+
 // An invoice that says something else than the ledger is a fault, as far as that was kept.
 func TestAuditOfUse(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {

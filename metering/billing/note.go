@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -188,14 +189,14 @@ func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error 
 	return nil
 }
 
-// all is what is to be written in one step, if anything is.
+// all is what is to be written in one step, if anything is. A new end is from the time of the first note.
 func (c *chain) all() []metering.Record {
 	if len(c.records) == 0 {
 		return nil
 	}
 	at := c.record.At
 	if c.record.Version == 0 {
-		at = c.At
+		at = c.records[slices.IndexFunc(c.records, func(r metering.Record) bool { return r.Kind == NoteKind })].At
 	}
 	return append(c.records, metering.Record{
 		Account: c.account, Kind: headKind, ID: headID, Version: c.record.Version, At: at, Body: metering.RecordBody(c.head),
