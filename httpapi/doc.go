@@ -15,6 +15,18 @@
 //	…
 //	mux.Handle("/public/v1/", httpapi.Handler(httpapi.Config{Gate: gate}))
 //
+// [Config.Endpoints] adds operations of one's own, which are served, charged and described like those of the table:
+//
+//	httpapi.Config{Gate: gate, Endpoints: []httpapi.Endpoint{{
+//		Method: "POST", Path: "/acme/mx-policy", Scope: metering.MailRead, Credits: 3,
+//		Purpose:   "MX hosts that our policy allows",
+//		Operation: httpapi.Call(mxpolicy.Check), // func(ctx, *diag.Env, Request) (*Report, error)
+//	}}}
+//
+// A scope is one that keys can have, see [metering.Scopes]: there are no others, so that every key, page and command
+// knows what it may do. Parts of the server that hold the API (packages dashboard and agent) find these operations
+// there; packages pages and watch take the same list.
+//
 // What browsers are shown comes from package pages, which this one does not import: programs that want it set
 // [Config.Pages] and serve the handler at "/".
 package httpapi

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
@@ -242,4 +243,32 @@ func TestGoCallOfOwn(t *testing.T) {
 	pkg, call, err := ownItems().GoCall([]byte(`{"id":"b1"}`))
 	require.NoError(t, err)
 	assert.Empty(t, pkg+call)
+}
+
+// A report without a view is shown by its verdict and by the members that are a line each.
+func TestViewOfOwnReport(t *testing.T) {
+	report, err := checkHosts(t.Context(), nil, hostRequest{Domain: diag.MustDomain("example.com")})
+	require.NoError(t, err)
+	v := View(report)
+	assert.Equal(t, "answered", v.Headline)
+	assert.Equal(t, []view.Fact{{Label: "domain", Value: "example.com"}}, v.Facts)
+
+	type judged struct {
+		diag.Verdict
+		Count   int     `json:"host_count"`
+		Share   float64 `json:"share"`
+		Sure    bool    `json:"sure"`
+		Nothing *int    `json:"nothing"`
+		Lines   string  `json:"lines"`
+		Hidden  string  `json:"-"`
+	}
+	v = View(&judged{Verdict: diag.Verdict{State: diag.Bad, Headline: "One host is not allowed"}, Count: 3, Share: 0.5,
+		Sure: true, Lines: "a\nb", Hidden: "x"})
+	assert.Equal(t, diag.Bad, v.State)
+	assert.Equal(t, "One host is not allowed", v.Headline)
+	assert.Equal(t, []view.Fact{{Label: "host count", Value: "3"}, {Label: "share", Value: "0.5"},
+		{Label: "sure", Value: "true"}}, v.Facts)
+	for _, none := range []any{nil, (*judged)(nil), "text"} {
+		assert.Equal(t, "answered", View(none).Headline)
+	}
 }

@@ -254,3 +254,8 @@ func (ep Endpoint) described(do func()) {
 	}()
 	do()
 }
+
+// fail panics because a row cannot be served.
+func (ep Endpoint) fail(format string, args ...any) {
+	panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...))
+}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,11 +64,6 @@ func (t Table) add(ep Endpoint) Table {
 		}
 	}
 	return append(t, ep)
-}
-
-// fail panics because a row cannot be served.
-func (ep Endpoint) fail(format string, args ...any) {
-	panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...))
 }
 
 // maxMeant bounds the paths for which the endpoint that was meant is looked for, in bytes.

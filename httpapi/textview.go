@@ -53,7 +53,38 @@ func textView(report any) *view.View {
 	case *textutil.RegexReport:
 		return regexView(r)
 	}
-	return view.Answer("", "")
+	return plainView(report)
+}
+
+// plainView is the view of a report that has none, such as that of an operation of one's own: its verdict, if it embeds
+// one, and as facts its members that are a line each.
+func plainView(report any) *view.View {
+	r := reflect.Indirect(reflect.ValueOf(report))
+	v := view.Answer("", "answered")
+	if r.Kind() != reflect.Struct {
+		return v
+	}
+	for _, sf := range reflect.VisibleFields(r.Type()) {
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if sf.Anonymous && sf.Type == reflect.TypeFor[diag.Verdict]() {
+			v = view.Of("", r.FieldByIndex(sf.Index).Interface().(diag.Verdict), false)
+		}
+		if sf.Anonymous || len(sf.Index) > 1 || !sf.IsExported() || name == "-" || len(v.Facts) == view.MaxFacts {
+			continue
+		}
+		switch kinds := kindsOf(sf.Type); {
+		case sf.Type.Kind() == reflect.Slice, slices.Equal(kinds, []string{"object"}):
+		default:
+			var text string
+			if value, err := encode(r.FieldByIndex(sf.Index).Interface()); err == nil {
+				text = valueText(bytes.TrimSpace(value))
+			}
+			if text != "null" && !strings.Contains(text, "\n") {
+				v.Fact(view.Words(cmp.Or(name, sf.Name)), diag.Clip(text, maxShownResult))
+			}
+		}
+	}
+	return v
 }
 
 // nested says how deep a value is, or what it is if that is flat.

@@ -13,8 +13,8 @@
 //
 // [Serve] speaks on standard input and output, and asks whatever it is given: this machine, or a server.
 //
-// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may talk to
-// the agent. All that may quote them stands between markers which they cannot write, and in structured content below
+// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may talk
+// to the agent. All that may quote them stands between markers which they cannot write, and in structured content below
 // "untrusted". No description of a tool and no notice ever holds any of it.
 package agent
 
@@ -58,7 +58,7 @@ type Config struct {
 // New serves the tools by streamable HTTP, without sessions: every request carries its key (Authorization: Bearer), and
 // is answered with JSON.
 func New(c Config) http.Handler {
-	s := &service{API: c.API, clock: c.Clock, log: c.Log, charged: true}
+	s := &service{API: c.API, table: c.API.Endpoints(), clock: c.Clock, log: c.Log, charged: true}
 	server := s.server(c.Version)
 	tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
@@ -122,7 +122,7 @@ type Local struct {
 
 // Serve speaks with one client until the reader or the context ends. Nothing but the protocol is written.
 func Serve(ctx context.Context, l Local, r io.ReadCloser, w io.WriteCloser) error {
-	s := &service{local: l.Ask, charged: l.Charged}
+	s := &service{local: l.Ask, table: httpapi.Endpoints(), charged: l.Charged}
 	err := s.server(l.Version).Run(ctx, &mcp.IOTransport{Reader: r, Writer: w})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -133,6 +133,7 @@ func Serve(ctx context.Context, l Local, r io.ReadCloser, w io.WriteCloser) erro
 // service is what the tools share.
 type service struct {
 	API     *httpapi.API
+	table   httpapi.Table
 	local   func() target.Ask // instead of API
 	charged bool
 	clock   func() time.Time
@@ -145,7 +146,7 @@ func (s *service) server(version string) *mcp.Server {
 	}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	list := tools()
+	list := toolsOf(s.table)
 	for i := range list {
 		server.AddTool(list[i].declared(), s.handler(&list[i]))
 	}

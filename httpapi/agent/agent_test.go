@@ -43,7 +43,7 @@ type site struct {
 const profile = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla" // as the documentation shows it
 
 // newSite serves tools in a world, by default that of the demonstration, on a plan.
-func newSite(t *testing.T, plan metering.PlanID, env *diag.Env) *site {
+func newSite(t *testing.T, plan metering.PlanID, env *diag.Env, own ...httpapi.Endpoint) *site {
 	s := &site{t: t, store: memory.New(memory.Config{})}
 	s.admin = metering.Admin{Store: s.store, Now: true}
 	var err error
@@ -60,7 +60,7 @@ func newSite(t *testing.T, plan metering.PlanID, env *diag.Env) *site {
 		Status: hostedspf.Active, SourceRecord: "v=spf1 mx -all", IncludeHost: diag.MustName("_spf.example.com"),
 		IntervalSeconds: hostedspf.DefaultInterval, CreatedAt: now, UpdatedAt: now, NextResolveAt: now,
 	}))
-	api := httpapi.New(httpapi.Config{Gate: gate, Env: env, IPRate: -1, HostedSPF: profiles})
+	api := httpapi.New(httpapi.Config{Gate: gate, Env: env, IPRate: -1, HostedSPF: profiles, Endpoints: own})
 	server := httptest.NewServer(New(Config{API: api, PublicURL: "https://diag.example"}))
 	s.url, s.server = server.URL+"/mcp", server
 	t.Cleanup(func() { server.Close(); gate.Close(); s.store.Close() })
@@ -213,7 +213,7 @@ func TestTools(t *testing.T) {
 	contract, err := os.ReadFile("../CONTRACT.md")
 	require.NoError(t, err)
 	_, about, _ := strings.Cut(string(contract), "\n## 12. ")
-	for _, tool := range tools() {
+	for _, tool := range toolsOf(httpapi.Endpoints()) {
 		_, row, ok := strings.Cut(about, "\n| `"+tool.Name+"` | ")
 		assert.True(t, ok, tool.Name)
 		row, _, _ = strings.Cut(row, "\n")
@@ -366,4 +366,40 @@ func TestEveryOperation(t *testing.T) {
 		}
 	})
 	assert.Equal(t, sum, s.used())
+}
+
+// Operations of one's own are reached like ours.
+func TestOwnOperation(t *testing.T) {
+	type request struct {
+		Domain diag.Domain `json:"domain" example:"example.com"`
+	}
+	type report struct {
+		diag.Verdict
+		Domain diag.Domain `json:"domain"`
+	}
+	check := func(r request) (*report, error) {
+		return &report{diag.Verdict{State: diag.Valid, Headline: "All hosts are allowed"}, r.Domain}, nil
+	}
+	s := newSite(t, "pack", world(t), httpapi.Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead,
+		Credits: 40, Purpose: "hosts that our policy allows", Operation: httpapi.Pure(check)})
+	session := s.session(s.secret)
+	call := func(name string, arguments map[string]any) string {
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+		require.NoError(t, err)
+		return said(r)
+	}
+	list, err := session.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(list)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"acme/hosts"`)
+	assert.Contains(t, string(text), "1 to 40 credits")
+	assert.Contains(t, call("describe_operation", map[string]any{}), "acme/hosts 40: hosts that our policy allows")
+	assert.Contains(t, call("describe_operation", map[string]any{"operation": "acme/hosts"}),
+		"Hosts that our policy allows.")
+	assert.Contains(t, call("run_operation", map[string]any{"operation": "acme/host"}), "Did you mean acme/hosts?")
+	require.Zero(t, s.used())
+	assert.Contains(t, call("run_operation", map[string]any{"operation": "acme/hosts",
+		"arguments": map[string]any{"domain": "example.com"}}), "All hosts are allowed")
+	assert.EqualValues(t, 40, s.used())
 }

@@ -83,7 +83,7 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 		case a.Required && (absent || string(value) == `""`):
 			fault = "is required" + example + "."
 		case !absent:
-			v[a.Name], fault = a.read(value, example)
+			v[a.Name], fault = a.read(value, example, t.table)
 		}
 		if fault != "" {
 			faults = append(faults, a.Name+": "+fault)
@@ -99,8 +99,8 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 	return v, nil
 }
 
-// read is the value of an argument, or what is wrong with it.
-func (a argument) read(value json.RawMessage, example string) (v any, fault string) {
+// read is the value of an argument, or what is wrong with it. The table is that of operations which it may name.
+func (a argument) read(value json.RawMessage, example string, table httpapi.Table) (v any, fault string) {
 	switch a.Kind {
 	case "boolean":
 		if s := string(value); s != "true" && s != "false" {
@@ -119,7 +119,7 @@ func (a argument) read(value json.RawMessage, example string) (v any, fault stri
 	}
 	if a.enum != nil && !slices.Contains(a.enum, s) {
 		near := taglist.Nearest(s, a.enum...)
-		if ep, ok := httpapi.Endpoints().Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
+		if ep, ok := table.Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
 			near = ep.Name()
 		}
 		return nil, fmt.Sprintf("%q is none of %s.%s", shown(s), strings.Join(a.enum, ", "), meant(near))

@@ -44,12 +44,12 @@ func TestBounds(t *testing.T) {
 		"wide":  strings.Repeat("漢字", 300), "headings": strings.Repeat("\n### x\n```\n", 40), "markers": injection,
 	}
 	sizes := [][3]int{{0, 0, 0}, {3, 2, 5}, {20, 12, 60}, {60, 40, 900}}
-	for i := range tools() {
-		holds(t, &tools()[i], large(24, 13, 70, texts["long"]))
+	for i := range toolsOf(httpapi.Endpoints()) {
+		holds(t, &toolsOf(httpapi.Endpoints())[i], large(24, 13, 70, texts["long"]))
 	}
 	for _, text := range texts {
 		for _, n := range sizes {
-			holds(t, &tools()[0], large(n[0], n[1], n[2], text))
+			holds(t, &toolsOf(httpapi.Endpoints())[0], large(n[0], n[1], n[2], text))
 		}
 	}
 }
@@ -90,7 +90,7 @@ func holds(t *testing.T, tool *tool, v *view.View) {
 func TestLargeReport(t *testing.T) {
 	report, err := json.Marshal(strings.Repeat("x", 2*maxFull))
 	require.NoError(t, err)
-	c := &call{tool: &tools()[0], service: &service{}, values: values{"full": true}}
+	c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}, values: values{"full": true}}
 	result := (&reply{view: large(3, 2, 5, "A fault."), report: report}).result(c)
 	s := result.StructuredContent.(*content)
 	assert.Nil(t, s.Report)
@@ -127,7 +127,7 @@ func TestLongErrors(t *testing.T) {
 		bounded(t, result)
 		assert.True(t, result.IsError)
 		assert.NotEmpty(t, said(result))
-		c := &call{tool: &tools()[0], service: &service{}}
+		c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}}
 		marked := failed(c.words(diag.Unavailable(strings.Repeat(text, 10_000), nil), nil))
 		bounded(t, marked)
 		contained(t, marked)

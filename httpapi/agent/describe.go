@@ -20,7 +20,7 @@ type rules struct {
 
 func (c *call) explainFinding() (*mcp.CallToolResult, error) {
 	code := strings.TrimSpace(c.text("code"))
-	found, near := httpapi.Endpoints().Explain(code)
+	found, near := c.tool.table.Explain(code)
 	if len(found) == 0 {
 		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.", shown(code), meant(near))
 	}
@@ -63,14 +63,14 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 	if name == "" {
 		var b strings.Builder
 		b.WriteString("Operations, with their price in credits:\n")
-		for _, ep := range httpapi.Endpoints() {
+		for _, ep := range c.tool.table {
 			fmt.Fprintf(&b, "%s %d: %s\n", ep.Name(), ep.Credits, ep.Summary())
 		}
 		return told(b.String()), nil
 	}
-	ep, ok := httpapi.Endpoints().Named(name)
+	ep, ok := c.tool.table.Named(name)
 	if !ok {
-		near, _ := httpapi.Endpoints().Nearest(name)
+		near, _ := c.tool.table.Nearest(name)
 		return nil, argumentf("operation: there is no %q.%s describe_operation without arguments lists all.",
 			shown(name), meant(near.Name()))
 	}

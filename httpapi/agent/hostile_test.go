@@ -15,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -135,7 +136,7 @@ _dmarc.evil.example. TXT "v=DMARC1; p=none; x=` + strings.ReplaceAll(quoted, ";"
 
 // Errors that may quote a stranger are marked too.
 func TestErrorsAreMarked(t *testing.T) {
-	c := &call{tool: &tools()[0], service: &service{}}
+	c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}}
 	text := c.words(diag.Unavailable("the server "+injection, nil), nil)
 	contained(t, failed(text))
 	assert.Contains(t, text, "Nothing was charged")
@@ -158,7 +159,7 @@ func FuzzReply(f *testing.F) {
 		report, err := json.Marshal(map[string]string{"a": a, "b": strings.Repeat(b, min(max(n, 0), 300))})
 		require.NoError(t, err)
 		for _, full := range []bool{false, true} {
-			c := &call{tool: &tools()[0], service: &service{}, values: values{"full": full}}
+			c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}, values: values{"full": full}}
 			r := (&reply{view: v, report: report}).result(c)
 			text := said(r)
 			require.True(t, utf8.ValidString(text) || !utf8.ValidString(a+b))
@@ -209,7 +210,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, tool := range tools() {
+		for _, tool := range toolsOf(httpapi.Endpoints()) {
 			v, err := tool.parse(raw)
 			require.NotEqual(t, v == nil, err == nil)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
@@ -37,6 +36,7 @@ type tool struct {
 	Writes    bool       `json:"writes"` // some of its uses change something
 
 	deed
+	table httpapi.Table // of the operations that can be asked
 }
 
 // A deed is what a tool does, and what that costs at least and at most.
@@ -48,15 +48,15 @@ type deed struct {
 //go:embed tools.json
 var toolsText []byte
 
-// tools are those that agents may call, in the order in which they are listed.
-var tools = sync.OnceValue(func() []tool {
+// toolsOf are those that agents may call where a table is served, in the order in which they are listed.
+func toolsOf(table httpapi.Table) []tool {
 	var list []tool
 	if err := json.Unmarshal(toolsText, &list); err != nil {
 		panic("agent: tools.json: " + err.Error())
 	}
 	every := deed{run: (*call).runOperation, least: 1}
 	names, prices := []string{}, []string{}
-	for _, ep := range httpapi.Endpoints() {
+	for _, ep := range table {
 		every.least, every.most = min(every.least, ep.Credits), max(every.most, ep.Credits)
 		names, prices = append(names, ep.Name()), append(prices, "{"+ep.Name()+"}", fmt.Sprint(ep.Credits))
 	}
@@ -75,7 +75,7 @@ var tools = sync.OnceValue(func() []tool {
 	}
 	for i := range list {
 		t := &list[i]
-		t.deed = deeds[t.Name]
+		t.deed, t.table = deeds[t.Name], table
 		own := append([]string{"{least}", fmt.Sprint(t.least), "{most}", fmt.Sprint(t.most)}, prices...)
 		t.Price = strings.NewReplacer(own...).Replace(t.Price)
 		for j := range t.Arguments {
@@ -83,13 +83,13 @@ var tools = sync.OnceValue(func() []tool {
 			case "run_operation operation":
 				a.enum = names
 			case "resolve resolver":
-				params := endpoint("resolve").Params()
+				params := t.endpoint("resolve").Params()
 				a.enum = params[slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == a.Name })].Enum
 			}
 		}
 	}
 	return list
-})
+}
 
 // declared is the tool as the protocol has it. It has no schema of its output: with one, each result would need
 // structured content beside its text.
@@ -111,7 +111,7 @@ const (
 )
 
 // endpoint is that of a name that there is.
-func endpoint(name string) httpapi.Endpoint { ep, _ := httpapi.Endpoints().Named(name); return ep }
+func (t *tool) endpoint(name string) httpapi.Endpoint { ep, _ := t.table.Named(name); return ep }
 
 // checks runs all checks of some groups, or of all, of what an argument names, if that is of one of the kinds.
 func checks(name string, only []string, kinds ...target.Kind) deed {
@@ -222,7 +222,7 @@ func (c *call) analyzeReport() (*mcp.CallToolResult, error) {
 }
 
 func (c *call) runOperation() (*mcp.CallToolResult, error) {
-	ep := endpoint(c.text("operation")) // which is one of the enumeration
+	ep := c.tool.endpoint(c.text("operation")) // which is one of the enumeration
 	if ep.Hosted() && !c.charged {
 		return nil, argumentf("operation: %s works on profiles that a server keeps: "+
 			"start diag mcp with --server and --key.", ep.Name())
@@ -239,7 +239,7 @@ func (c *call) one(name string, fields map[string]any) (*mcp.CallToolResult, err
 	if err != nil {
 		return nil, err
 	}
-	return c.operation(endpoint(name), body)
+	return c.operation(c.tool.endpoint(name), body)
 }
 
 // operation asks one endpoint.

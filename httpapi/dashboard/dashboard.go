@@ -80,6 +80,7 @@ type Config struct {
 // A dashboard is the handler behind Config.
 type dashboard struct {
 	Config
+	endpoints httpapi.Table // of the API
 	pages     []*page
 	notices   map[string]string // what a page may say of what was just done, by the word in its address
 	mux       httpapi.Mux
@@ -101,7 +102,8 @@ func New(c Config) http.Handler {
 		c.Plans = metering.DefaultPlans()
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	d := &dashboard{Config: c, notices: map[string]string{}, origins: http.NewCrossOriginProtection()}
+	d := &dashboard{Config: c, endpoints: c.API.Endpoints(), notices: map[string]string{},
+		origins: http.NewCrossOriginProtection()}
 	if d.Budget == nil {
 		d.Budget = budget.New(budget.Config{})
 	}

@@ -30,8 +30,9 @@ type domainPage struct {
 }
 
 // says is a finding in words.
-func says(f watch.Finding) string {
-	return watch.Title(f.Code) + view.If(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
+func (d *dashboard) says(f watch.Finding) string {
+	return d.Watches.Title(f.Code) +
+		view.If(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
 }
 
 // daysShown is how many days the strip has: a quarter of a year.

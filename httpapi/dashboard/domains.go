@@ -60,12 +60,12 @@ var signs = map[view.Mark]string{
 }
 
 // wrong says in a few words what is wrong with a domain.
-func wrong(r *watch.Watch) string {
+func (d *dashboard) wrong(r *watch.Watch) string {
 	switch {
 	case r.LastRun.IsZero():
 		return ""
 	case r.Worst != "":
-		return watch.Title(r.Worst)
+		return d.Watches.Title(r.Worst)
 	case r.Unknown > 0:
 		return diag.Count(r.Unknown, "check") + " without an answer"
 	case r.Nothing && r.Siteless:
@@ -158,7 +158,7 @@ var intervals = []time.Duration{
 // choices are those of an account, with settings that stand in the form at first.
 func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err error) {
 	c.Intervals = intervals
-	for _, name := range watch.Checks() {
+	for _, name := range d.Watches.Checks() {
 		if strings.Contains(name, "/") {
 			c.Operations = append(c.Operations, name)
 		} else {

@@ -220,6 +220,7 @@ func TestDays(t *testing.T) {
 
 // What stands behind a state is said, and what was not examined is no praise.
 func TestWordsOfAState(t *testing.T) {
+	d := &dashboard{Config: Config{Watches: watch.New(watch.Config{})}}
 	ran := watch.Summary{LastRun: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	with := func(change func(*watch.Summary)) *watch.Watch {
 		w := &watch.Watch{Summary: ran}
@@ -242,7 +243,7 @@ func TestWordsOfAState(t *testing.T) {
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),
 			"1 of 18 checks"},
 	} {
-		assert.Equal(t, tt.wrong, wrong(tt.watch))
+		assert.Equal(t, tt.wrong, d.wrong(tt.watch))
 		assert.Equal(t, tt.covered, covered(tt.watch))
 	}
 }

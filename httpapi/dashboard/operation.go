@@ -19,8 +19,9 @@ import (
 // An operation is an endpoint as the playground shows it.
 type operation struct{ httpapi.Endpoint }
 
-func operationNamed(name string) (operation, bool) {
-	ep, ok := httpapi.Endpoints().Named(name)
+// operation returns the one of a name, as the API of the dashboard serves it.
+func (d *dashboard) operation(name string) (operation, bool) {
+	ep, ok := d.endpoints.Named(name)
 	return operation{ep}, ok
 }
 
@@ -108,6 +109,12 @@ func whole(bound *float64) string {
 // Bound says which numbers there may be.
 func (i input) Bound() string {
 	return view.List(view.If(i.Min != nil, "at least "+whole(i.Min)), view.If(i.Max != nil, "at most "+whole(i.Max)))
+}
+
+// Hint says what the value means, and which there may be.
+func (i input) Hint() string {
+	parts := []string{i.Doc, i.Bound(), view.If(i.Widget() == "lines", "one on each line")}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
 // inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of

@@ -110,13 +110,13 @@ func (d *dashboard) ended(r *run, err error) *run {
 	return r
 }
 
-// view is what a person sees of the answer; nil of an image.
-func (r *run) view() (*view.View, error) {
+// viewOf is what a person sees of the answer; nil of an image.
+func (d *dashboard) viewOf(r *run) (*view.View, error) {
 	if r.View != nil {
 		r.View.Foot = r.Foot
 		return r.View, nil
 	}
-	op, known := operationNamed(r.Operation)
+	op, known := d.operation(r.Operation)
 	if !known || r.Reply == nil || r.Picture() {
 		return nil, nil
 	}
@@ -221,13 +221,13 @@ func (d *dashboard) showPlayground(*http.Request) (any, error) {
 	return struct {
 		Families   []string
 		Operations []operation
-	}{families, diag.Map(httpapi.Endpoints(), func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
+	}{families, diag.Map(d.endpoints, func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
 }
 
 // showOperation shows the form of an operation: empty, with the values that the query has, with the example, or with
 // those of a kept run and what it answered.
 func (d *dashboard) showOperation(r *http.Request) (any, error) {
-	op, ok := operationNamed(r.PathValue("operation"))
+	op, ok := d.operation(r.PathValue("operation"))
 	if !ok {
 		return nil, metering.ErrNotFound
 	}
@@ -287,15 +287,15 @@ func (d *dashboard) outcomeOf(r *http.Request, op operation, belongs func(*run) 
 		err = metering.ErrNotFound
 	}
 	if err == nil {
-		o.Result, err = shownOf(kept, op, token)
+		o.Result, err = d.shownOf(kept, op, token)
 	}
 	return o, err
 }
 
 // shownOf is a run as its page shows it.
-func shownOf(kept *run, op operation, token string) (*result, error) {
+func (d *dashboard) shownOf(kept *run, op operation, token string) (*result, error) {
 	shown := &result{run: kept, op: op, Token: token}
-	v, err := kept.view()
+	v, err := d.viewOf(kept)
 	if err != nil || v == nil {
 		return shown, err
 	}
@@ -318,7 +318,7 @@ func viewHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {
 
 // runOperation runs an operation once for each token, and leads to the result.
 func (d *dashboard) runOperation(r *http.Request) (string, error) {
-	op, ok := operationNamed(r.PathValue("operation"))
+	op, ok := d.operation(r.PathValue("operation"))
 	if !ok {
 		return "", metering.ErrNotFound
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
 	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
@@ -209,11 +210,12 @@ func FuzzFields(f *testing.F) {
 	f.Add("resolve", "f.qname=%FF&f.dnssec=on")
 	f.Add("spf/hosted/{id}", "f.id=..%2f..")
 	f.Fuzz(func(t *testing.T, name, query string) {
-		op, ok := operationNamed(name)
+		ep, ok := httpapi.Endpoints().Named(name)
 		form, err := url.ParseQuery(query)
 		if !ok || err != nil {
 			return
 		}
+		op := operation{ep}
 		fields, err := op.fields(&http.Request{PostForm: form})
 		require.NoError(t, err)
 		require.True(t, json.Valid(fields), "%s", fields)
@@ -249,4 +251,43 @@ func FuzzToken(f *testing.F) {
 		}
 		require.Equal(t, ok, len(id) == 64)
 	})
+}
+
+// Operations of one's own are in the playground: form, faults, a charged run, its answer and the share.
+func TestOwnOperation(t *testing.T) {
+	type request struct {
+		Domain diag.Domain `json:"domain" example:"example.com"`
+		Ports  []int       `json:"ports,omitempty" doc:"where it listens" min:"1"`
+	}
+	type report struct {
+		diag.Verdict
+		Domain diag.Domain `json:"domain"`
+	}
+	check := func(r request) (*report, error) {
+		return &report{diag.Verdict{State: diag.Valid, Headline: "All hosts are allowed"}, r.Domain}, nil
+	}
+	own := httpapi.Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead, Credits: 7,
+		Purpose: "hosts that our policy allows", Operation: httpapi.Pure(check)}
+	h := newHouse(t, func(c *Config) {
+		gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: c.Store, Clock: c.Clock})
+		require.NoError(t, err)
+		t.Cleanup(func() { gate.Close() })
+		c.API = httpapi.New(httpapi.Config{Gate: gate, Clock: c.Clock, IPRate: -1, Endpoints: []httpapi.Endpoint{own}})
+	})
+	b := h.owner()
+	const at = "/dashboard/playground/acme/hosts"
+	assert.Equal(t, 1, b.get("/dashboard/playground").Find(`a[href="`+at+`"]`).Length())
+	form := b.get(at + "?example")
+	assert.Equal(t, "example.com", form.Find(`[id="f.domain"]`).AttrOr("value", ""))
+	assert.Equal(t, "Where it listens; at least 1; one on each line.", form.words(`[id="f.ports-hint"]`))
+	assert.Empty(t, form.words(`[id="f.domain-hint"]`), "the field has no description")
+	wellFormed(t, "of one's own", form)
+	assert.NotEmpty(t, b.run(form, "f.domain", "exa mple").words(`[id="f.domain-fault"]`))
+	require.Zero(t, h.used())
+
+	answer := b.run(b.get(at + "?example"))
+	assert.Contains(t, answer.words("#result"), "All hosts are allowed")
+	assert.NotContains(t, answer.words("main"), "import", "no package has the function")
+	assert.EqualValues(t, 7, h.used())
+	assert.Contains(t, b.get(b.share(answer)).words("main"), "Hosts that our policy allows.")
 }

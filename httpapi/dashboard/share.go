@@ -115,7 +115,7 @@ func (d *dashboard) createShare(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v, err := kept.view()
+	v, err := d.viewOf(kept)
 	if err != nil {
 		return "", err
 	}
@@ -176,7 +176,7 @@ func (d *dashboard) showPublished(r *http.Request) (any, error) {
 	sceneOf(r).title = render.Printable(s.View.Subject) + ": " + s.Title
 	o := render.HTMLOptions{Title: s.Title}
 	how := "Every check of mail, DNS, web site, registration and blocklists that applies to the domain was run at once."
-	if op, ok := operationNamed(s.Title); ok {
+	if op, ok := d.operation(s.Title); ok {
 		o.Docs, how = op.Docs(), op.Described()
 	}
 	viewed, err := viewHTML(s.View, o)

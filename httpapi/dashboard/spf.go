@@ -124,7 +124,7 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	}
 	sceneOf(r).title = "Hosted SPF of " + p.Domain.String()
 	query := r.URL.Query()
-	op, _ := operationNamed("spf/hosted/{id}/resolve")
+	op, _ := d.operation("spf/hosted/{id}/resolve")
 	shown := &profilePage{profileRow: profileRow{*p, line.name}, Changes: query.Has("changes"), May: line.key.ID != "",
 		Price: op.Price()}
 	asked := hostedspf.HistoryRequest{ID: p.ID, Cursor: query.Get("cursor")}
@@ -186,7 +186,7 @@ func (d *dashboard) resolveProfile(r *http.Request) (string, error) {
 	if line.key.ID == "" {
 		return "", &refusal{"No key of the profile works and has the scope mail:write."}
 	}
-	op, _ := operationNamed("spf/hosted/{id}/resolve")
+	op, _ := d.operation("spf/hosted/{id}/resolve")
 	fields, err := json.Marshal(hostedspf.ResolveRequest{ID: p.ID})
 	if err != nil {
 		return "", err

@@ -41,6 +41,8 @@ import (
 type Config struct {
 	// Plans are those that the server sells. Nil means metering.DefaultPlans.
 	Plans metering.Plans
+	// Endpoints are operations of one's own, as in [httpapi.Config].
+	Endpoints []httpapi.Endpoint
 }
 
 // policy lets a page have what is served beside it, and nothing else.
@@ -57,7 +59,9 @@ var assets embed.FS
 // A site answers for all pages.
 type site struct {
 	Config
+	table      httpapi.Table
 	operations []operation
+	findings   func() []finding                // all codes in the order of the table
 	files      map[string]func() *httpapi.File // by path; made when they are first asked for
 }
 
@@ -68,8 +72,10 @@ func Handler(c Config) http.Handler {
 	if s.Plans == nil {
 		s.Plans = metering.DefaultPlans()
 	}
-	for _, ep := range httpapi.Endpoints() {
-		op := operation{ep}
+	s.table = httpapi.Endpoints(c.Endpoints...)
+	s.findings = sync.OnceValue(func() []finding { return findingsOf(s.table) })
+	for i, ep := range s.table {
+		op := operation{ep, i >= len(s.table)-len(c.Endpoints)}
 		s.operations = append(s.operations, op)
 		s.add(op.Page(), htmlMedia, func() ([]byte, error) {
 			return s.render("operation", guide{"", op.Page(), op.Name(), op.About()[0]}, op)
@@ -84,9 +90,9 @@ func Handler(c Config) http.Handler {
 	} {
 		s.add(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
 	}
-	s.add("/openapi.json", "application/json", func() ([]byte, error) { return httpapi.Endpoints().OpenAPI(), nil })
+	s.add("/openapi.json", "application/json", func() ([]byte, error) { return s.table.OpenAPI(), nil })
 	s.add("/openapi.yaml", "application/yaml", func() ([]byte, error) {
-		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(httpapi.Endpoints().OpenAPI())})
+		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(s.table.OpenAPI())})
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +134,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var meant *operation
-	if near, ok := httpapi.Endpoints().Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
-		meant = &operation{near}
+	if near, ok := s.table.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
+		meant = &operation{Endpoint: near}
 	}
 	nothing := guide{Title: "Page not found", Description: "There is nothing at this address."}
 	body, err := s.render("missing", nothing, meant)
@@ -150,7 +156,7 @@ func (s *site) moved(at string) string {
 	if clean := path.Clean(at); s.files[clean] != nil {
 		return clean
 	}
-	for _, f := range findings() {
+	for _, f := range s.findings() {
 		if at == "/docs/findings/"+string(f.Code) {
 			return f.Operation.Page() + "#" + string(f.Code)
 		}
@@ -158,7 +164,10 @@ func (s *site) moved(at string) string {
 	return ""
 }
 
-type operation struct{ httpapi.Endpoint }
+type operation struct {
+	httpapi.Endpoint
+	Own bool // it is not of the public API, so that the command does not know it
+}
 
 // Page is the path of the operation's page.
 func (op operation) Page() string { return "/docs/" + op.At() }
@@ -175,23 +184,22 @@ type finding struct {
 	Operation operation
 }
 
-// findings are all codes in the order of the table.
-var findings = sync.OnceValue(func() []finding {
-	var list []finding
+// findingsOf are all codes in the order of a table.
+func findingsOf(table httpapi.Table) (list []finding) {
 	seen := map[diag.Code]bool{}
-	for _, ep := range httpapi.Endpoints() {
+	for _, ep := range table {
 		for _, r := range ep.Rules() {
 			if !seen[r.Code] {
-				list, seen[r.Code] = append(list, finding{r, operation{ep}}), true
+				list, seen[r.Code] = append(list, finding{r, operation{Endpoint: ep}}), true
 			}
 		}
 	}
 	return list
-})
+}
 
 // readDocument reads the OpenAPI document for the templates. It is read for each page that is made, and not kept.
-func readDocument() (doc map[string]any, err error) {
-	d := json.NewDecoder(bytes.NewReader(httpapi.Endpoints().OpenAPI()))
+func (s *site) readDocument() (doc map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(s.table.OpenAPI()))
 	d.UseNumber()
 	return doc, d.Decode(&doc)
 }
@@ -238,7 +246,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	}
 	var err error
 	if name == "operation" || name == "types" {
-		if v.Doc, err = readDocument(); err != nil {
+		if v.Doc, err = s.readDocument(); err != nil {
 			return nil, err
 		}
 	}
@@ -246,7 +254,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Funcs(functions(v.Doc))
+	t.Funcs(s.functions(v.Doc))
 	var body, whole bytes.Buffer
 	if err := t.ExecuteTemplate(&body, name+".html", v); err != nil {
 		return nil, err
@@ -256,7 +264,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	return whole.Bytes(), err
 }
 
-func functions(doc map[string]any) template.FuncMap {
+func (s *site) functions(doc map[string]any) template.FuncMap {
 	components, _ := json.Marshal(doc["components"]) // which were JSON before
 	return template.FuncMap{
 		"component": func(ref string) any { // what a reference leads to
@@ -269,7 +277,7 @@ func functions(doc map[string]any) template.FuncMap {
 		"shared": func(schema string) bool { // whether others refer to it
 			return bytes.Contains(components, []byte(`"#/components/schemas/`+schema+`"`))
 		},
-		"findings": findings,
+		"findings": s.findings,
 		"ipRate":   func() int { return httpapi.DefaultIPRate },
 		"last":     func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
 		"lower":    strings.ToLower,
@@ -290,5 +298,5 @@ func functions(doc map[string]any) template.FuncMap {
 
 // parsed are the templates as they are before their functions know a document.
 var parsed = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(functions(nil)).ParseFS(templateFiles, "templates/*.html"))
+	return template.Must(template.New("").Funcs((&site{}).functions(nil)).ParseFS(templateFiles, "templates/*.html"))
 })

@@ -19,7 +19,9 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
 )
 
 // get asks for a path with header fields, given as names and values.
@@ -173,7 +175,7 @@ func TestOperationPages(t *testing.T) {
 	s := shared()
 	pages := allPages()
 	for _, ep := range httpapi.Endpoints() {
-		page, ok := pages[operation{ep}.Page()]
+		page, ok := pages[operation{Endpoint: ep}.Page()]
 		require.True(t, ok, ep.Name())
 		text := page.text()
 		for _, sentence := range ep.About() {
@@ -337,4 +339,35 @@ func TestAssets(t *testing.T) {
 	files, err := filepath.Glob("assets/*")
 	require.NoError(t, err)
 	require.Len(t, files, 4)
+}
+
+// Operations of one's own have their pages, and their places in the index and the document.
+func TestOwnPages(t *testing.T) {
+	type request struct {
+		Domain diag.Domain `json:"domain" example:"example.com"`
+		Port   int         `json:"port,omitempty" doc:"where it listens" min:"1"`
+	}
+	type report struct {
+		Hosts []string `json:"hosts"`
+	}
+	own := httpapi.Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead, Credits: 7,
+		Purpose:   "hosts that our policy allows",
+		Operation: httpapi.Pure(func(request) (*report, error) { return &report{}, nil })}
+	s := Handler(Config{Endpoints: []httpapi.Endpoint{own}})
+	page := parse(t, get(s, "GET", "/docs/acme/hosts").Body.String())
+	text := page.text()
+	for _, want := range []string{"acme/hosts", "Hosts that our policy allows.", "7 credits", "mail:read",
+		"Where it listens.", "hosts string[]", `-d '{"domain":"example.com"}'`} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "Command", "the command does not know it")
+	for _, h := range page.all("h3") {
+		assert.NotEqual(t, "Go", h.text(), "no package has the function")
+	}
+	for _, path := range []string{"/docs", "/docs/search", "/docs/acme/host"} {
+		assert.Contains(t, get(s, "GET", path).Body.String(), `href="/docs/acme/hosts"`, path)
+	}
+	assert.Contains(t, get(s, "GET", "/openapi.json").Body.String(), "/public/v1/acme/hosts")
+	assert.Contains(t, get(s, "GET", "/openapi.yaml").Body.String(), "/public/v1/acme/hosts")
+	assert.Equal(t, 404, get(shared(), "GET", "/docs/acme/hosts").Code)
 }

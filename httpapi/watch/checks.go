@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 )
@@ -20,10 +21,20 @@ var groups = []string{target.Mail, target.DNS, target.Web}
 // records are what is asked of the DNS beside the checks of a group, so that each change of it is told.
 var records = map[string][]string{target.DNS: {"NS", "DS"}, target.Web: {"A", "AAAA", "CAA"}}
 
-// operations are those that say something of a domain and need nothing else, by name.
-var operations = sync.OnceValue(func() map[string]httpapi.Endpoint {
-	list := map[string]httpapi.Endpoint{}
-	for _, ep := range httpapi.Endpoints() {
+// A catalogue is what watches know of the operations that there are.
+type catalogue struct {
+	operations map[string]httpapi.Endpoint // those that say something of a domain and need nothing else, by name
+	titles     map[diag.Code]string        // of all rules
+	rules      string                      // tells the rules from those of other builds: by their codes and severities
+}
+
+// commonCatalogue is that of the public API.
+var commonCatalogue = sync.OnceValue(func() *catalogue { return catalogueOf(httpapi.Endpoints()) })
+
+func catalogueOf(table httpapi.Table) *catalogue {
+	c := &catalogue{operations: map[string]httpapi.Endpoint{}, titles: map[diag.Code]string{}}
+	hash := sha256.New()
+	for _, ep := range table {
 		takes, needs := false, false
 		for _, p := range ep.Params() {
 			if p.Name == "domain" {
@@ -33,22 +44,36 @@ var operations = sync.OnceValue(func() map[string]httpapi.Endpoint {
 			}
 		}
 		if takes && !needs && ep.Headlined() {
-			list[ep.Name()] = ep
+			c.operations[ep.Name()] = ep
+		}
+		for _, r := range ep.Rules() {
+			c.titles[r.Code] = r.Title
+			fmt.Fprintln(hash, r.Code, r.Severity)
 		}
 	}
-	return list
-})
-
-// Checks lists what can be watched: the groups, and the operations that take a domain.
-func Checks() []string {
-	return append(slices.Clone(groups), slices.Sorted(maps.Keys(operations()))...)
+	c.rules = hex.EncodeToString(hash.Sum(nil)[:8])
+	return c
 }
 
-// checksOf are the checks of a run. Those that only ask for records are named by their type.
-func checksOf(domain string, names []string) []target.Check {
+// title says what a code of a finding means: the fault in a few words.
+func (c *catalogue) title(code diag.Code) string { return cmp.Or(c.titles[code], string(code)) }
+
+// Title says what a code of a finding of the public API means: the fault in a few words.
+func Title(code diag.Code) string { return commonCatalogue().title(code) }
+
+// Title says what a code of a finding means, also of an operation of one's own.
+func (w *Watches) Title(code diag.Code) string { return w.catalogue().title(code) }
+
+// Checks lists what can be watched: the groups, and the operations that take a domain.
+func (w *Watches) Checks() []string {
+	return append(slices.Clone(groups), slices.Sorted(maps.Keys(w.catalogue().operations))...)
+}
+
+// checks are those of a run. Those that only ask for records are named by their type.
+func (c *catalogue) checks(domain string, names []string) []target.Check {
 	var list []target.Check
 	for _, name := range names {
-		if ep, ok := operations()[name]; ok {
+		if ep, ok := c.operations[name]; ok {
 			list = append(list, target.Check{Name: name, Endpoint: ep, Body: fields(map[string]string{"domain": domain})})
 			continue
 		}
@@ -76,9 +101,9 @@ func fields(m map[string]string) []byte {
 	return body
 }
 
-func priceOf(names []string) (sum int64) {
-	for _, c := range checksOf("example.com", names) {
-		_, most := c.Price()
+func (c *catalogue) price(names []string) (sum int64) {
+	for _, check := range c.checks("example.com", names) {
+		_, most := check.Price()
 		sum += most
 	}
 	return sum
@@ -119,17 +144,6 @@ func covered(parts []string) (examined, all int) {
 	}
 	return examined, all
 }
-
-// rulesNow tells the rules of this build from those of others: by their codes and severities.
-var rulesNow = sync.OnceValue(func() string {
-	hash := sha256.New()
-	for _, ep := range httpapi.Endpoints() {
-		for _, r := range ep.Rules() {
-			fmt.Fprintln(hash, r.Code, r.Severity)
-		}
-	}
-	return hex.EncodeToString(hash.Sum(nil)[:8])
-})
 
 // checkOf is the check of which something is a part.
 func checkOf(part string) string {

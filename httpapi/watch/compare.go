@@ -16,6 +16,7 @@ import (
 // answer, and suspects the rest; reply brings in what resolvers say of that; conclude believes what is sure.
 type comparison struct {
 	*state
+	*catalogue
 	seen   *observation
 	domain string
 	at     time.Time

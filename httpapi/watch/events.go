@@ -6,12 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -75,7 +72,7 @@ func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	}
 	d := &c.news[i].data
 	d.Flips = max(d.Flips, flips)
-	d.Findings = append(d.Findings, fault{f, Title(f.Code), c.mendFault(f)})
+	d.Findings = append(d.Findings, fault{f, c.catalogue.title(f.Code), c.mendFault(f)})
 	slices.SortStableFunc(d.Findings, func(a, b fault) int { return cmp.Compare(b.Severity, a.Severity) })
 	if t == metering.EventDomainWorsened {
 		d.Mend = d.Findings[0].Mend
@@ -149,15 +146,3 @@ func (c *comparison) short(n notice) string {
 	}
 	return "fixed: " + d.Findings[0].Title
 }
-
-// titles are those of all rules, by code.
-var titles = sync.OnceValue(func() map[diag.Code]string {
-	list := map[diag.Code]string{}
-	for _, r := range httpapi.Endpoints().Rules() {
-		list[r.Code] = r.Title
-	}
-	return list
-})
-
-// Title says what a code of a finding means: the fault in a few words.
-func Title(code diag.Code) string { return cmp.Or(titles()[code], string(code)) }

@@ -53,8 +53,8 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 		return err
 	}
 	s.before = s.state.Snapshot.clone()
-	s.state.keep(doc.Domain, doc.Checks)
-	s.state.judgedBy(rulesNow())
+	s.state.keep(w.catalogue().checks(doc.Domain, doc.Checks))
+	s.state.judgedBy(w.catalogue().rules)
 	s.regular = !s.at.Before(doc.Next) || !s.state.pending()
 	checks, need := s.plan()
 	reason, err := s.may(ctx, need)
@@ -90,7 +90,7 @@ func (s *session) plan() (checks []target.Check, need int64) {
 			need++
 		}
 	}
-	for _, c := range checksOf(s.doc.Domain, s.doc.Checks) {
+	for _, c := range s.catalogue().checks(s.doc.Domain, s.doc.Checks) {
 		if s.regular || doubted[c.Name] {
 			_, most := c.Price()
 			need += most
@@ -104,7 +104,8 @@ func (s *session) plan() (checks []target.Check, need int64) {
 func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 	t := target.Target{Kind: target.Domain, Text: s.doc.Domain}
 	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
-	c := &comparison{state: s.state, domain: s.doc.Domain, at: s.at, seen: observe(s.doc.Domain, whole.Parts, s.at)}
+	c := &comparison{state: s.state, catalogue: s.catalogue(), domain: s.doc.Domain, at: s.at,
+		seen: observe(s.doc.Domain, whole.Parts, s.at)}
 	c.weigh(s.regular)
 	keys := c.questions()
 	replies := make([]*resolve.Report, len(keys))
@@ -179,7 +180,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 // conclude brings the watch, whose settings may have been changed meanwhile, to how it stands after the run.
 func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (outcome string) {
 	now := s.now()
-	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, priceOf(doc.Checks)
+	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, s.catalogue().price(doc.Checks)
 	doc.Mark, doc.Score, doc.Counts, doc.Unknown = c.Mark, c.Score, countsOf(c.Findings), len(c.Unknown)
 	doc.Coverage = c.Coverage
 	if doc.Worst = ""; len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info { // the gravest comes first

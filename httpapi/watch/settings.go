@@ -147,7 +147,7 @@ func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Set
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, &metering.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
 	}
-	all := Checks()
+	all := w.Checks()
 	for i, name := range s.Checks {
 		if !slices.Contains(all, name) {
 			fault(fmt.Sprintf("checks[%d]", i), "%.64q is none of %s", name, strings.Join(all, ", "))
@@ -164,7 +164,7 @@ func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Set
 	case s.Every%time.Second != 0:
 		fault("every", "must be whole seconds")
 	}
-	if price := priceOf(s.Checks); s.Budget != 0 && s.Budget < price {
+	if price := w.catalogue().price(s.Checks); s.Budget != 0 && s.Budget < price {
 		fault("budget", "must be at least %d credits, which one run costs, or 0 for what all runs of a month cost", price)
 	}
 	s.Channels = slices.Compact(append([]string{}, slices.Sorted(slices.Values(s.Channels))...))

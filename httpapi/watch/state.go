@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -192,9 +193,9 @@ func (s *state) record(r metering.Record) (metering.Record, error) {
 }
 
 // keep leaves out what belongs to checks that are not made any more.
-func (s *state) keep(domain string, names []string) {
+func (s *state) keep(checks []target.Check) {
 	made := map[string]bool{}
-	for _, c := range checksOf(domain, names) {
+	for _, c := range checks {
 		made[c.Name] = true
 	}
 	s.Findings = slices.DeleteFunc(s.Findings, func(f Finding) bool { return !made[checkOf(f.Part)] })

@@ -38,9 +38,9 @@ func FuzzStored(f *testing.F) {
 			require.NoError(t, err)
 		}
 		if s, err := read[state](r); err == nil {
-			s.keep("example.com", []string{"mail"})
+			s.keep(commonCatalogue().checks("example.com", []string{"mail"}))
 			o := &observation{parts: []part{{name: "spf", check: "mail", known: true, whole: true}}}
-			c := &comparison{state: s, seen: o, domain: "example.com", at: at}
+			c := &comparison{state: s, catalogue: commonCatalogue(), seen: o, domain: "example.com", at: at}
 			c.weigh(true)
 			for _, key := range c.questions() {
 				c.reply(key, nil)
@@ -78,7 +78,7 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 		o.parts = append(o.parts, p)
 	}
 	s := &state{}
-	c := &comparison{state: s, seen: o, domain: "example.com", at: at}
+	c := &comparison{state: s, catalogue: commonCatalogue(), seen: o, domain: "example.com", at: at}
 	c.weigh(true)
 	c.conclude()
 	body, err := json.Marshal(s)

@@ -26,6 +26,9 @@ type Config struct {
 	Store metering.Store
 	Plans metering.Prices // of the server; nil means the default plans
 	Ask   Ask             // nil: watches are administered here, and run elsewhere
+	// Endpoints are operations of one's own, as in [httpapi.Config]: those that need no field but a domain, and whose
+	// reports have a verdict, can be watched.
+	Endpoints []httpapi.Endpoint
 
 	Clock func() time.Time // nil means time.Now
 	// Doubt says why the clock may not be believed. Meanwhile no history is forgotten. Nil means that it may be.
@@ -42,7 +45,8 @@ type Config struct {
 // Watches are the watched domains of all accounts.
 type Watches struct {
 	Config
-	admin metering.Admin
+	admin     metering.Admin
+	catalogue func() *catalogue
 
 	wake    chan struct{}
 	under   sync.WaitGroup
@@ -58,8 +62,12 @@ func New(c Config) *Watches {
 		c.Plans = metering.DefaultPlans()
 	}
 	c.Log, c.Running = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Running, int(budget.Of(budget.WatchRuns).All))
+	known := commonCatalogue
+	if len(c.Endpoints) > 0 {
+		known = sync.OnceValue(func() *catalogue { return catalogueOf(httpapi.Endpoints(c.Endpoints...)) })
+	}
 	return &Watches{
-		Config: c, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
+		Config: c, catalogue: known, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
 		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[string]time.Time{},
 	}
 }
@@ -108,7 +116,7 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	}
 	now := w.now()
 	doc := document{Domain: d.String(), Unicode: d.UnicodeIfDifferent(), Settings: s}
-	doc.RunCost = priceOf(s.Checks)
+	doc.RunCost = w.catalogue().price(s.Checks)
 	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
 	err = w.put(ctx, record, &doc)
 	if errors.Is(err, metering.ErrVersion) {
@@ -165,7 +173,7 @@ func (w *Watches) Set(
 			return err
 		}
 		now, other := w.now(), s.Every != doc.Every
-		doc.Settings, doc.RunCost = s, priceOf(s.Checks)
+		doc.Settings, doc.RunCost = s, w.catalogue().price(s.Checks)
 		switch {
 		case doc.claimed(now):
 		case doc.Reason.waits():

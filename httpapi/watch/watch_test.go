@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
@@ -202,9 +204,57 @@ func TestWatchesAreBounded(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	list := watch.Checks()
+	list := newWorld(t).watches.Checks()
 	assert.Equal(t, []string{"mail", "dns", "web"}, list[:3])
 	assert.Contains(t, list, "deliverability/score")
 	assert.False(t, slices.Contains(list, "dmarc/generate"))
 	assert.Equal(t, "Domain does not exist", watch.Title("spf.domain.nxdomain"))
+}
+
+// An ownReport is the reply of an operation that a program adds to the server.
+type ownReport struct {
+	diag.Verdict
+	Domain diag.Domain `json:"domain"`
+}
+
+const ownCode = diag.Code("acme.hosts.foreign")
+
+func (ownReport) Rules() []diag.RuleInfo {
+	return []diag.RuleInfo{{Code: ownCode, Severity: diag.Error, Title: "Mail goes to a foreign host"}}
+}
+
+// An operation of one's own that takes a domain is watched like ours.
+func TestWatchOfOwnOperation(t *testing.T) {
+	type request struct {
+		Domain diag.Domain `json:"domain"`
+	}
+	foreign := false
+	check := func(_ context.Context, _ *diag.Env, r request) (*ownReport, error) {
+		report := &ownReport{diag.Verdict{State: diag.Valid, Headline: "All hosts are allowed"}, r.Domain}
+		if foreign {
+			report.Verdict = diag.Verdict{State: diag.Bad, Headline: "Mail goes to a foreign host",
+				Findings: []diag.Finding{{Code: ownCode, Severity: diag.Error, Title: "Mail goes to a foreign host"}}}
+		}
+		return report, nil
+	}
+	own := httpapi.Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead, Credits: 7,
+		Purpose: "hosts that our policy allows", Operation: httpapi.Call(check)}
+	w := newWorld(t, func(c *watch.Config) {
+		gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: c.Store, Clock: c.Clock})
+		require.NoError(t, err)
+		t.Cleanup(func() { gate.Close() })
+		c.Endpoints = []httpapi.Endpoint{own}
+		c.Ask = httpapi.New(httpapi.Config{Gate: gate, Clock: c.Clock, Endpoints: c.Endpoints}).Ask
+	})
+	assert.Contains(t, w.watches.Checks(), "acme/hosts")
+	assert.Equal(t, "Mail goes to a foreign host", w.watches.Title(ownCode))
+	assert.Equal(t, string(ownCode), watch.Title(ownCode))
+	assert.EqualValues(t, 7, w.create(watch.Settings{Checks: []string{"acme/hosts"}}).RunCost)
+	w.advance(0)
+	assert.Equal(t, view.Good, w.get().Mark)
+	foreign = true
+	for range 4 {
+		w.advance(25 * time.Hour)
+	}
+	assert.Equal(t, ownCode, w.get().Worst)
 }
