@@ -1,19 +1,24 @@
 package httpapi
 
 import (
+	"cmp"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A Front leads requests to the parts of a server that stand beside its API, such as a dashboard, and gives each reply
-// what all of them have: a request id, and over TLS the word that this host is to be asked by TLS alone. Unlike an
-// [http.ServeMux] it does nothing to a path: that is for the API to judge.
+// A Front is the handler of a server. It gives each reply what all of them have: a request id, that nobody may keep it
+// unless a handler says so, and over TLS the word that this host is to be asked by TLS alone. A panic of a handler
+// becomes an internal error. It leads requests to the parts of a server that stand beside its API, such as a dashboard;
+// unlike an [http.ServeMux] it does nothing to a path: that is for the API to judge.
 type Front struct {
-	API   http.Handler
+	API   http.Handler            // answers whatever no part does
 	Parts map[string]http.Handler // by the first word of the path, such as "dashboard"
+	Log   *slog.Logger            // hears of panics; nil means silence
 }
 
 // strictTransport is for the host alone: of the names below it nothing is known here (RFC 6797 section 7.1).
@@ -21,17 +26,71 @@ const strictTransport = "max-age=31536000"
 
 // ServeHTTP implements [http.Handler].
 func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := identify(w.Header())
 	if r.TLS != nil { // RFC 6797 section 7.2
-		w.Header().Set("Strict-Transport-Security", strictTransport)
+		w.Header()["Strict-Transport-Security"] = strictHeader
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if part := f.Parts[first]; part != nil {
-		w.Header().Set("X-Request-Id", metering.NewRequestID())
-		part.ServeHTTP(w, r)
-		return
-	}
-	f.API.ServeHTTP(w, r) // which logs the id that it gives
+	begun := &begunWriter{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil {
+			f.fail(begun, r, id, p)
+		}
+	}()
+	cmp.Or(f.Parts[first], f.API).ServeHTTP(begun, r)
 }
+
+// The fields of replies that are the same for all.
+var noStore, strictHeader = []string{"no-store"}, []string{strictTransport}
+
+// identify gives a reply what each has from the beginning, and returns its id. One that has an id is left as it is.
+func identify(h http.Header) (id string) {
+	if has := h["X-Request-Id"]; len(has) == 1 {
+		return has[0]
+	}
+	id = metering.NewRequestID()
+	h["X-Request-Id"], h["Cache-Control"] = []string{id}, noStore // of the API, what one customer paid for
+	return id
+}
+
+// fail answers for a handler that panicked. A reply that had begun is cut off, so that nobody takes it for whole.
+func (f Front) fail(w *begunWriter, r *http.Request, id string, p any) {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	cmp.Or(f.Log, slog.New(slog.DiscardHandler)).LogAttrs(r.Context(), slog.LevelError, "panic",
+		slog.String("request_id", id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	problem := internal(http.StatusInternalServerError, reasonInternal, "internal error", nil).problem
+	problem.RequestID = id
+	body, err := encode(problem)
+	if err != nil { // a Problem holds nothing that cannot be encoded
+		panic(err)
+	}
+	w.Header().Set("Content-Type", jsonMedia)
+	w.WriteHeader(http.StatusInternalServerError)
+	w.Write(body)
+}
+
+// begunWriter knows whether the reply has begun.
+type begunWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *begunWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *begunWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(p)
+}
+
+func (w *begunWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // A Mux is an [http.ServeMux] that can tell its patterns, so that tests can ask for everything that a server serves.
 type Mux struct {

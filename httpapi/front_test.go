@@ -1,8 +1,12 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +24,41 @@ func TestFront(t *testing.T) {
 				require.Len(t, w.Header()["X-Request-Id"], 1, "%s %s", method, path)
 				require.Regexp(t, `^req_[a-z2-7]{26}$`, w.Header()["X-Request-Id"][0])
 				require.Equal(t, want, w.Header().Get("Strict-Transport-Security"), "%s %s", method, path)
+				require.Contains(t, w.Header().Get("Cache-Control"), "no-", "%s %s", method, path)
+				if method != "HEAD" && w.Header().Get("Content-Type") == jsonMedia && w.Code >= 400 {
+					require.Contains(t, w.Body.String(), w.Header().Get("X-Request-Id"), "%s %s", method, path)
+				}
 			}
 		}
 	}
+}
+
+// A panic of a part is told to its client, with an id that the log has too, and not why. What had begun is cut off.
+func TestFrontOfPanics(t *testing.T) {
+	var log syncBuffer
+	handler := func(f func(w http.ResponseWriter)) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { f(w) })
+	}
+	front := Front{Log: slog.New(slog.NewTextHandler(&log, nil)), Parts: map[string]http.Handler{
+		"early": handler(func(http.ResponseWriter) { panic("index out of range") }),
+		"late":  handler(func(w http.ResponseWriter) { io.WriteString(w, "half"); panic("index out of range") }),
+		"noted": handler(func(w http.ResponseWriter) { w.WriteHeader(200); panic("index out of range") }),
+		"abort": handler(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }),
+	}}
+	w := httptest.NewRecorder()
+	front.ServeHTTP(w, httptest.NewRequest("GET", "/early/x", nil))
+	var p Problem
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+	require.Equal(t, []any{500, internalError, "internal error"}, []any{w.Code, p.Code, p.Message})
+	require.Equal(t, w.Header().Get("X-Request-Id"), p.RequestID)
+	require.Contains(t, log.String(), p.RequestID)
+	require.Contains(t, log.String(), "index out of range")
+	for _, path := range []string{"/late", "/noted", "/abort"} {
+		require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+			front.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		}, path)
+	}
+	require.Equal(t, 3, strings.Count(log.String(), "index out of range"), "an abort is no fault")
+	front = Front{API: front.Parts["early"]} // without a log
+	front.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }

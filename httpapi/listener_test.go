@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -73,42 +72,56 @@ func raw(t *testing.T, c net.Conn, text string) (*http.Response, []byte) {
 	return resp, body
 }
 
+// unreadable are requests that net/http answers by itself.
+var unreadable = []struct {
+	name, request string
+	status        int
+	message       string
+}{
+	{"no HTTP", "nonsense\r\n\r\n", 400, "Bad Request"},
+	{"no host", "GET / HTTP/1.1\r\n\r\n", 400, "missing required Host header"},
+	{"bad header", "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", 400, "Bad Request"},
+	{"two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "Bad Request"},
+	{"large header", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 16<<10) + "\r\n\r\n", 431, "Request Header Fields Too Large"},
+	{"coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "Not Implemented"},
+	{"version", "GET / HTTP/3.1\r\nHost: a\r\n\r\n", 505, "unsupported protocol version"},
+	{"expectation", "POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n", 417, "Expectation Failed"},
+}
+
+// Over TLS they have the form of the API as well.
 func TestRepliesOfNetHTTP(t *testing.T) {
-	for _, tt := range []struct {
-		name, request string
-		status        int
-		message       string
-	}{
-		{"no HTTP", "nonsense\r\n\r\n", 400, "Bad Request"},
-		{"no host", "GET / HTTP/1.1\r\n\r\n", 400, "missing required Host header"},
-		{"bad header", "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", 400, "Bad Request"},
-		{"two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "Bad Request"},
-		{"large header", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 16<<10) + "\r\n\r\n", 431, "Request Header Fields Too Large"},
-		{"coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "Not Implemented"},
-		{"version", "GET / HTTP/3.1\r\nHost: a\r\n\r\n", 505, "unsupported protocol version"},
-		{"expectation", "POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n", 417, "Expectation Failed"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAPI(t, "self", nil)
-				_, pipes := serving(a, nil)
-				c := pipes.dial()
-				defer c.Close()
-				resp, body := raw(t, c, tt.request)
-				assert.Equal(t, tt.status, resp.StatusCode)
-				assert.Equal(t, "application/json", resp.Header.Get("Content-Type"))
-				assert.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
-				assert.True(t, resp.Close)
-				var p Problem
-				require.NoError(t, json.Unmarshal(body, &p), "%s", body)
-				assert.Equal(t, InvalidRequest, p.Code)
-				assert.Equal(t, "The server cannot read this request: "+tt.message+".", p.Message)
-				assert.Regexp(t, `^req_[a-z2-7]{26}$`, p.RequestID)
-				assert.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
-				c.Close()
-				time.Sleep(time.Second) // of the bubble: net/http waits for the client to read
+	for _, secure := range []bool{false, true} {
+		for _, tt := range unreadable {
+			t.Run(tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					a := newAPI(t, "self", nil)
+					_, pipes := serving(a, func(l *Listener) {
+						if secure {
+							l.TLS = certified(t)
+						}
+					})
+					c := pipes.dial()
+					if secure {
+						c = tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+					}
+					defer c.Close()
+					resp, body := raw(t, c, tt.request)
+					assert.Equal(t, tt.status, resp.StatusCode)
+					assert.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+					assert.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+					assert.Equal(t, secure, resp.Header.Get("Strict-Transport-Security") == strictTransport)
+					assert.True(t, resp.Close)
+					var p Problem
+					require.NoError(t, json.Unmarshal(body, &p), "%s", body)
+					assert.Equal(t, InvalidRequest, p.Code)
+					assert.Equal(t, "The server cannot read this request: "+tt.message+".", p.Message)
+					assert.Regexp(t, `^req_[a-z2-7]{26}$`, p.RequestID)
+					assert.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
+					c.Close()
+					time.Sleep(6 * time.Second) // of the bubble: net/http waits for the client to read, and TLS to say goodbye
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -116,10 +129,10 @@ func TestRepliesOfNetHTTP(t *testing.T) {
 func TestPlainHTTPAtTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := newPipeListener()
-		s := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{
+		s := &http.Server{Handler: http.NotFoundHandler()}
+		go s.Serve(&Listener{Listener: pipes, TLS: &tls.Config{
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF },
-		}, ErrorLog: log.New(io.Discard, "", 0)}
-		go s.ServeTLS(&Listener{Listener: pipes, Secure: true}, "", "")
+		}})
 		t.Cleanup(func() { s.Close() })
 		c := pipes.dial()
 		defer c.Close()
@@ -214,7 +227,12 @@ func TestRepliesOfHandlerPass(t *testing.T) {
 			assert.Contains(t, string(got), "http/1.1 4")
 		})
 	}
-	for _, text := range []string{"", "HTTP/1.1 ", "HTTP/1.1 404", "HTTP/1.1 417 x", "HTTP/1.1 400 Bad Request\r\n"} {
+	const looksLikeIt = "HTTP/1.1 400 Bad Request" + theirHeaders + "400 Bad Request"
+	_, ok := byNetHTTP([]byte(looksLikeIt))
+	require.True(t, ok)
+	for _, text := range []string{"", "HTTP/1.1 ", "HTTP/1.1 404", "HTTP/1.1 417 x", "HTTP/1.1 400 Bad Request\r\n",
+		looksLikeIt + "</pre>", // a part of a page that quotes it
+		"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n</pre>"} {
 		_, ok := byNetHTTP([]byte(text))
 		assert.False(t, ok, text)
 	}
@@ -240,7 +258,7 @@ func TestLengthBesideTransferEncoding(t *testing.T) {
 func TestMaxConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI(t, "self", nil)
-		l, pipes := serving(a, func(l *Listener) { l.MaxConnections = 2; l.Log = a.handler.(*server).log })
+		_, pipes := serving(a, func(l *Listener) { l.MaxConnections = 2; l.Log = a.handler.(*server).log })
 		first, second := pipes.dial(), pipes.dial()
 		defer second.Close()
 		for range 3 {
@@ -261,13 +279,18 @@ func TestMaxConnections(t *testing.T) {
 
 		time.Sleep(time.Minute) // of the bubble
 		synctest.Wait()
-		l.Secure = true
 		third := pipes.dial()
 		defer third.Close()
 		last := pipes.dial()
+		raw(t, last, "")
+		last.Close()
+		assert.Equal(t, 2, strings.Count(a.log.String(), "too many connections"))
+
+		_, pipes = serving(a, func(l *Listener) { l.MaxConnections = 1; l.TLS = &tls.Config{} })
+		defer pipes.dial().Close()
+		last = pipes.dial()
 		_, err := last.Read(make([]byte, 1))
 		assert.ErrorIs(t, err, io.EOF, "TLS is not interrupted by text")
-		assert.Equal(t, 2, strings.Count(a.log.String(), "too many connections"))
 	})
 }
 

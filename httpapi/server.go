@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -163,9 +165,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // begin makes the exchange of a request, which finish ends.
 func (s *server) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: metering.NewRequestID()}
-	x.header("X-Request-Id", x.id)
-	x.header("Cache-Control", "no-store") // replies are what one customer paid for
+	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: identify(w.Header())}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// A request may have had a Content-Length too, of which net/http tells nothing: then the connection
 		// must be closed (RFC 9112 section 6.1), since others may have seen another end of it.
@@ -212,10 +212,10 @@ func (w *statusWriter) WriteHeader(status int) {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A Listener bounds the connections of a server, and gives the replies that net/http makes by itself
-// (to a request that it cannot read, with header fields too large, an unknown Expect or
-// Transfer-Encoding) the form of the API's own: a problem with a request id. It wraps the listener of
-// an [http.Server]. Under TLS it sees nothing of the replies but that to plain HTTP, and only bounds the connections.
+// A Listener bounds the connections of a server, speaks TLS if it is told to, and gives the replies that net/http makes
+// by itself (to a request that it cannot read, with header fields too large, an unknown Expect or Transfer-Encoding)
+// the form of the API's own: a problem with a request id. Over HTTP/2 it leaves them as they are. It wraps the listener
+// of an [http.Server], whose Serve takes it; for TLS too, since ServeTLS would have connections of its own.
 type Listener struct {
 	net.Listener
 	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
@@ -225,25 +225,42 @@ type Listener struct {
 	// clients cannot be told apart. Nil means any number.
 	Networks *metering.NetworkCount
 	Exempt   []netip.Prefix
-	// Secure says that TLS is spoken. Without it, a connection too many gets a reply that says so.
-	Secure bool
+	// TLS is how the server proves who it is; HTTP/2 is offered beside HTTP/1.1. Nil means plain HTTP, where a connection
+	// too many gets a reply that says so. It must not be changed after the first call of Accept.
+	TLS *tls.Config
 	// Log hears once a minute that there are too many connections. Nil means silence.
 	Log *slog.Logger
+	// ErrorLog hears of handshakes that failed, as that of an [http.Server] does. Nil means silence.
+	ErrorLog *log.Logger
 
 	open   atomic.Int64
 	mu     sync.Mutex
 	logged time.Time
 	shed   int // connections closed since then
+
+	handshakes
 }
 
 // Connections is how many connections are open.
 func (l *Listener) Connections() int { return int(l.open.Load()) }
 
-// shedTime bounds the writing of a reply to a connection too many.
+// shedTime bounds the writing of a reply to a connection that is closed with it.
 const shedTime = time.Second
 
 // Accept implements [net.Listener].
 func (l *Listener) Accept() (net.Conn, error) {
+	if l.TLS != nil {
+		return l.acceptSecured()
+	}
+	c, err := l.accept()
+	if err != nil {
+		return nil, err
+	}
+	return &http1Conn{Conn: c}, nil
+}
+
+// accept takes the next connection for which there is room.
+func (l *Listener) accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -252,7 +269,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		leave, fits := l.admit(c)
 		tooMany := l.open.Add(1) > int64(l.MaxConnections) && l.MaxConnections > 0
 		if fits && !tooMany {
-			return &conn{Conn: c, listener: l, leave: leave}, nil
+			return &countedConn{Conn: c, listener: l, leave: leave}, nil
 		}
 		l.open.Add(-1)
 		leave()
@@ -284,7 +301,7 @@ func (l *Listener) refuse(c net.Conn, ofAll bool) {
 		l.logged, l.shed = time.Now(), 0
 	}
 	l.mu.Unlock()
-	if !l.Secure { // a few hundred bytes, which the kernel takes without waiting
+	if l.TLS == nil { // a few hundred bytes, which the kernel takes without waiting
 		c.SetWriteDeadline(time.Now().Add(shedTime))
 		f := problemFor(budget.ErrFull)
 		c.Write(ownReply("503 Service Unavailable", f.problem, "Retry-After: "+decimal(f.retryAfter)+"\r\n"))
@@ -292,8 +309,8 @@ func (l *Listener) refuse(c net.Conn, ofAll bool) {
 	c.Close()
 }
 
-// conn is a connection that is counted.
-type conn struct {
+// countedConn is a connection that is counted.
+type countedConn struct {
 	net.Conn
 	listener *Listener
 	leave    func() // the count of its network
@@ -301,7 +318,7 @@ type conn struct {
 }
 
 // Close implements [net.Conn].
-func (c *conn) Close() error {
+func (c *countedConn) Close() error {
 	c.closed.Do(func() {
 		c.leave()
 		c.listener.open.Add(-1)
@@ -309,33 +326,38 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent, so that a client reads the reply before the connection is gone: net/http
-// does so where it closes with a request half read.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+// CloseWrite ends what is sent.
+func (c *countedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil
 }
 
+// http1Conn is a connection of HTTP/1.1, on which the replies of net/http are replaced.
+type http1Conn struct {
+	net.Conn
+	headers string // of each reply of ours
+}
+
+// CloseWrite ends what is sent, so that a client reads the reply before the connection is gone: net/http
+// does so where it closes with a request half read.
+func (c *http1Conn) CloseWrite() error { return closeWrite(c.Conn) }
+
 // Write implements [net.Conn].
-func (c *conn) Write(p []byte) (int, error) {
+func (c *http1Conn) Write(p []byte) (int, error) {
 	status, ok := byNetHTTP(p)
-	message := "This port speaks HTTPS: write the URL with https://."
-	switch {
-	case bytes.HasPrefix(p, []byte(plainAtTLS)):
-		status = "400 Bad Request"
-	case !ok:
+	if !ok {
 		return c.Conn.Write(p)
-	default:
-		reason := status[len("400 "):]
-		if _, text, more := strings.Cut(reason, ": "); more {
-			reason = text
-		}
-		message = "The server cannot read this request: " + reason + "."
 	}
-	problem := invalidRequest(0, reasonInvalid, message).problem
-	if _, err := c.Conn.Write(ownReply(status, problem, "")); err != nil {
+	reason := status[len("400 "):]
+	if _, text, more := strings.Cut(reason, ": "); more {
+		reason = text
+	}
+	problem := invalidRequest(0, reasonInvalid, "The server cannot read this request: "+reason+".").problem
+	if _, err := c.Conn.Write(ownReply(status, problem, c.headers)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -343,22 +365,25 @@ func (c *conn) Write(p []byte) (int, error) {
 
 const (
 	protocol = "HTTP/1.1 "
-	// plainAtTLS begins the reply of net/http to a request without TLS where it speaks TLS.
-	plainAtTLS = "HTTP/1.0 400 Bad Request\r\n\r\n"
 	// theirHeaders stand in every reply that net/http writes past its handler, and in no other.
 	theirHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	// unsupportedCoding is the body of one that does not repeat its status line.
+	unsupportedCoding = "Unsupported transfer encoding"
 )
 
-// byNetHTTP returns the status line of a reply that is not from the handler.
+// byNetHTTP returns the status line of a reply that is not from the handler: the bytes are all of it. They may also be
+// any part of the handler's, which strangers may have written.
 func byNetHTTP(p []byte) (status string, ok bool) {
 	if len(p) < len(protocol)+len("400") || string(p[:len(protocol)]) != protocol || p[len(protocol)] == '2' {
 		return "", false
 	}
 	line, _, _ := bytes.Cut(p, []byte("\r\n"))
 	status = string(line[len(protocol):])
-	theirs := bytes.HasPrefix(p[len(line):], []byte(theirHeaders)) ||
-		strings.HasPrefix(status, "417 ") && bytes.Contains(p, []byte("\r\nContent-Length: 0\r\n"))
-	return status, theirs
+	if strings.HasPrefix(status, "417 ") {
+		return status, bytes.Contains(p, []byte("\r\nContent-Length: 0\r\n")) && bytes.HasSuffix(p, []byte("\r\n\r\n"))
+	}
+	body, theirs := bytes.CutPrefix(p[len(line):], []byte(theirHeaders))
+	return status, theirs && (string(body) == status || string(body) == unsupportedCoding)
 }
 
 // ownReply writes a problem as a whole reply, after which the connection is closed.

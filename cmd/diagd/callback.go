@@ -49,10 +49,9 @@ func (a *app) serveCallbacks(
 	}
 	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
 		limiter: bounds.Callbacks, log: log}
-	server := newServer(s, c.handler())
+	server := newServer(s, httpapi.Front{API: c.handler(), Log: log})
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
-	l = s.bounded(l, bounds.CallbackConnections, log)
-	go serveOn(server, l) // which returns that the server was closed
+	go server.Serve(s.bounded(l, bounds.CallbackConnections)) // which returns that the server was closed
 	return func() {
 		within(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
 		server.Close()

@@ -30,7 +30,10 @@ func (a *app) serveHealth(
 	ctx context.Context, metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger,
 ) (*healthServer, error) {
 	mux := &httpapi.Mux{}
-	h := &healthServer{Server: http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}}
+	h := &healthServer{Server: http.Server{
+		Handler: httpapi.Front{API: mux, Log: log}, ReadHeaderTimeout: readHeaderTimeout, ErrorLog: newErrorLog(log),
+		DisableGeneralOptionsHandler: true,
+	}}
 	if a.serving.metricsListen == "" {
 		return h, nil
 	}
@@ -57,7 +60,7 @@ func (a *app) serveHealth(
 	if err != nil {
 		return nil, err
 	}
-	go h.Serve(l)
+	go h.Serve(&httpapi.Listener{Listener: l})
 	log.Info("serving metrics", "url", "http://"+l.Addr().String()+"/metrics")
 	return h, nil
 }

@@ -61,7 +61,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		}
 	}
 	pages := dashboard.New(c)
-	return httpapi.Front{API: api, Parts: map[string]http.Handler{
+	return httpapi.Front{API: api, Log: s.log, Parts: map[string]http.Handler{
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),

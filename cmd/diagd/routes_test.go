@@ -31,8 +31,9 @@ type route struct {
 }
 
 // onPaths are samples of what patterns leave open.
-var onPaths = strings.NewReplacer("{domain}", "example.com", "{operation...}", "text/lower", "{token}",
-	strings.Repeat("a", 26), "{invoice}", "2026-10", "{share}", "shr_aaaaaaaa", "{profile}", "spf_aaaaaaaa", "{id}", "key_aaaaaaaa")
+var onPaths = strings.NewReplacer("{domain}", "example.com", "{operation...}", "text/lower",
+	"{token}", strings.Repeat("a", 26), "{invoice}", "2026-10", "{share}", "shr_aaaaaaaa", "{profile}", "spf_aaaaaaaa",
+	"{id}", "key_aaaaaaaa")
 
 // onDashboard are its pages: what they need, the pattern, and a sample of a form.
 var onDashboard = [][3]string{
@@ -119,7 +120,7 @@ var beside = [][4]string{
 	{"metrics-listen", "nothing", "/debug/pprof/trace"},
 }
 
-// withoutHTTP are the commands and transports of listeners that speak something else, with samples of what they are sent.
+// withoutHTTP are the commands and transports of listeners that speak something else, with samples of what they get.
 var withoutHTTP = []route{
 	{"letterbox-listen", "HELO", "", "mx.example.com", "", "nothing"},
 	{"letterbox-listen", "EHLO", "", "mx.example.com", "", "nothing"},
@@ -137,8 +138,9 @@ var withoutHTTP = []route{
 }
 
 // pagesOfDocs are those that are not made from the table of endpoints.
-var pagesOfDocs = strings.Fields(`/ /docs /docs/quickstart /docs/authentication /docs/credits /docs/idempotency /docs/errors
-	/docs/rate-limits /docs/types /docs/search /docs/style.css /docs/docs.js /docs/icon.svg /llms.txt /openapi.json /openapi.yaml`)
+var pagesOfDocs = strings.Fields(`/ /docs /docs/quickstart /docs/authentication /docs/credits /docs/idempotency
+	/docs/errors /docs/rate-limits /docs/types /docs/search /docs/style.css /docs/docs.js /docs/icon.svg /llms.txt
+	/openapi.json /openapi.yaml`)
 
 // routes are everything that the listeners of diagd answer. [TestRoutes] holds them against the tables of the parts.
 func routes(testing.TB) (all []route) {
@@ -226,7 +228,7 @@ func TestRoutes(t *testing.T) {
 			has("listen", part, "/"+first+"/")
 		}
 	}
-	has("metrics-listen", health.Handler, "")
+	has("metrics-listen", health.Handler.(httpapi.Front).API, "")
 	has("callback-listen", callback.handler(), "")
 	var got, listeners []string
 	for _, r := range routes(t) {

@@ -219,8 +219,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer health.Close()
-	bounded := checked.bounded(listener, bounds.Connections, log)
-	listener = bounded
+	bounded := checked.bounded(listener, bounds.Connections)
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
 	a.countDeeds(counters)
 	if s, ok := store.(*postgres.Store); ok {
@@ -228,7 +227,7 @@ func (a *app) serve(ctx context.Context) error {
 		counters.Ask(metrics.PoolMost, func() float64 { return float64(s.Pool().MaxConns()) })
 	}
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
-	url := a.url(listener, checked.security != nil)
+	url := a.url(bounded, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url, log); err != nil {
 		return err
 	}
@@ -257,7 +256,7 @@ func (a *app) serve(ctx context.Context) error {
 	defer stopCallbacks()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
 	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
-	return a.run(ctx, server, listener, hosted, notes, health, log)
+	return a.run(ctx, server, bounded, hosted, notes, health, log)
 }
 
 // maxConnections leaves half of the files that may be open to the store and to the diagnostics, which
@@ -274,28 +273,23 @@ func maxConnections() int {
 var ownMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // bounded is a listener with a bound of connections, in all and for each network.
-func (s *checkedFlags) bounded(l net.Listener, most *metering.NetworkCount, log *slog.Logger) *httpapi.Listener {
+func (s *checkedFlags) bounded(l net.Listener, most *metering.NetworkCount) *httpapi.Listener {
 	return &httpapi.Listener{
 		Listener: l, MaxConnections: most.All, Networks: most, Exempt: slices.Concat(s.proxies, ownMachine),
-		Secure: s.security != nil, Log: log,
+		TLS: s.security, Log: s.log, ErrorLog: newErrorLog(s.log),
 	}
 }
 
-func newServer(s checkedFlags, handler http.Handler) *http.Server {
+// newServer makes the server of a listener for others than the operator. What it answers passes a [httpapi.Front], and
+// what net/http answers by itself a [httpapi.Listener].
+func newServer(s checkedFlags, front httpapi.Front) *http.Server {
 	return &http.Server{
-		Handler: handler, TLSConfig: s.security,
+		Handler:           front,
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:                     newErrorLog(s.log),
 		DisableGeneralOptionsHandler: true, // the API answers OPTIONS * as it answers whatever it cannot do
 	}
-}
-
-func serveOn(server *http.Server, l net.Listener) error {
-	if server.TLSConfig != nil {
-		return server.ServeTLS(l, "", "")
-	}
-	return server.Serve(l)
 }
 
 func (a *app) url(l net.Listener, secure bool) string {
@@ -316,7 +310,7 @@ func (a *app) run(
 	log *slog.Logger,
 ) error {
 	failed := make(chan error, 1)
-	go func() { failed <- serveOn(server, l) }()
+	go func() { failed <- server.Serve(l) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)
