@@ -75,7 +75,7 @@ func TestActingKeyOfAnother(t *testing.T) {
 	second, err := admin.ActingKey(t.Context(), account.ID, "watches")
 	require.NoError(t, err)
 	assert.Equal(t, first.ID, second.ID)
-	keys, err := slow.Keys(t.Context(), account.ID)
+	keys, err := metering.Collect(slow.Keys(t.Context(), metering.KeyFilter{Account: account.ID}))
 	require.NoError(t, err)
 	for _, k := range keys {
 		assert.Equal(t, k.ID == first.ID, k.RevokedAt == nil, k.ID)

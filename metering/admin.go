@@ -243,7 +243,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 		if oldKey.RotatedTo != "" {
 			return &FieldError{Field: "id", Reason: "the key was rotated to " + string(oldKey.RotatedTo)}
 		}
-		if state := oldKey.State(now); state != keyActive {
+		if state := oldKey.State(now); state != KeyActive {
 			return &FieldError{Field: "id", Reason: "the key is " + string(state)}
 		}
 		newKey = Key{

@@ -302,9 +302,9 @@ func (r *record) refuse(from netip.Addr, now time.Time) Refusal {
 	switch r.key.State(now) {
 	case KeyRevoked:
 		return RevokedKey
-	case keyExpired:
+	case KeyExpired:
 		return ExpiredKey
-	case keyActive, KeyRotating:
+	case KeyActive, KeyRotating:
 	}
 	if len(r.allowed) == 0 {
 		return ""

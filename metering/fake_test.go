@@ -101,7 +101,17 @@ func (s *fakeStore) Key(_ context.Context, id KeyID) (Key, error) {
 	return k, s.fault
 }
 
-func (s *fakeStore) Keys(context.Context, AccountID) ([]Key, error) { return nil, nil }
+func (s *fakeStore) Keys(context.Context, KeyFilter) iter.Seq2[Key, error] {
+	return func(func(Key, error) bool) {}
+}
+
+func (s *fakeStore) CountKeys(context.Context, KeyFilter) (map[KeyState]int, error) { return nil, nil }
+
+func (s *fakeStore) Sums(context.Context, AccountID, Period, int64) (Sums, error) { return Sums{}, nil }
+
+func (s *fakeStore) Hours(context.Context, AccountID, []KeyID, time.Time) ([]HourSum, error) {
+	return nil, nil
+}
 
 func (s *fakeStore) PutKeys(_ context.Context, keys ...Key) error {
 	s.mu.Lock()

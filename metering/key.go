@@ -1,8 +1,11 @@
 package metering
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,11 +34,14 @@ type KeyState string
 
 // The states of a key.
 const (
-	keyActive   KeyState = "active"
+	KeyActive   KeyState = "active"
 	KeyRotating KeyState = "rotating" // replaced, and still good until GraceUntil
 	KeyRevoked  KeyState = "revoked"
-	keyExpired  KeyState = "expired"
+	KeyExpired  KeyState = "expired"
 )
+
+// KeyStates returns all states: those of keys that work first.
+func KeyStates() []KeyState { return []KeyState{KeyActive, KeyRotating, KeyExpired, KeyRevoked} }
 
 // RevokedReason says why a key no longer works.
 type RevokedReason string
@@ -77,6 +83,51 @@ func (k Key) Clone() Key {
 	return k
 }
 
+// MaxKeyIDs bounds how many keys a [KeyFilter] may name: more than a page shows, and what every database binds.
+const MaxKeyIDs = 1000
+
+// KeyFilter selects keys of an account; other zero fields select all.
+type KeyFilter struct {
+	Account AccountID  // required
+	IDs     []KeyID    // only these, at most MaxKeyIDs
+	Text    string     // only keys whose name, id or DisplayPrefix contains this, in which A to Z are as good as a to z
+	States  []KeyState // only keys in one of these states
+	At      time.Time  // the instant of the states, which must be set where they matter
+	Newest  bool       // the other way round: the newest first
+	Offset  int        // without so many of the first
+	Limit   int        // at most so many; 0 means all
+}
+
+// Check reports what no store can select by.
+func (f *KeyFilter) Check() error {
+	switch {
+	case f.Account == "":
+		return errors.New("listing keys: the filter names no account")
+	case len(f.IDs) > MaxKeyIDs:
+		return fmt.Errorf("listing keys: %d ids are more than %d", len(f.IDs), MaxKeyIDs)
+	}
+	return nil
+}
+
+// Selects reports whether the filter selects a key, apart from Offset and Limit.
+func (f *KeyFilter) Selects(k *Key) bool {
+	text := lowerASCII(f.Text)
+	contains := func(part string) bool { return strings.Contains(lowerASCII(part), text) }
+	return k.Account == f.Account && (len(f.IDs) == 0 || slices.Contains(f.IDs, k.ID)) &&
+		(contains(k.Name) || contains(string(k.ID)) || contains(k.DisplayPrefix)) &&
+		(len(f.States) == 0 || slices.Contains(f.States, k.State(f.At)))
+}
+
+// lowerASCII writes A to Z as a to z, and nothing else: that every database does alike.
+func lowerASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
 // State returns what the key is at an instant. Revoked beats expired.
 func (k Key) State(now time.Time) KeyState {
 	switch {
@@ -85,10 +136,10 @@ func (k Key) State(now time.Time) KeyState {
 	case k.GraceUntil != nil && !now.Before(*k.GraceUntil):
 		return KeyRevoked
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
-		return keyExpired
+		return KeyExpired
 	case k.GraceUntil != nil:
 		return KeyRotating
 	default:
-		return keyActive
+		return KeyActive
 	}
 }

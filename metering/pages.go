@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -98,6 +100,93 @@ func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 	}
 	add(" ORDER BY "+order+turn+", id"+turn+", account"+turn+" LIMIT $%d", size)
 	return end, args
+}
+
+// keyPage is how many keys are read at once, and largestKeyPage how many by those who read on.
+const (
+	keyPage        = 256
+	largestKeyPage = 4096
+)
+
+// A KeyDialect is what databases say differently in the conditions of a [KeyFilter]. Each is a format for the number of
+// a parameter.
+type KeyDialect struct {
+	Contains string // that the text of a column, in lower case, contains the parameter; the column comes first
+	In       string // that the column k.id is among those of the parameter, which IDs makes
+	IDs      func([]KeyID) any
+}
+
+// KeyPages is Keys of a store in a database: list reads the keys that an end of a statement selects, from WHERE to
+// OFFSET, of a table keys that is called k. Its parameters are as those of [RecordPages].
+func KeyPages(f KeyFilter, d KeyDialect, list func(end string, args ...any) ([]Key, error)) iter.Seq2[Key, error] {
+	return growing(f.Limit, keyPage, largestKeyPage, func(last *Key, size int) ([]Key, error) {
+		where, args, err := f.where(d)
+		if err != nil {
+			return nil, err
+		}
+		turn, behind, offset := "", ">", f.Offset
+		if f.Newest {
+			turn, behind = " DESC", "<"
+		}
+		n := len(args)
+		if last != nil { // by what the rows hold, and not by their number: that finds the place by the index
+			where += fmt.Sprintf(" AND (k.created, k.id) %s ($%d, $%d)", behind, n+1, n+2)
+			args, offset = append(args, last.CreatedAt.UnixMicro(), last.ID), 0
+			n += 2
+		}
+		end := where + fmt.Sprintf(" ORDER BY k.created%[1]s, k.id%[1]s LIMIT $%[2]d OFFSET $%[3]d", turn, n+1, n+2)
+		return list(end, append(args, size, offset)...)
+	})
+}
+
+// keyState is a column of the table keys that is called k: the state of a key as [Key.State] says it, at the instant in
+// the parameter with a number.
+func keyState(number int) string {
+	return fmt.Sprintf(`CASE WHEN k.revoked <= $%[1]d OR k.grace_until <= $%[1]d THEN '%[2]s'
+		WHEN k.expires <= $%[1]d THEN '%[3]s' WHEN k.grace_until IS NOT NULL THEN '%[4]s' ELSE '%[5]s' END`,
+		number, KeyRevoked, KeyExpired, KeyRotating, KeyActive)
+}
+
+// KeyCount is CountKeys of a store in a database: the list of columns, state and number of keys, and the end of a
+// statement that reads them.
+func (f KeyFilter) KeyCount(d KeyDialect) (columns, end string, args []any, err error) {
+	where, args, err := f.where(d, f.At.UnixMicro())
+	return keyState(1) + ", count(*)", where + " GROUP BY 1", args, err
+}
+
+// where are the conditions of the filter, of a table keys that is called k. Their parameters come behind others.
+func (f KeyFilter) where(d KeyDialect, args ...any) (where string, _ []any, err error) {
+	add := func(condition string, value any) {
+		args = append(args, value)
+		where += " AND " + fmt.Sprintf(condition, len(args))
+	}
+	if err := f.Check(); err != nil {
+		return "", nil, err
+	}
+	args = append(args, f.Account)
+	where = fmt.Sprintf("WHERE k.account = $%d", len(args))
+	if len(f.IDs) > 0 {
+		add(d.In, d.IDs(f.IDs))
+	}
+	if f.Text != "" {
+		args = append(args, lowerASCII(f.Text))
+		var parts []string
+		for _, column := range []string{"k.name", "k.id", "k.display_prefix"} {
+			parts = append(parts, fmt.Sprintf(d.Contains, column, len(args)))
+		}
+		where += " AND (" + strings.Join(parts, " OR ") + ")"
+	}
+	if len(f.States) > 0 {
+		args = append(args, f.At.UnixMicro())
+		names := []string{"''"}
+		for _, s := range KeyStates() { // our own words alone become part of the statement
+			if slices.Contains(f.States, s) {
+				names = append(names, "'"+string(s)+"'")
+			}
+		}
+		where += " AND " + keyState(len(args)) + " IN (" + strings.Join(names, ", ") + ")"
+	}
+	return where, args, nil
 }
 
 // Watching is how a store is asked for what [Store] Watch yields.

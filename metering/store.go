@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -106,8 +107,13 @@ type keys interface {
 	// Key returns a key by its id, or ErrNotFound.
 	Key(ctx context.Context, id KeyID) (Key, error)
 
-	// Keys lists the keys of an account by creation time and id.
-	Keys(ctx context.Context, account AccountID) ([]Key, error)
+	// Keys yields the keys that the filter selects, by creation time and id. The loop over them may call the store; keys
+	// that change meanwhile may be left out or come twice.
+	Keys(ctx context.Context, f KeyFilter) iter.Seq2[Key, error]
+
+	// CountKeys counts the keys that the filter selects by their state at its At, whatever its Offset and Limit are. A
+	// state that no key has is missing.
+	CountKeys(ctx context.Context, f KeyFilter) (map[KeyState]int, error)
 
 	// PutKeys creates (Version 0) or replaces (same Version) keys, all or none, so that a rotation
 	// writes the old and the new key in one step. It returns ErrVersion where another writer was
@@ -173,8 +179,16 @@ type Ledger interface {
 	// Balance tells what an account has used in a period. It is ErrNotFound for an unknown account.
 	Balance(ctx context.Context, id AccountID, p Period) (Balance, error)
 
-	// Entries yields the charges that the filter selects, oldest first.
+	// Entries yields the charges that the filter selects, oldest first unless it says otherwise.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
+
+	// Sums adds up the charges of an account in a period whose Seq is above after. Who keeps the result and its Last reads
+	// each charge once.
+	Sums(ctx context.Context, account AccountID, p Period, after int64) (Sums, error)
+
+	// Hours adds up what keys of an account were charged since an instant, by the hour in which the charge was completed,
+	// in no certain order. Hours without a charge are missing.
+	Hours(ctx context.Context, account AccountID, keys []KeyID, since time.Time) ([]HourSum, error)
 
 	// Audit recomputes every balance from the ledger and reports each that does not agree, rows, balances and plans
 	// that do not fit into their chain, keys that charged without existing, and periods above what the plan could have
@@ -303,12 +317,24 @@ type Entry struct {
 
 // EntryFilter selects entries; zero fields select all.
 type EntryFilter struct {
-	Account AccountID
-	Key     KeyID
-	Period  *Period
-	Overage bool  // only entries with overage
-	After   int64 // only entries with a greater Seq
-	Limit   int   // at most so many; 0 means all
+	Account   AccountID
+	Key       KeyID
+	Period    *Period
+	RequestID string
+	Endpoint  string    // only of endpoints that contain this
+	Overage   bool      // only entries with overage
+	After     int64     // only entries with a greater Seq
+	Before    time.Time // only entries with an At before this
+	Newest    bool      // the other way round: the newest first
+	Limit     int       // at most so many; 0 means all
+}
+
+// Selects reports whether the filter selects an entry, apart from Limit.
+func (f *EntryFilter) Selects(e *Entry) bool {
+	return (f.Account == "" || f.Account == e.Account) && (f.Key == "" || f.Key == e.Key) &&
+		(f.Period == nil || *f.Period == e.Period) && (f.RequestID == "" || f.RequestID == e.RequestID) &&
+		strings.Contains(e.Endpoint, f.Endpoint) && (!f.Overage || e.Overage > 0) && e.Seq > f.After &&
+		(f.Before.IsZero() || e.At.Before(f.Before))
 }
 
 // Audit is the result of recomputing the balances from the ledger.

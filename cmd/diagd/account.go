@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
@@ -54,8 +53,8 @@ func (a *app) accountCommand() *cobra.Command {
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
 	list := a.onStore("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
-		list, err := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
-		return printList(a, diag.Map(list, viewAccounts(admin.Plans)), err, accountColumns, accountView.row)
+		list := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
+		return printEach(a, mapped(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
 	})
 	pages.add(list.Flags())
 	show := a.onStore("show ID", "Show one account", "the id of an account",
@@ -248,33 +247,41 @@ type usageView struct {
 
 func (a *app) usageCommand() *cobra.Command {
 	var month string
+	var limit int
 	cmd := a.onAccount("usage", "Show what an account used in a month", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
 			period, err := monthOr("--month", month, metering.PeriodOf(time.Now()))
+			if err == nil && limit < 0 {
+				err = usagef("--limit: must be 0 or more")
+			}
 			if err != nil {
 				return err
 			}
-			return a.showUsage(ctx, admin.Store, account, period)
+			return a.showUsage(ctx, admin.Store, account, period, limit)
 		})
 	a.addJSON(cmd)
 	cmd.Flags().StringVar(&month, "month", "", "such as 2026-01 (default: this month, UTC)")
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many keys, those that were charged most (default: all)")
 	return cmd
 }
 
 func (a *app) showUsage(
-	ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period,
+	ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period, most int,
 ) error {
 	b, err := store.Balance(ctx, id, period)
 	if err != nil {
 		return err
 	}
-	charges, err := billing.Charges(ctx, store, id, period)
+	sums, err := store.Sums(ctx, id, period, 0)
 	if err != nil {
 		return err
 	}
+	keys := billing.Ranked(sums.Keys)
+	if most > 0 {
+		keys = keys[:min(most, len(keys))]
+	}
 	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage, b.Charges,
-		billing.SumBy(charges, func(u billing.Usage) string { return u.Endpoint }),
-		billing.SumBy(charges, func(u billing.Usage) string { return string(u.Key) })}
+		billing.Ranked(sums.Endpoints), keys}
 	return a.print(v, func(t *table) {
 		t.row("account", v.Account)
 		t.row("month", v.Period)

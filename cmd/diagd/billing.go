@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -114,8 +115,7 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 			}
 			f.Period = &p
 		}
-		list, err := page(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number })
-		return c.showInvoices(list, err)
+		return c.showInvoices(page(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number }))
 	})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	cmd.Flags().StringVar(&c.month, "month", "", "only of this month, such as 2026-10")
@@ -131,14 +131,14 @@ func stateNames() string {
 }
 
 func (c *billingCommands) showInvoice(v billing.Invoice, err error) error {
-	return c.showInvoices([]billing.Invoice{v}, err)
+	return c.showInvoices(each([]billing.Invoice{v}, err))
 }
 
-func (c *billingCommands) showInvoices(list []billing.Invoice, err error) error {
-	if c.csv && err == nil {
-		return billing.WriteInvoices(c.stdout, each(list, nil))
+func (c *billingCommands) showInvoices(list iter.Seq2[billing.Invoice, error]) error {
+	if c.csv {
+		return billing.WriteInvoices(c.stdout, list)
 	}
-	return printList(c.app, list, err, "NUMBER, INVOICE, ACCOUNT, PLAN, CREDITS, OVERAGE, TOTAL CENTS, TO PAY, CURRENCY, "+
+	return printEach(c.app, list, "NUMBER, INVOICE, ACCOUNT, PLAN, CREDITS, OVERAGE, TOTAL CENTS, TO PAY, CURRENCY, "+
 		"STATE, ATTEMPTS, NEXT, PAYMENT OR ERROR", func(v billing.Invoice) []any {
 		attempts, note := 0, string(v.Payment)
 		if n := len(v.Attempts); n > 0 {
@@ -155,8 +155,7 @@ func (c *billingCommands) showInvoices(list []billing.Invoice, err error) error 
 func (c *billingCommands) notesCommand() *cobra.Command {
 	cmd := c.leaf("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
-			list, err := page(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName)
-			return c.showNotes(list, err)
+			return c.showNotes(page(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName))
 		})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	c.pages.add(cmd.Flags())
@@ -165,11 +164,11 @@ func (c *billingCommands) notesCommand() *cobra.Command {
 
 func noteName(n billing.Note) string { return string(n.Account) + "/" + n.ID }
 
-func (c *billingCommands) showNotes(list []billing.Note, err error) error {
-	if c.csv && err == nil {
-		return billing.WriteNotes(c.stdout, each(list, nil))
+func (c *billingCommands) showNotes(list iter.Seq2[billing.Note, error]) error {
+	if c.csv {
+		return billing.WriteNotes(c.stdout, list)
 	}
-	return printList(c.app, list, err, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, TAX CENTS, CREDIT NOTE, BY, REASON",
+	return printEach(c.app, list, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, TAX CENTS, CREDIT NOTE, BY, REASON",
 		func(n billing.Note) []any {
 			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.TaxCents, n.Number, n.By, n.Reason}
 		})
@@ -272,7 +271,7 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []s
 		}
 		list = append(list, retried)
 	}
-	return c.showInvoices(list, nil)
+	return c.showInvoices(each(list, nil))
 }
 
 func (c *billingCommands) finalizeCommand() *cobra.Command {
@@ -294,7 +293,7 @@ instead. If nobody knows whether an attempt has paid it, retry it first, or note
 			if !c.reissue {
 				return c.showInvoice(void, err)
 			}
-			return c.showInvoices([]billing.Invoice{void, next}, err)
+			return c.showInvoices(each([]billing.Invoice{void, next}, err))
 		}))
 	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "make another invoice in its place")
 	return cmd
@@ -306,7 +305,7 @@ func (c *billingCommands) creditCommand() *cobra.Command {
 given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
-			return c.showNotes([]billing.Note{n}, err)
+			return c.showNotes(each([]billing.Note{n}, err))
 		}))
 	cmd.Flags().Int64Var(&c.cents, "cents", 0, "how much, in cents (required)")
 	return cmd

@@ -58,7 +58,7 @@ func isFirst(ctx context.Context, store metering.Store) (bool, error) {
 	if len(accounts) > 1 || accounts[0].Name != firstAccount || accounts[0].Plan != firstPlan {
 		return false, nil
 	}
-	keys, err := store.Keys(ctx, accounts[0].ID)
+	keys, err := metering.Collect(store.Keys(ctx, metering.KeyFilter{Account: accounts[0].ID, Limit: 1}))
 	return len(keys) == 0, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
@@ -111,11 +112,23 @@ func (v keyView) row() []any {
 }
 
 func (a *app) keyListCommand() *cobra.Command {
-	return a.onAccount("list", "List the keys of an account", "", "",
+	var pages pageFlags
+	var text, state string
+	list := a.onAccount("list", "List the keys of an account", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
-			keys, err := admin.Store.Keys(ctx, account)
-			return printList(a, diag.Map(keys, viewKey), err, keyColumns, keyView.row)
+			f := metering.KeyFilter{Account: account, Text: text, At: admin.Time()}
+			if state != "" {
+				if f.States = []metering.KeyState{metering.KeyState(state)}; !slices.Contains(metering.KeyStates(), f.States[0]) {
+					return usagef("--state: %q is none of %s", state, words(metering.KeyStates()))
+				}
+			}
+			list := page(pages, admin.Store.Keys(ctx, f), func(k metering.Key) string { return string(k.ID) })
+			return printEach(a, mapped(list, viewKey), keyColumns, keyView.row)
 		})
+	list.Flags().StringVar(&text, "contains", "", "only keys whose name, id or visible beginning contains this")
+	list.Flags().StringVar(&state, "state", "", "only those that are active, rotating, expired or revoked")
+	pages.add(list.Flags())
+	return list
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {

@@ -33,7 +33,7 @@ func (a *app) planCommand() *cobra.Command {
 	list := a.onStore("list", "List the plans with the month from which on each version holds", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			versions, err := admin.Store.PlanVersions(ctx)
-			views, err := page(pages, each(diag.Map(versions, viewPlan), err), planView.name)
+			views, err := metering.Collect(page(pages, each(diag.Map(versions, viewPlan), err), planView.name))
 			return a.showPlans(views, err)
 		})
 	pages.add(list.Flags())

@@ -31,10 +31,27 @@ func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
 
 // printList prints a list that was read, and printOne one of its items as a line of it.
 func printList[T any](a *app, list []T, err error, columns string, cells func(T) []any) error {
-	if err != nil {
-		return err
+	return printEach(a, each(list, err), columns, cells)
+}
+
+// printEach prints a list while it is being read, however long it is.
+func printEach[T any](a *app, list iter.Seq2[T, error], columns string, cells func(T) []any) error {
+	return printing.Each(a.stdout, a.json, list, strings.ReplaceAll(columns, ", ", "\t"), cells)
+}
+
+// mapped yields what f makes of the values of a list.
+func mapped[T, V any](list iter.Seq2[T, error], f func(T) V) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for v, err := range list {
+			if err != nil {
+				yield(*new(V), err)
+				return
+			}
+			if !yield(f(v), nil) {
+				return
+			}
+		}
 	}
-	return a.print(append([]T{}, list...), rows(columns, list, cells))
 }
 
 func printOne[T any](a *app, v T, err error, columns string, cells func(T) []any) error {
@@ -66,28 +83,29 @@ func (p *pageFlags) add(fs *pflag.FlagSet) {
 }
 
 // page is the part of a list that is asked for. It is read no further than that.
-func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) ([]T, error) {
-	if p.limit < 0 {
-		return nil, usagef("--limit: must be 0 or more")
-	}
-	var list []T
-	behind := p.cursor == ""
-	for v, err := range all {
-		switch {
-		case err != nil:
-			return nil, err
-		case !behind:
-			behind = name(v) == p.cursor
-			continue
+func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if p.limit < 0 {
+			yield(*new(T), usagef("--limit: must be 0 or more"))
+			return
 		}
-		if list = append(list, v); len(list) == p.limit {
-			break
+		n, behind := 0, p.cursor == ""
+		for v, err := range all {
+			if err == nil && !behind {
+				behind = name(v) == p.cursor
+				continue
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+			if n++; n == p.limit {
+				return
+			}
+		}
+		if !behind {
+			yield(*new(T), usagef("--cursor: there is no %q in the list", p.cursor))
 		}
 	}
-	if !behind {
-		return nil, usagef("--cursor: there is no %q in the list", p.cursor)
-	}
-	return list, nil
 }
 
 // each yields a list that was read.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -21,6 +22,23 @@ const (
 	// maxShown is how many requests the page shows at most.
 	maxShown = 200
 )
+
+// namesOf are the names of keys of an account; each id may come often.
+func (d *dashboard) namesOf(
+	ctx context.Context, account metering.AccountID, ids []metering.KeyID,
+) (map[string]string, error) {
+	names := map[string]string{}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	for group := range slices.Chunk(ids, metering.MaxKeyIDs) {
+		for k, err := range d.Store.Keys(ctx, metering.KeyFilter{Account: account, IDs: group}) {
+			if err != nil {
+				return nil, err
+			}
+			names[string(k.ID)] = k.Name
+		}
+	}
+	return names, nil
+}
 
 // An Activity remembers in memory what became of the last requests of each account, refusals and errors among them,
 // which no ledger holds. It is that of one process, and bounded. The zero value is ready for use.
@@ -103,13 +121,15 @@ type activity struct {
 	search
 	Month    metering.Period
 	Months   []metering.Period
-	Keys     []metering.Key
+	Keys     []metering.Key // to choose from; none where there are more than a page of them
 	Names    map[string]string
 	Requests []Request
 	Since    time.Time // from which on requests are remembered; zero: none are
 	Most     int       // how many are shown at most
 	Fault    string    // of the time that was typed
 	Searched bool      // for certain requests
+	Newest   string    // the address of the page with the newest; empty on that itself
+	Older    string    // the address of the page with those before
 }
 
 func (d *dashboard) showActivity(r *http.Request) (any, error) {
@@ -117,8 +137,8 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := visitorOf(r).Account
-	word := func(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
+	account, query := visitorOf(r).Account, r.URL.Query()
+	word := func(name string) string { return strings.TrimSpace(query.Get(name)) }
 	a := activity{Month: month, Months: d.months(account), Most: maxShown}
 	a.search = search{ID: word("id"), Operation: strings.Trim(word("operation"), "/"), Code: word("code"),
 		Key: metering.KeyID(word("key")), Before: word("before")}
@@ -126,18 +146,55 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 		a.search.Before = ""
 	}
 	a.Searched = !a.empty()
-	var charges []Request
-	err = together(
-		func() (err error) { a.Keys, err = d.Store.Keys(r.Context(), account.ID); return err },
-		func() (err error) { charges, err = d.charges(r.Context(), account.ID, month, a.search); return err },
-	)
-	a.Names = namesOf(a.Keys)
+	end := a.before // of what the page shows
+	if text := query.Get("older"); text != "" {
+		if end, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return nil, metering.ErrNotFound
+		}
+	}
 	remembered, since := d.Activity.Requests(account.ID)
 	a.Since = since
-	a.Requests = merged(charges, slices.DeleteFunc(remembered, func(one Request) bool {
+	remembered = slices.DeleteFunc(remembered, func(one Request) bool {
 		return metering.PeriodOf(one.At) != month || !a.selects(one)
+	})
+	var charges []Request
+	err = together(
+		func() (err error) { a.Keys, err = d.fewKeys(r.Context(), account.ID); return err },
+		func() (err error) {
+			charges, err = d.charges(r.Context(), account.ID, month, a.search, end)
+			return err
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	var last time.Time
+	a.Requests, last = merged(charges, remembered, end)
+	address := func(older string) string {
+		if query.Del("older"); older != "" {
+			query.Set("older", older)
+		}
+		return r.URL.Path + "?" + query.Encode()
+	}
+	if query.Has("older") {
+		a.Newest = address("")
+	}
+	if !last.IsZero() {
+		a.Older = address(last.Format(time.RFC3339Nano))
+	}
+	a.Names, err = d.namesOf(r.Context(), account.ID, diag.Map(a.Requests, func(one Request) metering.KeyID {
+		return one.Key
 	}))
 	return a, err
+}
+
+// fewKeys are all keys of an account, or none if they are more than a page has.
+func (d *dashboard) fewKeys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
+	keys, err := metering.Collect(d.Store.Keys(ctx, metering.KeyFilter{Account: account, Limit: onPage + 1}))
+	if len(keys) > onPage {
+		keys = nil
+	}
+	return keys, err
 }
 
 // parseBefore reads a time as people write it, in UTC.
@@ -154,30 +211,22 @@ func parseBefore(text string) (time.Time, string) {
 	return time.Time{}, "must be a time such as 2026-11-16 10:30"
 }
 
-// charges are the newest in the ledger that a search selects. Without one they are at hand; else the month is read.
+// charges are the newest in the ledger that a search selects, before an instant if that is set: as many as a page shows,
+// and as many as requests that are remembered may take the place of.
 func (d *dashboard) charges(
-	ctx context.Context, account metering.AccountID, month metering.Period, s search,
+	ctx context.Context, account metering.AccountID, month metering.Period, s search, end time.Time,
 ) (list []Request, err error) {
-	if s.empty() {
-		err = d.read(ctx, account, month, func(t *tally) {
-			for _, e := range t.last[max(0, len(t.last)-newest):] {
-				list = append(list, charge(e))
-			}
-		})
-		return list, err
-	}
 	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
 		return nil, nil // what was refused is not charged
 	}
-	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{Account: account, Period: &month, Key: s.Key}) {
+	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{
+		Account: account, Period: &month, Key: s.Key, RequestID: s.ID, Endpoint: s.Operation, Before: end, Newest: true,
+		Limit: maxShown + remembered + 1,
+	}) {
 		if err != nil {
 			return nil, err
 		}
-		if one := charge(e); s.selects(one) {
-			if list = append(list, one); len(list) > 2*maxShown {
-				list = slices.Clone(list[maxShown:])
-			}
-		}
+		list = append(list, charge(e))
 	}
 	return list, nil
 }
@@ -188,15 +237,27 @@ func charge(e metering.Entry) Request {
 	}}
 }
 
-// merged are the newest of both, each request once: of one that is remembered more is known.
-func merged(charges, remembered []Request) []Request {
+// merged are the newest of both, before an instant if that is set, each request once: of one that is remembered more is
+// known. Where there are others before them, last is the instant before which those are.
+func merged(charges, remembered []Request, end time.Time) (shown []Request, last time.Time) {
 	known := map[string]bool{}
 	for _, r := range remembered {
 		known[r.RequestID] = true
 	}
 	all := append(remembered, slices.DeleteFunc(charges, func(r Request) bool { return known[r.RequestID] })...)
+	all = slices.DeleteFunc(all, func(r Request) bool { return !end.IsZero() && !r.At.Before(end) })
 	slices.SortStableFunc(all, func(a, b Request) int { return b.At.Compare(a.At) })
-	return all[:min(maxShown, len(all))]
+	if len(all) <= maxShown {
+		return all, time.Time{}
+	}
+	n := maxShown // or fewer: those of one instant stand on one page, unless they are more than that
+	for n > 0 && all[n-1].At.Equal(all[n].At) {
+		n--
+	}
+	if n == 0 {
+		n = maxShown
+	}
+	return all[:n], all[n-1].At
 }
 
 // operationName is an endpoint as people know it, such as spf/lookup.

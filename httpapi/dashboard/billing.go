@@ -23,13 +23,14 @@ func (d *dashboard) billing(r *http.Request) billing.Billing {
 func (d *dashboard) showBilling(r *http.Request) (any, error) {
 	account, b, month := visitorOf(r).Account, d.billing(r), metering.PeriodOf(d.now())
 	data := struct {
+		pager    // of the invoices
 		Account  metering.Account
 		Plan     metering.Plan
 		Next     *metering.PlanChange // that is still to come
 		Balance  metering.Balance
 		Preview  billing.Invoice
 		Invoices []billing.Invoice
-		Notes    []billing.Note
+		Notes    []billing.Note // the newest
 	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
 	all := billing.Filter{Account: account.ID}
 	overage := url.Values{"overage": {view.If(account.OverageEnabled, "on")}}
@@ -41,12 +42,15 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 	if s := account.Scheduled; s != nil && month.Before(s.From) {
 		data.Next = s
 	}
-	return &data, together(
+	err := together(
 		func() (err error) { data.Invoices, err = newestFirst(b.Invoices(r.Context(), all)); return err },
 		func() (err error) { data.Notes, err = newestFirst(b.Notes(r.Context(), account.ID)); return err },
 		func() (err error) { data.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
 		func() (err error) { data.Preview, err = b.Preview(r.Context(), account.ID, month); return err },
 	)
+	data.pager, data.Invoices = paged(r, data.Invoices)
+	data.Notes = data.Notes[:min(len(data.Notes), onPage)] // earlier ones stand with their invoices
+	return &data, err
 }
 
 // newestFirst collects a list that begins with the oldest.

@@ -17,33 +17,17 @@ import (
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
-// onPage is how many domains a page of the list has.
-const onPage = 100
-
 // A domainsPage is the list of watched domains.
 type domainsPage struct {
 	metering.Balance       // of the account
 	Forecast         int64 // credits by the end of the month; 0 if nobody can say
 	Currency         string
+	pager            // of what the filter leaves
 	Rows             []*watch.Watch
 	Total            int    // of the account
-	Found            int    // that the filter leaves
 	Query            string // the filter
-	Page             int    // from 1
-	Pages            int
 	Form             choices
 }
-
-// At is the address of another page of the list.
-func (p *domainsPage) At(page int) string {
-	return "/dashboard?" + url.Values{"q": {p.Query}, "page": {strconv.Itoa(page)}}.Encode()
-}
-
-// Before is the number of the page before; 0 where there is none.
-func (p *domainsPage) Before() int { return p.Page - 1 }
-
-// After is the number of the page after; 0 where there is none.
-func (p *domainsPage) After() int { return (p.Page + 1) % (p.Pages + 1) }
 
 // domainName is a watched domain as people write it.
 func domainName(w *watch.Watch) string { return cmp.Or(w.Unicode, w.Domain) }
@@ -134,12 +118,7 @@ func (d *dashboard) showDomains(r *http.Request) (any, error) {
 			b.Counts.Critical-a.Counts.Critical, b.Counts.Error-a.Counts.Error, b.Counts.Warning-a.Counts.Warning,
 			strings.Compare(a.Domain, b.Domain))
 	})
-	shown.Found = len(shown.Rows)
-	shown.Pages = max(1, (shown.Found+onPage-1)/onPage)
-	number, _ := strconv.Atoi(query.Get("page")) // what is no number is the first
-	shown.Page = min(max(1, number), shown.Pages)
-	from := (shown.Page - 1) * onPage
-	shown.Rows = shown.Rows[from:min(from+onPage, shown.Found)]
+	shown.pager, shown.Rows = paged(r, shown.Rows)
 	return shown, nil
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -46,31 +47,113 @@ type keyRow struct {
 }
 
 // Bad reports whether a key does not work any more.
-func (k keyRow) Bad() bool { return k.State != "active" && k.State != metering.KeyRotating }
+func (k keyRow) Bad() bool { return !slices.Contains(workingStates, k.State) }
+
+// A keysPage is the list of keys.
+type keysPage struct {
+	pager                    // of what the filter leaves
+	Keys   []keyRow          // those that work first, of each kind the newest first
+	Total  int               // of the account
+	Query  string            // the filter: what names, ids or visible parts contain,
+	State  metering.KeyState // and a state; "" is any
+	States []metering.KeyState
+	Counts map[metering.KeyState]int // of what the query leaves
+
+	Scopes       []metering.Scope
+	Environments []metering.Environment
+	Lifetimes    []choice
+}
+
+// workingStates are those of keys that work, and endedStates those of others.
+var (
+	workingStates = []metering.KeyState{metering.KeyActive, metering.KeyRotating}
+	endedStates   = []metering.KeyState{metering.KeyExpired, metering.KeyRevoked}
+)
 
 func (d *dashboard) showKeys(r *http.Request) (any, error) {
-	account := visitorOf(r).Account.ID
+	account, query := visitorOf(r).Account.ID, r.URL.Query()
 	sceneOf(r).form.begin(url.Values{"scopes": wordsOf(metering.Scopes())})
-	var keys []metering.Key
-	var hours map[metering.KeyID]spark
-	err := together(
-		func() (err error) { keys, err = d.Store.Keys(r.Context(), account); return err },
-		func() (err error) { hours, err = d.lastDay(r.Context(), account); return err },
-	)
-	var working, others []keyRow // the newest first
-	for _, k := range slices.Backward(keys) {
-		if row := (keyRow{Key: k, State: k.State(d.now()), Day: hours[k.ID]}); row.Bad() {
-			others = append(others, row)
-		} else {
-			working = append(working, row)
+	shown := &keysPage{Query: strings.TrimSpace(query.Get("q")), State: metering.KeyState(query.Get("state")),
+		States: metering.KeyStates(), Scopes: metering.Scopes(), Lifetimes: lifetimes,
+		Environments: []metering.Environment{metering.Live, metering.Test}}
+	if !slices.Contains(shown.States, shown.State) {
+		shown.State = ""
+	}
+	all := metering.KeyFilter{Account: account, At: d.now()}
+	found := all
+	found.Text = shown.Query
+	var err error
+	if shown.Counts, err = d.Store.CountKeys(r.Context(), found); err != nil {
+		return nil, err
+	}
+	if shown.Total = countIn(shown.Counts, ""); shown.Query != "" {
+		counts, err := d.Store.CountKeys(r.Context(), all)
+		if shown.Total = countIn(counts, ""); err != nil {
+			return nil, err
 		}
 	}
-	return struct {
-		Keys         []keyRow
-		Scopes       []metering.Scope
-		Environments []metering.Environment
-		Lifetimes    []choice
-	}{append(working, others...), metering.Scopes(), []metering.Environment{metering.Live, metering.Test}, lifetimes}, err
+	shown.pager = pagerOf(r, countIn(shown.Counts, shown.State))
+	if shown.Keys, err = d.keyPage(r.Context(), found, shown); err != nil {
+		return nil, err
+	}
+	return shown, d.drawDays(r.Context(), account, shown.Keys)
+}
+
+// countIn is how many keys are in a state; "" is any.
+func countIn(counts map[metering.KeyState]int, state metering.KeyState) (n int) {
+	for s, count := range counts {
+		if state == "" || s == state {
+			n += count
+		}
+	}
+	return n
+}
+
+// keyPage reads the keys of a page: of the list of those that work, behind which the list of the others begins.
+func (d *dashboard) keyPage(ctx context.Context, f metering.KeyFilter, shown *keysPage) (rows []keyRow, err error) {
+	f.Newest, f.Offset = true, shown.skipped()
+	for _, states := range [][]metering.KeyState{workingStates, endedStates} {
+		f.States, f.Limit = states, shown.Last()-shown.skipped()-len(rows)
+		if shown.State != "" {
+			f.States = slices.DeleteFunc(slices.Clone(states), func(s metering.KeyState) bool { return s != shown.State })
+		}
+		there := 0
+		for _, s := range f.States {
+			there += shown.Counts[s]
+		}
+		if f.Limit > 0 && f.Offset < there {
+			list, err := metering.Collect(d.Store.Keys(ctx, f))
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range list {
+				rows = append(rows, keyRow{Key: k, State: k.State(f.At)})
+			}
+		}
+		f.Offset = max(0, f.Offset-there)
+	}
+	return rows, nil
+}
+
+// drawDays adds to rows what their keys were charged in the last 24 hours.
+func (d *dashboard) drawDays(ctx context.Context, account metering.AccountID, rows []keyRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	first := d.now().Truncate(time.Hour).Add(-time.Duration(len(spark{})-1) * time.Hour)
+	at := map[metering.KeyID]*spark{}
+	var ids []metering.KeyID
+	for i := range rows {
+		at[rows[i].ID] = &rows[i].Day
+		ids = append(ids, rows[i].ID)
+	}
+	sums, err := d.Store.Hours(ctx, account, ids, first)
+	for _, sum := range sums {
+		if hour := int(sum.Hour.Sub(first) / time.Hour); hour < len(spark{}) { // a clock may be ahead of ours
+			at[sum.Key][hour] += sum.Credits
+		}
+	}
+	return err
 }
 
 func (d *dashboard) createKey(r *http.Request) (string, error) {
@@ -131,17 +214,16 @@ func (d *dashboard) showKey(r *http.Request) (any, error) {
 		return nil, err
 	}
 	sceneOf(r).title = "API key " + key.Name
-	hours, err := d.lastDay(r.Context(), key.Account)
-	if err != nil {
+	rows := []keyRow{{Key: key, State: key.State(d.now()), Graces: graces}}
+	if err = d.drawDays(r.Context(), key.Account, rows); err != nil {
 		return nil, err
 	}
-	secret, err := d.left(r)
-	if err != nil {
+	shown := rows[0]
+	if shown.Secret, err = d.left(r); err != nil {
 		return nil, err
 	}
-	deprecated, err := metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
-	return keyRow{Key: key, State: key.State(d.now()), Day: hours[key.ID], Secret: secret, Graces: graces,
-		Deprecated: deprecated}, err
+	shown.Deprecated, err = metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
+	return shown, err
 }
 
 func (d *dashboard) rotateKey(r *http.Request) (string, error) {

@@ -24,10 +24,12 @@ var roles = []roleInfo{
 func (d *dashboard) showMembers(r *http.Request) (any, error) {
 	sceneOf(r).form.begin(url.Values{"role": {string(member.Viewer)}})
 	list, err := d.people().List(r.Context(), visitorOf(r).Account.ID)
+	shown, list := paged(r, list)
 	return struct {
+		pager
 		Members []member.Member
 		Roles   []roleInfo
-	}{list, roles}, err
+	}{shown, list, roles}, err
 }
 
 func (d *dashboard) addMember(r *http.Request) (string, error) {
@@ -85,6 +87,7 @@ func (d *dashboard) removeMember(r *http.Request) (string, error) {
 func (d *dashboard) showSessions(r *http.Request) (any, error) {
 	v := visitorOf(r)
 	data := struct {
+		pager
 		Sessions []member.Session // of the visitor, and for owners of all members
 		This     string
 		Others   bool               // whether the visitor has others
@@ -95,6 +98,7 @@ func (d *dashboard) showSessions(r *http.Request) (any, error) {
 		func() (err error) { data.Accounts, err = d.otherAccounts(r.Context(), v); return err },
 	)
 	data.Others = slices.ContainsFunc(data.Sessions, v.otherSession)
+	data.pager, data.Sessions = paged(r, data.Sessions)
 	return data, err
 }
 

@@ -335,7 +335,8 @@ func TestForeignOrigins(t *testing.T) {
 // A counted store counts what is read of it.
 type counted struct {
 	metering.Store
-	reads atomic.Int64
+	reads atomic.Int64 // calls
+	rows  atomic.Int64 // that lists handed out
 }
 
 func (c *counted) Record(ctx context.Context, a metering.AccountID, kind, id string) (metering.Record, error) {
@@ -344,8 +345,7 @@ func (c *counted) Record(ctx context.Context, a metering.AccountID, kind, id str
 }
 
 func (c *counted) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
-	c.reads.Add(1)
-	return c.Store.Records(ctx, f)
+	return counting(c, c.Store.Records(ctx, f))
 }
 
 func (c *counted) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
@@ -358,9 +358,29 @@ func (c *counted) Accounts(ctx context.Context) ([]metering.Account, error) {
 	return c.Store.Accounts(ctx)
 }
 
-func (c *counted) Keys(ctx context.Context, id metering.AccountID) ([]metering.Key, error) {
+func (c *counted) Keys(ctx context.Context, f metering.KeyFilter) iter.Seq2[metering.Key, error] {
+	return counting(c, c.Store.Keys(ctx, f))
+}
+
+func (c *counted) CountKeys(ctx context.Context, f metering.KeyFilter) (map[metering.KeyState]int, error) {
 	c.reads.Add(1)
-	return c.Store.Keys(ctx, id)
+	return c.Store.CountKeys(ctx, f)
+}
+
+func (c *counted) Sums(
+	ctx context.Context, id metering.AccountID, p metering.Period, after int64,
+) (metering.Sums, error) {
+	c.reads.Add(1)
+	return c.Store.Sums(ctx, id, p, after)
+}
+
+func (c *counted) Hours(
+	ctx context.Context, id metering.AccountID, keys []metering.KeyID, since time.Time,
+) ([]metering.HourSum, error) {
+	c.reads.Add(1)
+	list, err := c.Store.Hours(ctx, id, keys, since)
+	c.rows.Add(int64(len(list)))
+	return list, err
 }
 
 func (c *counted) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
@@ -374,8 +394,19 @@ func (c *counted) Balance(ctx context.Context, id metering.AccountID, p metering
 }
 
 func (c *counted) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
+	return counting(c, c.Store.Entries(ctx, f))
+}
+
+// counting counts a list that is read, and its rows.
+func counting[T any](c *counted, list iter.Seq2[T, error]) iter.Seq2[T, error] {
 	c.reads.Add(1)
-	return c.Store.Entries(ctx, f)
+	return func(yield func(T, error) bool) {
+		for v, err := range list {
+			if c.rows.Add(1); !yield(v, err) {
+				return
+			}
+		}
+	}
 }
 
 // A page costs few reads of the store, the session, the member and the account among them.

@@ -362,5 +362,5 @@ func (d *dashboard) showReply(r *http.Request) (any, error) {
 		return nil, err
 	}
 	sceneOf(r).header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	return file{kept.Media, view.If(!kept.Picture(), "reply.json"), kept.Reply}, nil
+	return file{media: kept.Media, name: view.If(!kept.Picture(), "reply.json"), data: kept.Reply}, nil
 }

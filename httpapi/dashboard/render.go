@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -43,6 +44,7 @@ func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visit
 type file struct {
 	media, name string // without a name it is to be looked at
 	data        []byte
+	write       func(io.Writer) // in place of data, where that is long
 }
 
 // render shows data by a template in the frame, or sends a file.
@@ -52,6 +54,10 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		w.Header().Set("Content-Type", f.media)
 		if f.name != "" {
 			w.Header().Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
+		}
+		if f.write != nil {
+			f.write(w)
+			return nil
 		}
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
@@ -144,15 +150,6 @@ func (d *dashboard) functions() template.FuncMap {
 		"words":     func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"upper":     diag.Upper,
 	}
-}
-
-// namesOf are the names of keys.
-func namesOf(keys []metering.Key) map[string]string {
-	names := map[string]string{}
-	for _, k := range keys {
-		names[string(k.ID)] = k.Name
-	}
-	return names
 }
 
 // joined writes a list whose elements have no spaces.

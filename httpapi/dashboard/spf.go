@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,31 +17,40 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A line is the keys that came from one by rotation. Profiles belong to it.
+// A keyLine is the keys that came from one by rotation. Profiles belong to it.
 type keyLine struct {
-	owner hostedspf.Owner
-	name  string       // of the newest key
-	key   metering.Key // the newest that can resolve; the zero key where none can
+	name string       // of the newest key
+	key  metering.Key // the newest that can resolve; the zero key where none can
 }
 
-// keyLines are the lines of keys of an account, the oldest first.
-func (d *dashboard) keyLines(ctx context.Context, account metering.AccountID) ([]keyLine, error) {
-	keys, err := d.Store.Keys(ctx, account)
-	if err != nil {
-		return nil, err
+// keyLines are the lines of keys of an account that begin with some of its keys.
+func (d *dashboard) keyLines(
+	ctx context.Context, account metering.AccountID, owners []hostedspf.Owner,
+) (map[hostedspf.Owner]keyLine, error) {
+	lines := map[hostedspf.Owner]keyLine{}
+	of := map[metering.KeyID]hostedspf.Owner{} // the line of each key that is looked for
+	for _, owner := range owners {
+		of[metering.KeyID(owner)] = owner
 	}
-	var lines []keyLine
-	at := map[metering.KeyID]int{} // the line of each key; a key comes after that which it was rotated from
-	for _, k := range keys {
-		i, rotated := at[k.RotatedFrom]
-		if !rotated {
-			i, lines = len(lines), append(lines, keyLine{owner: hostedspf.Owner(k.ID)})
+	for len(of) > 0 {
+		next := map[metering.KeyID]hostedspf.Owner{}
+		for ids := range slices.Chunk(slices.Collect(maps.Keys(of)), metering.MaxKeyIDs) {
+			for k, err := range d.Store.Keys(ctx, metering.KeyFilter{Account: account, IDs: ids}) {
+				if err != nil {
+					return nil, err
+				}
+				line := lines[of[k.ID]]
+				line.name = k.Name
+				if slices.Contains(workingStates, k.State(d.now())) && slices.Contains(k.Scopes, metering.MailWrite) {
+					line.key = k
+				}
+				lines[of[k.ID]] = line
+				if k.RotatedTo != "" {
+					next[k.RotatedTo] = of[k.ID]
+				}
+			}
 		}
-		at[k.ID], lines[i].name = i, k.Name
-		state := k.State(d.now())
-		if (state == "active" || state == metering.KeyRotating) && slices.Contains(k.Scopes, metering.MailWrite) {
-			lines[i].key = k
-		}
+		of = next
 	}
 	return lines, nil
 }
@@ -51,31 +61,90 @@ type profileRow struct {
 	KeyName string
 }
 
-// maxProfiles bounds the profiles that are shown of each key.
-const maxProfiles = 1000
+const (
+	// maxProfiles bounds the profiles that are shown of an account, and profilesAtOnce those that are read at once.
+	maxProfiles    = 10_000
+	profilesAtOnce = 1000
+)
 
-// showProfiles lists the profiles of all keys of the account.
-func (d *dashboard) showProfiles(r *http.Request) (any, error) {
-	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID)
+// profilesOf are the profiles of all keys of an account. It asks for those of each key, or, where there are fewer, reads
+// all profiles of the server for those of the account.
+func (d *dashboard) profilesOf(ctx context.Context, account metering.AccountID) (list []hostedspf.Profile, err error) {
+	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
 	if err != nil {
 		return nil, err
 	}
-	var list []profileRow
-	for _, l := range lines {
-		found, err := d.HostedSPF.Profiles(r.Context(), hostedspf.ProfileQuery{Owner: l.owner, Limit: maxProfiles})
+	all, err := d.HostedSPF.Profiles(ctx, hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if all.Total < countIn(counts, "") {
+		return d.profilesAmong(ctx, account)
+	}
+	for k, err := range d.Store.Keys(ctx, metering.KeyFilter{Account: account}) {
+		if err != nil {
+			return nil, err
+		}
+		q := hostedspf.ProfileQuery{Owner: hostedspf.Owner(k.ID), Limit: maxProfiles}
+		if k.RotatedFrom == "" && len(list) < maxProfiles {
+			found, err := d.HostedSPF.Profiles(ctx, q)
+			if list = append(list, found.Profiles...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// profilesAmong reads all profiles of the server for those of an account.
+func (d *dashboard) profilesAmong(
+	ctx context.Context, account metering.AccountID,
+) (list []hostedspf.Profile, err error) {
+	q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: profilesAtOnce}
+	for len(list) < maxProfiles {
+		found, err := d.HostedSPF.Profiles(ctx, q)
+		if err != nil || len(found.Profiles) == 0 {
+			return list, err
+		}
+		ids := diag.Map(found.Profiles, func(p hostedspf.Profile) metering.KeyID { return metering.KeyID(p.Owner) })
+		own, err := d.namesOf(ctx, account, ids)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range found.Profiles {
-			list = append(list, profileRow{p, l.name})
+			if _, of := own[string(p.Owner)]; of {
+				list = append(list, p)
+			}
 		}
+		last := found.Profiles[len(found.Profiles)-1]
+		q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
+	}
+	return list, nil
+}
+
+// showProfiles lists the profiles of all keys of the account.
+func (d *dashboard) showProfiles(r *http.Request) (any, error) {
+	account := visitorOf(r).Account.ID
+	list, err := d.profilesOf(r.Context(), account)
+	if err != nil {
+		return nil, err
 	}
 	urgent := []hostedspf.Status{hostedspf.Failed, hostedspf.Active, hostedspf.Paused}
-	slices.SortStableFunc(list, func(a, b profileRow) int {
+	slices.SortStableFunc(list, func(a, b hostedspf.Profile) int {
 		return cmp.Or(slices.Index(urgent, a.Status)-slices.Index(urgent, b.Status),
 			cmp.Compare(a.Domain.String(), b.Domain.String()))
 	})
-	return list, nil
+	shown := struct {
+		pager
+		Rows []profileRow
+	}{}
+	shown.pager, list = paged(r, list)
+	lines, err := d.keyLines(r.Context(), account,
+		diag.Map(list, func(p hostedspf.Profile) hostedspf.Owner { return p.Owner }))
+	for _, p := range list {
+		shown.Rows = append(shown.Rows, profileRow{p, lines[p.Owner].name})
+	}
+	return shown, err
 }
 
 // A profilePage is a profile with its past.
@@ -104,16 +173,13 @@ func (d *dashboard) profile(r *http.Request) (*hostedspf.Profile, keyLine, hoste
 	if err != nil {
 		return nil, keyLine{}, a, err
 	}
-	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID)
-	if err != nil {
-		return nil, keyLine{}, a, err
-	}
-	i := slices.IndexFunc(lines, func(l keyLine) bool { return l.owner == p.Owner })
-	if i < 0 {
-		return nil, keyLine{}, a, metering.ErrNotFound
+	lines, err := d.keyLines(r.Context(), visitorOf(r).Account.ID, []hostedspf.Owner{p.Owner})
+	line, known := lines[p.Owner]
+	if err == nil && !known {
+		err = metering.ErrNotFound
 	}
 	a.Owner = p.Owner
-	return p, lines[i], a, nil
+	return p, line, a, err
 }
 
 // showProfile shows a profile: what to publish, what is published, what has changed.

@@ -1,18 +1,21 @@
 package dashboard
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"html/template"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 )
@@ -66,6 +69,8 @@ type usage struct {
 	Forecast                 int64 // credits at the end of the month if it goes on as until now; 0 if nobody can say
 	OverageCents             int64
 	Days, ByOperation, ByKey sums
+	pager                          // of the keys
+	Most                     int64 // credits of the key that was charged most
 	Names                    map[string]string
 }
 
@@ -77,19 +82,28 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	account := visitorOf(r).Account
 	sceneOf(r).title = "Usage in " + month.String()
 	u := usage{Month: month, Months: d.months(account), Account: account}
-	var keys []metering.Key
 	err = together(
 		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() (err error) { keys, err = d.Store.Keys(r.Context(), account.ID); return err },
 		func() error {
-			return d.read(r.Context(), account.ID, month, func(t *tally) {
-				u.Days = t.byDay(month, d.now())
-				u.ByOperation = t.by(func(c billing.Usage) string { return operationName(c.Endpoint) })
-				u.ByKey = t.by(func(c billing.Usage) string { return string(c.Key) })
+			return d.read(r.Context(), account.ID, month, func(t metering.Sums) {
+				u.Days, u.ByKey = byDay(t, month, d.now()), billing.Ranked(t.Keys)
+				operations := map[string]metering.Total{}
+				for endpoint, total := range t.Endpoints {
+					name := operationName(endpoint)
+					operations[name] = operations[name].Plus(total)
+				}
+				u.ByOperation = billing.Ranked(operations)
 			})
 		},
 	)
-	u.Names = namesOf(keys)
+	if err != nil {
+		return nil, err
+	}
+	u.Most = u.ByKey.Most()
+	u.pager, u.ByKey = paged(r, u.ByKey)
+	u.Names, err = d.namesOf(r.Context(), account.ID, diag.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
+		return metering.KeyID(s.Name)
+	}))
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]
 	u.OverageCents = (u.Balance.OverageMicros + metering.MicrosPerCent/2) / metering.MicrosPerCent
 	u.Forecast = forecast(month, u.Balance.Used, d.now())
@@ -106,6 +120,29 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 	return int64(float64(used) * float64(whole) / float64(passed))
 }
 
+// A usageRow is a day, a key and an endpoint, by numbers: an account may have as many of them as charges.
+type usageRow struct {
+	day, key, endpoint int32
+}
+
+// numbers gives names numbers.
+type numbers[T ~string] struct {
+	of    map[T]int32
+	names []T
+}
+
+func (n *numbers[T]) number(name T) int32 {
+	number, known := n.of[name]
+	if !known {
+		if n.of == nil {
+			n.of = map[T]int32{}
+		}
+		number = int32(len(n.names))
+		n.of[name], n.names = number, append(n.names, name)
+	}
+	return number
+}
+
 // showUsageFile sends the sums of a month as CSV (RFC 4180). Ids and names of operations begin with letters, so that no
 // spreadsheet takes one for a formula.
 func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
@@ -113,47 +150,53 @@ func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := [][]string{{"day", "key", "endpoint", "credits", "charges_count"}}
-	err = d.read(r.Context(), visitorOf(r).Account.ID, month, func(t *tally) {
-		for n, u := range t.days {
-			rows = append(rows, []string{n.day, string(n.key), n.endpoint, fmt.Sprint(u.Credits), fmt.Sprint(u.Charges)})
+	var days, endpoints numbers[string]
+	var keys numbers[metering.KeyID]
+	sums := map[usageRow]metering.Total{}
+	f := metering.EntryFilter{Account: visitorOf(r).Account.ID, Period: &month}
+	for e, err := range d.Store.Entries(r.Context(), f) {
+		if err != nil {
+			return nil, err
 		}
+		row := usageRow{days.number(metering.DayOf(e.At, month)), keys.number(e.Key), endpoints.number(e.Endpoint)}
+		sums[row] = sums[row].Plus(metering.Total{Credits: e.Credits, Charges: 1})
+	}
+	rows := slices.SortedFunc(maps.Keys(sums), func(a, b usageRow) int {
+		return cmp.Or(cmp.Compare(days.names[a.day], days.names[b.day]), cmp.Compare(keys.names[a.key], keys.names[b.key]),
+			cmp.Compare(endpoints.names[a.endpoint], endpoints.names[b.endpoint]))
 	})
-	slices.SortFunc(rows[1:], slices.Compare)
-	var b bytes.Buffer
-	c := csv.NewWriter(&b)
-	c.UseCRLF = true
-	_ = c.WriteAll(rows) // a buffer takes all
-	return file{"text/csv; charset=utf-8; header=present", "usage-" + month.String() + ".csv", b.Bytes()}, err
+	return file{media: "text/csv; charset=utf-8; header=present", name: "usage-" + month.String() + ".csv",
+		write: func(w io.Writer) {
+			c := csv.NewWriter(w)
+			c.UseCRLF = true
+			_ = c.Write([]string{"day", "key", "endpoint", "credits", "charges_count"}) // an error stays until Flush
+			for _, row := range rows {
+				_ = c.Write([]string{days.names[row.day], string(keys.names[row.key]), endpoints.names[row.endpoint],
+					strconv.FormatInt(sums[row].Credits, 10), strconv.FormatInt(sums[row].Charges, 10)})
+			}
+			c.Flush()
+		}}, nil
 }
 
 const (
-	// maxTallies bounds the months of accounts that are kept summed. When there are more, all are read anew.
-	maxTallies = 200
-	// newest is how many charges of a month are kept for the page of activity.
-	newest = 500
+	// maxTallies bounds the months of accounts that are kept summed, and maxTalliedKeys the keys of all of them together,
+	// which take some 100 bytes each. When there are more, all are read anew.
+	maxTallies     = 200
+	maxTalliedKeys = 300_000
 )
 
 // A tally is the sums of the charges of an account in a month. The ledger is read on from where it was read before, for
 // an account may have a million charges.
 type tally struct {
-	mu    sync.Mutex
-	after int64                                  // the row that was read last
-	days  map[dayName]billing.Usage              // by day
-	hours map[metering.KeyID]map[time.Time]int64 // credits by the beginning of the hour
-	last  []metering.Entry                       // the newest, in the order of commit
-}
-
-type dayName struct {
-	day      string
-	key      metering.KeyID
-	endpoint string
+	mu   sync.Mutex
+	sums metering.Sums
 }
 
 // tallies are those that are kept. The zero value is ready for use.
 type tallies struct {
 	mu    sync.Mutex
 	known map[tallyName]*tally
+	keys  int // of all
 }
 
 type tallyName struct {
@@ -164,93 +207,51 @@ type tallyName struct {
 func (t *tallies) of(n tallyName) *tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known == nil || len(t.known) >= maxTallies && t.known[n] == nil {
-		t.known = map[tallyName]*tally{}
-	}
 	if t.known[n] == nil {
-		t.known[n] = &tally{days: map[dayName]billing.Usage{}, hours: map[metering.KeyID]map[time.Time]int64{}}
+		if t.known == nil || len(t.known) >= maxTallies || t.keys >= maxTalliedKeys {
+			t.known, t.keys = map[tallyName]*tally{}, 0
+		}
+		t.known[n] = &tally{sums: metering.NewSums(0)}
 	}
 	return t.known[n]
 }
 
+// grown notes that a tally has more keys.
+func (t *tallies) grown(by int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keys += by
+}
+
 // read brings a tally up to date, and calls f while nobody changes it.
-func (d *dashboard) read(ctx context.Context, account metering.AccountID, p metering.Period, f func(*tally)) error {
+func (d *dashboard) read(
+	ctx context.Context, account metering.AccountID, p metering.Period, f func(metering.Sums),
+) error {
 	t := d.tallies.of(tallyName{account, p})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	filter := metering.EntryFilter{Account: account, Period: &p, After: t.after}
-	for e, err := range d.Store.Entries(ctx, filter) {
-		if err != nil {
-			return err
-		}
-		t.add(e)
+	more, err := d.Store.Sums(ctx, account, p, t.sums.Last)
+	if err != nil {
+		return err
 	}
-	f(t)
+	before := len(t.sums.Keys)
+	t.sums.Add(more)
+	d.tallies.grown(len(t.sums.Keys) - before)
+	f(t.sums)
 	return nil
 }
 
-func (t *tally) add(e metering.Entry) {
-	t.after = e.Seq
-	at := e.At.UTC()
-	if end := e.Period.End(); !at.Before(end) { // it was admitted before midnight, and completed after it
-		at = end.Add(-time.Nanosecond)
-	}
-	n := dayName{at.Format(time.DateOnly), e.Key, e.Endpoint}
-	u := t.days[n]
-	t.days[n] = billing.Usage{Account: e.Account, Key: e.Key, Endpoint: e.Endpoint, Credits: u.Credits + e.Credits,
-		Charges: u.Charges + 1}
-	if t.hours[e.Key] == nil {
-		t.hours[e.Key] = map[time.Time]int64{}
-	}
-	t.hours[e.Key][at.Truncate(time.Hour)] += e.Credits
-	if t.last = append(t.last, e); len(t.last) > 2*newest {
-		t.last = slices.Clone(t.last[newest:])
-	}
-}
-
-// by sums the charges by a name of theirs, the largest sum first.
-func (t *tally) by(name func(billing.Usage) string) []billing.Sum {
-	return billing.SumBy(slices.Collect(maps.Values(t.days)), name)
-}
-
 // byDay are the sums of each day of a month up to now.
-func (t *tally) byDay(month metering.Period, now time.Time) (list []billing.Sum) {
+func byDay(t metering.Sums, month metering.Period, now time.Time) (list []billing.Sum) {
 	for at := month.Start(); at.Before(month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
-		sum := billing.Sum{Name: at.Format(time.DateOnly)}
-		for n, u := range t.days {
-			if n.day == sum.Name {
-				sum.Credits, sum.Charges = sum.Credits+u.Credits, sum.Charges+u.Charges
-			}
-		}
-		list = append(list, sum)
+		day := at.Format(time.DateOnly)
+		list = append(list, billing.Sum{Name: day, Credits: t.Days[day].Credits, Charges: t.Days[day].Charges})
 	}
 	return list
 }
 
 // A spark is the credits of the last 24 hours, the oldest first.
 type spark [24]int64
-
-// lastDay is what each key of an account was charged in the last 24 hours, which may have begun in the month before.
-func (d *dashboard) lastDay(ctx context.Context, account metering.AccountID) (map[metering.KeyID]spark, error) {
-	now := d.now().Truncate(time.Hour)
-	first := now.Add(-time.Duration(len(spark{})-1) * time.Hour)
-	sparks := map[metering.KeyID]spark{}
-	for _, p := range slices.Compact([]metering.Period{metering.PeriodOf(first), metering.PeriodOf(now)}) {
-		err := d.read(ctx, account, p, func(t *tally) {
-			for key, hours := range t.hours {
-				one := sparks[key]
-				for i := range one {
-					one[i] += hours[first.Add(time.Duration(i)*time.Hour)]
-				}
-				sparks[key] = one
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return sparks, nil
-}
 
 // Total is the sum of all hours.
 func (s spark) Total() (total int64) {

@@ -60,14 +60,12 @@ type Sum struct {
 	Charges int64  `json:"charges_count"`
 }
 
-// SumBy sums charges by a name of theirs, the largest sum first.
-func SumBy(list []Usage, name func(Usage) string) []Sum {
-	sums := map[string]Sum{}
-	for _, u := range list {
-		n := name(u)
-		sums[n] = Sum{n, sums[n].Credits + u.Credits, sums[n].Charges + u.Charges}
+// Ranked lists totals by their names, the largest first.
+func Ranked[K ~string](totals map[K]metering.Total) []Sum {
+	ranked := make([]Sum, 0, len(totals))
+	for name, t := range totals {
+		ranked = append(ranked, Sum{string(name), t.Credits, t.Charges})
 	}
-	ranked := slices.AppendSeq([]Sum{}, maps.Values(sums))
 	slices.SortFunc(ranked, func(a, b Sum) int {
 		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(a.Name, b.Name))
 	})

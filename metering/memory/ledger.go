@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -151,53 +152,102 @@ func (l *ledger) sweep(now time.Time) {
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
 	return func(yield func(metering.Entry, error) bool) {
 		yielded := 0
-		for next := max(0, f.After); ; {
+		for next := start(f); ; {
 			if err := s.ready(ctx); err != nil {
 				yield(metering.Entry{}, err)
 				return
 			}
-			chunk := s.ledger.after(next)
+			chunk := s.ledger.behind(next, f.Newest)
 			if len(chunk) == 0 {
 				return
 			}
-			for _, e := range chunk {
+			for i := range chunk {
+				e := &chunk[i]
+				if f.Newest {
+					e = &chunk[len(chunk)-1-i]
+				}
 				if f.Limit > 0 && yielded == f.Limit {
 					return
 				}
-				if !selects(f, e) {
+				if next = e.Seq; !f.Selects(e) {
 					continue
 				}
-				if yielded++; !yield(e, nil) {
+				if yielded++; !yield(*e, nil) {
 					return
 				}
 			}
-			next = chunk[len(chunk)-1].Seq
 		}
 	}
 }
 
-// after returns the entries behind a sequence number, up to the end of their chunk. Linked entries never change, so that
-// the slice may be read without the lock.
-func (l *ledger) after(seq int64) []metering.Entry {
+// start is the number behind which a list begins.
+func start(f metering.EntryFilter) int64 {
+	if f.Newest {
+		return math.MaxInt64
+	}
+	return max(0, f.After)
+}
+
+// behind returns the entries after a sequence number up to the end of their chunk, or those before it from the beginning
+// of theirs. Linked entries never change, so that the slice may be read without the lock.
+func (l *ledger) behind(seq int64, backwards bool) []metering.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.link()
+	bySeq := func(e metering.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) }
+	if backwards {
+		for i := min((seq-1)/chunkSize, int64(len(l.chunks))-1); i >= 0; i-- {
+			if n, _ := slices.BinarySearchFunc(l.chunks[i], seq, bySeq); n > 0 {
+				return l.chunks[i][:n]
+			}
+		}
+		return nil
+	}
 	for i := seq / chunkSize; i < int64(len(l.chunks)); i++ {
 		chunk := l.chunks[i]
-		first, _ := slices.BinarySearchFunc(chunk, seq+1,
-			func(e metering.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
-		if first < len(chunk) {
+		if first, _ := slices.BinarySearchFunc(chunk, seq+1, bySeq); first < len(chunk) {
 			return chunk[first:]
 		}
 	}
 	return nil
 }
 
-func selects(f metering.EntryFilter, e metering.Entry) bool {
-	return (f.Account == "" || f.Account == e.Account) &&
-		(f.Key == "" || f.Key == e.Key) &&
-		(f.Period == nil || *f.Period == e.Period) &&
-		(!f.Overage || e.Overage > 0)
+// Sums implements [metering.Ledger].
+func (s *Store) Sums(
+	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
+) (metering.Sums, error) {
+	sums := metering.NewSums(after)
+	for e, err := range s.Entries(ctx, metering.EntryFilter{Account: account, Period: &p, After: after}) {
+		if err != nil {
+			return sums, err
+		}
+		sums.AddEntry(&e)
+	}
+	return sums, nil
+}
+
+// Hours implements [metering.Ledger].
+func (s *Store) Hours(
+	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
+) (list []metering.HourSum, err error) {
+	wanted := map[metering.KeyID]map[time.Time]int64{}
+	for _, k := range keys {
+		wanted[k] = map[time.Time]int64{}
+	}
+	for e, err := range s.Entries(ctx, metering.EntryFilter{Account: account}) {
+		if err != nil {
+			return nil, err
+		}
+		if hours := wanted[e.Key]; hours != nil && !e.At.Before(since) {
+			hours[e.At.Truncate(time.Hour)] += e.Credits
+		}
+	}
+	for key, hours := range wanted {
+		for hour, credits := range hours {
+			list = append(list, metering.HourSum{Key: key, Hour: hour, Credits: credits})
+		}
+	}
+	return list, nil
 }
 
 // Audit implements [metering.Ledger].

@@ -139,25 +139,64 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	return s.withLastUse(k.Clone()), nil
 }
 
-// Keys implements [metering.Keys].
-func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
-	list := []metering.Key{}
-	s.admin.mu.RLock()
-	for _, k := range s.admin.keys {
-		if k.Account == account {
-			list = append(list, k.Clone())
+// Keys implements [metering.Keys]. It yields the keys of the moment at which the loop began.
+func (s *Store) Keys(ctx context.Context, f metering.KeyFilter) iter.Seq2[metering.Key, error] {
+	return func(yield func(metering.Key, error) bool) {
+		list, err := s.selected(ctx, f)
+		if err != nil {
+			yield(metering.Key{}, err)
+			return
+		}
+		slices.SortFunc(list, func(a, b metering.Key) int {
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+		})
+		if f.Newest {
+			slices.Reverse(list)
+		}
+		list = list[min(max(0, f.Offset), len(list)):]
+		if f.Limit > 0 {
+			list = list[:min(f.Limit, len(list))]
+		}
+		for _, k := range list {
+			if err := s.ready(ctx); err != nil {
+				yield(metering.Key{}, err)
+				return
+			}
+			if !yield(s.withLastUse(k.Clone()), nil) {
+				return
+			}
 		}
 	}
-	s.admin.mu.RUnlock()
-	for i := range list {
-		list[i] = s.withLastUse(list[i])
+}
+
+// CountKeys implements [metering.Keys].
+func (s *Store) CountKeys(ctx context.Context, f metering.KeyFilter) (map[metering.KeyState]int, error) {
+	list, err := s.selected(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(list, func(a, b metering.Key) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
+	counts := map[metering.KeyState]int{}
+	for _, k := range list {
+		counts[k.State(f.At)]++
+	}
+	return counts, nil
+}
+
+// selected are the keys that a filter selects, in no order. What they point to never changes.
+func (s *Store) selected(ctx context.Context, f metering.KeyFilter) (list []metering.Key, err error) {
+	if err = s.ready(ctx); err == nil {
+		err = f.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.admin.mu.RLock()
+	defer s.admin.mu.RUnlock()
+	for _, k := range s.admin.keys {
+		if f.Selects(&k) {
+			list = append(list, k)
+		}
+	}
 	return list, nil
 }
 

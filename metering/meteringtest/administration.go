@@ -87,18 +87,15 @@ func testKeys(t *testing.T, f *fixture) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	list, err := f.store.Keys(t.Context(), account)
-	require.NoError(t, err)
+	list := f.keys(metering.KeyFilter{Account: account})
 	require.Len(t, list, 2, "of this account")
 	require.Equal(t, []metering.KeyID{full.ID, bare.ID}, []metering.KeyID{list[0].ID, list[1].ID}, "in order")
 
-	_, err = f.store.Key(t.Context(), "key_none")
+	_, err := f.store.Key(t.Context(), "key_none")
 	require.ErrorIs(t, err, metering.ErrNotFound)
 	_, err = f.store.KeyByHash(t.Context(), [32]byte{1})
 	require.ErrorIs(t, err, metering.ErrNotFound)
-	list, err = f.store.Keys(t.Context(), "acc_none")
-	require.NoError(t, err)
-	require.Empty(t, list)
+	require.Empty(t, f.keys(metering.KeyFilter{Account: "acc_none"}))
 }
 
 func testKeyVersions(t *testing.T, f *fixture) {
@@ -338,7 +335,19 @@ func testClosed(t *testing.T, f *fixture) {
 		"Accounts":   func() error { _, err := f.store.Accounts(t.Context()); return err },
 		"PutAccount": func() error { return f.store.PutAccount(t.Context(), metering.Account{ID: "acc_x"}) },
 		"Key":        func() error { _, err := f.store.Key(t.Context(), customer.Key); return err },
-		"Keys":       func() error { _, err := f.store.Keys(t.Context(), customer.Account); return err },
+		"Keys": func() error {
+			_, err := metering.Collect(f.store.Keys(t.Context(), metering.KeyFilter{Account: customer.Account}))
+			return err
+		},
+		"CountKeys": func() error {
+			_, err := f.store.CountKeys(t.Context(), metering.KeyFilter{Account: customer.Account})
+			return err
+		},
+		"Sums": func() error { _, err := f.store.Sums(t.Context(), customer.Account, ticket.Period, 0); return err },
+		"Hours": func() error {
+			_, err := f.store.Hours(t.Context(), customer.Account, []metering.KeyID{customer.Key}, time.Time{})
+			return err
+		},
 		"KeyByHash":  func() error { _, err := f.store.KeyByHash(t.Context(), [32]byte{}); return err },
 		"PutKeys":    func() error { return f.store.PutKeys(t.Context(), f.newKey(customer.Account)) },
 		"Audit":      func() error { _, err := f.store.Audit(t.Context()); return err },

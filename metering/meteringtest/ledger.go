@@ -1,6 +1,7 @@
 package meteringtest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -105,6 +106,13 @@ func testEntries(t *testing.T, f *fixture) {
 	require.NotNil(t, list[count-1].Chain)
 	require.Equal(t, list, paged)
 
+	newest := f.entries(metering.EntryFilter{Account: customer.Account, Newest: true})
+	slices.Reverse(newest)
+	require.Equal(t, list, newest)
+	newest = f.entries(metering.EntryFilter{Newest: true})
+	slices.Reverse(newest)
+	require.Equal(t, list, newest)
+
 	seen := 0
 	for range f.store.Entries(t.Context(), metering.EntryFilter{}) {
 		if seen++; seen == 1500 {
@@ -128,6 +136,10 @@ func testEntryFilters(t *testing.T, f *fixture) {
 	f.spend(a, 4)
 	f.spend(b, 5)
 	february := metering.PeriodOf(f.clock.Now())
+	var requests []string
+	for _, e := range f.entries(metering.EntryFilter{}) {
+		requests = append(requests, e.RequestID)
+	}
 	cases := []struct {
 		name   string
 		filter metering.EntryFilter
@@ -143,6 +155,18 @@ func testEntryFilters(t *testing.T, f *fixture) {
 		{"account and limit", metering.EntryFilter{Account: a.Account, Limit: 1}, []int64{1}},
 		{"unknown account", metering.EntryFilter{Account: "acc_none"}, nil},
 		{"unknown key", metering.EntryFilter{Key: "key_none"}, nil},
+		{"newest", metering.EntryFilter{Newest: true}, []int64{5, 4, 3, 2, 1}},
+		{"newest of an account", metering.EntryFilter{Newest: true, Account: a.Account}, []int64{4, 3, 1}},
+		{"newest and limit", metering.EntryFilter{Newest: true, Account: a.Account, Limit: 2}, []int64{4, 3}},
+		{"newest of a period", metering.EntryFilter{Newest: true, Account: a.Account, Period: &january}, []int64{3, 1}},
+		{"request", metering.EntryFilter{RequestID: requests[1]}, []int64{2}},
+		{"request of another account", metering.EntryFilter{RequestID: requests[1], Account: a.Account}, nil},
+		{"endpoint", metering.EntryFilter{Endpoint: "spf/hosted/{"}, []int64{3}},
+		{"endpoint and account", metering.EntryFilter{Endpoint: "resolve", Account: a.Account}, []int64{1, 4}},
+		{"no pattern", metering.EntryFilter{Endpoint: "s%t"}, nil},
+		{"before", metering.EntryFilter{Before: january.End()}, []int64{1, 2, 3}},
+		{"before, to the nanosecond", metering.EntryFilter{Before: january.End().Add(1)}, []int64{1, 2, 3, 4, 5}},
+		{"newest before", metering.EntryFilter{Newest: true, Before: january.End(), Limit: 1}, []int64{3}},
 		{"empty period", metering.EntryFilter{Period: &metering.Period{Year: 1999, Month: 1}}, nil},
 	}
 	for _, c := range cases {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,13 +195,19 @@ func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
 	if err != nil {
 		return fmt.Errorf("looking at account %s: %w", id, err)
 	}
-	keys, err := d.Store.Keys(ctx, id)
+	keys, err := metering.Collect(d.Store.Keys(ctx, metering.KeyFilter{Account: id}))
 	if err != nil {
 		return fmt.Errorf("looking at the keys of account %s: %w", id, err)
 	}
 	var events []metering.Event
+	successors := map[metering.KeyID]metering.Key{} // those that took the place of another
 	for _, key := range keys {
-		events = append(events, keyEvents(key, keys, at)...)
+		if key.RotatedFrom != "" {
+			successors[key.ID] = key
+		}
+	}
+	for _, key := range keys {
+		events = append(events, keyEvents(key, successors, at)...)
 	}
 	used, err := d.usage(ctx, account, at)
 	if err != nil {
@@ -278,7 +283,9 @@ var notices = []struct {
 
 // keyEvents are what has happened to a key, and will have happened whenever it is asked. Of a rotation one event tells,
 // not also the creation of the new key.
-func keyEvents(k metering.Key, all []metering.Key, at time.Time) (list []metering.Event) {
+func keyEvents(
+	k metering.Key, successors map[metering.KeyID]metering.Key, at time.Time,
+) (list []metering.Event) {
 	about := facts{
 		Account: k.Account, KeyID: k.ID, KeyName: k.Name, KeyPrefix: k.DisplayPrefix,
 		Environment: k.Environment, ExpiresAt: k.ExpiresAt,
@@ -290,9 +297,9 @@ func keyEvents(k metering.Key, all []metering.Key, at time.Time) (list []meterin
 			})
 		}
 	}
-	next := slices.IndexFunc(all, func(other metering.Key) bool { return other.ID == k.RotatedTo })
-	if next >= 0 {
-		about.NewKeyID, about.NewPrefix = k.RotatedTo, all[next].DisplayPrefix
+	next, rotated := successors[k.RotatedTo]
+	if rotated {
+		about.NewKeyID, about.NewPrefix = k.RotatedTo, next.DisplayPrefix
 	}
 	if k.RotatedFrom == "" {
 		f := about
@@ -300,12 +307,12 @@ func keyEvents(k metering.Key, all []metering.Key, at time.Time) (list []meterin
 		add(metering.EventKeyCreated, k.CreatedAt, "", f)
 	}
 	end, ended := endOf(k)
-	if k.GraceUntil != nil && next >= 0 {
+	if k.GraceUntil != nil && rotated {
 		f := about
-		if k.GraceUntil.After(all[next].CreatedAt) {
+		if k.GraceUntil.After(next.CreatedAt) {
 			f.GraceUntil = k.GraceUntil
 		}
-		add(metering.EventKeyRotated, all[next].CreatedAt, "", f)
+		add(metering.EventKeyRotated, next.CreatedAt, "", f)
 	}
 	if ended == metering.EventKeyRevoked {
 		about.Revoked = k.RevokedReason

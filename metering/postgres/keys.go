@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 
 	"github.com/jackc/pgx/v5"
@@ -55,10 +56,38 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	return one(ctx, s, scanKey, "key "+string(id), keyOf+"WHERE d.id = $1", id)
 }
 
-// Keys implements [metering.Keys].
-func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	return all(ctx, s, scanKey, "listing the keys of "+string(account),
-		keyColumns+"WHERE k.account = $1 ORDER BY k.created, k.id", account)
+// dialect is how PostgreSQL says what selects keys.
+var dialect = metering.KeyDialect{
+	Contains: `strpos(lower(%s COLLATE "C"), $%d) > 0`, // in which lower knows A to Z alone
+	In:       "k.id = ANY ($%d)",
+	IDs:      func(ids []metering.KeyID) any { return ids },
+}
+
+// Keys implements [metering.Keys]. Between two pages no connection is held.
+func (s *Store) Keys(ctx context.Context, f metering.KeyFilter) iter.Seq2[metering.Key, error] {
+	return metering.KeyPages(f, dialect, func(end string, args ...any) ([]metering.Key, error) {
+		return all(ctx, s, scanKey, "listing the keys of "+string(f.Account), keyColumns+end, args...)
+	})
+}
+
+// CountKeys implements [metering.Keys].
+func (s *Store) CountKeys(ctx context.Context, f metering.KeyFilter) (map[metering.KeyState]int, error) {
+	columns, end, args, err := f.KeyCount(dialect)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[metering.KeyState]int{}
+	_, err = all(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var state metering.KeyState
+		var n int
+		err = row.Scan(&state, &n)
+		counts[state] = n
+		return none, err
+	}, "counting the keys of "+string(f.Account), "SELECT "+columns+" FROM keys k "+end, args...)
+	if err != nil {
+		return nil, err
+	}
+	return counts, nil
 }
 
 // PutKeys implements [metering.Keys].

@@ -68,16 +68,15 @@ const (
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
 	var horizon int64
 	return metering.Pages(f.Limit, pageEntries, func(last *metering.Entry, size int) (list []metering.Entry, err error) {
-		from := f
-		if last != nil {
-			from.After = last.Seq
-		} else if err = s.ready(ctx); err == nil {
-			horizon, err = s.horizon(ctx)
+		if last == nil {
+			if err = s.ready(ctx); err == nil {
+				horizon, err = s.horizon(ctx)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger: %w", err)
 		}
-		return s.page(ctx, from, horizon, size)
+		return s.page(ctx, f, last, horizon, size)
 	})
 }
 
@@ -109,9 +108,21 @@ func (s *Store) horizon(ctx context.Context) (seq int64, err error) {
 	}
 }
 
-// page reads entries up to the horizon.
-func (s *Store) page(ctx context.Context, f metering.EntryFilter, horizon int64, size int) ([]metering.Entry, error) {
-	where, args := []string{"seq > $1", "seq <= $2"}, []any{max(0, f.After), horizon, size}
+// page reads entries behind one, up to the horizon.
+func (s *Store) page(
+	ctx context.Context, f metering.EntryFilter, last *metering.Entry, horizon int64, size int,
+) ([]metering.Entry, error) {
+	after, turn := max(0, f.After), ""
+	switch {
+	case f.Newest && last != nil:
+		horizon = last.Seq - 1
+	case last != nil:
+		after = last.Seq
+	}
+	if f.Newest {
+		turn = " DESC"
+	}
+	where, args := []string{"seq > $1", "seq <= $2"}, []any{after, horizon, size}
 	add := func(condition string, value any) {
 		args = append(args, value)
 		where = append(where, fmt.Sprintf(condition, len(args)))
@@ -125,11 +136,71 @@ func (s *Store) page(ctx context.Context, f metering.EntryFilter, horizon int64,
 	if f.Period != nil {
 		add("period = $%d", monthNumber(*f.Period))
 	}
+	if f.RequestID != "" {
+		add("request = $%d", f.RequestID)
+	}
+	if f.Endpoint != "" {
+		add("strpos(endpoint, $%d) > 0", f.Endpoint)
+	}
 	if f.Overage {
 		where = append(where, "overage > 0")
 	}
-	sql := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY seq LIMIT $3"
+	if !f.Before.IsZero() {
+		add("at < $%d", micros(f.Before.Add(time.Microsecond-time.Nanosecond)))
+	}
+	sql := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY seq" + turn + " LIMIT $3"
 	return all(ctx, s, scanEntry, "reading the ledger", sql, args...)
+}
+
+// Sums implements [metering.Ledger].
+func (s *Store) Sums(
+	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
+) (metering.Sums, error) {
+	sums := metering.NewSums(after)
+	err := s.ready(ctx)
+	var horizon int64
+	if err == nil {
+		horizon, err = s.horizon(ctx)
+	}
+	if err != nil {
+		return sums, fmt.Errorf("adding up the charges of %s: %w", account, err)
+	}
+	const day = int64(24 * time.Hour / time.Microsecond)
+	_, err = all(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var on *int64
+		var endpoint, key *string
+		var t metering.Total
+		var last int64
+		err = row.Scan(&on, &endpoint, &key, &t.Credits, &t.Charges, &last)
+		switch {
+		case on != nil:
+			sums.Days[metering.DayOf(instant(*on*day), p)] = t
+		case endpoint != nil:
+			sums.Endpoints[*endpoint] = t
+		case key != nil:
+			sums.Keys[metering.KeyID(*key)] = t
+		}
+		sums.Last = max(sums.Last, last)
+		return none, err
+	}, "adding up the charges of "+string(account)+" in "+p.String(), fmt.Sprintf(`
+		SELECT least(at, $5) / %d AS day, endpoint, key, sum(credits)::bigint, count(*), max(seq) FROM ledger
+		WHERE account = $1 AND period = $2 AND seq > $3 AND seq <= $4 GROUP BY GROUPING SETS (1, 2, 3)`, day),
+		account, monthNumber(p), max(0, after), horizon, micros(p.End())-1)
+	return sums, err
+}
+
+// Hours implements [metering.Ledger].
+func (s *Store) Hours(
+	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
+) ([]metering.HourSum, error) {
+	const hour = int64(time.Hour / time.Microsecond)
+	return all(ctx, s, func(row pgx.CollectableRow) (h metering.HourSum, err error) {
+		var n int64
+		err = row.Scan(&h.Key, &n, &h.Credits)
+		h.Hour = instant(n * hour)
+		return h, err
+	}, "adding up the hours of "+string(account), fmt.Sprintf(`SELECT key, at / %d, sum(credits)::bigint FROM ledger
+		WHERE account = $1 AND at >= $2 AND key = ANY ($3) GROUP BY 1, 2`, hour), account, micros(since), keys)
 }
 
 const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain

@@ -7,7 +7,7 @@ import (
 )
 
 // schemaVersion is the layout that this package reads and writes.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // migrations are the steps from each version to the next. A released step never changes.
 //
@@ -201,6 +201,9 @@ var migrations = [schemaVersion]string{
 	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
 	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;
 	UPDATE balances SET chain = NULL;`,
+
+	// The keys of an account in the order in which they are listed.
+	"CREATE INDEX keys_created ON keys (account, created, id)",
 }
 
 // tables are what the package keeps in a database.

@@ -264,7 +264,7 @@ func TestMigrate(t *testing.T) {
 		list = append(list, <-froms)
 	}
 	slices.Sort(list)
-	require.Equal(t, []int{0, 3, 3, 3, 3, 3, 3, 3}, list, "one creates the tables")
+	require.Equal(t, []int{0, 4, 4, 4, 4, 4, 4, 4}, list, "one creates the tables")
 	execute(t, text, "UPDATE metering_layout SET version = 99")
 	_, err := postgres.Open(t.Context(), text, postgres.Config{})
 	require.ErrorContains(t, err, "layout 99")

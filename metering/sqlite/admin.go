@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/netip"
 
 	"zombiezen.com/go/sqlite"
@@ -153,10 +154,39 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	return one(ctx, s, scanKey, "key "+string(id), keyColumns+"WHERE k.id = ?1", id)
 }
 
-// Keys implements [metering.Keys].
-func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	return all(ctx, s, scanKey, "listing the keys of "+string(account),
-		keyColumns+"WHERE k.account = ?1 ORDER BY k.created, k.id", account)
+// dialect is how SQLite says what selects keys.
+var dialect = metering.KeyDialect{
+	Contains: "instr(lower(%s), $%d) > 0", // lower knows A to Z alone
+	In:       "k.id IN (SELECT value FROM json_each($%d))",
+	IDs:      jsonIDs,
+}
+
+func jsonIDs(ids []metering.KeyID) any { return string(metering.RecordBody(ids)) }
+
+// Keys implements [metering.Keys]. Between two pages no connection is held.
+func (s *Store) Keys(ctx context.Context, f metering.KeyFilter) iter.Seq2[metering.Key, error] {
+	return metering.KeyPages(f, dialect, func(end string, args ...any) ([]metering.Key, error) {
+		return all(ctx, s, scanKey, "listing the keys of "+string(f.Account), keyColumns+end, args...)
+	})
+}
+
+// CountKeys implements [metering.Keys].
+func (s *Store) CountKeys(ctx context.Context, f metering.KeyFilter) (map[metering.KeyState]int, error) {
+	columns, end, args, err := f.KeyCount(dialect)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[metering.KeyState]int{}
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, "SELECT "+columns+" FROM keys k "+end, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
+			counts[metering.KeyState(stmt.ColumnText(0))] = stmt.ColumnInt(1)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counting the keys of %s: %w", f.Account, err)
+	}
+	return counts, nil
 }
 
 // PutKeys implements [metering.Keys].

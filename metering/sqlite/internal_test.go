@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -215,8 +216,20 @@ func TestJoinedShareTheEnd(t *testing.T) {
 func TestEntriesAreNotSorted(t *testing.T) {
 	s, clock := opened(t)
 	period := metering.PeriodOf(clock.Now())
-	for _, f := range []metering.EntryFilter{{}, {Account: "acc_a"}, {Account: "acc_a", Key: "key_a", Period: &period}} {
-		sql, args := entryQuery(f, pageEntries)
+	behind := &metering.Entry{Seq: 5000}
+	for _, c := range []struct {
+		f    metering.EntryFilter
+		last *metering.Entry
+	}{
+		{metering.EntryFilter{}, nil}, {metering.EntryFilter{}, behind},
+		{metering.EntryFilter{Account: "acc_a"}, nil}, {metering.EntryFilter{Account: "acc_a"}, behind},
+		{metering.EntryFilter{Account: "acc_a", Key: "key_a", Period: &period}, nil},
+		{metering.EntryFilter{Newest: true}, nil}, {metering.EntryFilter{Newest: true}, behind},
+		{metering.EntryFilter{Newest: true, Account: "acc_a"}, nil},
+		{metering.EntryFilter{Newest: true, Account: "acc_a", Key: "key_a", Endpoint: "spf", Before: clock.Now()}, behind},
+	} {
+		f := c.f
+		sql, args := entryQuery(f, c.last, pageEntries)
 		inner := sql[strings.Index(sql, "(SELECT l.*")+1 : strings.Index(sql, ") l\n")]
 		var plan []string
 		require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
@@ -225,8 +238,33 @@ func TestEntriesAreNotSorted(t *testing.T) {
 		}))
 		require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE")
 		if f.Account != "" {
-			require.Contains(t, strings.Join(plan, "\n"), "SEARCH b USING PRIMARY KEY (account=? AND block>?)")
+			require.Contains(t, strings.Join(plan, "\n"), "SEARCH b USING PRIMARY KEY (account=? AND block>?")
 		}
+	}
+}
+
+// TestKeysAreNotSorted asks the same of the lists of keys.
+func TestKeysAreNotSorted(t *testing.T) {
+	s, clock := opened(t)
+	for _, f := range []metering.KeyFilter{
+		{}, {Newest: true}, {Text: "web", Offset: 7, Limit: 9}, {States: metering.KeyStates(), Newest: true},
+	} {
+		f.Account, f.At = "acc_a", clock.Now()
+		behind := &metering.Key{ID: "key_a", CreatedAt: clock.Now()}
+		pages := 0
+		for range metering.KeyPages(f, dialect, func(end string, args ...any) ([]metering.Key, error) {
+			var plan []string
+			require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
+				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+keyColumns+end, sqlitedb.Args(args...),
+					func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
+			}))
+			require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE", "%+v", f)
+			require.Contains(t, strings.Join(plan, "\n"), "USING INDEX keys_created", "%+v", f)
+			pages++
+			return slices.Repeat([]metering.Key{*behind}, max(0, 2-pages)*args[len(args)-2].(int)), nil // one whole page
+		}) {
+		}
+		require.Equal(t, 2-min(f.Limit, 1), pages, "%+v: the first, and one behind it", f)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -39,22 +40,14 @@ const pageEntries = 512
 // Entries implements [metering.Ledger].
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
 	return metering.Pages(f.Limit, pageEntries, func(last *metering.Entry, size int) ([]metering.Entry, error) {
-		from := f
-		if last != nil {
-			from.After = last.Seq
-		}
-		return s.page(ctx, from, size)
+		sql, args := entryQuery(f, last, size)
+		return all(ctx, s, func(stmt *sqlite.Stmt) (metering.Entry, error) {
+			e := scanEntry(stmt)
+			e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
+			e.Endpoint = stmt.ColumnText(11)
+			return e, nil
+		}, "reading the ledger", sql, args...)
 	})
-}
-
-func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
-	sql, args := entryQuery(f, size)
-	return all(ctx, s, func(stmt *sqlite.Stmt) (metering.Entry, error) {
-		e := scanEntry(stmt)
-		e.Account, e.Key = metering.AccountID(stmt.ColumnText(9)), metering.KeyID(stmt.ColumnText(10))
-		e.Endpoint = stmt.ColumnText(11)
-		return e, nil
-	}, "reading the ledger", sql, args...)
 }
 
 // entryColumns are those of the ledger, without the names of account, key and endpoint.
@@ -73,34 +66,131 @@ func scanEntry(stmt *sqlite.Stmt) metering.Entry {
 	return e
 }
 
-// entryQuery names only the conditions that a filter has. Of an account it reads the blocks in which
-// that has charges; both loops run in the order of the ledger, so that nothing is sorted.
-func entryQuery(f metering.EntryFilter, size int) (sql string, args []any) {
-	from, order := "ledger l WHERE l.seq > ?1", "l.seq"
-	args = []any{max(0, f.After), size}
+// numbered is the number of the name that a parameter has.
+const numbered = "(SELECT id FROM names WHERE name = ?%d)"
+
+// ofAccount are the rows of the account in parameter ?3 with a number above ?1, in the blocks in which that has charges:
+// both loops run in the order of the ledger, so that nothing is sorted.
+var ofAccount = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
+	WHERE b.account = `+fmt.Sprintf(numbered, 3)+` AND b.block >= ?1 / %[1]d
+	AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > ?1
+	AND l.account = b.account`, blockSize)
+
+// entryQuery names only the conditions that a filter has, for a page behind an entry.
+func entryQuery(f metering.EntryFilter, last *metering.Entry, size int) (sql string, args []any) {
+	after, turn := max(0, f.After), ""
+	if f.Newest {
+		turn = " DESC"
+	} else if last != nil {
+		after = last.Seq
+	}
+	from, order := "ledger l WHERE l.seq > ?1", "l.seq"+turn
+	args = []any{after, size}
+	add := func(condition string, value any) {
+		args = append(args, value)
+		from += " AND " + fmt.Sprintf(condition, len(args))
+	}
 	if f.Account != "" {
 		args = append(args, f.Account)
-		from = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
-			WHERE b.account = (SELECT id FROM names WHERE name = ?3) AND b.block >= ?1 / %[1]d
-			AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > ?1
-			AND l.account = b.account`, blockSize)
-		order = "b.block, l.seq"
+		from, order = ofAccount, "b.block"+turn+", "+order
+	}
+	if f.Newest && last != nil {
+		add("l.seq < ?%d", last.Seq)
+		if f.Account != "" {
+			add(fmt.Sprintf("b.block <= ?%%d / %d", blockSize), last.Seq)
+		}
 	}
 	if f.Key != "" {
-		args = append(args, f.Key)
-		from += fmt.Sprintf(" AND l.key = (SELECT id FROM names WHERE name = ?%d)", len(args))
+		add("l.key = "+numbered, f.Key)
 	}
 	if f.Period != nil {
-		args = append(args, f.Period.Number())
-		from += fmt.Sprintf(" AND l.period = ?%d", len(args))
+		add("l.period = ?%d", f.Period.Number())
+	}
+	if f.RequestID != "" {
+		add("l.request = ?%d", f.RequestID)
+	}
+	if f.Endpoint != "" {
+		add("l.endpoint IN (SELECT id FROM names WHERE instr(name, ?%d) > 0)", f.Endpoint)
 	}
 	if f.Overage {
 		from += " AND l.overage > 0"
 	}
+	if !f.Before.IsZero() {
+		add("l.at < ?%d", micros(f.Before.Add(time.Microsecond-time.Nanosecond)))
+	}
 	return "SELECT " + entryColumns + `, a.name, k.name, e.name
 		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT ?2) l
 		LEFT JOIN names a ON a.id = l.account LEFT JOIN names k ON k.id = l.key LEFT JOIN names e ON e.id = l.endpoint
-		ORDER BY l.seq`, args
+		ORDER BY l.seq` + turn, args
+}
+
+// Sums implements [metering.Ledger]. It adds numbers, and reads a name once for each.
+func (s *Store) Sums(
+	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
+) (metering.Sums, error) {
+	sums := metering.NewSums(after)
+	days, endpoints, keys := map[int64]metering.Total{}, map[int64]metering.Total{}, map[int64]metering.Total{}
+	const day = int64(24 * time.Hour / time.Microsecond)
+	last := micros(p.End()) - 1
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		err := sqlitedb.Rows(conn, "SELECT l.seq, l.credits, l.at, l.endpoint, l.key FROM "+ofAccount+" AND l.period = ?2",
+			sqlitedb.Args(max(0, after), p.Number(), account), func(stmt *sqlite.Stmt) error {
+				one := metering.Total{Credits: stmt.ColumnInt64(1), Charges: 1}
+				sums.Last = max(sums.Last, stmt.ColumnInt64(0))
+				for i, m := range []map[int64]metering.Total{days, endpoints, keys} {
+					n := stmt.ColumnInt64(2 + i)
+					if i == 0 {
+						n = min(n, last) / day
+					}
+					m[n] = m[n].Plus(one)
+				}
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		for n, t := range days {
+			sums.Days[metering.DayOf(instant(n*day), p)] = t
+		}
+		for n, t := range endpoints {
+			name, err := nameOf(conn, n)
+			if sums.Endpoints[name] = t; err != nil {
+				return err
+			}
+		}
+		for n, t := range keys {
+			name, err := nameOf(conn, n)
+			if sums.Keys[metering.KeyID(name)] = t; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return sums, fmt.Errorf("adding up the charges of %s in %v: %w", account, p, err)
+	}
+	return sums, nil
+}
+
+// nameOf is the name that has a number.
+func nameOf(conn *sqlite.Conn, number int64) (name string, err error) {
+	_, err = sqlitedb.Get(conn, "SELECT name FROM names WHERE id = ?1", sqlitedb.Args(number), &name)
+	return name, err
+}
+
+// Hours implements [metering.Ledger].
+func (s *Store) Hours(
+	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
+) ([]metering.HourSum, error) {
+	const hour = int64(time.Hour / time.Microsecond)
+	return all(ctx, s, func(stmt *sqlite.Stmt) (h metering.HourSum, _ error) {
+		sqlitedb.Scan(stmt, &h.Key, &h.Hour, &h.Credits)
+		return h, nil
+	}, "adding up the hours of "+string(account), fmt.Sprintf(`SELECT k.name, h.hour * %[1]d, h.credits
+		FROM (SELECT l.key, l.at / %[1]d AS hour, sum(l.credits) AS credits FROM %[2]s
+			AND l.at >= ?2 AND l.key IN (SELECT id FROM names WHERE name IN (SELECT value FROM json_each(?4)))
+			GROUP BY 1, 2) h JOIN names k ON k.id = h.key`, hour, ofAccount),
+		int64(0), micros(since), account, jsonIDs(keys))
 }
 
 // Audit implements [metering.Ledger]. It sees one state of the database, however long it takes.

@@ -138,7 +138,7 @@ func TestWritersOfTwoProcesses(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	keys, err := server.Keys(t.Context(), "acc_a")
+	keys, err := metering.Collect(server.Keys(t.Context(), metering.KeyFilter{Account: "acc_a"}))
 	require.NoError(t, err)
 	require.Len(t, keys, 41)
 	audit, err := admin.Audit(t.Context())

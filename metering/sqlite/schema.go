@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 5
+const SchemaVersion = 6
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -180,6 +180,10 @@ var migrations = [SchemaVersion]string{
 	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
 	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;
 	UPDATE balances SET chain = NULL;`,
+
+	// The keys of an account in the order in which they are listed.
+	`CREATE INDEX keys_created ON keys (account, created, id);
+	DROP INDEX keys_account;`,
 }
 
 // layout is what the package keeps in a file.

@@ -25,12 +25,17 @@ func (t *Table) Row(cells ...any) {
 // Print writes a value as JSON, or for people by a function.
 func Print(w io.Writer, asJSON bool, value any, human func(*Table)) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(value)
+		return encode(w, value, "")
 	}
 	t := &Table{tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)}
 	human(t)
 	return t.Flush()
+}
+
+// encode writes a value as JSON, each line but the first behind a prefix.
+func encode(w io.Writer, value any, prefix string) error {
+	e := json.NewEncoder(w)
+	e.SetIndent(prefix, "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
 }
