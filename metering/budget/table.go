@@ -50,6 +50,7 @@ const (
 	Members  // of an account
 	Sessions // of the dashboard
 	Channels // for notifications
+	Queue    // deliveries that wait for an attempt
 	Watches  // watched domains
 
 	bounds // how many there are
@@ -65,6 +66,7 @@ const (
 	Later    Full = "waits its turn"
 	Oldest   Full = "the owner's oldest goes first"
 	OldestOf Full = "the oldest of the network with the most goes first"
+	Unsent   Full = "kept as not delivered, can be replayed"
 )
 
 // A User is a part of the server that draws on a bound.
@@ -138,7 +140,7 @@ var table = [bounds]Bound{
 		All: 16, Account: 4,
 		Full: Later, Users: []User{Watcher}},
 	Deliveries: {What: "attempts to deliver notifications",
-		All:  64,
+		All: 64, Account: 16,
 		Full: Later, Users: []User{Notify}},
 	// Two messages of the largest size fit into the share of a network.
 	Letters: {What: "messages that arrive or are analyzed",
@@ -218,6 +220,9 @@ var table = [bounds]Bound{
 	Channels: {What: "channels",
 		Account: 20,
 		Full:    Refused, Users: []User{Dashboard, Notify}},
+	Queue: {What: "deliveries that wait for an attempt",
+		Account: 2000,
+		Full:    Unsent, Users: []User{Dashboard, Notify}},
 	// A list reads all of them.
 	Watches: {What: "watched domains",
 		Account: 10_000,

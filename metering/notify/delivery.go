@@ -124,6 +124,14 @@ var (
 // mayAsk is how many deliveries an account may still ask for, at least one.
 func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left int, err error) {
 	left = maxAsked
+	room, err := queueRoom(ctx, c.Store, account, metering.Now(c.Clock))
+	if err != nil {
+		return 0, err
+	}
+	if room <= 0 {
+		return 0, &metering.FieldError{Field: "id", Reason: fmt.Sprintf(
+			"is of an account with %d deliveries that wait for an attempt, which is the most; wait", maxQueue)}
+	}
 	since := metering.Now(c.Clock).Add(-askedWindow)
 	f := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
 	for d, err := range metering.Parsed(c.Store.Records(ctx, f), readDelivery) {
@@ -141,7 +149,7 @@ func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left 
 				"is of an account that had %d tests and replays within a day, which is the most; wait", maxAsked)}
 		}
 	}
-	return left, nil
+	return min(left, room), nil
 }
 
 // Test sends an event channel.test to a channel, whatever its categories are; by mail only a few times an hour.

@@ -32,8 +32,11 @@ const (
 	maxEvents = 64
 )
 
-// defaultRunning is how many attempts run at once.
-var defaultRunning = int(budget.Of(budget.Deliveries).All)
+// defaultRunning is how many attempts run at once, and accountRunning how many of those an account has.
+var (
+	defaultRunning = int(budget.Of(budget.Deliveries).All)
+	accountRunning = int(budget.Of(budget.Deliveries).Account)
+)
 
 // A Worker turns events into deliveries, and delivers them. Any number of workers may share a store, on one node or
 // several: who changes a record first has it. Only Store and Client are required.
@@ -47,7 +50,7 @@ type Worker struct {
 
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger     // nil means silence
-	Running    int              // attempts at once; 0 means 64
+	Running    int              // attempts at once; 0 means 64; an account has a quarter of them
 	PerChannel int              // attempts at once to one channel; 0 means 4
 	// Observe, if set, is called after each attempt, for metrics. It must not block.
 	Observe func(Kind, DeliveryState)
@@ -57,16 +60,18 @@ type Worker struct {
 	log     *slog.Logger
 	client  *http.Client
 	mu      sync.Mutex
-	running map[string]int  // attempts by channel
-	ailing  map[string]bool // channels whose last attempt failed
-	taken   map[string]bool // deliveries under way here
-	fault   error           // of the store, for Flush
+	running map[string]int             // attempts by channel
+	ofEach  map[metering.AccountID]int // attempts by account
+	ailing  map[string]bool            // channels whose last attempt failed
+	taken   map[string]bool            // deliveries under way here
+	fault   error                      // of the store, for Flush
 	under   sync.WaitGroup
 }
 
 func (w *Worker) init() {
 	w.once.Do(func() {
 		w.wake, w.running = make(chan struct{}, 1), map[string]int{}
+		w.ofEach = map[metering.AccountID]int{}
 		w.taken, w.ailing = map[string]bool{}, map[string]bool{}
 		w.log = cmp.Or(w.Log, slog.New(slog.DiscardHandler))
 		w.client = &http.Client{
@@ -153,8 +158,9 @@ func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("listing events: %w", err)
 	}
+	room := map[metering.AccountID]int{}
 	for _, r := range events {
-		records, err := w.outgoing(ctx, r)
+		records, err := w.outgoing(ctx, r, room)
 		if err == nil {
 			err = w.Store.PutRecords(ctx, records...)
 		}
@@ -171,8 +177,14 @@ func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
 	return count, nil
 }
 
-// outgoing is an event that is due no more, and its deliveries.
-func (w *Worker) outgoing(ctx context.Context, r metering.Record) ([]metering.Record, error) {
+// queueFull is why a delivery is not tried: its account has too many that wait. It can be replayed.
+const queueFull = "too many deliveries of the account wait for an attempt; replay this one later"
+
+// outgoing is an event that is due no more, and its deliveries: as many as the account has room for, and the others as
+// not delivered. Room has how many more may wait, of the accounts that were looked at.
+func (w *Worker) outgoing(
+	ctx context.Context, r metering.Record, room map[metering.AccountID]int,
+) ([]metering.Record, error) {
 	r.Due = time.Time{}
 	list := []metering.Record{r}
 	event, err := metering.ParseEvent(r)
@@ -184,12 +196,43 @@ func (w *Worker) outgoing(ctx context.Context, r metering.Record) ([]metering.Re
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range channels {
-		if c.wants(event) && len(list) < metering.MaxRecordsPut {
-			list = append(list, newDelivery(event, c.record.ID, metering.Now(w.Clock)).record(0))
+	if _, known := room[r.Account]; !known && len(channels) > 0 {
+		if room[r.Account], err = queueRoom(ctx, w.Store, r.Account, metering.Now(w.Clock)); err != nil {
+			return nil, err
 		}
 	}
+	for _, c := range channels {
+		if !c.wants(event) || len(list) == metering.MaxRecordsPut {
+			continue
+		}
+		at := metering.Now(w.Clock)
+		d := newDelivery(event, c.record.ID, at)
+		if room[r.Account]--; room[r.Account] < 0 {
+			d.State, d.Next = failedExhausted, time.Time{}
+			d.Attempts = []Attempt{{At: at, Ended: true, Error: queueFull}}
+		}
+		list = append(list, d.record(0))
+	}
 	return list, nil
+}
+
+// maxQueue bounds the deliveries of an account that wait for an attempt.
+var maxQueue = int(budget.Of(budget.Queue).Account)
+
+// queueRoom is how many more deliveries of an account may wait for an attempt.
+func queueRoom(
+	ctx context.Context, store metering.Records, account metering.AccountID, now time.Time,
+) (room int, err error) {
+	const last = 7 * 24 * time.Hour // none is to be tried as late
+	room = maxQueue
+	f := metering.RecordFilter{Kind: deliveryKind, Account: account, DueBy: now.Add(last), Limit: maxQueue}
+	for _, err := range store.Records(ctx, f) {
+		if err != nil {
+			return 0, fmt.Errorf("counting deliveries that wait: %w", err)
+		}
+		room--
+	}
+	return room, nil
 }
 
 // A job is a delivery that this worker has made up its mind to try.
@@ -222,19 +265,22 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 }
 
 // take makes room for an attempt, if there is any. It tells whether there is room for no other. The second half of the
-// room is for channels that have nothing under way and that work, so that those that do not answer leave room.
+// room, and of that of an account, is for channels that have nothing under way and that work, so that those that do not
+// answer leave room.
 func (w *Worker) take(d *Delivery) (took, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	running, perChannel := cmp.Or(w.Running, defaultRunning), cmp.Or(w.PerChannel, defaultPerChannel)
-	if len(w.taken) >= (running+1)/2 {
+	ofAccount := max(perChannel, running*accountRunning/defaultRunning)
+	if len(w.taken) >= (running+1)/2 || w.ofEach[d.Account] >= (ofAccount+1)/2 {
 		if perChannel = 1; w.ailing[d.Channel] {
 			perChannel = 0
 		}
 	}
-	if len(w.taken) < running && !w.taken[d.ID] && w.running[d.Channel] < perChannel {
+	if len(w.taken) < running && !w.taken[d.ID] && w.running[d.Channel] < perChannel && w.ofEach[d.Account] < ofAccount {
 		w.taken[d.ID], took = true, true
 		w.running[d.Channel]++
+		w.ofEach[d.Account]++
 	}
 	return took, len(w.taken) >= running
 }
@@ -248,6 +294,9 @@ func (w *Worker) done(d job, err error) {
 	delete(w.taken, d.ID)
 	if w.running[d.Channel]--; w.running[d.Channel] == 0 {
 		delete(w.running, d.Channel)
+	}
+	if w.ofEach[d.Account]--; w.ofEach[d.Account] == 0 {
+		delete(w.ofEach, d.Account)
 	}
 	w.mu.Unlock()
 	if err == nil {

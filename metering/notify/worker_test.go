@@ -2,10 +2,12 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -280,4 +282,88 @@ func TestStopInTheMiddle(t *testing.T) {
 		assert.Len(t, w.net.take(), 1)
 		w.gate.Close()
 	})
+}
+
+// One account has a quarter of the attempts, through however many channels: others are delivered meanwhile.
+func TestSlowAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		let := make(chan struct{})
+		for i := range maxChannels {
+			c, _, err := w.channels.Create(t.Context(), ChannelRequest{Account: w.account.ID, Name: fmt.Sprint(i),
+				Kind: Webhook, Target: fmt.Sprintf("https://slow.example.com/%d", i)})
+			require.NoError(t, err)
+			for range defaultPerChannel {
+				w.test(c)
+			}
+		}
+		other, err := w.admin.CreateAccount(t.Context(), "Other", "pack")
+		require.NoError(t, err)
+		theirs, _, err := w.channels.Create(t.Context(), ChannelRequest{
+			Account: other.ID, Name: "b", Kind: Webhook, Target: "https://hooks.example.com/b"})
+		require.NoError(t, err)
+		var last Delivery
+		for range defaultRunning {
+			last, err = w.channels.Test(t.Context(), other.ID, theirs.ID)
+			require.NoError(t, err)
+		}
+		w.worker.Client = &http.Client{Transport: hanging{w.net, "slow.example.com", let}}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.worker.Run(ctx) }()
+		synctest.Wait()
+		w.worker.mu.Lock()
+		assert.Equal(t, map[metering.AccountID]int{w.account.ID: accountRunning}, w.worker.ofEach)
+		w.worker.mu.Unlock()
+		got, err := w.channels.Delivery(t.Context(), other.ID, last.ID)
+		require.NoError(t, err)
+		assert.Equal(t, Delivered, got.State)
+		close(let)
+		stop()
+		<-done
+		assert.Empty(t, w.worker.ofEach)
+		w.gate.Close()
+	})
+}
+
+// What is beyond the deliveries of an account that may wait is kept as not delivered, and can be replayed when there is
+// room. Others are not affected.
+func TestFullQueue(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	w.net.status(503)
+	first := w.test(c)
+	var records []metering.Record
+	for i := range maxQueue - 1 {
+		d := Delivery{ID: fmt.Sprint("dlv_", i), Account: w.account.ID, Channel: c.ID, Event: first.Event, State: Pending,
+			CreatedAt: w.clock.Now(), Next: w.clock.Now().Add(time.Hour)}
+		records = append(records, d.record(0))
+	}
+	for group := range slices.Chunk(records, metering.MaxRecordsPut) {
+		require.NoError(t, w.store.PutRecords(t.Context(), group...))
+	}
+	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
+	refused, ok := errors.AsType[*metering.FieldError](err)
+	require.True(t, ok)
+	require.Contains(t, refused.Reason, "2000 deliveries that wait")
+
+	require.NoError(t, w.worker.Flush(t.Context())) // the first is to be tried again, and waits
+	w.key(nil)
+	require.NoError(t, w.deriver.Look(t.Context()))
+	require.NoError(t, w.worker.Flush(t.Context()))
+	list, err := w.channels.Deliveries(t.Context(), w.account.ID, c.ID, 0)
+	require.NoError(t, err)
+	i := slices.IndexFunc(list, func(d Delivery) bool { return d.Type == metering.EventKeyCreated })
+	require.Equal(t, failedExhausted, list[i].State)
+	require.Equal(t, queueFull, list[i].Attempts[0].Error)
+	require.False(t, list[i].ReplayableUntil().IsZero())
+
+	old, err := w.store.Record(t.Context(), w.account.ID, deliveryKind, "dlv_0")
+	require.NoError(t, err)
+	old.Body = nil
+	require.NoError(t, w.store.PutRecords(t.Context(), old))
+	again, err := w.channels.ReplaySince(t.Context(), w.account.ID, c.ID, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, again, 1)
+	require.Equal(t, list[i].ID, again[0].ReplayOf)
 }
