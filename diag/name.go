@@ -94,9 +94,9 @@ func (n *Name) UnmarshalText(text []byte) (err error) {
 // at most 253 octets (RFC 6376 section 3.1).
 type Selector struct{ ascii string }
 
-// parseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors
-// look like goes beyond the RFC: they may have underscores, and hyphens anywhere.
-func parseSelector(s string) (Selector, error) {
+// ParseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors look like goes
+// beyond the RFC: they may have underscores, and hyphens anywhere. The error is a *[InputError] of the field "selector".
+func ParseSelector(s string) (Selector, error) {
 	ascii, err := canonicalSelector(s)
 	if err != nil {
 		return Selector{}, Invalid("selector", "%.300q is not a selector: %v", s, err)
@@ -136,7 +136,7 @@ func canonicalSelector(s string) (string, error) {
 }
 
 // MustSelector is ParseSelector for constants; it panics on a bad selector.
-func MustSelector(s string) Selector { return must(parseSelector(s)) }
+func MustSelector(s string) Selector { return must(ParseSelector(s)) }
 
 // String returns the selector in lower case.
 func (s Selector) String() string { return s.ascii }
@@ -149,7 +149,7 @@ func (s Selector) MarshalText() ([]byte, error) { return []byte(s.ascii), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *Selector) UnmarshalText(text []byte) (err error) {
-	*s, err = parseSelector(string(text))
+	*s, err = ParseSelector(string(text))
 	return err
 }
 

@@ -168,7 +168,7 @@ func TestParseSelector(t *testing.T) {
 		label63: label63,
 	}
 	for in, want := range tests {
-		s, err := parseSelector(in)
+		s, err := ParseSelector(in)
 		if assert.NoError(t, err, in) {
 			assert.Equal(t, want, s.String(), in)
 		}
@@ -177,7 +177,7 @@ func TestParseSelector(t *testing.T) {
 		"", ".", "a.", ".a", "a..b", "a b", "a/b", "*", "a\x00", "\xff", "ü ", label63 + "a",
 		strings.Repeat("a.", 127), strings.Repeat(label63+".", 4) + "a", strings.Repeat("ü", 3000),
 	} {
-		s, err := parseSelector(in)
+		s, err := ParseSelector(in)
 		var fault *InputError
 		if assert.ErrorAs(t, err, &fault, "%q gave %s", in, s) {
 			assert.Equal(t, "selector", fault.Field)
@@ -197,12 +197,12 @@ func FuzzParseSelector(f *testing.F) {
 	f.Add("s1")
 	f.Add("ü._x")
 	f.Fuzz(func(t *testing.T, s string) {
-		selector, err := parseSelector(s)
+		selector, err := ParseSelector(s)
 		if err != nil {
 			return
 		}
 		wellFormedASCII(t, selector.String(), "_")
-		if again, err := parseSelector(selector.String()); err != nil || again != selector {
+		if again, err := ParseSelector(selector.String()); err != nil || again != selector {
 			t.Fatalf("%q gave %s, which gave %s, %v", s, selector, again, err)
 		}
 	})

@@ -316,3 +316,24 @@ func TestAgainstGoSMTP(t *testing.T) {
 		})
 	}
 }
+
+func TestParseHost(t *testing.T) {
+	for text, want := range map[string]string{
+		"MX1.example.com.": "mx1.example.com", "192.0.2.25": "192.0.2.25", "2001:db8::25": "[2001:db8::25]",
+		"[2001:db8::25]": "[2001:db8::25]", "mx.b\u00fccher.example": "mx.xn--bcher-kva.example",
+	} {
+		h, err := ParseHost(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, h.String())
+		var decoded Host
+		require.NoError(t, decoded.UnmarshalText([]byte(text)))
+		require.Equal(t, h, decoded)
+	}
+	for _, text := range []string{"", "a b", "localhost", "example.com:25", "example.com\u200B"} {
+		h, err := ParseHost(text)
+		input, ok := errors.AsType[*diag.InputError](err)
+		require.True(t, ok, "%q: %v", text, err)
+		require.Equal(t, "host", input.Field)
+		require.Zero(t, h)
+	}
+}

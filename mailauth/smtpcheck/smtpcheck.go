@@ -80,12 +80,21 @@ func (r *Request) Memory() int64 {
 // A Host is a mail server, by its name or its IP address.
 type Host struct{ diag.Host }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. Unlike in a URL, an IPv6 address needs no brackets.
-func (h *Host) UnmarshalText(text []byte) error {
-	if ip, err := diag.ParseIP(string(text)); err == nil && ip.Is6() {
-		text = []byte("[" + ip.String() + "]")
+// ParseHost reads "mx1.example.com", also in Unicode, "192.0.2.25" and "2001:db8::25": unlike in a URL, an IPv6 address
+// needs no brackets. The error is a *[diag.InputError] of the field "host".
+func ParseHost(s string) (Host, error) {
+	if ip, err := diag.ParseIP(s); err == nil && ip.Is6() {
+		s = "[" + ip.String() + "]"
 	}
-	return h.Host.UnmarshalText(text)
+	var h diag.Host
+	err := h.UnmarshalText([]byte(s))
+	return Host{h}, err
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (h *Host) UnmarshalText(text []byte) (err error) {
+	*h, err = ParseHost(string(text))
+	return err
 }
 
 // Schema describes the type for the documentation of the API.

@@ -336,8 +336,9 @@ type Host struct {
 	Port uint16 // 0 if none was given
 }
 
-// parseHost reads "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" and "[2001:db8::1]:443".
-func parseHost(s string) (Host, error) {
+// ParseHost reads "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" and "[2001:db8::1]:443". Names may
+// be in Unicode, and ports are 1 to 65535. The error is a *[diag.InputError] of the field "host".
+func ParseHost(s string) (Host, error) {
 	if rest, ok := strings.CutPrefix(s, "https://"); ok {
 		rest, _, _ = strings.Cut(rest, "/")
 		return Host{}, diag.Invalid("host", "is a URL; write its host alone: %.100q", rest)
@@ -358,13 +359,15 @@ func parseHost(s string) (Host, error) {
 		s, port = name, uint16(n)
 	}
 	var h diag.Host
-	err := h.UnmarshalText([]byte(s))
-	return Host{h, port}, err
+	if err := h.UnmarshalText([]byte(s)); err != nil {
+		return Host{}, err
+	}
+	return Host{h, port}, nil
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (h *Host) UnmarshalText(text []byte) (err error) {
-	*h, err = parseHost(string(text))
+	*h, err = ParseHost(string(text))
 	return err
 }
 
@@ -386,7 +389,7 @@ func (Host) Schema() map[string]any {
 
 // MustHost is ParseHost for constants; it panics on a bad host.
 func MustHost(s string) Host {
-	h, err := parseHost(s)
+	h, err := ParseHost(s)
 	if err != nil {
 		panic(err)
 	}

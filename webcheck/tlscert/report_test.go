@@ -70,7 +70,7 @@ func TestRequest(t *testing.T) {
 		"192.0.2.1:993": "192.0.2.1:993", "2001:db8::1": "[2001:db8::1]", "[2001:db8::1]": "[2001:db8::1]",
 		"[2001:db8::1]:443": "[2001:db8::1]:443", "b\u00fccher.example:443": "xn--bcher-kva.example:443",
 	} {
-		h, err := parseHost(text)
+		h, err := ParseHost(text)
 		require.NoError(t, err, text)
 		got, err := h.MarshalText()
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, text := range []string{"", "https://example.com/", "example.com:", "example.com:0", "example.com:65536",
 		"a b", "example.com:https", "localhost", ":443", "example.com\u200B"} {
-		_, err := parseHost(text)
+		_, err := ParseHost(text)
 		require.Error(t, err, text)
 	}
 	for _, tt := range []struct {
