@@ -29,7 +29,7 @@ var failures = []struct{ what, tests string }{
 	{"a reply is replayed to another caller, or to one who may no longer ask",
 		"httpapi/refusals_test.go:TestReplaysPassTheGate metering/meteringtest/idempotency.go:testClaimPerKey"},
 	{"the reply to a charge is lost, and the repetition is charged again",
-		"httpapi/failure_test.go:TestLostAcknowledgement cmd/diagd/unraced_test.go:TestBenchCrash"},
+		"httpapi/failure_test.go:TestLostAcknowledgement cmd/diagd/internal/bench/unraced_test.go:TestBenchCrash"},
 	{"admission and charge do not agree on the month, or months of unequal length drift",
 		"metering/meteringtest/ledger.go:testMonth metering/period_test.go:TestConformancePeriods " +
 			"metering/billing/close_test.go:TestCloseAtMidnight"},
