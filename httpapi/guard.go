@@ -59,3 +59,20 @@ func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler 
 		}
 	})
 }
+
+// Guesses lets requests pass to a handler beside the API whose paths are secrets, such as links in mail, until a network
+// has asked for too many that it does not have: those that it answers with 404.
+func (a *API) Guesses(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visits, ip, now := a.server.Budget.Visits, a.server.clientIP(r), a.server.clock()
+		if !visits.Take(ip, now).Allowed {
+			w.Header().Set("Retry-After", "60")
+			http.Error(w, "Too many links that do not exist. Wait a minute.", http.StatusTooManyRequests)
+			return
+		}
+		x := &exchange{}
+		if next.ServeHTTP(&statusWriter{w, x}, r); x.seen.Status != http.StatusNotFound {
+			visits.GiveBack(ip, now)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
@@ -83,4 +84,31 @@ func TestExplain(t *testing.T) {
 	found, near = Endpoints().Explain(strings.Repeat("a.", 1000))
 	assert.Empty(t, found)
 	assert.Empty(t, near)
+}
+
+// Who guesses secret paths is stopped, with his network. Who knows one is not, nor are others.
+func TestGuesses(t *testing.T) {
+	a := newAPI(t, "self", nil)
+	api := New(Config{Gate: a.gate, Clock: a.clock.Now})
+	limited := api.Guesses(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/known" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	ask := func(path, from string) int {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		limited.ServeHTTP(w, r)
+		return w.Code
+	}
+	most := api.server.Budget.Visits.Limit
+	for range most {
+		require.Equal(t, http.StatusOK, ask("/known", "[2001:db8::1]:1"))
+		require.Equal(t, http.StatusNotFound, ask("/guess", "[2001:db8::2]:1"))
+	}
+	require.Equal(t, http.StatusTooManyRequests, ask("/guess", "[2001:db8::3]:1"))
+	require.Equal(t, http.StatusNotFound, ask("/guess", "192.0.2.1:1"))
+	a.clock.Advance(time.Minute)
+	require.Equal(t, http.StatusOK, ask("/known", "[2001:db8::1]:1"))
 }

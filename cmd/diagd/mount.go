@@ -65,7 +65,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),
-		"unsubscribe": notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
-		"confirm":     notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}},
+		"unsubscribe": api.Guesses(notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
+		"confirm":     api.Guesses(notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
 	}}
 }

@@ -35,7 +35,7 @@ const (
 	Strangers       // requests without a good key
 	UnseenKeys      // of those, with what may be a key
 	SignIns         // links for sign-in that are opened, used or asked for
-	Visits          // requests with the secret of a session, or the token of a shared link, that does not exist
+	Visits          // requests with a session, a shared link or a link of a mail that does not exist
 	SignInMails     // mails with a link for sign-in
 	ChannelMails    // mails that ask for a confirmation, or test a channel
 	Callbacks       // payment callbacks without a good signature
@@ -79,6 +79,7 @@ const (
 	Tools     User = "MCP"
 	LetterBox User = "letter box"
 	Callback  User = "callback"
+	Mail      User = "unsubscribe, confirm"
 	Notify    User = "notifications"
 	Watcher   User = "watches"
 )
@@ -176,9 +177,9 @@ var table = [bounds]Bound{
 	SignIns: {What: "links for sign-in opened, used or asked for",
 		Network: 20, Window: time.Minute,
 		Full: Refused, Users: []User{Dashboard}},
-	Visits: {What: "requests with a session or a shared link that does not exist",
+	Visits: {What: "requests with a session, a shared link or a link of a mail that does not exist",
 		Network: 60, Window: time.Minute,
-		Full: Refused, Users: []User{Dashboard}},
+		Full: Refused, Users: []User{Dashboard, Mail}},
 	// Members of one house often share an address.
 	SignInMails: {What: "mails with a link for sign-in",
 		Network: 60, Person: 5, Window: time.Hour,
