@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/spf13/pflag"
 )
 
@@ -187,7 +188,7 @@ func (c counted) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.
 
 // startHosted opens the profiles, and serves them until drain if there is a zone.
 func (a *app) startHosted(
-	ctx context.Context, zone *nameserver.Config, counters *metrics.Metrics, log *slog.Logger,
+	ctx context.Context, zone *nameserver.Config, bounds *budget.Budget, counters *metrics.Metrics, log *slog.Logger,
 ) (*hosted, error) {
 	store, err := a.openHosted(ctx)
 	if err != nil {
@@ -199,6 +200,7 @@ func (a *app) startHosted(
 	}
 	h.zone, _ = a.serving.hosted.answeredZone() // parsed before
 	zone.Store, zone.Log, zone.Observe = store, log, counters.ObserveQuestion
+	zone.Admit = bounds.DNSConnections.Take
 	if h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, *zone); err != nil {
 		return nil, errors.Join(fmt.Errorf("--spf-dns-listen: %w", err), store.Close())
 	}

@@ -182,14 +182,14 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer gate.Close()
-	hosted, err := a.startHosted(ctx, checked.zone, counters, log)
+	bounds := budget.New(budget.Config{Memory: machine.WorkMemory(), Connections: maxConnections()})
+	hosted, err := a.startHosted(ctx, checked.zone, bounds, counters, log)
 	if err != nil {
 		return err
 	}
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
 	activity := &dashboard.Activity{Clock: keeper.Now}
-	bounds := budget.New(budget.Config{Memory: machine.WorkMemory(), Connections: maxConnections()})
 	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,

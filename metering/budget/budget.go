@@ -47,8 +47,8 @@ type Budget struct {
 	// What requests hold.
 	Work, Bodies, Forms, Processors *Pool
 	// What strangers hold.
-	Letters, LetterQueue                                *metering.NetworkCount
-	Connections, LetterConnections, CallbackConnections *metering.NetworkCount
+	Letters, LetterQueue                                                *metering.NetworkCount
+	Connections, LetterConnections, CallbackConnections, DNSConnections *metering.NetworkCount
 	// What happens in a time.
 	SignIns, Visits, SignInMailsFrom, Callbacks, LetterAddresses *metering.IPLimiter
 	SignInMailsTo                                                *NameLimiter // by mail address
@@ -67,8 +67,8 @@ func New(c Config) *Budget {
 		},
 		Letters: networks(Letters), LetterQueue: networks(LetterQueue),
 		Connections: networks(Connections), LetterConnections: networks(LetterConnections),
-		CallbackConnections: networks(CallbackConnections),
-		SignIns:             events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
+		CallbackConnections: networks(CallbackConnections), DNSConnections: networks(DNSConnections),
+		SignIns: events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
 		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),
 		SignInMailsTo:    names(Of(SignInMails).Person, Of(SignInMails).Window),
 		ChangesOfAccount: names(Of(Changes).Account, Of(Changes).Window),

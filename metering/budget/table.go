@@ -30,6 +30,7 @@ const (
 	Connections
 	LetterConnections
 	CallbackConnections
+	DNSConnections
 
 	// What happens in a time.
 	Strangers       // requests without a good key
@@ -78,6 +79,7 @@ const (
 	Dashboard User = "dashboard"
 	Tools     User = "MCP"
 	LetterBox User = "letter box"
+	DNS       User = "name server"
 	Callback  User = "callback"
 	Mail      User = "unsubscribe, confirm"
 	Notify    User = "notifications"
@@ -168,6 +170,10 @@ var table = [bounds]Bound{
 	CallbackConnections: {What: "connections for callbacks",
 		All: 64, Network: 8,
 		Full: Refused, Users: []User{Callback}},
+	// A resolver needs one (RFC 9210 section 4.2).
+	DNSConnections: {What: "connections for DNS",
+		All: 1024, Network: 16,
+		Full: Refused, Users: []User{DNS}},
 	Strangers: {What: "requests without a good key",
 		Network: DefaultIPRate, Window: time.Minute,
 		Full: Refused, Users: []User{API, Tools}},

@@ -35,6 +35,7 @@ const (
 // never wait for old ones.
 type doorman struct {
 	net.Listener
+	admit func(netip.Addr) (leave func(), ok bool) // instead of the bounds here
 
 	mu    sync.Mutex
 	total int
@@ -44,8 +45,8 @@ type doorman struct {
 	close context.CancelFunc
 }
 
-func newDoorman(l net.Listener) *doorman {
-	d := &doorman{Listener: l, each: make(map[netip.Addr]int)}
+func newDoorman(l net.Listener, admit func(netip.Addr) (leave func(), ok bool)) *doorman {
+	d := &doorman{Listener: l, admit: admit, each: make(map[netip.Addr]int)}
 	d.open, d.close = context.WithCancel(context.Background())
 	return d
 }
@@ -69,13 +70,21 @@ func (d *doorman) Accept() (net.Conn, error) {
 			}
 			continue
 		}
-		host := hostOf(addrOf(c.RemoteAddr()))
-		if !d.enter(host) {
+		leave, ok := d.enterFrom(addrOf(c.RemoteAddr()))
+		if !ok {
 			c.Close()
 			continue
 		}
-		return &guest{Conn: c, leave: sync.OnceFunc(func() { d.leave(host) })}, nil
+		return &guest{Conn: c, leave: sync.OnceFunc(leave)}, nil
 	}
+}
+
+func (d *doorman) enterFrom(ip netip.Addr) (leave func(), ok bool) {
+	if d.admit != nil {
+		return d.admit(ip)
+	}
+	host := hostOf(ip)
+	return func() { d.leave(host) }, d.enter(host)
 }
 
 func (d *doorman) enter(host netip.Addr) bool {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func answers(conn net.Conn) error {
 }
 
 func TestDoorman(t *testing.T) {
-	d := newDoorman(nil)
+	d := newDoorman(nil, nil)
 	ip := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
 	for i := range maxConns {
 		require.True(t, d.enter(ip(i)))
@@ -89,6 +90,29 @@ func TestDoorman(t *testing.T) {
 	}
 	require.Zero(t, d.total)
 	require.Empty(t, d.each)
+}
+
+// Who is not admitted is turned away, whatever the server's own bound, and who leaves makes room.
+func TestAdmit(t *testing.T) {
+	var admitted atomic.Int32
+	s := serve(t, newStore(t), func(c *Config) {
+		c.Admit = func(ip netip.Addr) (func(), bool) {
+			if !ip.IsLoopback() || admitted.Add(1) > maxConnsEach+1 {
+				return nil, false
+			}
+			return func() { admitted.Add(-1) }, true
+		}
+	})
+	conns := []net.Conn{}
+	for range maxConnsEach + 1 {
+		conns = append(conns, dial(t, s, "tcp"))
+		require.NoError(t, answers(conns[len(conns)-1]))
+	}
+	require.ErrorIs(t, answers(dial(t, s, "tcp")), io.EOF)
+	admitted.Add(-1) // of who was turned away
+	conns[0].Close()
+	require.Eventually(t, func() bool { return admitted.Load() == maxConnsEach }, time.Minute, time.Millisecond)
+	require.NoError(t, answers(dial(t, s, "tcp")))
 }
 
 // Whoever has an IPv6 network has more addresses than there are connections.

@@ -30,6 +30,9 @@ type Config struct {
 	// Rate is how many answers a second about one name each network of clients gets by datagram. 0 means [DefaultRate],
 	// and less than 0 that there is no limit. Clients with a DNS cookie of this server (RFC 7873) have none.
 	Rate int
+	// Admit decides about connections, for programs that bound those of the networks of clients: ok is false where there
+	// are too many, otherwise leave is called at the end. If nil, there are 1024 at most, and 16 of a host.
+	Admit func(netip.Addr) (leave func(), ok bool)
 	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are told of changes (RFC 1996).
 	// They cannot answer for sets of addresses: profiles that need these must not be in the zone then.
 	Secondaries []netip.AddrPort
@@ -123,7 +126,7 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	s.servers = []*dns.Server{
 		{PacketConn: s.datagrams(packets), UDPSize: maxDatagram},
 		{
-			Listener: newDoorman(stream), MaxTCPQueries: maxQueries, ReadTimeout: firstTimeout,
+			Listener: newDoorman(stream, c.Admit), MaxTCPQueries: maxQueries, ReadTimeout: firstTimeout,
 			IdleTimeout: func() time.Duration { return idleTimeout },
 		},
 	}
