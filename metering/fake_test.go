@@ -12,9 +12,9 @@ import (
 // fakeStore holds accounts and keys in maps. Its Watch tells only what a test sends on changes, like
 // a store that other processes write to, and ends with what the test sends on broken.
 type fakeStore struct {
-	Ledger       // nil: the gate's tests charge nothing
-	papers       // nil: nor do they read records
-	planVersions // nil: nor do they import plans
+	Ledger  // nil: the gate's tests charge nothing
+	papers  // nil: nor do they read records
+	pricing // nil: nor do they import plans
 
 	mu       sync.Mutex
 	accounts map[AccountID]Account
@@ -214,6 +214,9 @@ func (h *house) gate(t testing.TB, counted bool) *Gate {
 
 // papers are Records under a name that does not hide the method Records.
 type papers interface{ Records }
+
+// pricing is likewise PlanVersions.
+type pricing interface{ PlanVersions }
 
 // PutRecords drops them.
 func (s *fakeStore) PutRecords(context.Context, ...Record) error { return nil }

@@ -67,7 +67,7 @@ func (a Admin) Origin(ctx context.Context, id KeyID) (KeyID, error) {
 }
 
 // origin walks a line back to its first key, or to the first one that is known.
-func origin(ctx context.Context, keys keys, key Key, known func(member) (KeyID, bool)) (KeyID, error) {
+func origin(ctx context.Context, keys Keys, key Key, known func(member) (KeyID, bool)) (KeyID, error) {
 	first := key.ID
 	for before, n := key.RotatedFrom, 0; before != ""; n++ {
 		if id, ok := known(member{key.Account, before}); ok {

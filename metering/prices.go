@@ -73,8 +73,8 @@ func (p Plans) Versions(from Period, importedAt time.Time) (list []PlanVersion) 
 	return list
 }
 
-// planVersions holds the price lists of all months.
-type planVersions interface {
+// PlanVersions holds the price lists of all months.
+type PlanVersions interface {
 	// PlanVersions returns all versions, in the order in which they were put.
 	PlanVersions(ctx context.Context) ([]PlanVersion, error)
 

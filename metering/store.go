@@ -71,13 +71,16 @@ func (e *QuotaError) Error() string {
 		e.Plan, e.Current, e.Limit, e.Requested)
 }
 
-// Store is all that one metered server keeps: accounts, keys, the ledger and records. The parts are small
-// interfaces of their own, so that a wrapper (a cache, a fault injector) can replace one of them.
-// Every store must pass meteringtest.TestStore.
+// Store is all that one metered server keeps: accounts, keys, plans, the ledger and records. A store of one's own has
+// the methods of these five interfaces and Close, and must pass meteringtest.TestStore; it may have the abilities
+// [Generational], [Healthy], [Monthly] and [Pruner] besides. Package hold does the arithmetic of holds, claims and
+// quotas, which all stores have in common.
+//
+// A store that wraps another embeds it and replaces the methods of one part, as examples/ownstore does.
 type Store interface {
-	accounts
-	keys
-	planVersions
+	Accounts
+	Keys
+	PlanVersions
 	Ledger
 	Records
 
@@ -85,8 +88,8 @@ type Store interface {
 	Close() error
 }
 
-// accounts holds the accounts.
-type accounts interface {
+// Accounts holds the accounts.
+type Accounts interface {
 	// Account returns an account, or ErrNotFound.
 	Account(ctx context.Context, id AccountID) (Account, error)
 
@@ -99,16 +102,16 @@ type accounts interface {
 	PutAccount(ctx context.Context, a Account) error
 }
 
-// keys holds the API keys. It is read mostly; Watch makes a revocation known at once.
-type keys interface {
+// Keys holds the API keys. It is read mostly; Watch makes a revocation known at once.
+type Keys interface {
 	// KeyByHash returns the key with the SHA-256 of a secret, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash [32]byte) (Key, error)
 
 	// Key returns a key by its id, or ErrNotFound.
 	Key(ctx context.Context, id KeyID) (Key, error)
 
-	// Keys yields the keys that the filter selects, by creation time and id. The loop over them may call the store; keys
-	// that change meanwhile may be left out or come twice.
+	// Keys yields the keys that the filter selects, by creation time and id. The loop over them may call the store;
+	// keys that change meanwhile may be left out or come twice.
 	Keys(ctx context.Context, f KeyFilter) iter.Seq2[Key, error]
 
 	// CountKeys counts the keys that the filter selects by their state at its At, whatever its Offset and Limit are. A
@@ -182,12 +185,12 @@ type Ledger interface {
 	// Entries yields the charges that the filter selects, oldest first unless it says otherwise.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
 
-	// Sums adds up the charges of an account in a period whose Seq is above after. Who keeps the result and its Last reads
-	// each charge once.
+	// Sums adds up the charges of an account in a period whose Seq is above after. Who keeps the result and its Last
+	// reads each charge once.
 	Sums(ctx context.Context, account AccountID, p Period, after int64) (Sums, error)
 
-	// Hours adds up what keys of an account were charged since an instant, by the hour in which the charge was completed,
-	// in no certain order. Hours without a charge are missing.
+	// Hours adds up what keys of an account were charged since an instant, by the hour in which the charge was
+	// completed, in no certain order. Hours without a charge are missing.
 	Hours(ctx context.Context, account AccountID, keys []KeyID, since time.Time) ([]HourSum, error)
 
 	// Audit recomputes every balance from the ledger and reports each that does not agree, rows, balances and plans

@@ -6,9 +6,10 @@
 //	store := ownstore.New(sqliteStore, file)
 //	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
 //
-// A store is the interface metering.Store. To wrap one, embed it and replace the methods that matter; here that is
-// Settle, the only call that moves money. Whatever a store does inside, it must pass meteringtest.TestStore, which
-// store_test.go runs: quotas that are never oversold, charges that are made once, revocations that hold at once.
+// A store is the interface metering.Store, which has five parts. To wrap one, embed it and replace the methods that
+// matter: [Store] replaces Settle, the only call that moves money, and [Documents] all of a part. Whatever a store does
+// inside, it must pass meteringtest.TestStore, which store_test.go runs: quotas that are never oversold, charges that
+// are made once, revocations that hold at once.
 package ownstore
 
 import (

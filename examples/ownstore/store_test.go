@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,6 +23,53 @@ func TestStore(t *testing.T) {
 	meteringtest.TestStore(t, func(_ *testing.T, clock *meteringtest.Clock) metering.Store {
 		return New(memory.New(memory.Config{Plans: meteringtest.Plans(), Clock: clock.Now}), io.Discard)
 	})
+}
+
+func TestDocuments(t *testing.T) {
+	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
+		below := memory.New(memory.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+		d, err := OpenDocuments(below, filepath.Join(t.TempDir(), "records.jsonl"))
+		require.NoError(t, err)
+		return d
+	})
+}
+
+// What was written is there after a crash, and of a line that was cut off nothing is.
+func TestDocumentsAfterACrash(t *testing.T) {
+	below, path := memory.New(memory.Config{}), filepath.Join(t.TempDir(), "records.jsonl")
+	account, err := metering.Admin{Store: below}.CreateAccount(t.Context(), "customer", "free")
+	require.NoError(t, err)
+	d, err := OpenDocuments(below, path)
+	require.NoError(t, err)
+	note := metering.Record{Account: account.ID, Kind: "note", ID: "a", At: time.Unix(1, 0), Body: []byte("kept")}
+	require.NoError(t, d.PutRecords(t.Context(), note))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	note.Version, note.Body = 1, []byte("cut off")
+	require.NoError(t, d.PutRecords(t.Context(), note))
+	both, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, int64(len(both)-1))) // without the end of the second line
+
+	for range 2 { // what was cut off is removed from the file, too
+		d, err = OpenDocuments(below, path)
+		require.NoError(t, err)
+		r, err := d.Record(t.Context(), account.ID, "note", "a")
+		require.NoError(t, err)
+		assert.Equal(t, "kept", string(r.Body))
+		left, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(whole), string(left))
+	}
+	require.NoError(t, d.PutRecords(t.Context(), note))
+	require.NoError(t, os.WriteFile(path, []byte("no JSON\n"), 0o600))
+	_, err = OpenDocuments(below, path)
+	require.ErrorContains(t, err, "reading "+path)
+	require.NoError(t, d.file.Close())
+	note.Version = 2
+	require.ErrorIs(t, d.PutRecords(t.Context(), note), metering.ErrUnavailable)
+	_, err = d.Record(t.Context(), account.ID, "note", "a")
+	require.ErrorIs(t, err, metering.ErrUnavailable, "what the disk has is not known")
 }
 
 // What is the store's own is tested here: each charge is logged once, and nothing else is.
