@@ -298,13 +298,18 @@ func (v deliveryView) row() []any {
 
 func (c channelCommands) deliveries() *cobra.Command {
 	var limit int
+	var before string
 	list := c.leaf("deliveries", "List the deliveries to a channel or to all, newest first", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			channel := strings.Join(args, "")
 			if limit < 0 {
 				return usagef("--limit: must be 0 or more")
 			}
-			found, err := channels.Deliveries(ctx, account, channel, limit)
+			end, err := beforeOf(before)
+			if err != nil {
+				return err
+			}
+			found, err := channels.DeliveriesBefore(ctx, account, channel, end, limit)
 			if err == nil && len(found) == 0 && channel != "" { // of a channel that was removed there may be some
 				_, err = channels.Channel(ctx, account, channel)
 			}
@@ -317,6 +322,7 @@ func (c channelCommands) deliveries() *cobra.Command {
 		}
 		return nil
 	}
+	list.Flags().StringVar(&before, "before", "", "only what was created before this time, such as 2026-11-26T09:00:00Z")
 	list.Flags().IntVar(&limit, "limit", 50, "how many to list at most; 0 for all")
 	return list
 }

@@ -119,12 +119,9 @@ func (a *app) logCommand() *cobra.Command {
 			if limit < 0 {
 				return usagef("--limit: must be 0 or more")
 			}
-			if before != "" {
-				at, err := time.Parse(time.RFC3339, before)
-				if err != nil {
-					return usagef("--before: %q is no time such as 2026-11-26T09:00:00Z", before)
-				}
-				f.Before = at
+			var err error
+			if f.Before, err = beforeOf(before); err != nil {
+				return err
 			}
 			if f.Account != "" {
 				if _, err := admin.Store.Account(ctx, f.Account); err != nil {
@@ -141,4 +138,14 @@ func (a *app) logCommand() *cobra.Command {
 	cmd.Flags().StringVar(&before, "before", "", "only what was done before this time, such as 2026-11-26T09:00:00Z")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many to list at most, the newest first; 0 for all")
 	return cmd
+}
+
+// beforeOf is the time of a flag; zero without it.
+func beforeOf(text string) (at time.Time, err error) {
+	if text != "" {
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			err = usagef("--before: %q is no time such as 2026-11-26T09:00:00Z", text)
+		}
+	}
+	return at, err
 }

@@ -147,10 +147,10 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	}
 	a.Searched = !a.empty()
 	end := a.before // of what the page shows
-	if text := query.Get("older"); text != "" {
-		if end, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return nil, metering.ErrNotFound
-		}
+	if older, err := olderOf(r, "older"); err != nil {
+		return nil, err
+	} else if !older.IsZero() {
+		end = older
 	}
 	remembered, since := d.Activity.Requests(account.ID)
 	a.Since = since
@@ -161,7 +161,8 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	err = together(
 		func() (err error) { a.Keys, err = d.fewKeys(r.Context(), account.ID); return err },
 		func() (err error) {
-			charges, err = d.charges(r.Context(), account.ID, month, a.search, end)
+			// Each request that is remembered may take the place of a charge, and one more tells whether there are others.
+			charges, err = d.charges(r.Context(), account.ID, month, a.search, end, maxShown+len(remembered)+1)
 			return err
 		},
 	)
@@ -170,18 +171,7 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	}
 	var last time.Time
 	a.Requests, last = merged(charges, remembered, end)
-	address := func(older string) string {
-		if query.Del("older"); older != "" {
-			query.Set("older", older)
-		}
-		return r.URL.Path + "?" + query.Encode()
-	}
-	if query.Has("older") {
-		a.Newest = address("")
-	}
-	if !last.IsZero() {
-		a.Older = address(last.Format(time.RFC3339Nano))
-	}
+	a.Newest, a.Older = around(r, "older", last)
 	a.Names, err = d.namesOf(r.Context(), account.ID, diag.Map(a.Requests, func(one Request) metering.KeyID {
 		return one.Key
 	}))
@@ -211,17 +201,16 @@ func parseBefore(text string) (time.Time, string) {
 	return time.Time{}, "must be a time such as 2026-11-16 10:30"
 }
 
-// charges are the newest in the ledger that a search selects, before an instant if that is set: as many as a page shows,
-// and as many as requests that are remembered may take the place of.
+// charges are the newest in the ledger that a search selects, before an instant if that is set, at most so many.
 func (d *dashboard) charges(
-	ctx context.Context, account metering.AccountID, month metering.Period, s search, end time.Time,
+	ctx context.Context, account metering.AccountID, month metering.Period, s search, end time.Time, most int,
 ) (list []Request, err error) {
 	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
 		return nil, nil // what was refused is not charged
 	}
 	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{
 		Account: account, Period: &month, Key: s.Key, RequestID: s.ID, Endpoint: s.Operation, Before: end, Newest: true,
-		Limit: maxShown + remembered + 1,
+		Limit: most,
 	}) {
 		if err != nil {
 			return nil, err
@@ -247,17 +236,8 @@ func merged(charges, remembered []Request, end time.Time) (shown []Request, last
 	all := append(remembered, slices.DeleteFunc(charges, func(r Request) bool { return known[r.RequestID] })...)
 	all = slices.DeleteFunc(all, func(r Request) bool { return !end.IsZero() && !r.At.Before(end) })
 	slices.SortStableFunc(all, func(a, b Request) int { return b.At.Compare(a.At) })
-	if len(all) <= maxShown {
-		return all, time.Time{}
-	}
-	n := maxShown // or fewer: those of one instant stand on one page, unless they are more than that
-	for n > 0 && all[n-1].At.Equal(all[n].At) {
-		n--
-	}
-	if n == 0 {
-		n = maxShown
-	}
-	return all[:n], all[n-1].At
+	n, last := cutAt(len(all), maxShown, func(i int) time.Time { return all[i].At })
+	return all[:n], last
 }
 
 // operationName is an endpoint as people know it, such as spf/lookup.

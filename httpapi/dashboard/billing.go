@@ -89,6 +89,7 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 	v, b, id := visitorOf(r), d.billing(r), r.PathValue("invoice")
 	data := struct {
 		billing.Invoice
+		pager                // of the notes
 		Notes                []billing.Note
 		Left                 int64 // what can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
@@ -99,7 +100,8 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 		func() (err error) { data.Invoice, err = b.Invoice(r.Context(), v.Account.ID, id); return err },
 		func() (err error) { notes, err = newestFirst(b.Notes(r.Context(), v.Account.ID)); return err },
 	)
-	data.Notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })
+	notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })
+	data.pager, data.Notes = paged(r, notes)
 	data.Left = data.TotalCents - data.CreditedCents
 	mends := d.OwnersMend && v.May(member.Owner)
 	credits := []billing.State{billing.Open, billing.Failed, billing.Paid}

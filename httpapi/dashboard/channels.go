@@ -37,21 +37,42 @@ func (d *dashboard) showChannels(r *http.Request) (any, error) {
 		Kinds      []notify.Kind
 		Targets    map[notify.Kind]string
 		Categories []metering.EventCategory
-		Deliveries []delivery
+		sent
 	}{Kinds: notify.Kinds(), Targets: kindTargets, Categories: notify.Categories()}
-	var sent []notify.Delivery
 	err := together(
 		func() (err error) { data.Channels, err = c.List(ctx, account); return err },
-		func() (err error) { sent, err = c.Deliveries(ctx, account, "", shownDeliveries); return err },
+		func() (err error) { data.sent, err = d.sent(r, ""); return err },
 	)
 	names := map[string]string{}
 	for _, c := range data.Channels {
 		names[c.ID] = c.Name
 	}
-	for _, one := range sent {
-		data.Deliveries = append(data.Deliveries, delivery{one, names[one.Channel]})
+	for i, one := range data.Deliveries {
+		data.Deliveries[i].ChannelName = names[one.Channel]
 	}
 	return data, err
+}
+
+// sent is a part of the deliveries of an account or a channel.
+type sent struct {
+	Deliveries []delivery
+	Newest     string // the address of the page with the newest; empty on that itself
+	Older      string // the address of the page with those before
+}
+
+// sent reads the part that the address of a page names, the newest first.
+func (d *dashboard) sent(r *http.Request, channel string) (s sent, err error) {
+	end, err := olderOf(r, "before")
+	if err != nil {
+		return s, err
+	}
+	list, err := d.channels().DeliveriesBefore(r.Context(), visitorOf(r).Account.ID, channel, end, shownDeliveries+1)
+	n, last := cutAt(len(list), shownDeliveries, func(i int) time.Time { return list[i].CreatedAt })
+	for _, one := range list[:n] {
+		s.Deliveries = append(s.Deliveries, delivery{Delivery: one})
+	}
+	s.Newest, s.Older = around(r, "before", last)
+	return s, err
 }
 
 // A delivery is one as pages show it.
@@ -100,20 +121,19 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 	account, id, c, ctx := visitorOf(r).Account.ID, r.PathValue("id"), d.channels(), r.Context()
 	data := struct {
 		notify.Channel
-		Secret     string // shown once
-		Deliveries []delivery
-		Overlaps   []choice
-		Sinces     []choice
+		Secret string // shown once
+		sent
+		Overlaps []choice
+		Sinces   []choice
 	}{Overlaps: graces, Sinces: replaySinces}
-	var sent []notify.Delivery
 	err := together(
 		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
-		func() (err error) { sent, err = c.Deliveries(ctx, account, id, shownDeliveries); return err },
+		func() (err error) { data.sent, err = d.sent(r, id); return err },
 		func() (err error) { data.Secret, err = d.left(r); return err },
 	)
 	sceneOf(r).title = "Channel " + data.Name
-	for _, one := range sent {
-		data.Deliveries = append(data.Deliveries, delivery{one, data.Name})
+	for i := range data.Deliveries {
+		data.Deliveries[i].ChannelName = data.Name
 	}
 	return data, err
 }

@@ -177,21 +177,19 @@ func (d *dashboard) switchAccount(r *http.Request) (string, error) {
 const shownActs = 100
 
 func (d *dashboard) showLog(r *http.Request) (any, error) {
-	f := metering.ActFilter{Account: visitorOf(r).Account.ID, Limit: shownActs}
-	if text := r.URL.Query().Get("before"); text != "" {
-		var err error
-		if f.Before, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return nil, metering.ErrNotFound
-		}
+	end, err := olderOf(r, "before")
+	if err != nil {
+		return nil, err
 	}
+	shown := struct {
+		Acts          []metering.Act
+		Newest, Older string // addresses of pages
+		Days          int    // for which rows are kept
+	}{Days: int(metering.ActTime / (24 * time.Hour))}
+	f := metering.ActFilter{Account: visitorOf(r).Account.ID, Before: end, Limit: shownActs + 1}
 	acts, err := metering.Acts(r.Context(), d.Store, f)
-	older := "" // the address of the page with those before
-	if len(acts) == shownActs {
-		older = "/dashboard/log?" + url.Values{"before": {acts[len(acts)-1].At.Format(time.RFC3339Nano)}}.Encode()
-	}
-	return struct {
-		Acts  []metering.Act
-		Older string
-		Days  int // for which rows are kept
-	}{acts, older, int(metering.ActTime / (24 * time.Hour))}, err
+	n, last := cutAt(len(acts), shownActs, func(i int) time.Time { return acts[i].At })
+	shown.Acts = acts[:n]
+	shown.Newest, shown.Older = around(r, "before", last)
+	return shown, err
 }

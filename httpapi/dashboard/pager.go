@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
 )
 
 // onPage is how many rows a page of a list has: what a person still scrolls through, and some 100 kB of HTML.
@@ -39,7 +42,7 @@ func (p pager) Last() int { return min(p.skipped()+onPage, p.Found) }
 // At is the address of another page of the list.
 func (p pager) At(page int) string {
 	p.query.Set("page", strconv.Itoa(page))
-	return p.path + "?" + p.query.Encode()
+	return (&url.URL{Path: p.path, RawQuery: p.query.Encode()}).String()
 }
 
 // Before is the number of the page before; 0 where there is none.
@@ -52,4 +55,48 @@ func (p pager) After() int { return (p.Page + 1) % (p.Pages + 1) }
 func paged[T any](r *http.Request, list []T) (pager, []T) {
 	p := pagerOf(r, len(list))
 	return p, list[p.skipped():p.Last()]
+}
+
+// Lists that grow at their head while somebody reads on are not counted, but cut at instants: a page shows what came
+// before the one that a parameter of its address names.
+
+// olderOf is that instant; zero on the page with the newest.
+func olderOf(r *http.Request, parameter string) (at time.Time, err error) {
+	if text := r.URL.Query().Get(parameter); text != "" {
+		if at, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			err = metering.ErrNotFound
+		}
+	}
+	return at, err
+}
+
+// cutAt is how many rows of a list, the newest first, a page shows that has so many at most, and where there are others
+// the instant before which those are. What is of one instant stands on one page, unless it is more than that.
+func cutAt(found, most int, at func(int) time.Time) (n int, last time.Time) {
+	if found <= most {
+		return found, time.Time{}
+	}
+	for n = most; n > 0 && at(n-1).Equal(at(n)); {
+		n--
+	}
+	if n == 0 {
+		n = most
+	}
+	return n, at(n - 1)
+}
+
+// around are the addresses of the page with the newest rows, which is empty on that itself, and of that behind the last
+// row of a page; empty where there is none.
+func around(r *http.Request, parameter string, last time.Time) (newest, older string) {
+	query := r.URL.Query()
+	query.Del("notice")
+	if query.Has(parameter) {
+		query.Del(parameter)
+		newest = (&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()
+	}
+	if !last.IsZero() {
+		query.Set(parameter, last.Format(time.RFC3339Nano))
+		older = (&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()
+	}
+	return newest, older
 }

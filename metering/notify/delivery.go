@@ -82,8 +82,15 @@ func newDelivery(e metering.Event, channel string, at time.Time) *Delivery {
 func (c Channels) Deliveries(
 	ctx context.Context, account metering.AccountID, channel string, limit int,
 ) ([]Delivery, error) {
+	return c.DeliveriesBefore(ctx, account, channel, time.Time{}, limit)
+}
+
+// DeliveriesBefore lists those that were created before an instant; the zero time means all.
+func (c Channels) DeliveriesBefore(
+	ctx context.Context, account metering.AccountID, channel string, before time.Time, limit int,
+) ([]Delivery, error) {
 	list := []Delivery{}
-	filter := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
+	filter := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true, Before: before}
 	for r, err := range c.Store.Records(ctx, filter) {
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
