@@ -31,7 +31,7 @@ type Billing struct {
 	By     string           // who does what is done, for its notes; "" means the server
 	Clock  func() time.Time // nil means time.Now
 	Doubt  func() error     // while it is an error, Run closes and charges nothing; nil: the clock is always believed
-	Log    *slog.Logger     // of Run; nil means none
+	Log    *slog.Logger     // of Run, and of what billers fail at; nil means none
 	// Observe hears after each round of Run why months could not be closed, and what was paid. It may be nil.
 	Observe func(closing error, paid Paying)
 }

@@ -231,6 +231,9 @@ func (b Billing) ask(
 	if ctx.Err() != nil && err != nil {
 		return "", ctx.Err() // it was we who broke it off: the lease ends by itself
 	}
+	if err != nil {
+		b.log().Warn("the biller did not say what became of a payment", "account", v.Account, "invoice", v.ID, "error", err)
+	}
 	now := b.now()
 	due, did := note(p, err, now)
 	// A payment that was made is noted even if the server stops at this moment.
@@ -258,7 +261,7 @@ func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time
 	last := v.last()
 	last.Status, last.Error, last.Reference = p.Status, p.failure(), p.Reference
 	if failure != nil {
-		last.Status, last.Error = "", short(failure.Error())
+		last.Status, last.Error = "", short(metering.Reason(failure, "biller"))
 	}
 	if !last.Status.Known() {
 		last.Status = ""

@@ -3,6 +3,7 @@ package billing_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,7 @@ func TestPaymentSchedule(t *testing.T) {
 	b := inMemory(t)
 	id := b.owing(1)[0]
 	biller := newTill()
-	biller.err = errors.New("declined " + strings.Repeat("é", 400))
+	biller.err = &metering.ReasonError{Reason: "declined " + strings.Repeat("é", 400)}
 	b.Biller = biller
 	waits := []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 0}
 	attempts := 0
@@ -250,6 +251,7 @@ func TestPayStopped(t *testing.T) {
 
 // An account is told why a biller declined, and nothing of files and addresses of the operator.
 func TestWhatPayersAreTold(t *testing.T) {
+	var log strings.Builder
 	for want, biller := range map[string]*till{
 		`"error":"the card has expired"`:                                {refuse: "the card has expired"},
 		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: {err: errors.New("open /srv/private: denied")},
@@ -257,10 +259,11 @@ func TestWhatPayersAreTold(t *testing.T) {
 		b := inMemory(t)
 		id := b.owing(1)[0]
 		biller.calls = map[string]int{}
-		b.Biller = biller
+		b.Biller, b.Log = biller, slog.New(slog.NewTextHandler(&log, nil))
 		b.pay(billing.Paying{Failed: 1})
 		if biller.err != nil {
-			require.Equal(t, biller.err.Error(), b.invoice(id).Attempts[0].Error)
+			require.Equal(t, "there was no answer that could be understood", b.invoice(id).Attempts[0].Error)
+			require.Contains(t, log.String(), biller.err.Error(), "the operator reads it in the log")
 		}
 		event, err := b.store.Record(t.Context(), id, metering.EventKind,
 			metering.EventID(metering.EventPaymentFailed, string(id)+"-2026-10/1"))

@@ -22,7 +22,7 @@ import (
 // A Biller has an invoice paid.
 type Biller interface {
 	// Charge asks for the payment of what is due of an invoice, and tells what came of it. An error means that nothing
-	// is known: the attempt is repeated under the same [Invoice.IdempotencyKey], and so is one whose outcome could not
+	// is known. The log has its text, and the account the words of [metering.Reason]. The attempt is repeated under the same [Invoice.IdempotencyKey], and so is one whose outcome could not
 	// be noted. It must charge once for all calls with the same key, and answer them alike. After a decline the key
 	// is a new one. It ends with the context. Several invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (Payment, error)
@@ -178,7 +178,7 @@ func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return Payment{}, errors.New("the URL of the biller is not valid")
+		return Payment{}, &metering.ReasonError{Reason: "the URL of the biller is not valid"}
 	}
 	id := v.IdempotencyKey()
 	req.Header.Set("Content-Type", "application/json")
@@ -222,8 +222,9 @@ func judge(resp *http.Response) (Payment, error) {
 	understood := parseSaid(text, &said) == nil && said.Status.Known()
 	class := resp.StatusCode / 100
 	if !understood || class != 2 && (class != 4 || said.Status != PaymentDeclined) {
-		return Payment{}, fmt.Errorf("the biller answered %d %s, which says neither paid, pending nor declined",
-			resp.StatusCode, http.StatusText(resp.StatusCode))
+		return Payment{}, &metering.ReasonError{Reason: fmt.Sprintf(
+			"the biller answered %d %s, which says neither paid, pending nor declined",
+			resp.StatusCode, http.StatusText(resp.StatusCode))}
 	}
 	return said, nil
 }

@@ -22,7 +22,7 @@ const (
 // with the oldest of the past year that has invoices: a server may have been away for longer, or a month may not have
 // been closed for every account.
 func (b Billing) Run(ctx context.Context) {
-	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
+	b.Log = b.log()
 	var closed metering.Period // the last that this run has closed
 	pause := time.NewTimer(jitter(runPause))
 	defer pause.Stop()
@@ -38,6 +38,8 @@ func (b Billing) Run(ctx context.Context) {
 		pause.Reset(jitter(runPause))
 	}
 }
+
+func (b Billing) log() *slog.Logger { return cmp.Or(b.Log, slog.New(slog.DiscardHandler)) }
 
 // round closes what can be closed and has paid what is due.
 func (b Billing) round(ctx context.Context, closed metering.Period) metering.Period {

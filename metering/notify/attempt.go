@@ -30,6 +30,7 @@ type result struct {
 	after    time.Duration // for which the receiver asks to be left alone
 	err      string
 	response string
+	cause    error // for the log: why no message could be made
 }
 
 // deliver makes one attempt, or brings a delivery to its end. The error is the store's.
@@ -66,6 +67,9 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 	began := time.Now()
 	r := w.send(sending, &message{channel: channel, event: *event, delivery: j.Delivery, at: at})
 	cancel()
+	if r.cause != nil {
+		w.log.Error("making the message of a notification", "delivery", j.ID, "error", r.cause)
+	}
 	last := &j.Attempts[len(j.Attempts)-1]
 	last.Ended, last.Status, last.Millis = true, r.status, time.Since(began).Milliseconds()
 	last.Error, last.Response = channel.clean(r.err), channel.clean(r.response)

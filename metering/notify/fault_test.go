@@ -1,17 +1,20 @@
 package notify
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"syscall"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,13 +35,21 @@ func TestPlain(t *testing.T) {
 		"the host cannot be reached":                                       dial(syscall.EHOSTUNREACH),
 		"the connection ended before the answer was complete":              fmt.Errorf("reading: %w", io.ErrUnexpectedEOF),
 		"the receiver does not accept the TLS handshake":                   tls.AlertError(40),
+		"the server stopped before there was an answer":                    fmt.Errorf("asking: %w", context.Canceled),
+		"the server could not write a file":                                &os.PathError{Op: "open", Path: "/a", Err: os.ErrPermission},
 		"the certificate of the receiver has expired, or is not valid yet": invalid(x509.Expired),
 		"the certificate of the receiver is not valid":                     invalid(x509.CANotAuthorizedForThisName),
 		"the certificate of the receiver is for another host": x509.HostnameError{
 			Certificate: &x509.Certificate{}, Host: "a.example"},
 		"the certificate of the receiver is from an authority that is not trusted": x509.UnknownAuthorityError{},
-		"the address is not public": &ReasonError{"the address is not public", broken},
+		"the address is not public": &ReasonError{Reason: "the address is not public", Err: broken},
 	} {
+		require.Empty(t, diagtest.Leaks(want))
 		require.Equal(t, want, plain(t.Context(), &url.Error{Op: "Post", URL: "https://a.example/secret", Err: err}))
 	}
+}
+
+// A server that speaks plain HTTP where TLS is expected.
+func TestPlainScheme(t *testing.T) {
+	require.Equal(t, "the receiver does not accept the TLS handshake", plain(t.Context(), http.ErrSchemeMismatch))
 }

@@ -99,7 +99,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	}
 	l, err := m.letter(s.Confirm)
 	if err != nil {
-		return result{verdict: refused, err: err.Error()}
+		return unsendable(err)
 	}
 	l.more = append(l.more, m.listFields(s.Unsubscribe)...)
 	return s.submit(ctx, l)
@@ -109,7 +109,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 func (s *MailServer) submit(ctx context.Context, l *letter) result {
 	text, err := l.write(s.From, s.DKIM)
 	if err != nil {
-		return result{verdict: refused, err: err.Error()}
+		return unsendable(err)
 	}
 	client, err := s.connect(ctx)
 	if err != nil { // whatever the server says here, it says of us and not of the message
@@ -152,7 +152,7 @@ func (s *MailServer) connect(ctx context.Context) (*smtp.Client, error) {
 	client, err := s.greet(ctx, conn)
 	if err == nil && s.password != nil {
 		if err = client.Auth(sasl.NewPlainClient("", s.user, *s.password)); err != nil {
-			err = &ReasonError{"the mail server did not take user and password", err}
+			err = &ReasonError{Reason: "the mail server did not take user and password", Err: err}
 		}
 	}
 	if err != nil {
@@ -190,8 +190,9 @@ func (s *MailServer) greet(ctx context.Context, conn net.Conn) (*smtp.Client, er
 // startTLSFault is why a session could not be secured.
 func startTLSFault(err error) error {
 	_, answered := errors.AsType[*smtp.SMTPError](err)
-	if answered || certificateFault(err) != "" {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	if answered || untrusted {
 		return err
 	}
-	return &ReasonError{"the mail server does not offer STARTTLS, or broke it off", err}
+	return &ReasonError{Reason: "the mail server does not offer STARTTLS, or broke it off", Err: err}
 }

@@ -167,7 +167,7 @@ func TestMailFailures(t *testing.T) {
 	t.Run("guard", func(t *testing.T) {
 		s := (&postOffice{}).open(t, false, "user:p%40ss")
 		s.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &ReasonError{"the address is not public", nil}
+			return nil, &ReasonError{Reason: "the address is not public"}
 		}
 		_, d := mailed(t, s)
 		assert.Equal(t, RetryScheduled, d.State)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,7 +40,7 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 	}
 	req, err := m.request(ctx)
 	if err != nil {
-		return result{verdict: refused, err: err.Error()}
+		return unsendable(err)
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
@@ -97,14 +96,14 @@ func (m *message) request(ctx context.Context) (*http.Request, error) {
 		target = "https://api.telegram.org/bot" + m.channel.Secret + "/sendMessage"
 		body, err = m.telegram()
 	default:
-		err = fmt.Errorf("there is no channel of kind %q", m.channel.Kind)
+		err = &ReasonError{Reason: fmt.Sprintf("there is no channel of kind %q", m.channel.Kind)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("the URL of the channel cannot be used")
+		return nil, &ReasonError{Reason: "the URL of the channel cannot be used"}
 	}
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Content-Type", "application/json")

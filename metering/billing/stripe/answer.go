@@ -3,11 +3,11 @@ package stripe
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 )
 
@@ -84,7 +84,7 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	case i.Object != "payment_intent" || !isIntent(i.ID):
 		return billing.Payment{}, r.unclear()
 	case i.Amount != v.AmountCents || !strings.EqualFold(i.Currency, v.Currency):
-		return billing.Payment{}, fmt.Errorf("the payment %s of Stripe is for %d %s, but the invoice is for %d %s",
+		return billing.Payment{}, reasonf("the payment %s of Stripe is for %d %s, but the invoice is for %d %s",
 			i.ID, i.Amount, strings.ToUpper(short(i.Currency)), v.AmountCents, v.Currency)
 	}
 	p, known := map[string]billing.Payment{
@@ -96,7 +96,7 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 		"canceled":                {Status: billing.PaymentDeclined, Reason: "the payment was canceled"},
 	}[i.Status]
 	if p.Reference = billing.PaymentRef(i.ID); !known {
-		return billing.Payment{}, fmt.Errorf(
+		return billing.Payment{}, reasonf(
 			"the payment %s of Stripe has the status %q, which says neither paid nor declined", i.ID, short(i.Status))
 	}
 	return p, nil
@@ -138,7 +138,12 @@ func (r reply) unclear() error {
 	if r.request != "" {
 		text += " (" + short(r.request) + ")"
 	}
-	return errors.New(strings.ReplaceAll(text, r.key, "(not shown)"))
+	return reasonf("%s", strings.ReplaceAll(text, r.key, "(not shown)"))
+}
+
+// reasonf is an error whose text an invoice may show.
+func reasonf(format string, args ...any) error {
+	return &metering.ReasonError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // short is text from outside, cut to what an invoice can keep.

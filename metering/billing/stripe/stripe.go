@@ -118,7 +118,7 @@ func (b *Biller) Payment(ctx context.Context, v billing.Invoice) (billing.Paymen
 // look tells what has become of a payment.
 func (b *Biller) look(ctx context.Context, v billing.Invoice, id string) (billing.Payment, error) {
 	if !isIntent(id) {
-		return billing.Payment{}, fmt.Errorf("%.40q is not the id of a payment of Stripe", id)
+		return billing.Payment{}, reasonf("%.40q is not the id of a payment of Stripe", id)
 	}
 	r, err := b.ask(ctx, http.MethodGet, "/v1/payment_intents/"+id, "", nil)
 	if err != nil {
@@ -135,7 +135,7 @@ func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err er
 		return "", err
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("several payments in Stripe are for this attempt: %s and %s", found[0].ID, found[1].ID)
+		return "", reasonf("several payments in Stripe are for this attempt: %s and %s", found[0].ID, found[1].ID)
 	}
 	return found[0].ID, nil
 }
@@ -147,7 +147,7 @@ func (b *Biller) customer(ctx context.Context, account string) (customer, error)
 		return customer{}, err
 	}
 	if len(found) > 1 {
-		return customer{}, fmt.Errorf("several customers in Stripe have the %s of this account: %s and %s",
+		return customer{}, reasonf("several customers in Stripe have the %s of this account: %s and %s",
 			metaAccount, found[0].ID, found[1].ID)
 	}
 	return found[0], nil
@@ -194,7 +194,7 @@ func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form
 	}
 	req, err := http.NewRequestWithContext(ctx, method, cmp.Or(strings.TrimSuffix(b.URL, "/"), api)+path, body)
 	if err != nil {
-		return reply{}, errors.New("the URL of Stripe is not valid")
+		return reply{}, reasonf("the URL of Stripe is not valid")
 	}
 	req.Header.Set("Authorization", "Bearer "+*b.key)
 	req.Header.Set("Stripe-Version", Version)
