@@ -252,7 +252,9 @@ func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
 		return report, nil
 	case ctx.Err() != nil:
 		return nil, err
-	default:
+	case bounded.Err() != nil:
+		return &FlattenReport{Error: fmt.Sprintf("the lookups took longer than %v", Timeout)}, nil
+	default: // the profile is at fault
 		return &FlattenReport{Error: err.Error()}, nil
 	}
 }
