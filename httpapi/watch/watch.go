@@ -86,20 +86,25 @@ const kind = "watch"
 // maxWatches bounds the watches of an account.
 var maxWatches = int(budget.Of(budget.Watches).Account)
 
-// room refuses an account that has as many watches as there may be.
-func (w *Watches) room(ctx context.Context, account metering.AccountID) error {
+// room refuses an account that watches the domain already, or as many as there may be. It returns what is to be stored
+// beside the watch.
+func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
+	if turn, err = metering.Turn(ctx, w.Store, one.Account, kind); err != nil {
+		return turn, err
+	}
 	count := 0
-	f := metering.RecordFilter{Kind: kind, Account: account, Limit: maxWatches}
-	for _, err := range w.Store.Records(ctx, f) {
+	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: one.Account}) {
 		if err != nil {
-			return fmt.Errorf("counting watches: %w", err)
+			return turn, fmt.Errorf("counting watches: %w", err)
 		}
-		count++
+		if count++; r.ID == one.ID {
+			return turn, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
+		}
 	}
 	if count < maxWatches {
-		return nil
+		return turn, nil
 	}
-	return &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
+	return turn, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
 		"cannot be added: the account watches %d domains, which is the most", count)}
 }
 
@@ -111,16 +116,19 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	if err := errors.Join(wrong, err); err != nil {
 		return Watch{}, err
 	}
-	if err := w.room(ctx, r.Account); err != nil {
-		return Watch{}, err
-	}
 	now := w.now()
 	doc := document{Domain: d.String(), Unicode: d.UnicodeIfDifferent(), Settings: s}
 	doc.RunCost = w.catalogue().price(s.Checks)
 	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
-	err = w.put(ctx, record, &doc)
-	if errors.Is(err, metering.ErrVersion) {
-		return Watch{}, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
+	err = metering.Retry(func() error {
+		turn, err := w.room(ctx, record, d)
+		if err != nil {
+			return err
+		}
+		return w.put(ctx, record, &doc, turn)
+	})
+	if refused, ok := errors.AsType[*metering.FieldError](err); ok {
+		return Watch{}, refused
 	}
 	if err != nil {
 		return Watch{}, fmt.Errorf("creating the watch of %s: %w", d, err)

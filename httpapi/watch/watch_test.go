@@ -192,7 +192,7 @@ func TestWatchesAreBounded(t *testing.T) {
 	}
 	require.NoError(t, add(w.account.ID, "a.example"))
 	err = add(w.account.ID, "b.example")
-	assert.Equal(t, []string{"domain"}, fieldsOf(err))
+	require.Equal(t, []string{"domain"}, fieldsOf(err))
 	assert.ErrorContains(t, err, "the account watches 10000 domains, which is the most")
 	_, err = w.watches.Get(t.Context(), w.account.ID, watch.ID(diag.MustDomain("b.example")))
 	assert.ErrorIs(t, err, metering.ErrNotFound)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -100,22 +99,31 @@ func (m Members) Add(ctx context.Context, account metering.AccountID, email stri
 	if err := checkRole(role); err != nil {
 		return Member{}, err
 	}
-	list, err := m.List(ctx, account)
-	if err != nil {
-		return Member{}, err
-	}
-	if len(list) >= maxMembers {
-		return Member{}, &metering.FieldError{Field: "email", Reason: fmt.Sprintf(
-			"cannot be added: the account has %d members, which is the most", len(list))}
-	}
 	added := Member{account, email, role, m.now(), metering.Record{Account: account, Kind: kind, ID: id(email)}}
 	added.record.At = added.AddedAt
 	added.record.Body = metering.RecordBody(added)
-	if err = m.Store.PutRecords(ctx, added.record); errors.Is(err, metering.ErrVersion) {
-		return Member{}, &metering.FieldError{Field: "email", Reason: "is a member already"}
+	err = metering.Retry(func() error {
+		turn, err := metering.Turn(ctx, m.Store, account, kind)
+		if err != nil {
+			return err
+		}
+		list, err := m.List(ctx, account)
+		switch {
+		case err != nil:
+			return err
+		case slices.ContainsFunc(list, func(o Member) bool { return o.Email == email }):
+			return &metering.FieldError{Field: "email", Reason: "is a member already"}
+		case len(list) >= maxMembers:
+			return &metering.FieldError{Field: "email", Reason: fmt.Sprintf(
+				"cannot be added: the account has %d members, which is the most", len(list))}
+		}
+		return m.Store.PutRecords(ctx, added.record, turn)
+	})
+	if err != nil {
+		return Member{}, err
 	}
 	added.record.Version++
-	return added, err
+	return added, nil
 }
 
 func checkRole(role Role) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,6 +115,44 @@ func TestAdd(t *testing.T) {
 	assert.Equal(t, "email", field(people.Remove(ctx, account, "a@example.com")))
 	_, err = people.SetRole(ctx, account, "b@example.com", member.Owner)
 	assert.ErrorIs(t, err, metering.ErrNotFound)
+}
+
+// Of two who add the last member at once one is told that there is no room.
+func TestLastMember(t *testing.T) {
+	people, account := newAccount(t, nil)
+	for i := range 199 {
+		_, err := people.Add(t.Context(), account, fmt.Sprintf("m%d@example.com", i), member.Viewer)
+		require.NoError(t, err)
+	}
+	store := &meeting{Store: people.Store.(metering.Store)}
+	store.both.Add(2)
+	faults := make([]error, 2)
+	var both sync.WaitGroup
+	for i := range faults {
+		both.Go(func() {
+			_, faults[i] = member.Members{Store: store}.Add(t.Context(), account, fmt.Sprintf("l%d@example.com", i), member.Viewer)
+		})
+	}
+	both.Wait()
+	require.ErrorContains(t, errors.Join(faults...), "the account has 200 members, which is the most")
+	list, err := people.List(t.Context(), account)
+	require.NoError(t, err)
+	require.Len(t, list, 200)
+}
+
+// meeting lets the first two who write go on once both are there: both have counted by then.
+type meeting struct {
+	metering.Store
+	writes atomic.Int64
+	both   sync.WaitGroup
+}
+
+func (m *meeting) PutRecords(ctx context.Context, records ...metering.Record) error {
+	if m.writes.Add(1) <= 2 {
+		m.both.Done()
+		m.both.Wait()
+	}
+	return m.Store.PutRecords(ctx, records...)
 }
 
 // A member has at most so many sessions: whoever keeps no cookies begins one with each request.

@@ -63,27 +63,13 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	if err != nil {
 		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
 	}
-	existing, err := c.List(ctx, r.Account)
-	switch {
-	case err != nil:
-		return Channel{}, Secret{}, err
-	case len(existing) >= maxChannels:
-		return Channel{}, Secret{}, &metering.FieldError{
-			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
-	}
-	if err := c.baseline(ctx, account, existing); err != nil {
-		return Channel{}, Secret{}, err
-	}
 	doc.record = metering.Record{
 		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix), At: doc.CreatedAt,
 	}
-	err = metering.Retry(func() (err error) { // another question to the same address may be first
-		var beside []metering.Record
-		if doc.Kind == email {
-			doc.State = ChannelDisabled
-			if beside, err = c.admitMail(ctx, doc); err != nil {
-				return err
-			}
+	err = metering.Retry(func() error { // another channel, or another question to the same address, may be first
+		beside, err := c.admit(ctx, account, doc)
+		if err != nil {
+			return err
 		}
 		return c.Store.PutRecords(ctx, append(beside, doc.put())...)
 	})
@@ -98,6 +84,28 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 		secret, _ = ParseSecret(doc.Secret)
 	}
 	return doc.view(doc.CreatedAt), secret, nil
+}
+
+// admit lets an account have one more channel, and returns what is to be stored beside it.
+func (c Channels) admit(ctx context.Context, account metering.Account, doc *channelDoc) ([]metering.Record, error) {
+	turn, err := metering.Turn(ctx, c.Store, account.ID, channelKind)
+	if err != nil {
+		return nil, err
+	}
+	existing, err := c.List(ctx, account.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(existing) >= maxChannels:
+		return nil, &metering.FieldError{
+			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
+	}
+	if err := c.baseline(ctx, account, existing); err != nil || doc.Kind != email {
+		return []metering.Record{turn}, err
+	}
+	doc.State = ChannelDisabled
+	beside, err := c.admitMail(ctx, doc)
+	return append(beside, turn), err
 }
 
 // newDoc checks a request.

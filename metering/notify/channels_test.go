@@ -1,8 +1,12 @@
 package notify
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -182,4 +186,46 @@ func TestRotateSecret(t *testing.T) {
 	assert.Equal(t, "https://hooks.slack.com/…", slack.Target)
 	_, _, err = w.channels.RotateSecret(t.Context(), w.account.ID, slack.ID, Secret{}, 0)
 	assert.ErrorContains(t, err, "signs nothing")
+}
+
+// Of two who add the last channel at once one is told that there is no room.
+func TestLastChannel(t *testing.T) {
+	w := newWorld(t)
+	create := func(c Channels) error {
+		_, _, err := c.Create(t.Context(), ChannelRequest{
+			Account: w.account.ID, Name: "a", Kind: Webhook, Target: "https://hooks.example.com/a"})
+		return err
+	}
+	for range maxChannels - 1 {
+		require.NoError(t, create(w.channels))
+	}
+	store := &meeting{Store: w.store}
+	store.both.Add(2)
+	w.channels.Store = store
+	faults := make([]error, 2)
+	var both sync.WaitGroup
+	for i := range faults {
+		both.Go(func() { faults[i] = create(w.channels) })
+	}
+	both.Wait()
+	require.ErrorContains(t, errors.Join(faults...), "has 20 channels, which is the most")
+	require.True(t, faults[0] == nil || faults[1] == nil)
+	list, err := w.channels.List(t.Context(), w.account.ID)
+	require.NoError(t, err)
+	require.Len(t, list, maxChannels)
+}
+
+// meeting lets the first two who write go on once both are there: both have counted by then.
+type meeting struct {
+	metering.Store
+	writes atomic.Int64
+	both   sync.WaitGroup
+}
+
+func (m *meeting) PutRecords(ctx context.Context, records ...metering.Record) error {
+	if m.writes.Add(1) <= 2 {
+		m.both.Done()
+		m.both.Wait()
+	}
+	return m.Store.PutRecords(ctx, records...)
 }

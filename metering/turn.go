@@ -1,0 +1,22 @@
+package metering
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Turn is a record that those write, beside what they add, who have first counted what an account has of a kind: of two
+// who counted the same, one is told [ErrVersion] by PutRecords, and must count again. It is read before the count.
+//
+//	turn, err := metering.Turn(ctx, store, account, "channel")
+//	// count the channels of the account, and refuse one too many
+//	err = store.PutRecords(ctx, channel, turn)
+func Turn(ctx context.Context, store Records, account AccountID, kind string) (Record, error) {
+	const id = "turn"
+	r, err := store.Record(ctx, account, kind+"_turn", id)
+	if errors.Is(err, ErrNotFound) {
+		return Record{Account: account, Kind: kind + "_turn", ID: id, At: time.Unix(0, 0).UTC(), Body: []byte{'-'}}, nil
+	}
+	return r, err
+}
