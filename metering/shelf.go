@@ -43,8 +43,9 @@ func (s Shelf) listKind() string { return s.Kind + "_list" }
 const listID = "list"
 
 // Put stores the records of one thing, all or none, and removes the oldest things of the account where that is too much.
-// They are of one account and of the kind of the shelf, and have the ids of [PartID]. What alone is more than the shelf may hold is refused with a *[FieldError]. The error is ErrVersion like
-// that of PutRecords.
+// They are of one account and of the kind of the shelf, and have the ids of [PartID]; something of one part takes the
+// place of what has the same id. What alone is more than the shelf may hold is refused with a *[FieldError]. The error is
+// ErrVersion like that of PutRecords.
 func (s Shelf) Put(ctx context.Context, records ...Record) error {
 	added := shelved{ID: records[0].ID, Parts: len(records), At: records[0].At.Unix()}
 	for _, r := range records {
@@ -59,6 +60,7 @@ func (s Shelf) Put(ctx context.Context, records ...Record) error {
 		if err != nil {
 			return err
 		}
+		has = slices.DeleteFunc(has, func(i shelved) bool { return i.ID == added.ID }) // which it takes the place of
 		if has, err = s.makeRoom(ctx, account, has, added); err != nil {
 			return err
 		}

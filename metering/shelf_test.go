@@ -97,3 +97,14 @@ func TestShelfAtOnce(t *testing.T) {
 	wg.Wait()
 	require.Len(t, s.has(one), 10)
 }
+
+// What takes the place of something with the same id counts once, and is not removed in its place.
+func TestShelfReplaces(t *testing.T) {
+	s, one, _ := newShelf(t)
+	for version := range int64(9) {
+		require.NoError(t, s.Put(t.Context(), metering.Record{Account: one, Kind: s.Kind, ID: "r", Version: version, At: s.at,
+			Body: make([]byte, 500)}))
+	}
+	require.NoError(t, s.put(one, "s", 5))
+	require.Contains(t, s.has(one), "r")
+}

@@ -299,12 +299,15 @@ func (d *dashboard) leave(r *http.Request, page, text string, err error) (string
 		return page, err
 	}
 	account, token := visitorOf(r).Account.ID, visitorOf(r).tokenOf(page)
-	if _, err = d.take(r, page); err == nil {
-		_, err = d.claim(r.Context(), account, token)
-	}
-	if err == nil {
-		_, err = d.keep(r.Context(), account, token, text)
-	}
+	id, _ := idOf(token)
+	d.forget(r.Context(), keptKind, d.now().Add(-keptFor))
+	err = metering.Retry(func() error { // another form of the session may be first
+		old, err := d.Store.Record(r.Context(), account, keptKind, id)
+		if err == nil || errors.Is(err, metering.ErrNotFound) {
+			_, err = d.keepOver(r.Context(), account, token, old.Version, text)
+		}
+		return err
+	})
 	return page, err
 }
 
@@ -324,9 +327,14 @@ func (d *dashboard) left(r *http.Request) (string, error) {
 
 func (d *dashboard) take(r *http.Request, page string) (text string, err error) {
 	v := visitorOf(r)
-	if err = d.kept(r.Context(), v.Account.ID, v.tokenOf(page), &text); err == nil {
-		id, _ := idOf(v.tokenOf(page))
-		err = d.Store.PutRecords(r.Context(), metering.Record{Account: v.Account.ID, Kind: keptKind, ID: id, Version: 2})
+	id, _ := idOf(v.tokenOf(page))
+	seen, err := d.Store.Record(r.Context(), v.Account.ID, keptKind, id)
+	if err == nil {
+		err = d.kept(r.Context(), v.Account.ID, v.tokenOf(page), &text)
+	}
+	if err == nil {
+		seen.Body = nil
+		err = d.Store.PutRecords(r.Context(), seen)
 	}
 	if errors.Is(err, metering.ErrNotFound) || errors.Is(err, metering.ErrVersion) { // another request has taken it
 		return "", nil

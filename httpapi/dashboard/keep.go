@@ -71,6 +71,13 @@ func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token
 // keep stores the result of a claimed token, sealed with it: who reads the store cannot open what somebody has sent or
 // was answered, which may be a message or a password. It reports whether the result fits.
 func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token string, value any) (bool, error) {
+	return d.keepOver(ctx, account, token, 1, value)
+}
+
+// keepOver is keep over a version of the record; 0 for none.
+func (d *dashboard) keepOver(
+	ctx context.Context, account metering.AccountID, token string, version int64, value any,
+) (bool, error) {
 	text, err := packed(value)
 	if err != nil {
 		return false, err
@@ -89,7 +96,7 @@ func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token 
 	for i, part := range parts {
 		records[i] = metering.Record{Account: account, Kind: keptKind, ID: metering.PartID(id, i), At: now, Body: part}
 	}
-	records[0].Version, records[0].Body = 1, append([]byte{byte(len(parts))}, parts[0]...)
+	records[0].Version, records[0].Body = version, append([]byte{byte(len(parts))}, parts[0]...)
 	return true, metering.Shelf{Store: d.Store, Kind: keptKind, Bytes: maxResults, Age: keptFor}.Put(ctx, records...)
 }
 

@@ -337,6 +337,9 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, metering.ErrUnavailable):
 		p = &problem{http.StatusServiceUnavailable, "Not available",
 			"The server cannot read or write what it keeps. Try again in a moment.", false}
+	case errors.Is(err, metering.ErrVersion):
+		p = &problem{http.StatusConflict, "Changed meanwhile",
+			"Somebody changed the same thing at the same moment. Go back and try again.", false}
 	case r.Context().Err() != nil:
 		return // the browser has gone
 	default:
