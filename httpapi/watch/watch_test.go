@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -257,4 +259,57 @@ func TestWatchOfOwnOperation(t *testing.T) {
 		w.advance(25 * time.Hour)
 	}
 	assert.Equal(t, ownCode, w.get().Worst)
+}
+
+// An account with many watches that are due has its share of the runs, and is not in the way of others.
+func TestManyDueOfOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked, let := map[metering.AccountID]int{}, make(chan struct{})
+		w := newWorld(t, func(c *watch.Config) {
+			store := c.Store
+			c.Ask = func(ctx context.Context, id metering.KeyID, _ httpapi.Endpoint, _ []byte) (*httpapi.Answer, error) {
+				key, err := store.Key(ctx, id)
+				if err != nil {
+					return nil, err
+				}
+				mu.Lock()
+				asked[key.Account]++
+				mu.Unlock()
+				select {
+				case <-let:
+				case <-ctx.Done():
+				}
+				return nil, context.Canceled
+			}
+		})
+		one := w.create(watch.Settings{Checks: []string{"spf/lookup"}})
+		record, err := w.store.Record(t.Context(), w.account.ID, "watch", one.ID)
+		require.NoError(t, err)
+		record.Version = 0
+		var records []metering.Record
+		for i := range 5000 {
+			record.ID = fmt.Sprintf("wat_%d", i)
+			records = append(records, record)
+		}
+		for group := range slices.Chunk(records, metering.MaxRecordsPut) {
+			require.NoError(t, w.store.PutRecords(t.Context(), group...))
+		}
+		w.clock.Advance(time.Second)
+		other, err := w.admin.CreateAccount(t.Context(), "other", "pack")
+		require.NoError(t, err)
+		_, err = w.watches.Create(t.Context(), watch.Request{Account: other.ID, Domain: "example.com",
+			Settings: watch.Settings{Checks: []string{"spf/lookup"}}})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.watches.Run(ctx) }()
+		synctest.Wait()
+		mu.Lock()
+		assert.Equal(t, map[metering.AccountID]int{w.account.ID: 4, other.ID: 1}, asked)
+		mu.Unlock()
+		close(let)
+		stop()
+		<-done
+	})
 }

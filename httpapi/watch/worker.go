@@ -24,13 +24,15 @@ const (
 	// drainTime is how long runs under way may go on when the server ends; then they are broken off, and made again
 	// elsewhere.
 	drainTime = 10 * time.Second
-	// poll is how often the worker looks for what is due, and mostRead how many of those it reads past to find some of
-	// accounts that have room.
-	poll     = 2 * time.Second
-	mostRead = 4096
+	// poll is how often the worker looks for what is due.
+	poll = 2 * time.Second
 	// alone is for how long a watch is left alone that is under way here, or that could not be looked at.
 	alone = 10 * time.Minute
 )
+
+// mostRead is how many of those that are due the worker reads past to find some of accounts that have room: more than one
+// account has, so that none is in the way of others.
+var mostRead = 2 * int(budget.Of(budget.Watches).Account)
 
 // poke has the worker look for watches that are due. It does not block.
 func (w *Watches) poke() {
