@@ -58,3 +58,29 @@ func TestChangesAreBounded(t *testing.T) {
 	assert.Equal(t, memberChanges, refused)
 	assert.Equal(t, accountChanges, rows())
 }
+
+// Members may create so many keys and no more, whatever others have. A key can be rotated all the same.
+func TestKeysAreBounded(t *testing.T) {
+	h := newHouse(t)
+	most := int(budget.Of(budget.Keys).Account)
+	first, _, err := h.admin.CreateKey(t.Context(), metering.KeyRequest{Account: h.account.ID, Name: "a",
+		Scopes: metering.Scopes()})
+	require.NoError(t, err)
+	var keys []metering.Key
+	for i := range most - 2 {
+		key := first
+		key.ID, key.Version, key.Hash = metering.KeyID(fmt.Sprintf("key_%d", i)), 0, [32]byte{byte(i), byte(i >> 8), 1}
+		keys = append(keys, key)
+	}
+	require.NoError(t, h.store.PutKeys(t.Context(), keys...))
+	owner := h.owner()
+	create := func(b *browser) *reply {
+		return b.post("/dashboard/keys", "name", "b", "scopes", "dns:read", "environment", "live", "expires_at", "0")
+	}
+	require.Equal(t, http.StatusSeeOther, create(owner).status)
+	full := create(owner)
+	require.Equal(t, http.StatusUnprocessableEntity, full.status)
+	require.Contains(t, full.words("#name-fault"), "the account has 10000 keys")
+	require.Equal(t, http.StatusSeeOther, owner.post("/dashboard/keys/"+string(first.ID)+"/rotate", "grace", "0").status)
+	require.Equal(t, http.StatusSeeOther, create(h.as("owner@example.net")).status)
+}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // A choice is a number of a list, and what the list calls it.
@@ -185,8 +187,23 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 	case days > 0:
 		request.ExpiresAt = new(d.now().AddDate(0, 0, days))
 	}
+	if err := d.keyRoom(r.Context(), request.Account); err != nil {
+		return "", err
+	}
 	key, secret, err := d.admin().CreateKey(r.Context(), request)
 	return d.leave(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
+}
+
+// keyRoom refuses an account that has as many keys as members may create. Rotation, which a leak may call for, is not
+// bounded by it.
+func (d *dashboard) keyRoom(ctx context.Context, account metering.AccountID) error {
+	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
+	if most := int(budget.Of(budget.Keys).Account); err == nil && countIn(counts, "") >= most {
+		return &metering.FieldError{Field: "name", Reason: fmt.Sprintf(
+			"cannot be created: the account has %d keys, with those that ended, which is the most here; ask your administrator",
+			most)}
+	}
+	return err
 }
 
 // momentOf reads a time as a field of a browser gives it, in UTC, or as the API writes it.

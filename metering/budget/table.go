@@ -50,6 +50,7 @@ const (
 	Shares   // shared links
 	Members  // of an account
 	Sessions // of the dashboard
+	Keys     // of an account, with those that ended
 	Channels // for notifications
 	Queue    // deliveries that wait for an attempt
 	Watches  // watched domains
@@ -223,6 +224,10 @@ var table = [bounds]Bound{
 	Sessions: {What: "sessions",
 		Person: 50,
 		Full:   Oldest, Users: []User{Dashboard}},
+	// They are kept for ever, and an operator may create more.
+	Keys: {What: "keys created by forms",
+		Account: 10_000,
+		Full:    Refused, Users: []User{Dashboard}},
 	// An event and its deliveries are one transaction, of at most [metering.MaxRecordsPut] records.
 	Channels: {What: "channels",
 		Account: 20,
