@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -35,4 +36,35 @@ func ExampleCheck() {
 	// No Strict-Transport-Security
 	// Strict-Transport-Security: max-age=300
 	// 80 Observatory: B+
+}
+
+// A test of one's own handler.
+func ExampleJudge() {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy", "script-src 'self' 'unsafe-inline'")
+	})
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://example.com/", nil))
+
+	report, err := headers.Judge(headers.Answer{
+		URL: diag.MustURL("https://example.com/"), StatusCode: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Headline)
+	for _, f := range report.Findings {
+		if f.Severity >= diag.Warning {
+			fmt.Println(f.Code)
+		}
+	}
+	// Output:
+	// No Strict-Transport-Security
+	// headers.hsts.missing
+	// headers.csp.scripts.inline
+	// headers.csp.objects
+	// headers.frame_options.missing
+	// headers.content_type_options.missing
 }

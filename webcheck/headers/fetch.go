@@ -154,6 +154,7 @@ func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
 type evidence struct {
 	req    Request
 	follow bool
+	given  bool // the answer is one that was given to Judge, and nothing else is known
 	now    time.Time
 
 	page      *fetch.Result

@@ -23,6 +23,9 @@ const (
 
 // Scope lists the parts of the way to the page, and the document, if one of them was left out.
 func (e *evidence) Scope() []diag.ScopePart {
+	if e.given {
+		return e.givenScope()
+	}
 	if e.coding == nil || !e.coding.Unasked {
 		return site.Seen(e).Scope()
 	}
@@ -32,6 +35,9 @@ func (e *evidence) Scope() []diag.ScopePart {
 
 // Unanswered implements [diag.Asked].
 func (e *evidence) Unanswered() []diag.Source {
+	if e.given {
+		return nil // nobody was asked
+	}
 	open := site.Seen(e).Unanswered()
 	for _, s := range []struct {
 		source diag.Source
@@ -172,7 +178,9 @@ func (e *evidence) gradePage() {
 	s := observatory.Scan{
 		Host: e.req.URL.Host().Name(), Secure: e.secure(), Page: *response(e.page), HTTP: response(e.overHTTP),
 		HTTPS: response(e.overHTTPS), Preloaded: e.preloaded,
-		Redirects: diag.Map(e.overHTTP.Hops, func(h fetch.Hop) string { return h.URL }),
+	}
+	if e.overHTTP != nil {
+		s.Redirects = diag.Map(e.overHTTP.Hops, func(h fetch.Hop) string { return h.URL })
 	}
 	if s.Secure {
 		s.HTTPS = &s.Page
@@ -187,6 +195,9 @@ func (e *evidence) gradePage() {
 	}
 	grade := observatory.Grade(s)
 	open := e.Unanswered()
+	if e.given {
+		open = e.notGiven()
+	}
 	for _, t := range grade.Tests {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.test == t.Name })
 		reads := parts[i].reads
@@ -264,7 +275,7 @@ func (e *evidence) preloaded(host string) bool {
 
 // response returns the end of a chain, or nil if it did not reach one. A chain that is too long ends where it is left.
 func response(r *fetch.Result) *observatory.Response {
-	if r.Final() == nil || r.Err != nil {
+	if r == nil || r.Final() == nil || r.Err != nil {
 		return nil
 	}
 	return &observatory.Response{Header: r.Final().Header, Body: string(r.Body), Untrusted: untrusted(r.Hops) != nil}

@@ -18,9 +18,13 @@ const (
 
 func (e *evidence) report(ended time.Time) *Report {
 	timing := diag.NewTiming(e.now, ended)
-	verdict := rules().Judge(e, texts)
+	judged := rules
+	if e.given {
+		judged = givenRules
+	}
+	verdict := judged().Judge(e, texts)
 	if e.quirks = e.unexplained(verdict.Findings); len(e.quirks) > 0 {
-		verdict = rules().Judge(e, texts)
+		verdict = judged().Judge(e, texts)
 	}
 	r := &Report{
 		Verdict: verdict,
