@@ -36,8 +36,8 @@ func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, 
 			j.cap = caps[Warning]
 		}
 	}
-	if graded, ok := any(parts[0]).(graded); ok {
-		j.grade(graded.Graded())
+	if grader, ok := any(parts[0]).(Grader); ok {
+		j.grade(grader.Graded())
 	}
 	courses := Map(parts, newCourse[E])
 	absent := Map(courses, func(c *course[E]) bool { return c.absent })
@@ -65,8 +65,8 @@ type course[E any] struct {
 
 func newCourse[E any](evidence E) *course[E] {
 	c := &course[E]{evidence: evidence, passed: map[Code]bool{}, ignorant: map[Code]bool{}}
-	if asked, ok := any(evidence).(asked); ok {
-		c.silent = asked.Unanswered()
+	if u, ok := any(evidence).(Unanswerer); ok {
+		c.silent = u.Unanswered()
 	}
 	if a, ok := any(evidence).(absentee); ok {
 		c.absent = a.Absent()

@@ -112,10 +112,10 @@ type Source string
 // FromRequest is the source that always answers: what reads nothing but the request reads it.
 const FromRequest Source = "request"
 
-// asked is evidence that knows which of its sources went unanswered: the servers did not say, or nobody asked. A rule
-// that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it is neither praised nor blamed, its points
-// are out of the score, and what depends on it is unanswered too.
-type asked interface{ Unanswered() []Source }
+// An Unanswerer is evidence that knows which of its sources went unanswered: the servers did not say, or were not
+// asked. A rule that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it is neither praised nor
+// blamed, its points are out of the score, and what depends on it is unanswered too.
+type Unanswerer interface{ Unanswered() []Source }
 
 // Unanswered lists the sources that are not known, in the order of their names: what evidence says of itself.
 func Unanswered(known map[Source]bool) (open []Source) {
@@ -134,10 +134,10 @@ type Points struct {
 	Earned, Max int
 }
 
-// graded is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
+// A Grader is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
 // of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that they come
 // to: at most their share in percent. Without factors there is no score.
-type graded interface{ Graded() ([]Points, int) }
+type Grader interface{ Graded() ([]Points, int) }
 
 // A Fact is what rules of several diagnostics state alike, such as that a name does not exist. Rules of one fact have
 // one severity and one suffix of their codes, unless they say why they differ.
@@ -322,12 +322,12 @@ func (c Code) wellFormed() bool {
 
 // Judge applies every rule to the evidence. It is pure: the same evidence gives the same verdict.
 //
-// The score is the points earned of those that apply, in percent, so a rule that does not apply
-// earns and costs nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error,
-// 89 for warning. A rule that reads a source which the evidence names as unanswered, see asked, is out of the
-// score as well, and caps it like a warning if it could be one: nothing is excellent that was not examined. Where the state is unknown, where nothing has a weight, and where a rule with
-// NoScore failed there is no score at all. The state is that of the gravest failed rule; ignorance of
-// severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
+// The score is the points earned of those that apply, in percent, so a rule that does not apply earns and costs
+// nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error, 89 for warning. A rule that reads
+// a source which the evidence names as unanswered (see [Unanswerer]) is out of the score as well, and caps it like a
+// warning if it could be one: nothing is excellent that was not examined. Where the state is unknown, where nothing has
+// a weight, and where a rule with NoScore failed there is no score. The state is that of the gravest failed rule;
+// ignorance of severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
 func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 	return rules.JudgeParts([]E{evidence}, nil, texts)
 }

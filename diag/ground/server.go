@@ -96,7 +96,7 @@ const (
 	httpsPort = 443
 )
 
-// Unanswered lists the sources of which something is not known, as [diag.Asked] wants them: both once a server was
+// Unanswered lists the sources of which something is not known, as [diag.Unanswerer] wants them: both once a server was
 // silent or a redirect was not followed, since it might have led to another, of whose address and certificate nothing is
 // known.
 func (s *Seen) Unanswered() []diag.Source {

@@ -21,7 +21,7 @@ const (
 	servers   diag.Source = "servers"   // what each authoritative server says
 )
 
-// Unanswered implements [diag.Asked]. A server that is silent may have the newest version of the zone.
+// Unanswered implements [diag.Unanswerer]. A server that is silent may have the newest version of the zone.
 func (e *evidence) Unanswered() (open []diag.Source) {
 	quiet := len(e.silent) > 0 || e.notFollowed
 	if quiet {

@@ -117,7 +117,7 @@ func fails(ad *survey.Address) bool {
 	return ad.SOA().Rcode() == dns.RcodeServerFailure && ad.Asked(survey.ProbeNS) && !ad.Replies[survey.ProbeNS].Settled()
 }
 
-// Unanswered implements [diag.Asked]. Of the servers of the parent zone, and of those of the zone, each is asked: what
+// Unanswered implements [diag.Unanswerer]. Of the servers of the parent zone, and of those of the zone, each is asked: what
 // one of them did not say may be what the others do not know.
 func (e *evidence) Unanswered() []diag.Source {
 	var open []diag.Source

@@ -81,7 +81,7 @@ const (
 	fromBeside diag.Source = "beside" // the domain itself and wrong names
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: e.failing == nil, fromDMARC: e.standing.unknown == nil, fromBeside: e.beside.Unknown == "",

@@ -189,7 +189,7 @@ type keyEvidence struct {
 
 const fromSender diag.Source = "sender"
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *keyEvidence) Unanswered() []diag.Source {
 	if e.unsure {
 		return []diag.Source{fromSender}

@@ -34,7 +34,7 @@ type Address struct {
 // Judgement is the verdict of all addresses.
 func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 
-// Unanswered implements [diag.Asked]: which addresses send is not known where a lookup failed, and what they are called
+// Unanswered implements [diag.Unanswerer]: which addresses send is not known where a lookup failed, and what they are called
 // where reverse DNS was silent.
 func (r *ReputationReport) Unanswered() []diag.Source {
 	if r.open != nil || compose.ReverseOpen(r.Reverse) {

@@ -136,7 +136,7 @@ const (
 	fromDomain diag.Source = "domain" // whether the domain exists
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{
 		fromRecord: !online(e) || answered(e), fromDomain: e.existenceKnown(),

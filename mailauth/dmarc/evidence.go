@@ -95,7 +95,7 @@ const (
 	fromReports   diag.Source = "reports"   // whether all destinations receive mail
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	if e.offline {
 		return nil

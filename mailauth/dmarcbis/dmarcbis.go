@@ -179,7 +179,7 @@ const (
 	fromMail           diag.Source = "mail"           // whether it receives mail
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	_, exists := e.mail.Exists()
 	_, receives := e.mail.Receives()

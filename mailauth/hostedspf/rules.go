@@ -24,7 +24,7 @@ const (
 	fromOwn  diag.Source = "own"  // what the domain publishes
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	mute := slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == silent })
 	return diag.Unanswered(map[diag.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})

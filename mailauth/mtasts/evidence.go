@@ -47,7 +47,7 @@ const (
 	fromAddresses diag.Source = "addresses" // of all mail servers
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	failing := func(h host) bool { return h.Err() != nil }
 	return diag.Unanswered(map[diag.Source]bool{

@@ -119,7 +119,7 @@ const (
 	fromOthers diag.Source = "other names" // what names without a record stand for
 )
 
-// Unanswered implements [diag.Asked]. A validation asks nothing.
+// Unanswered implements [diag.Unanswerer]. A validation asks nothing.
 func (e *evidence) Unanswered() []diag.Source {
 	if e.offline {
 		return nil

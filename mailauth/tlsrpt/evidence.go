@@ -51,7 +51,7 @@ const (
 	fromPolicies  diag.Source = "policies"  // MTA-STS and DANE
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	_, receives := e.mail.Receives()
 	return diag.Unanswered(map[diag.Source]bool{

@@ -20,7 +20,7 @@ const (
 	fromTarget diag.Source = "canonical URL"
 )
 
-// Unanswered implements [diag.Asked]. A page that was not asked for because robots.txt did not come is unknown, and so
+// Unanswered implements [diag.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown, and so
 // is one in whose place a wall against bots answered.
 func (e *evidence) Unanswered() []diag.Source {
 	open := e.seen().Unanswered()

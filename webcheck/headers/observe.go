@@ -33,7 +33,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 		{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"}}
 }
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	if e.given {
 		return nil // nobody was asked
@@ -210,7 +210,7 @@ func (e *evidence) gradePage() {
 	}
 }
 
-// Graded implements [diag.Graded]: the score is that of the HTTP Observatory, at most 100. Tests whose answers are not
+// Graded implements [diag.Grader]: the score is that of the HTTP Observatory, at most 100. Tests whose answers are not
 // known are left out. What the Observatory adds for headers beyond need makes up for what it took.
 func (e *evidence) Graded() (points []diag.Points, score int) {
 	if len(e.tests) == 0 {

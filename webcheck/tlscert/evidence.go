@@ -111,7 +111,7 @@ const (
 	sourceRevocation diag.Source = "revocation" // OCSP responders and revocation lists
 )
 
-// Unanswered implements [diag.Asked].
+// Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	list := e.seen().Unanswered()
 	if e.scan == nil || e.scan.Partial {
