@@ -101,10 +101,11 @@ func (k *Timekeeper) examine() (wall time.Time, steady time.Duration) {
 }
 
 func (k *Timekeeper) read() (wall time.Time, steady time.Duration) {
+	now := time.Now() // of both clocks
 	if k.origin.IsZero() {
-		k.origin = time.Now()
+		k.origin = now
 	}
-	wall, steady = time.Now(), time.Since(k.origin)
+	wall, steady = now, now.Sub(k.origin)
 	if k.Clock != nil {
 		wall = k.Clock()
 	}
@@ -121,9 +122,17 @@ func apart(d time.Duration, format string) error {
 	return fmt.Errorf(format, d.Round(time.Second))
 }
 
+// lateness is by how much the clock is behind the newest instant that the store has seen; 0 if it is not.
+func (k *Timekeeper) lateness(wall time.Time) time.Duration {
+	if !wall.Before(k.newest) {
+		return 0
+	}
+	return k.newest.Sub(wall)
+}
+
 // judge compares the clock of a single node with itself.
 func (k *Timekeeper) judge(wall time.Time, steady time.Duration) error {
-	if late := k.newest.Sub(wall); !k.newest.IsZero() && late > maxJump {
+	if late := k.lateness(wall); late > maxJump {
 		if !k.behind {
 			k.behind, k.since = true, steady
 		}

@@ -80,7 +80,7 @@ type Config struct {
 type Book struct {
 	source Source
 	plans  metering.Prices
-	clock  func() time.Time
+	now    func() time.Time
 	doubt  func() error
 	token  atomic.Uint64
 
@@ -102,18 +102,22 @@ func New(c Config) *Book {
 	if c.Doubt == nil {
 		c.Doubt = func() error { return nil }
 	}
-	b := &Book{source: c.Source, plans: c.Plans, doubt: c.Doubt, accounts: make(map[metering.AccountID]*account)}
-	b.clock = func() time.Time {
-		if b.doubt() != nil {
-			return time.Time{} // before the end of every lease
-		}
-		return c.Clock()
+	b := &Book{
+		source: c.Source, plans: c.Plans, now: c.Clock, doubt: c.Doubt, accounts: make(map[metering.AccountID]*account),
 	}
 	// A ticket from before a restart must not be taken for one of today.
 	var seed [8]byte
 	rand.Read(seed[:])
 	b.token.Store(binary.LittleEndian.Uint64(seed[:]))
 	return b
+}
+
+// clock is the instant by which leases end. While the clock is in doubt, that is before the end of every lease.
+func (b *Book) clock() time.Time {
+	if b.doubt() != nil {
+		return time.Time{}
+	}
+	return b.now()
 }
 
 // SetAccount makes the plan and budget of an account hold for the very next Begin. An older version

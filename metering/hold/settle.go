@@ -29,7 +29,7 @@ type Settling struct {
 
 // Settle takes the promise of a ticket out of reach of its lease and of Cancel, or returns [metering.ErrLapsed].
 func (b *Book) Settle(t metering.Ticket) (Settling, error) {
-	a, now := b.loaded(t.Account), b.clock()
+	a, now := b.loaded(t.Account), b.now()
 	if a == nil {
 		return Settling{}, metering.ErrLapsed
 	}
@@ -39,7 +39,7 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	if !ok || p.settling {
 		return Settling{}, metering.ErrLapsed
 	}
-	if !now.Before(p.lease) {
+	if !now.Before(p.lease) && b.doubt() == nil {
 		a.remove(t.Token, p)
 		return Settling{}, metering.ErrLapsed
 	}
