@@ -38,12 +38,13 @@ type api struct {
 	seen    []Observation
 }
 
-// observed returns what was seen, without the ids of requests, which differ.
+// observed returns what was seen, without the ids of requests and their instants, which differ.
 func (a *api) observed() (list []Observation) {
 	a.t.Helper()
 	for _, o := range a.seen {
 		require.NotEmpty(a.t, o.RequestID)
-		o.RequestID = ""
+		require.NotZero(a.t, o.At)
+		o.RequestID, o.At = "", time.Time{}
 		list = append(list, o)
 	}
 	return list

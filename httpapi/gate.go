@@ -359,7 +359,8 @@ func (x *exchange) finish() {
 	if x.Observe == nil && !logged {
 		return
 	}
-	x.seen.Duration = x.clock().Sub(x.began)
+	x.seen.At = x.clock().UTC()
+	x.seen.Duration = x.seen.At.Sub(x.began)
 	if x.Observe != nil {
 		x.seen.RequestID = x.id
 		if x.caller != nil {

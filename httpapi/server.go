@@ -78,7 +78,7 @@ type Config struct {
 	Observe func(Observation)
 }
 
-// An Observation is what became of one request. All its values but the last three come from bounded sets, as labels of
+// An Observation is what became of one request. Its texts but the last three come from bounded sets, as labels of
 // metrics must.
 type Observation struct {
 	Endpoint string // the row's ID, "openapi", "pages", a name that Guard was given, or "unknown" where no row matched
@@ -90,7 +90,8 @@ type Observation struct {
 	// Deprecated is what the caller should stop to use: the scope, "operation" for the row itself, or nothing.
 	Deprecated string
 
-	Duration time.Duration // from the first byte read to the last one written
+	At       time.Time     // when the last byte was written, by Config.Clock, in UTC
+	Duration time.Duration // from the first byte read until then
 
 	RequestID string
 	Account   metering.AccountID // of the caller, empty before it is known

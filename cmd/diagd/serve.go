@@ -189,7 +189,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer hosted.close()
 	hosted.notify = notes.profileEvent
-	activity := &dashboard.Activity{Clock: keeper.Now}
+	activity := &dashboard.Activity{}
 	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, Clock: keeper.Now, HostedSPF: hosted.store, SPFZone: hosted.zone,
 		IPRate: checked.ipRate, TrustedProxies: checked.proxies,

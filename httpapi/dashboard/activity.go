@@ -43,58 +43,72 @@ func (d *dashboard) namesOf(
 // An Activity remembers in memory what became of the last requests of each account, refusals and errors among them,
 // which no ledger holds. It is that of one process, and bounded. The zero value is ready for use.
 type Activity struct {
-	Clock func() time.Time // nil means time.Now
-
 	mu       sync.Mutex
 	since    time.Time
-	accounts map[metering.AccountID][]Request // in their order, at most twice as many as are remembered
+	accounts map[metering.AccountID]*recent
 }
 
-// A Request is what is remembered of one.
-type Request struct {
-	At time.Time
-	httpapi.Observation
+// recent is the last requests of an account. Once there are as many as are remembered, the next one takes the place of
+// the oldest.
+type recent struct {
+	list []httpapi.Observation
+	next int  // the place of the oldest, and of the next one
+	lost bool // there were more
 }
+
+func (r *recent) add(o httpapi.Observation) {
+	if len(r.list) < remembered {
+		r.list = append(r.list, o)
+		return
+	}
+	r.list[r.next], r.lost = o, true
+	r.next = (r.next + 1) % remembered
+}
+
+// newest is when the last request was. There is one.
+func (r *recent) newest() time.Time { return r.list[(r.next+len(r.list)-1)%len(r.list)].At }
 
 // Observe is for [httpapi.Config.Observe]. What belongs to no account is not remembered.
 func (a *Activity) Observe(o httpapi.Observation) {
 	if o.Account == "" {
 		return
 	}
-	now := time.Now
-	if a.Clock != nil {
-		now = a.Clock
-	}
-	one := Request{now().UTC(), o}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.accounts == nil {
-		a.accounts, a.since = map[metering.AccountID][]Request{}, one.At
+		a.accounts, a.since = map[metering.AccountID]*recent{}, o.At
 	}
-	list, known := a.accounts[o.Account]
-	if !known && len(a.accounts) >= rememberedAccounts { // the one that has been silent for the longest time is forgotten
-		last := func(id metering.AccountID) time.Time { of := a.accounts[id]; return of[len(of)-1].At }
-		delete(a.accounts, slices.MinFunc(slices.Collect(maps.Keys(a.accounts)), func(x, y metering.AccountID) int {
-			return last(x).Compare(last(y))
-		}))
+	r := a.accounts[o.Account]
+	if r == nil {
+		if len(a.accounts) >= rememberedAccounts {
+			a.forgetOne()
+		}
+		r = new(recent)
+		a.accounts[o.Account] = r
 	}
-	if list = append(list, one); len(list) == 2*remembered {
-		list = slices.Clone(list[remembered:])
-	}
-	a.accounts[o.Account] = list
+	r.add(o)
+}
+
+// forgetOne forgets the account that has been silent for the longest time.
+func (a *Activity) forgetOne() {
+	delete(a.accounts, slices.MinFunc(slices.Collect(maps.Keys(a.accounts)), func(x, y metering.AccountID) int {
+		return a.accounts[x].newest().Compare(a.accounts[y].newest())
+	}))
 }
 
 // Requests are those of an account that are remembered, the newest first, and since when there can be any.
-func (a *Activity) Requests(account metering.AccountID) (list []Request, since time.Time) {
+func (a *Activity) Requests(account metering.AccountID) (list []httpapi.Observation, since time.Time) {
 	if a == nil {
 		return nil, time.Time{}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	since, list = a.since, slices.Clone(a.accounts[account])
-	if len(list) > remembered {
-		list = list[len(list)-remembered:]
-		since = list[0].At
+	since = a.since
+	if r := a.accounts[account]; r != nil {
+		list = slices.Concat(r.list[r.next:], r.list[:r.next])
+		if r.lost {
+			since = list[0].At
+		}
 	}
 	slices.Reverse(list)
 	return list, since
@@ -110,7 +124,7 @@ type search struct {
 
 func (s search) empty() bool { return s == search{} }
 
-func (s search) selects(r Request) bool {
+func (s search) selects(r httpapi.Observation) bool {
 	return (s.ID == "" || r.RequestID == s.ID) && (s.Operation == "" || strings.Contains(r.Endpoint, s.Operation)) &&
 		(s.Code == "" || strings.EqualFold(r.Code, s.Code)) && (s.Key == "" || r.Key == s.Key) &&
 		(s.before.IsZero() || r.At.Before(s.before))
@@ -123,7 +137,7 @@ type activity struct {
 	Months   []metering.Period
 	Keys     []metering.Key // to choose from; none where there are more than a page of them
 	Names    map[string]string
-	Requests []Request
+	Requests []httpapi.Observation
 	Since    time.Time // from which on requests are remembered; zero: none are
 	Most     int       // how many are shown at most
 	Fault    string    // of the time that was typed
@@ -154,10 +168,10 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	}
 	remembered, since := d.Activity.Requests(account.ID)
 	a.Since = since
-	remembered = slices.DeleteFunc(remembered, func(one Request) bool {
+	remembered = slices.DeleteFunc(remembered, func(one httpapi.Observation) bool {
 		return metering.PeriodOf(one.At) != month || !a.selects(one)
 	})
-	var charges []Request
+	var charges []httpapi.Observation
 	err = together(
 		func() (err error) { a.Keys, err = d.fewKeys(r.Context(), account.ID); return err },
 		func() (err error) {
@@ -172,9 +186,8 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	var last time.Time
 	a.Requests, last = merged(charges, remembered, end)
 	a.Newest, a.Older = around(r, "older", last)
-	a.Names, err = d.namesOf(r.Context(), account.ID, diag.Map(a.Requests, func(one Request) metering.KeyID {
-		return one.Key
-	}))
+	keys := diag.Map(a.Requests, func(one httpapi.Observation) metering.KeyID { return one.Key })
+	a.Names, err = d.namesOf(r.Context(), account.ID, keys)
 	return a, err
 }
 
@@ -204,7 +217,7 @@ func parseBefore(text string) (time.Time, string) {
 // charges are the newest in the ledger that a search selects, before an instant if that is set, at most so many.
 func (d *dashboard) charges(
 	ctx context.Context, account metering.AccountID, month metering.Period, s search, end time.Time, most int,
-) (list []Request, err error) {
+) (list []httpapi.Observation, err error) {
 	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
 		return nil, nil // what was refused is not charged
 	}
@@ -220,22 +233,23 @@ func (d *dashboard) charges(
 	return list, nil
 }
 
-func charge(e metering.Entry) Request {
-	return Request{e.At, httpapi.Observation{
-		RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Credits: e.Credits,
-	}}
+func charge(e metering.Entry) httpapi.Observation {
+	return httpapi.Observation{
+		At: e.At, RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Credits: e.Credits,
+	}
 }
 
 // merged are the newest of both, before an instant if that is set, each request once: of one that is remembered more is
 // known. Where there are others before them, last is the instant before which those are.
-func merged(charges, remembered []Request, end time.Time) (shown []Request, last time.Time) {
+func merged(charges, remembered []httpapi.Observation, end time.Time) (shown []httpapi.Observation, last time.Time) {
 	known := map[string]bool{}
 	for _, r := range remembered {
 		known[r.RequestID] = true
 	}
-	all := append(remembered, slices.DeleteFunc(charges, func(r Request) bool { return known[r.RequestID] })...)
-	all = slices.DeleteFunc(all, func(r Request) bool { return !end.IsZero() && !r.At.Before(end) })
-	slices.SortStableFunc(all, func(a, b Request) int { return b.At.Compare(a.At) })
+	charges = slices.DeleteFunc(charges, func(r httpapi.Observation) bool { return known[r.RequestID] })
+	all := append(remembered, charges...)
+	all = slices.DeleteFunc(all, func(r httpapi.Observation) bool { return !end.IsZero() && !r.At.Before(end) })
+	slices.SortStableFunc(all, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) })
 	n, last := cutAt(len(all), maxShown, func(i int) time.Time { return all[i].At })
 	return all[:n], last
 }

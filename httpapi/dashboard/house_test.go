@@ -68,7 +68,7 @@ func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
 	require.NoError(t, err)
 	h.gate, err = metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{Store: h.store, Clock: h.clock})
 	require.NoError(t, err)
-	activity := &Activity{Clock: h.clock}
+	activity := &Activity{}
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := Config{
 		Store: h.store, Clock: h.clock, Activity: activity, Log: log, Secure: true, PublicURL: "https://diag.example.com",

@@ -112,10 +112,10 @@ func TestManyRequests(t *testing.T) {
 		}
 		h.charge(h.account, keys[1+i%9], fmt.Sprint("req_", i), "dns/lookup", 1)
 		if i >= many-100 { // the process remembers the newest, a moment later
-			h.dash.Activity.accounts = map[metering.AccountID][]Request{h.account.ID: append(
-				h.dash.Activity.accounts[h.account.ID], Request{h.clock().Add(time.Millisecond), httpapi.Observation{
-					RequestID: fmt.Sprint("req_", i), Account: h.account.ID, Key: keys[1].ID, Endpoint: "dns/lookup", Code: "OK", Credits: 1,
-				}})}
+			h.dash.Activity.Observe(httpapi.Observation{
+				At: h.clock().Add(time.Millisecond), RequestID: fmt.Sprint("req_", i), Account: h.account.ID, Key: keys[1].ID,
+				Endpoint: "dns/lookup", Code: "OK", Credits: 1,
+			})
 		}
 	}
 	b := h.owner()

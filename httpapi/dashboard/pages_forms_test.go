@@ -250,6 +250,7 @@ func TestActivity(t *testing.T) {
 	key := metering.KeyID(own.ids["/dashboard/keys/"])
 	observe := func(o httpapi.Observation) {
 		h.pass(time.Second)
+		o.At = h.clock()
 		h.dash.Activity.Observe(o)
 	}
 	observe(httpapi.Observation{RequestID: "req_refused", Account: own.ID, Key: key, Endpoint: "dkim/lookup", Code: "QUOTA_EXCEEDED", Status: 429})
@@ -277,7 +278,7 @@ func TestActivity(t *testing.T) {
 	list, since := h.dash.Activity.Requests(own.ID)
 	assert.Len(t, list, remembered)
 	assert.True(t, since.After(began))
-	assert.True(t, slices.IsSortedFunc(list, func(a, b Request) int { return b.At.Compare(a.At) }))
+	assert.True(t, slices.IsSortedFunc(list, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) }))
 	assert.Len(t, b.get("/dashboard/activity").Find("tbody tr").Nodes, maxShown)
 }
 
