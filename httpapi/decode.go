@@ -113,8 +113,12 @@ func (p *parser) invalid(format string, args ...any) { p.report(reasonInvalid, f
 
 // space steps over blanks, and over commas and colons, which stand nowhere but where they must.
 func (p *parser) space() {
-	for p.pos < len(p.data) && strings.IndexByte(" \t\r\n,:", p.data[p.pos]) >= 0 {
-		p.pos++
+	for ; p.pos < len(p.data); p.pos++ {
+		switch p.data[p.pos] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+		default:
+			return
+		}
 	}
 }
 
@@ -269,11 +273,12 @@ func (p *parser) quoted() (escaped bool) {
 	return escaped
 }
 
-func (p *parser) str() (text string) {
+func (p *parser) str() string {
 	start := p.pos
 	if !p.quoted() {
 		return string(p.data[start+1 : p.pos-1])
 	}
+	var text string
 	if err := json.Unmarshal(p.data[start:p.pos], &text); err != nil { // it is JSON: see readDocument
 		panic(err)
 	}
