@@ -57,6 +57,7 @@ type Gate struct {
 	log        *slog.Logger
 	observer   Observer
 	cache      directory
+	settleEnd  settleEnd
 	stop       context.CancelFunc
 	done       sync.WaitGroup
 }
@@ -214,10 +215,6 @@ func (c *Caller) Require(scopes ...Scope) (Scope, error) {
 	return "", refused
 }
 
-// settleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another
-// process, and short enough for the caller to hear of it.
-const settleTime = 15 * time.Second
-
 // Begin is the store's [Ledger].Begin for the caller: it fills in account and key, and, where they
 // are zero, the instant and the lease. Idempotency keys belong to the caller's line of rotations.
 func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
@@ -242,9 +239,9 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	return begun, err
 }
 
-// Settle is the store's [Ledger].Settle, which has 15 seconds for it.
+// Settle is the store's [Ledger].Settle, which has 14 to 15 seconds for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	ctx, cancel := g.settleEnd.bound(ctx)
 	defer cancel()
 	balance, err := g.store.Settle(ctx, t, out)
 	if err == nil && g.observer != nil {
@@ -253,9 +250,9 @@ func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, erro
 	return balance, err
 }
 
-// Cancel is the store's [Ledger].Cancel, which has 15 seconds for it.
+// Cancel is the store's [Ledger].Cancel, which has 14 to 15 seconds for it.
 func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	ctx, cancel := g.settleEnd.bound(ctx)
 	defer cancel()
 	return g.store.Cancel(ctx, t)
 }
