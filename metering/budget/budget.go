@@ -75,6 +75,7 @@ func New(c Config) *Budget {
 		ChangesOfMember:  names(Of(Changes).Person, Of(Changes).Window),
 	}
 	b.Work.Leases = cmp.Or(c.Running, int(Of(Running).All))
+	b.Bodies.Leases, b.Forms.Leases = int(Of(Reading).All), int(Of(Reading).All)
 	if row := Of(Connections); c.Connections > 0 { // of few, too, a network has the same share
 		b.Connections.All = c.Connections
 		b.Connections.Each = max(1, min(c.Connections*int(row.Network)/int(row.All), b.Connections.Each))

@@ -35,6 +35,10 @@ func TestSizes(t *testing.T) {
 		require.Equal(t, want, [3]int64{p.All, p.Account, p.Key})
 	}
 	require.Equal(t, 7, New(Config{Running: 7}).Work.Leases)
+	for _, p := range []*Pool{New(Config{}).Bodies, New(Config{}).Forms} {
+		require.EqualValues(t, Of(Reading).All, p.Leases)
+		require.EqualValues(t, Of(Reading).Account, p.Leases/2, "an account has half")
+	}
 	for all, each := range map[int]int{1: 1, 512: 32, 8192: 512, 1 << 20: 512} {
 		b := New(Config{Connections: all})
 		require.Equal(t, [2]int{all, each}, [2]int{b.Connections.All, b.Connections.Each})

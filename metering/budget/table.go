@@ -17,6 +17,7 @@ const (
 	Running                 // diagnostics
 	Bodies                  // memory of request bodies
 	Forms                   // memory of forms and tool calls
+	Reading                 // requests with a body; forms and tool calls
 	Processors              // computing without a deadline
 	WatchRuns               // runs of watches
 	Deliveries              // attempts to deliver notifications
@@ -137,6 +138,9 @@ var table = [bounds]Bound{
 	Forms: {What: "memory of forms and tool calls",
 		Unit: Bytes, All: DefaultMemory / 4, Account: DefaultMemory / 16, Key: DefaultMemory / 16,
 		Full: Waits, Users: []User{Dashboard, Tools}},
+	Reading: {What: "request bodies, and forms and tool calls, each with those that wait",
+		All: 2048, Account: 1024,
+		Full: Refused, Users: []User{API, Dashboard, Tools}},
 	Processors: {What: "processors for work without a deadline",
 		Unit: Percent, All: 100, Account: 75, Key: 50,
 		Full: Waits, Users: []User{API, Dashboard, Tools, Watcher}},
