@@ -48,6 +48,9 @@ func (d *dashboard) showEnter(r *http.Request) (any, error) {
 	if e.Token == "" {
 		return e, nil
 	}
+	if sceneOf(r).page.do == nil && !d.Budget.SignIns.Take(sceneOf(r).from, d.now()).Allowed {
+		return nil, tooMany(r)
+	}
 	link, err := d.link(r, e.Token)
 	e.Email = link.Email
 	for _, one := range link.Accounts {
@@ -62,9 +65,6 @@ func (d *dashboard) showEnter(r *http.Request) (any, error) {
 
 // link is what a token can be used for.
 func (d *dashboard) link(r *http.Request, token string) (member.Link, error) {
-	if !d.Budget.SignIns.Take(sceneOf(r).from, d.now()).Allowed {
-		return member.Link{}, tooMany(r)
-	}
 	link, err := d.people().Link(r.Context(), token)
 	return link, used(err)
 }
@@ -186,8 +186,7 @@ func tooMany(r *http.Request) error {
 // mayMail counts a link that is asked for from an address, and is to be mailed to another.
 func (d *dashboard) mayMail(from netip.Addr, email string) bool {
 	now := d.now()
-	return d.Budget.SignIns.Take(from, now).Allowed && d.Budget.SignInMailsFrom.Take(from, now).Allowed &&
-		d.Budget.SignInMailsTo.Take(email, now).Allowed
+	return d.Budget.SignInMailsFrom.Take(from, now).Allowed && d.Budget.SignInMailsTo.Take(email, now).Allowed
 }
 
 // A visitor is a member who has entered, and the account that he looks after.

@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"bytes"
+	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -40,6 +42,8 @@ func TestMemoryOfForms(t *testing.T) {
 		busy := form(1 << 10)
 		assert.Equal(t, http.StatusServiceUnavailable, busy.status)
 		assert.NotEmpty(t, busy.header.Get("Retry-After"))
+		small := b.post("/dashboard/keys", "name", "a")
+		assert.Equal(t, http.StatusServiceUnavailable, small.status, "a form that administers something, too")
 		release()
 		for range 20 { // each gives back what it held
 			require.Equal(t, http.StatusSeeOther, form(512<<10).status)
@@ -49,4 +53,63 @@ func TestMemoryOfForms(t *testing.T) {
 		release()
 		h.gate.Close()
 	})
+}
+
+// unread is a body that nobody is to read.
+type unread struct{ read int64 }
+
+func (u *unread) Read(p []byte) (int, error) {
+	u.read += int64(len(p))
+	copy(p, bytes.Repeat([]byte("a"), len(p)))
+	return len(p), nil
+}
+
+func (u *unread) Close() error { return nil }
+
+// A page that shows something reads no body, whatever it is said to be: a multipart one would be kept in memory and in
+// files.
+func TestPagesReadNoBody(t *testing.T) {
+	h := newHouse(t)
+	owner := h.owner()
+	for _, path := range []string{"/dashboard/enter", "/dashboard/enter?token=x", "/dashboard/playground/text/hash", "/r/x",
+		"/dashboard/keys", "/dashboard/nothing"} {
+		body := &unread{}
+		r := httptest.NewRequest(http.MethodGet, "https://diag.example.com"+path, nil)
+		r.Body, r.ContentLength = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader("--b\r\nContent-Disposition: form-data; name=next; filename=a\r\n\r\n"),
+			io.LimitReader(body, 64<<20)), body}, -1
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+		r.AddCookie(&http.Cookie{Name: h.dash.cookieName(), Value: owner.cookies[h.dash.cookieName()]})
+		h.dash.ServeHTTP(httptest.NewRecorder(), r)
+		require.Zero(t, body.read, path)
+	}
+}
+
+// A form of a stranger who has tried too often is not read.
+func TestFormsOfStrangers(t *testing.T) {
+	h := newHouse(t)
+	form := func(path, from string) (status int, read int64) {
+		body := &unread{}
+		r := httptest.NewRequest(http.MethodPost, "https://diag.example.com"+path, io.LimitReader(body, 32<<10))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		h.dash.ServeHTTP(w, r)
+		return w.Code, body.read
+	}
+	for range h.dash.Budget.SignIns.Limit {
+		_, read := form("/dashboard/enter", "192.0.2.1:1")
+		require.NotZero(t, read)
+	}
+	for _, path := range []string{"/dashboard/enter", "/dashboard/enter/mail"} {
+		status, read := form(path, "192.0.2.1:1")
+		require.Equal(t, http.StatusTooManyRequests, status)
+		require.Zero(t, read)
+	}
+	status, read := form("/dashboard/enter", "198.51.100.1:1")
+	require.Equal(t, http.StatusNotFound, status)
+	require.NotZero(t, read)
 }

@@ -37,6 +37,17 @@ func (op operation) formLimit(r *http.Request) int64 {
 	return 3*op.MaxBody() + maxForm
 }
 
+// hold waits for room for the form of a visitor. Release gives it back.
+func (d *dashboard) hold(r *http.Request, size int64) (release func(), err error) {
+	release, err = d.API.Hold(r.Context(), visitorOf(r).Account.ID, size)
+	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
+		sceneOf(r).header.Set("Retry-After", "1")
+		return nil, &problem{http.StatusServiceUnavailable, "Server busy",
+			"The server has too much to do at the moment. Go back and send the form again.", false}
+	}
+	return release, err
+}
+
 // readForm reads the form of an operation once there is room for it, and returns the request. Release gives the room
 // back.
 func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, release func(), err error) {
@@ -49,13 +60,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	if size < 0 {
 		size = limit
 	}
-	release, err = d.API.Hold(r.Context(), visitorOf(r).Account.ID, formCopies*size)
-	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
-		sceneOf(r).header.Set("Retry-After", "1")
-		return nil, nil, &problem{http.StatusServiceUnavailable, "Server busy",
-			"The server has too much to do at the moment. Go back and send the form again.", false}
-	}
-	if err != nil {
+	if release, err = d.hold(r, formCopies*size); err != nil {
 		return nil, nil, err
 	}
 	defer func() {

@@ -257,9 +257,15 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	s := sceneOf(r)
 	p := s.page
 	if p.do == nil {
+		r.Body = http.NoBody // package net/http would read a multipart one into memory and files
 		return d.display(w, r)
 	}
 	if !p.reads {
+		release, err := d.formRoom(r)
+		if err != nil {
+			return err
+		}
+		defer release()
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if r.ParseForm() != nil {
 			return &problem{http.StatusBadRequest, "Form not understood",
@@ -289,6 +295,23 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 		see(w, to, view.If(p.says != "", noticeWord(p.act)))
 	}
 	return err
+}
+
+// formRoom waits for room for a form that is no longer than maxForm, and is called before it is read. Of a stranger it
+// counts an attempt to sign in, for there are no other forms for strangers.
+func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
+	s := sceneOf(r)
+	if s.visitor == nil {
+		if !d.Budget.SignIns.Take(s.from, d.now()).Allowed {
+			return nil, tooMany(r)
+		}
+		return func() {}, nil
+	}
+	size := int64(maxForm)
+	if r.ContentLength >= 0 {
+		size = min(size, r.ContentLength)
+	}
+	return d.hold(r, formCopies*size)
 }
 
 func (d *dashboard) display(w http.ResponseWriter, r *http.Request) error {
