@@ -197,6 +197,7 @@ var migrations = [schemaVersion]string{
 	// By the index a document is found of which nobody knows the account. Only the last row of a group has its link: of
 	// the others, and of rows from before, chain is NULL. Servers that know of no ceiling charge nothing more.
 	`CREATE INDEX records_id ON records (kind, id, account);
+	ALTER TABLE holds ADD COLUMN IF NOT EXISTS parts text NOT NULL DEFAULT ''; -- which the first of version 2 had not
 	ALTER TABLE ledger DROP CONSTRAINT ledger_chained, ALTER COLUMN ceiling DROP DEFAULT;
 	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
 	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;

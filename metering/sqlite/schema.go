@@ -122,9 +122,18 @@ var migrations = [SchemaVersion]string{
 	INSERT INTO reply_indexed VALUES (1, 0);`,
 
 	// Plain indexes of the replies, of which the second has all that is asked of many rows at once. A tag is
-	// the upper 31 bits of what it was. A body that was dropped has 0 bytes.
-	`DROP TABLE reply_index;
-	DROP TABLE reply_indexed;
+	// the upper 31 bits of what it was. A body that was dropped has 0 bytes. The first files of version 1 had
+	// indexes where those of later had reply_index and ledger_blocks.
+	`CREATE TABLE IF NOT EXISTS ledger_blocks (
+		account INTEGER NOT NULL,
+		block   INTEGER NOT NULL,
+		PRIMARY KEY (account, block)
+	) STRICT, WITHOUT ROWID;
+	INSERT OR IGNORE INTO ledger_blocks SELECT DISTINCT account, seq / 4096 FROM ledger;
+	DROP INDEX IF EXISTS ledger_account;
+	DROP INDEX IF EXISTS replies_tag;
+	DROP TABLE IF EXISTS reply_index;
+	DROP TABLE IF EXISTS reply_indexed;
 	ALTER TABLE replies ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 	UPDATE replies SET bytes = length(body), tag = (tag >> 33) & 0x7fffffff;
 	CREATE INDEX replies_tag ON replies (tag);
