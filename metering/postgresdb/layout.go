@@ -60,7 +60,8 @@ func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 		return from, err
 	}
 	if from > len(l.Steps) {
-		return 0, fmt.Errorf("the database has layout %d, this program knows up to %d", from, len(l.Steps))
+		return 0, fmt.Errorf("the database has layout %d, this program knows up to %d: a newer version has written it; run "+
+			"that one, or restore a backup from before", from, len(l.Steps))
 	}
 	for step := from; step < len(l.Steps); step++ {
 		// Without parameters a script of several statements goes to the server as it is.

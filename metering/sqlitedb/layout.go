@@ -47,7 +47,8 @@ func (l Layout) steps(conn *sqlite.Conn) (from int, err error) {
 		return 0, err
 	}
 	if from > len(l.Steps) {
-		return 0, fmt.Errorf("the file has layout %d, this program knows up to %d", from, len(l.Steps))
+		return 0, fmt.Errorf("the file has layout %d, this program knows up to %d: a newer version has written it; run that "+
+			"one, or restore a backup from before", from, len(l.Steps))
 	}
 	for step := from; step < len(l.Steps); step++ {
 		if err := sqlitex.ExecuteScript(conn, l.Steps[step], nil); err != nil {
