@@ -159,15 +159,16 @@ func (a *app) migrate(ctx context.Context) error {
 // migratePlans takes the plans into a store that holds none, and says what is not known of such a store.
 func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, err error) {
 	unknown = []string{}
+	if older { // its layout had no chain, or one of another form
+		unknown = append(unknown, "Charges from before are not proven by a chain.")
+	}
 	err = a.administer(ctx, func(admin metering.Admin) error {
 		versions, err := admin.Store.PlanVersions(ctx)
 		if err != nil || len(versions) > 0 {
 			return err
 		}
 		if older {
-			unknown = append(unknown,
-				"Charges from before are not proven by a chain, and what of them was overage is not known: it counts as "+
-					"none.")
+			unknown = append(unknown, "What of them was overage is not known: it counts as none.")
 		}
 		_, from, err := a.plans()
 		if err != nil {
