@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // A Front is the handler of a server. It gives each reply what all of them have: a request id, that nobody may keep it
@@ -19,7 +21,14 @@ type Front struct {
 	API   http.Handler            // answers whatever no part does
 	Parts map[string]http.Handler // by the first word of the path, such as "dashboard"
 	Log   *slog.Logger            // hears of panics; nil means silence
+	// Requests bounds the requests of each network that run at once, of which a connection of HTTP/2 has many, but for
+	// peers in Exempt, as in a [Listener]. Nil means any number.
+	Requests *metering.NetworkCount
+	Exempt   []netip.Prefix
 }
+
+// silent is a log that nobody reads.
+var silent = slog.New(slog.DiscardHandler)
 
 // strictTransport is for the host alone: of the names below it nothing is known here (RFC 6797 section 7.1).
 const strictTransport = "max-age=31536000"
@@ -37,7 +46,28 @@ func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			f.fail(begun, r, id, p)
 		}
 	}()
+	leave, ok := admitPeer(f.Requests, f.Exempt, r.RemoteAddr)
+	defer leave()
+	if !ok {
+		cmp.Or(f.Log, silent).Debug("too many requests of one network at once", "request_id", id, "peer", r.RemoteAddr)
+		write(w, problemFor(budget.ErrFull), id)
+		return
+	}
 	cmp.Or(f.Parts[first], f.API).ServeHTTP(begun, r)
+}
+
+// admitPeer counts something for the networks of a peer, unless it is exempt. It is false where one of them has all it
+// may; leave is to be called in any case.
+func admitPeer(count *metering.NetworkCount, exempt []netip.Prefix, address string) (leave func(), ok bool) {
+	if count == nil {
+		return func() {}, true
+	}
+	peer, _ := netip.ParseAddrPort(address) // all that cannot be told apart are one
+	ip := peer.Addr().Unmap().WithZone("")
+	if slices.ContainsFunc(exempt, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return func() {}, true
+	}
+	return count.Take(ip)
 }
 
 // The fields of replies that are the same for all.
@@ -58,19 +88,26 @@ func (f Front) fail(w *begunWriter, r *http.Request, id string, p any) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	cmp.Or(f.Log, slog.New(slog.DiscardHandler)).LogAttrs(r.Context(), slog.LevelError, "panic",
+	cmp.Or(f.Log, silent).LogAttrs(r.Context(), slog.LevelError, "panic",
 		slog.String("request_id", id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if w.begun {
 		panic(http.ErrAbortHandler)
 	}
-	problem := internal(http.StatusInternalServerError, reasonInternal, "internal error", nil).problem
-	problem.RequestID = id
-	body, err := encode(problem)
+	write(w, internal(http.StatusInternalServerError, reasonInternal, "internal error", nil), id)
+}
+
+// write answers with a problem, outside of the API.
+func write(w http.ResponseWriter, f *failure, id string) {
+	f.problem.RequestID = id
+	body, err := encode(f.problem)
 	if err != nil { // a Problem holds nothing that cannot be encoded
 		panic(err)
 	}
+	if f.retryAfter > 0 {
+		w.Header().Set("Retry-After", decimal(f.retryAfter))
+	}
 	w.Header().Set("Content-Type", jsonMedia)
-	w.WriteHeader(http.StatusInternalServerError)
+	w.WriteHeader(f.status)
 	w.Write(body)
 }
 

@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,4 +63,45 @@ func TestFrontOfPanics(t *testing.T) {
 	require.Equal(t, 3, strings.Count(log.String(), "index out of range"), "an abort is no fault")
 	front = Front{API: front.Parts["early"]} // without a log
 	front.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+}
+
+// One network has so many requests that run, over however many connections, and others have theirs. What ends makes room,
+// also by a panic.
+func TestRequestsOfOneNetwork(t *testing.T) {
+	let, running := make(chan bool), make(chan bool)
+	front := Front{
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			running <- true
+			if <-let {
+				panic(http.ErrAbortHandler)
+			}
+		}),
+		Requests: &metering.NetworkCount{All: 100, Each: 2}, Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	}
+	ask := func(from string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", "/x", nil), httptest.NewRecorder()
+		r.RemoteAddr = from
+		defer func() { _ = recover() }()
+		front.ServeHTTP(w, r)
+		return w
+	}
+	done := make(chan int)
+	begin := func(from string) {
+		go func() { ask(from); done <- 0 }()
+		<-running
+	}
+	begin("[2001:db8::1]:1")
+	begin("[2001:db8::2]:1")
+	w := ask("[2001:db8::3]:1")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	require.Contains(t, w.Body.String(), reasonOverloaded)
+	for _, other := range []string{"192.0.2.1:1", "10.0.0.1:1", "10.0.0.1:1", "10.0.0.1:1"} {
+		begin(other)
+	}
+	for i := range 6 {
+		let <- i%2 == 0
+		<-done
+	}
+	require.Zero(t, front.Requests.Held())
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -278,15 +277,9 @@ func (l *Listener) accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection for the networks of its peer. It is false where one of them has all that it may.
+// admit counts a connection for the networks of its peer, as [admitPeer] does.
 func (l *Listener) admit(c net.Conn) (leave func(), ok bool) {
-	peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all that cannot be told apart are one
-	ip := peer.Addr().Unmap().WithZone("")
-	exempt := slices.ContainsFunc(l.Exempt, func(p netip.Prefix) bool { return p.Contains(ip) })
-	if l.Networks == nil || exempt {
-		return func() {}, true
-	}
-	return l.Networks.Take(ip)
+	return admitPeer(l.Networks, l.Exempt, c.RemoteAddr().String())
 }
 
 // refuse closes a connection too many: of all, or of its network alone.

@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/pflag"
 )
@@ -46,6 +47,9 @@ func (f *dashboardFlags) check(proxies int) error {
 // and the world, and mount what lies with flags; at is where the server is to be reached.
 func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at string) httpapi.Front {
 	c.API, c.Doubt = api, a.doubt
+	if c.Budget == nil {
+		c.Budget = budget.New(budget.Config{})
+	}
 	c.PublicURL = a.publicURL(at)
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
 	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
@@ -61,11 +65,13 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		}
 	}
 	pages := dashboard.New(c)
-	return httpapi.Front{API: api, Log: s.log, Parts: map[string]http.Handler{
+	front := httpapi.Front{API: api, Log: s.log, Requests: c.Budget.Requests, Exempt: s.untold()}
+	front.Parts = map[string]http.Handler{
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),
 		"unsubscribe": api.Guesses(notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
 		"confirm":     api.Guesses(notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
-	}}
+	}
+	return front
 }

@@ -272,10 +272,13 @@ func maxConnections() int {
 // ownMachine are the peers on the same machine: a proxy there need not be named, and no stranger is.
 var ownMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
+// untold are the peers whose clients cannot be told apart by their connections.
+func (s *checkedFlags) untold() []netip.Prefix { return slices.Concat(s.proxies, ownMachine) }
+
 // bounded is a listener with a bound of connections, in all and for each network.
 func (s *checkedFlags) bounded(l net.Listener, most *metering.NetworkCount) *httpapi.Listener {
 	return &httpapi.Listener{
-		Listener: l, MaxConnections: most.All, Networks: most, Exempt: slices.Concat(s.proxies, ownMachine),
+		Listener: l, MaxConnections: most.All, Networks: most, Exempt: s.untold(),
 		TLS: s.security, Log: s.log, ErrorLog: newErrorLog(s.log),
 	}
 }

@@ -2,8 +2,8 @@
 // connections are open, how often something happens, and what is kept.
 //
 // All bounds stand in one table ([Table]), and whatever needs a number reads it from there ([Of]). A full bound refuses
-// its owner, or lets the owner's oldest go; it never touches what others have. There are four mechanisms, each for a kind
-// of bound:
+// its owner, or lets the owner's oldest go; it never touches what others have. There are four mechanisms, each for one
+// kind of bound:
 //
 //   - [Pool]: what requests hold at the moment, with a share for each account and each key. What does not fit waits.
 //   - [metering.NetworkCount]: what strangers hold at the moment, with a share for each network (/32 and /24, /64, /56
@@ -47,8 +47,8 @@ type Budget struct {
 	// What requests hold.
 	Work, Bodies, Forms, Processors *Pool
 	// What strangers hold.
-	Letters, LetterQueue                                                *metering.NetworkCount
-	Connections, LetterConnections, CallbackConnections, DNSConnections *metering.NetworkCount
+	Letters, LetterQueue                                                          *metering.NetworkCount
+	Connections, Requests, LetterConnections, CallbackConnections, DNSConnections *metering.NetworkCount
 	// What happens in a time.
 	SignIns, Visits, SignInMailsFrom, Callbacks, LetterAddresses *metering.IPLimiter
 	SignInMailsTo                                                *NameLimiter // by mail address
@@ -66,7 +66,7 @@ func New(c Config) *Budget {
 			All: processors, Account: max(1, processors*percent.Account/100), Key: max(1, processors*percent.Key/100),
 		},
 		Letters: networks(Letters), LetterQueue: networks(LetterQueue),
-		Connections: networks(Connections), LetterConnections: networks(LetterConnections),
+		Connections: networks(Connections), Requests: networks(Requests), LetterConnections: networks(LetterConnections),
 		CallbackConnections: networks(CallbackConnections), DNSConnections: networks(DNSConnections),
 		SignIns: events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
 		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),

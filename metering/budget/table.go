@@ -29,6 +29,7 @@ const (
 
 	// Connections.
 	Connections
+	Requests // that run at once
 	LetterConnections
 	CallbackConnections
 	DNSConnections
@@ -169,6 +170,10 @@ var table = [bounds]Bound{
 	Connections: {What: "connections",
 		All: 8192, Network: 512,
 		Full: Refused, Users: []User{API, Dashboard, Tools}},
+	// A connection of HTTP/2 has many.
+	Requests: {What: "requests at once",
+		All: 16_384, Network: 2048,
+		Full: Refused, Users: []User{API, Dashboard, Tools, Mail, LetterBox}},
 	LetterConnections: {What: "connections for mail",
 		All: 64, Network: 4,
 		Full: Refused, Users: []User{LetterBox}},
