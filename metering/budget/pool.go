@@ -34,8 +34,8 @@ type Pool struct {
 
 	mu       sync.Mutex
 	total    holding
-	accounts map[metering.AccountID]holding // only of those that have a lease
-	keys     map[metering.KeyID]holding
+	accounts map[metering.AccountID]*holding // only of those that have a lease
+	keys     map[metering.KeyID]*holding
 	queue    []*Lease
 }
 
@@ -49,6 +49,8 @@ type holding struct {
 type Lease struct {
 	pool    *Pool
 	owner   Owner
+	account *holding // of the owner
+	key     *holding // likewise; nil without a key
 	amount  int64
 	granted chan struct{} // closed when it is; nil if it was at once
 }
@@ -61,9 +63,13 @@ func (p *Pool) Take(ctx context.Context, owner Owner, amount int64) (*Lease, err
 		l.amount = min(l.amount, p.Key)
 	}
 	p.mu.Lock()
-	if p.Leases > 0 && (p.total.leases >= p.Leases || p.accounts[owner.Account].leases >= (p.Leases+1)/2) {
+	if p.Leases > 0 && p.crowded(owner.Account) {
 		p.mu.Unlock()
 		return nil, ErrFull
+	}
+	l.account = holdingOf(&p.accounts, owner.Account)
+	if owner.Key != "" {
+		l.key = holdingOf(&p.keys, owner.Key)
 	}
 	if p.fits(l) {
 		p.add(l, l.amount, 1)
@@ -99,33 +105,49 @@ func (p *Pool) await(ctx context.Context, l *Lease) (*Lease, error) {
 	return nil, err
 }
 
+// crowded reports whether there may be no lease more, or none of an account.
+func (p *Pool) crowded(account metering.AccountID) bool {
+	h := p.accounts[account]
+	return p.total.leases >= p.Leases || h != nil && h.leases >= (p.Leases+1)/2
+}
+
+// holdingOf is what somebody holds, who is to have a lease.
+func holdingOf[K comparable](all *map[K]*holding, name K) *holding {
+	h := (*all)[name]
+	if h == nil {
+		if *all == nil {
+			*all = map[K]*holding{}
+		}
+		h = new(holding)
+		(*all)[name] = h
+	}
+	return h
+}
+
 func (p *Pool) fits(l *Lease) bool {
-	return p.total.amount+l.amount <= p.All && p.accounts[l.owner.Account].amount+l.amount <= p.Account &&
-		(l.owner.Key == "" || p.keys[l.owner.Key].amount+l.amount <= p.Key)
+	return p.total.amount+l.amount <= p.All && l.account.amount+l.amount <= p.Account &&
+		(l.key == nil || l.key.amount+l.amount <= p.Key)
 }
 
 // add adds to what is held, and to the number of leases.
 func (p *Pool) add(l *Lease, amount int64, leases int) {
-	p.total.amount += amount
-	p.total.leases += leases
-	addTo(&p.accounts, l.owner.Account, amount, leases)
-	if l.owner.Key != "" {
-		addTo(&p.keys, l.owner.Key, amount, leases)
+	p.total.add(amount, leases)
+	l.account.add(amount, leases)
+	if l.account.leases == 0 {
+		delete(p.accounts, l.owner.Account)
+	}
+	if l.key == nil {
+		return
+	}
+	l.key.add(amount, leases)
+	if l.key.leases == 0 {
+		delete(p.keys, l.owner.Key)
 	}
 }
 
-func addTo[K comparable](all *map[K]holding, name K, amount int64, leases int) {
-	if *all == nil {
-		*all = map[K]holding{}
-	}
-	h := (*all)[name]
+func (h *holding) add(amount int64, leases int) {
 	h.amount += amount
 	h.leases += leases
-	if h == (holding{}) {
-		delete(*all, name)
-		return
-	}
-	(*all)[name] = h
 }
 
 // Shrink gives back what a lease holds beyond an amount.
