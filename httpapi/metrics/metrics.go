@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +27,20 @@ type Metrics struct {
 	duration                             *prometheus.HistogramVec
 
 	resolutions, questions, deliveries, payments, watches *prometheus.CounterVec
+
+	mu    sync.RWMutex
+	known map[labels]*series
+}
+
+// labels are what most requests are counted by.
+type labels struct{ endpoint, code, plan string }
+
+// series is the counters of requests with the same labels. To look them up by their labels takes most of the time of
+// counting.
+type series struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
+	credits  func() prometheus.Counter // which comes into being with the first charge
 }
 
 // The outcomes of payments.
@@ -45,7 +60,7 @@ func New() *Metrics {
 		return c
 	}
 	m := &Metrics{
-		registry: r,
+		registry: r, known: map[labels]*series{},
 		requests: counter("diagkit_requests_total", "Requests by endpoint, code (OK or the error code) and plan.",
 			"endpoint", "code", "plan"),
 		credits: counter("diagkit_credits_total", "Credits charged by endpoint and plan.", "endpoint", "plan"),
@@ -134,10 +149,11 @@ func (m *Metrics) AskFlag(g Gauge, is func() bool) {
 
 // Observe counts one request. It is meant for [httpapi.Config].
 func (m *Metrics) Observe(o httpapi.Observation) {
-	m.requests.WithLabelValues(o.Endpoint, o.Code, o.Plan).Inc()
-	m.duration.WithLabelValues(o.Endpoint).Observe(o.Duration.Seconds())
+	s := m.of(labels{o.Endpoint, o.Code, o.Plan})
+	s.requests.Inc()
+	s.duration.Observe(o.Duration.Seconds())
 	if o.Credits > 0 {
-		m.credits.WithLabelValues(o.Endpoint, o.Plan).Add(float64(o.Credits))
+		s.credits().Add(float64(o.Credits))
 	}
 	if o.Replay {
 		m.replays.WithLabelValues(o.Endpoint).Inc()
@@ -145,6 +161,24 @@ func (m *Metrics) Observe(o httpapi.Observation) {
 	if o.Deprecated != "" {
 		m.retiring.WithLabelValues(o.Endpoint, o.Deprecated).Inc()
 	}
+}
+
+// of returns the counters with some labels.
+func (m *Metrics) of(l labels) *series {
+	m.mu.RLock()
+	s := m.known[l]
+	m.mu.RUnlock()
+	if s == nil {
+		s = &series{
+			requests: m.requests.WithLabelValues(l.endpoint, l.code, l.plan),
+			duration: m.duration.WithLabelValues(l.endpoint),
+			credits:  sync.OnceValue(func() prometheus.Counter { return m.credits.WithLabelValues(l.endpoint, l.plan) }),
+		}
+		m.mu.Lock()
+		m.known[l] = s
+		m.mu.Unlock()
+	}
+	return s
 }
 
 // ObserveResolution counts a resolution of a hosted SPF profile that ended with a status.

@@ -48,3 +48,30 @@ func TestObserve(t *testing.T) {
 		PendingSeconds, PaymentsWaiting, PoolMost, PoolUsed, StoreUp, WatchesOverdue,
 	}, Gauges())
 }
+
+// Requests that cost nothing make no counter of credits.
+func TestCreditsOfTheFirstCharge(t *testing.T) {
+	m := New()
+	text := func() string {
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		return w.Body.String()
+	}
+	o := httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free"}
+	m.Observe(o)
+	require.NotContains(t, text(), `diagkit_credits_total{`)
+	o.Credits = 2
+	m.Observe(o)
+	m.Observe(o)
+	require.Contains(t, text(), `diagkit_credits_total{endpoint="POST /x",plan="free"} 4`)
+	require.Contains(t, text(), `diagkit_requests_total{code="OK",endpoint="POST /x",plan="free"} 3`)
+}
+
+func BenchmarkObserve(b *testing.B) {
+	m := New()
+	o := httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Credits: 1, Duration: time.Millisecond}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Observe(o)
+	}
+}
