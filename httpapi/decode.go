@@ -263,6 +263,11 @@ func (p *parser) word() string {
 
 // quoted steps over a string, and reports whether it has escapes.
 func (p *parser) quoted() (escaped bool) {
+	rest := p.data[p.pos+1:]
+	if end := bytes.IndexByte(rest, '"'); bytes.IndexByte(rest[:end], '\\') < 0 {
+		p.pos += end + 2
+		return false
+	}
 	for p.pos++; p.data[p.pos] != '"'; p.pos++ {
 		if p.data[p.pos] == '\\' {
 			escaped = true
