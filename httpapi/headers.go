@@ -15,12 +15,30 @@ import (
 
 // rateHeaders tells the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled here.
 func (x *exchange) rateHeaders(d metering.Decision, p metering.Policy) {
-	x.header("RateLimit-Policy", metering.PolicyField(p, policyName))
+	texts := x.policyTexts(p)
+	x.header("RateLimit-Policy", texts.field)
 	x.header("RateLimit", metering.LimitField(d, policyName))
-	x.header("X-RateLimit-Limit", decimal(int64(p.Limit)))
-	x.header("X-RateLimit-Remaining", decimal(int64(d.Remaining)))
+	x.header("X-RateLimit-Limit", texts.limit)
 	full := x.began.Add(d.Reset).UnixNano()
-	x.header("X-RateLimit-Reset", decimal((full+int64(time.Second)-1)/int64(time.Second)))
+	remaining, reset := decimals(int64(d.Remaining), (full+int64(time.Second)-1)/int64(time.Second))
+	x.header("X-RateLimit-Remaining", remaining)
+	x.header("X-RateLimit-Reset", reset)
+}
+
+// policyTexts are the headers that depend on a policy alone.
+type policyTexts struct {
+	policy       metering.Policy
+	field, limit string
+}
+
+// policyTexts writes them anew only where another policy than the last one is told.
+func (s *server) policyTexts(p metering.Policy) *policyTexts {
+	t := s.lastPolicy.Load()
+	if t == nil || t.policy != p {
+		t = &policyTexts{p, metering.PolicyField(p, policyName), decimal(int64(p.Limit))}
+		s.lastPolicy.Store(t)
+	}
+	return t
 }
 
 // addressHeaders tells the state of the address's bucket where no key is known, or none that counts.
@@ -34,8 +52,9 @@ const policyName = "default"
 
 // creditHeaders tells what a success cost and what is left.
 func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
-	x.header("X-Credits-Limit", decimal(b.Limit))
-	x.header("X-Credits-Remaining", decimal(b.Remaining()))
+	limit, remaining := decimals(b.Limit, b.Remaining())
+	x.header("X-Credits-Limit", limit)
+	x.header("X-Credits-Remaining", remaining)
 	x.header("X-Credits-Consumed", decimal(consumed))
 	if over := b.Overage; over > 0 {
 		x.header("X-Credits-Overage", decimal(over))
@@ -43,6 +62,14 @@ func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// decimals writes two numbers into one text, of which each is a part.
+func decimals(a, b int64) (string, string) {
+	var buf [40]byte // two numbers of 19 digits and a sign
+	first := strconv.AppendInt(buf[:0], a, 10)
+	both := string(strconv.AppendInt(first, b, 10))
+	return both[:len(first)], both[len(first):]
+}
 
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100

@@ -109,6 +109,8 @@ type server struct {
 
 	outage outage
 
+	lastPolicy atomic.Pointer[policyTexts]
+
 	patterns []pattern // the rows whose path has parameters
 
 	table    Table        // all rows
