@@ -158,17 +158,14 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// goWords are of Go's and the system's errors, not of ours.
-var goWords = regexp.MustCompile(`\b(dial|read|write) (tcp|udp)|i/o timeout|context (deadline|canceled)|unexpected EOF|` +
-	`use of closed|connect: |ECONN|syscall|net/http|\*net\.|goroutine |panic|crypto/|x509: |[^_]tls: |dns: |` +
-	regexp.QuoteMeta(ourAddress) + `|10\.0\.0\.2`)
+// ourAddresses are those of our resolver and of this host.
+var ourAddresses = regexp.MustCompile(regexp.QuoteMeta(ourAddress) + `|10\.0\.0\.2`)
 
 // leaks lists what of the inside of the program a reply shows.
 func leaks(body []byte) []string {
-	found := goWords.FindAllString(string(body), 3)
-	for i := range found {
-		at := strings.Index(string(body), found[i])
-		found[i] = fmt.Sprintf("%q", body[max(0, at-80):min(len(body), at+80)])
+	found := diagtest.Leaks(string(body))
+	if own := ourAddresses.Find(body); own != nil {
+		found = append(found, string(own))
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,12 +81,40 @@ func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Conte
 	if err := json.Unmarshal(record.Body, &act); err != nil {
 		return errors.Join(fault, err)
 	}
-	act.Error = oneLine(fault.Error())
+	act.Error = oneLine(whyNot(fault))
 	record.Body = RecordBody(act)
 	if err := store.PutRecords(context.WithoutCancel(ctx), record); err != nil {
 		return errors.Join(fault, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
 	}
 	return fault
+}
+
+const failed = "it could not be carried out"
+
+// whyNot says why nothing came of an act, in words for members: what was wrong with it, the text of a [ReasonError], or of
+// which kind the failure is. The texts of other errors tell of the inside of the server; who began the act has them.
+func whyNot(fault error) string {
+	_, field := errors.AsType[*FieldError](fault)
+	_, refused := errors.AsType[*RefusedError](fault)
+	several, joined := fault.(interface{ Unwrap() []error })
+	reason := reasonOf(fault, "other side")
+	switch {
+	case errors.Is(fault, ErrUnavailable):
+		return "the server could not read or write what it keeps"
+	case joined:
+		var list []string
+		for _, one := range several.Unwrap() {
+			if text := whyNot(one); text != failed && !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+		return cmp.Or(strings.Join(list, "; "), failed)
+	case reason != "":
+		return reason
+	case field, refused, errors.Is(fault, ErrNotFound), errors.Is(fault, ErrVersion):
+		return fault.Error()
+	}
+	return failed
 }
 
 // record is the row as it is stored; one without an account where there is none.

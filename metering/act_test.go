@@ -2,11 +2,17 @@ package metering_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/stretchr/testify/assert"
@@ -42,7 +48,7 @@ func TestActing(t *testing.T) {
 
 	act.Account, act.At, act.What = second.ID, now.Add(time.Minute), "key revoke"
 	act.Detail = "a\r\nb\x1b[31m" + strings.Repeat("x", 1000)
-	boom := errors.New("it\ndid not work")
+	boom := &metering.ReasonError{Reason: "it\ndid not work"}
 	require.ErrorIs(t, metering.Acting(ctx, store, act, func(context.Context) error { return boom }), boom)
 	list := acts(second.ID)
 	require.Len(t, list, 1)
@@ -66,6 +72,41 @@ func TestActing(t *testing.T) {
 	assert.Len(t, acts(""), 2)
 	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime+time.Second)))
 	assert.Len(t, acts(""), 1)
+}
+
+// The log tells members why nothing came of an act, and nothing of the inside of the server.
+func TestWhyNothingCameOfAnAct(t *testing.T) {
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	account, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "a", "free")
+	require.NoError(t, err)
+	field := &metering.FieldError{Field: "name", Reason: "must have 1 to 64 characters"}
+	driver := errors.New(`ERROR: relation "ledger" does not exist (SQLSTATE 42P01)`)
+	_, number := strconv.Atoi("x")
+	for _, test := range []struct {
+		fault error
+		want  string
+	}{
+		{fmt.Errorf("creating a key: %w", field), "creating a key: name: must have 1 to 64 characters"},
+		{fmt.Errorf("key key_1: %w", metering.ErrNotFound), "key key_1: not found"},
+		{&metering.RefusedError{Reason: metering.RateLimited}, "refused: rate_limited"},
+		{fmt.Errorf("paying: %w", &metering.ReasonError{Reason: "the invoice is paid", Err: driver}), "the invoice is paid"},
+		{driver, "it could not be carried out"},
+		{fmt.Errorf("reading: %w", number), "it could not be carried out"},
+		{json.Unmarshal([]byte("<"), new(int)), "it could not be carried out"},
+		{fmt.Errorf("%w: %w", metering.ErrUnavailable, driver), "the server could not read or write what it keeps"},
+		{fmt.Errorf("looking: %w", context.DeadlineExceeded), "no answer in time"},
+		{&os.PathError{Op: "open", Path: "/srv/private", Err: os.ErrPermission}, "a file could not be read or written"},
+		{errors.Join(field, driver, io.EOF), "name: must have 1 to 64 characters; " +
+			"the connection ended before the answer was complete"},
+	} {
+		act := metering.Act{Account: account.ID, At: time.Now(), What: "key create"}
+		require.ErrorIs(t, metering.Acting(t.Context(), store, act, func(context.Context) error { return test.fault }), test.fault)
+		list, err := metering.Acts(t.Context(), store, metering.ActFilter{Account: account.ID, Limit: 1})
+		require.NoError(t, err)
+		assert.Equal(t, test.want, list[0].Error)
+		assert.Empty(t, diagtest.Leaks(list[0].Error))
+	}
 }
 
 // What a member writes into a name cannot be taken for another field of the log.

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -31,6 +32,11 @@ func (e *ReasonError) Unwrap() error { return e.Err }
 // that of a [ReasonError], or tells the kind of the failure. What Go's libraries say stays out: it tells of this program,
 // and may hold a URL, which may be a secret.
 func Reason(err error, peer string) string {
+	return cmp.Or(reasonOf(err, peer), "there was no answer that could be understood")
+}
+
+// reasonOf is empty where the kind of a failure is not known.
+func reasonOf(err error, peer string) string {
 	if reason, ok := errors.AsType[*ReasonError](err); ok {
 		return reason.Reason
 	}
@@ -60,9 +66,9 @@ func Reason(err error, peer string) string {
 		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return "the connection ended before the answer was complete"
 	case file, link:
-		return "the server could not write a file"
+		return "a file could not be read or written"
 	}
-	return "there was no answer that could be understood"
+	return ""
 }
 
 // certificateFault says why the certificate of a peer is not trusted; empty if that is not the reason.

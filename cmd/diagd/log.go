@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/user"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -49,12 +52,30 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
 			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: flagsGiven(cmd),
 		}
-		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return run(cmd, args) })
+		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return told(run(cmd, args)) })
 	})
 	if !begun {
 		return run(cmd, args)
 	}
 	return err
+}
+
+// told lets members read in the log why a command was refused. Whatever else it failed at is the operator's business.
+func told(err error) error {
+	_, refused := errors.AsType[*billing.RefusedError](err)
+	_, early := errors.AsType[*billing.TooEarlyError](err)
+	_, file := errors.AsType[*fs.PathError](err) // that a flag names
+	refused = refused || early || isUsage(err)
+	for _, why := range []error{billing.ErrBusy, billing.ErrNoBiller, hostedspf.ErrNotFound, hostedspf.ErrTaken, hostedspf.ErrClaimed} {
+		refused = refused || errors.Is(err, why)
+	}
+	switch {
+	case errors.Is(err, diag.ErrUnavailable):
+		return &metering.ReasonError{Reason: "a server that was asked did not answer", Err: err}
+	case !refused || file:
+		return err
+	}
+	return &metering.ReasonError{Reason: err.Error(), Err: err}
 }
 
 // userName is who runs a command, and operator tells with it on which host.

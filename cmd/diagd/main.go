@@ -111,17 +111,22 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	fmt.Fprintln(a.stderr, "diagd:", err)
-	_, usage := errors.AsType[usageError](err)
-	_, field := errors.AsType[*metering.FieldError](err)
-	_, input := errors.AsType[*diag.InputError](err)
-	_, setting := errors.AsType[*settingFaultView](err)
-	if usage || field || input || setting {
+	if isUsage(err) {
 		return exitUsage
 	}
 	if errors.Is(err, errFaults) || errors.Is(err, errConfig) || errors.Is(err, errDoctor) {
 		return exitFaults
 	}
 	return exitFailed
+}
+
+// isUsage reports whether the command line, a setting or an input is at fault.
+func isUsage(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	_, field := errors.AsType[*metering.FieldError](err)
+	_, input := errors.AsType[*diag.InputError](err)
+	_, setting := errors.AsType[*settingFaultView](err)
+	return usage || field || input || setting
 }
 
 func (a *app) command() *cobra.Command {

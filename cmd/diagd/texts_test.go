@@ -366,3 +366,30 @@ func TestFailuresOfMailServers(t *testing.T) {
 		}
 	}
 }
+
+// Likewise of commands, in the log that members read.
+func TestFailedCommandsInPlainWords(t *testing.T) {
+	store, _ := newStore(t)
+	key := parsed[[]keyView](t, "key", "list", store)[0]
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"name: must have 1 to 64 characters", []string{"channel", "create", "--kind=webhook", "--target=https://a.example/"}},
+		{"a file could not be read or written", []string{"channel", "create", "--kind=webhook", "--name=a",
+			"--target=https://a.example/", "--secret-file=/dev/null/secret"}},
+		{"not found", []string{"key", "revoke", "key_none"}},
+		{"there is no such profile", []string{"spf", "pause", "spf_none"}},
+		{"a server that was asked did not answer", []string{"spf", "create", "--key=" + string(key.ID), "--domain=example.com",
+			"--include-host=h.example.net", "--resolver=udp://127.0.0.1:1"}},
+		{"--include-host or --spf-dns-zone", []string{"spf", "create", "--key=" + string(key.ID), "--domain=example.com"}},
+		{"not found", []string{"billing", "void", string(key.Account), "2026-01", "--reason=a"}},
+	} {
+		before := len(parsed[[]metering.Act](t, "log", store))
+		require.NotEqual(t, exitOK, run(t.Context(), append(test.args, store), io.Discard, io.Discard), test.args)
+		list := parsed[[]metering.Act](t, "log", store)
+		require.Len(t, list, before+1, test.args)
+		assert.Contains(t, list[0].Error, test.want)
+		assert.Empty(t, diagtest.Leaks(list[0].Error))
+	}
+}

@@ -279,7 +279,7 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 			return &metering.FieldError{Field: "sure", Reason: "confirm that you know what cannot be undone"}
 		}
 		to, err = p.do(r.WithContext(ctx))
-		return err
+		return told(err)
 	}
 	var err error
 	if p.act == "" || s.visitor == nil {
@@ -312,6 +312,17 @@ func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
 		size = min(size, r.ContentLength)
 	}
 	return d.hold(r, formCopies*size)
+}
+
+// told lets members read in the log what a page told who sent the form.
+func told(err error) error {
+	if p, ok := err.(*problem); ok {
+		return &metering.ReasonError{Reason: p.Text, Err: err}
+	}
+	if p, ok := err.(*refusal); ok {
+		return &metering.ReasonError{Reason: p.reason, Err: err}
+	}
+	return err
 }
 
 func (d *dashboard) display(w http.ResponseWriter, r *http.Request) error {

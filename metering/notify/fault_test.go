@@ -36,7 +36,7 @@ func TestPlain(t *testing.T) {
 		"the connection ended before the answer was complete":              fmt.Errorf("reading: %w", io.ErrUnexpectedEOF),
 		"the receiver does not accept the TLS handshake":                   tls.AlertError(40),
 		"the server stopped before there was an answer":                    fmt.Errorf("asking: %w", context.Canceled),
-		"the server could not write a file":                                &os.PathError{Op: "open", Path: "/a", Err: os.ErrPermission},
+		"a file could not be read or written":                              &os.PathError{Op: "open", Path: "/a", Err: os.ErrPermission},
 		"the certificate of the receiver has expired, or is not valid yet": invalid(x509.Expired),
 		"the certificate of the receiver is not valid":                     invalid(x509.CANotAuthorizedForThisName),
 		"the certificate of the receiver is for another host": x509.HostnameError{
