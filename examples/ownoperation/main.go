@@ -1,9 +1,10 @@
-// Command ownoperation adds a check of one's own to the API: whether the mail of a domain goes to nobody but a provider.
+// Command ownoperation adds a check of one's own to the API: whether the mail of a domain goes to nobody but a
+// provider.
 //
 //	go run ./examples/ownoperation     serves on 127.0.0.1:8088, and prints a command that calls the check
 //
-// A check is a function, a request, a report and a table of rules; one row makes it an operation. From there it has what
-// ours have: the path, strict decoding by the tags of the request, a price, a scope, idempotency keys, one form of
+// A check is a function, a request, a report and a table of rules; one row makes it an operation. From there it has
+// what ours have: the path, strict decoding by the tags of the request, a price, a scope, idempotency keys, one form of
 // errors, and its place in the OpenAPI document. So that it also has pages, watches and tools for agents, give the same
 // rows to packages pages and watch; packages dashboard and agent find them in the API.
 package main
@@ -36,7 +37,7 @@ var operations = []httpapi.Endpoint{{
 type request struct {
 	Domain   diag.Domain `json:"domain" doc:"domain whose mail hosts are examined" example:"good.example"`
 	Provider diag.Domain `json:"provider" doc:"domain under which all mail hosts must be" example:"good.example"`
-	Max      int         `json:"max_hosts,omitempty" doc:"how many mail hosts there may be" min:"1" max:"20" default:"10"`
+	Max      int         `json:"max_hosts,omitempty" doc:"how many mail hosts there may be" min:"1" max:"20"`
 }
 
 // A report is the JSON reply. The verdict is its headline, state and findings.

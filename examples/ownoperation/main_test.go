@@ -86,7 +86,8 @@ func TestRules(t *testing.T) {
 		world := diagtest.NewWorld(t)
 		world.Zone(zone)
 		var r request
-		require.NoError(t, json.Unmarshal([]byte(`{"domain":"example.com","provider":"provider.example","max_hosts":1}`), &r))
+		const body = `{"domain":"example.com","provider":"provider.example","max_hosts":1}`
+		require.NoError(t, json.Unmarshal([]byte(body), &r))
 		got, err := check(t.Context(), world.Env(), r)
 		require.NoError(t, err)
 		var list []string

@@ -50,9 +50,9 @@ type Result struct {
 	Chain
 }
 
-// Verify validates the chain of a message. Whatever is wrong with the message, it returns a result; an error means
-// that the context has ended. Without a body, message signatures are known to be invalid where their header fields
-// were changed, and not known to be valid.
+// Verify validates the chain of a message, whose text [message.Read] takes from a reader. Whatever is wrong with the
+// message, it returns a result; an error means that the context has ended. Without a body, message signatures are known
+// to be invalid where their header fields were changed, and not known to be valid.
 func Verify(ctx context.Context, env *diag.Env, text []byte, o dkim.Options) (*Result, error) {
 	m := dkim.Split(text)
 	r := &Result{Chain: *Parse(m.Fields)}

@@ -164,8 +164,8 @@ func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 // Rules describes what is examined.
 func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// Verify verifies each DKIM-Signature of a message. Whatever is wrong with the message, it returns a result; an
-// error means that the context has ended.
+// Verify verifies each DKIM-Signature of a message, whose text message.Read takes from a reader. Whatever is wrong with
+// the message, it returns a result; an error means that the context has ended.
 func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verification, error) {
 	if o.At.IsZero() {
 		o.At = env.Now()

@@ -3,9 +3,11 @@ package dkim_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // The message of RFC 8463 appendix A, to which a mailing list has added a footer.
@@ -16,7 +18,7 @@ func ExampleVerify() {
 		panic(err)
 	}
 	defer world.Close()
-	message := `DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed;
+	file := strings.NewReader(`DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed;
  d=football.example.com; i=@football.example.com;
  q=dns/txt; s=brisbane; t=1528637909; h=from : to :
  subject : date : message-id : from : subject : date;
@@ -36,8 +38,12 @@ We lost the game.  Are you hungry yet?
 Joe.
 --
 To unsubscribe, write to list-leave@lists.example.net.
-`
-	v, err := dkim.Verify(context.Background(), world.Env(), []byte(message), dkim.Options{})
+`)
+	text, err := message.Read(file)
+	if err != nil {
+		panic(err)
+	}
+	v, err := dkim.Verify(context.Background(), world.Env(), text, dkim.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -1,5 +1,5 @@
-// Package message splits raw messages into fields (RFC 5322): call [Split]. Nothing is lost or changed, so
-// signatures can be verified over the result.
+// Package message splits raw messages into fields (RFC 5322): call [Split], with [Read] for a reader. Nothing is lost
+// or changed, so signatures can be verified over the result.
 //
 // A message is a header, a blank line and a body. The header is a list of fields, each a name, a colon and a
 // value; a line that begins with white space continues the field before it ("folding", RFC 5322 section 2.2.3):
