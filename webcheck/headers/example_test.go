@@ -3,6 +3,7 @@ package headers_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 
@@ -67,4 +68,48 @@ func ExampleJudge() {
 	// headers.csp.objects
 	// headers.frame_options.missing
 	// headers.content_type_options.missing
+}
+
+// An answer that a client of one's own has fetched.
+func ExampleJudge_client() {
+	world, err := diagtest.New(diagtest.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	world.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Set-Cookie", "session=1")
+	}))
+	client := world.Env().HTTPClient() // or any other
+
+	resp, err := client.Get("https://example.com/api")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, headers.MaxPage))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	url, err := diag.ParseURL(resp.Request.URL.String()) // behind all redirects
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := headers.Judge(headers.Answer{URL: url, StatusCode: resp.StatusCode, Header: resp.Header, Body: body})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range report.Cookies {
+		fmt.Println(c.Name, "secure:", c.Secure, "http_only:", c.HTTPOnly)
+	}
+	fmt.Println(report.Headline)
+	// Output:
+	// session secure: false http_only: false
+	// Session cookie without Secure
 }
