@@ -189,6 +189,31 @@ func (f KeyFilter) where(d KeyDialect, args ...any) (where string, _ []any, err 
 	return where, args, nil
 }
 
+// commitSlack is by how much the order in which charges are committed, which numbers them, may differ from that in which
+// they were completed: they wait for a disk, and servers that share a store have clocks of their own.
+const commitSlack = time.Hour
+
+// SeqSince is for stores that look for the charges since an instant, of which there is no index: a Seq behind which all of
+// them are, unless a clock was set back. It bisects the numbers up to the last; at returns the instant of the first charge
+// whose Seq is not below a number, or the zero time where there is none.
+func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)) (int64, error) {
+	since = since.Add(-commitSlack)
+	first := int64(0) // what is not above this was completed before
+	for first < last {
+		middle := first + (last-first+1)/2
+		when, err := at(middle)
+		if err != nil {
+			return 0, err
+		}
+		if !when.IsZero() && when.Before(since) {
+			first = middle
+		} else {
+			last = middle - 1
+		}
+	}
+	return first, nil
+}
+
 // Watching is how a store is asked for what [Store] Watch yields.
 type Watching struct {
 	Last    func(context.Context) (int64, error)                   // the number of the newest change

@@ -84,15 +84,21 @@ func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	all := metering.KeyFilter{Account: account, At: d.now()}
 	found := all
 	found.Text = shown.Query
-	var err error
-	if shown.Counts, err = d.Store.CountKeys(r.Context(), found); err != nil {
+	var counts map[metering.KeyState]int
+	err := together(
+		func() (err error) { shown.Counts, err = d.Store.CountKeys(r.Context(), found); return err },
+		func() (err error) {
+			if shown.Query != "" {
+				counts, err = d.Store.CountKeys(r.Context(), all)
+			}
+			return err
+		},
+	)
+	if err != nil {
 		return nil, err
 	}
-	if shown.Total = countIn(shown.Counts, ""); shown.Query != "" {
-		counts, err := d.Store.CountKeys(r.Context(), all)
-		if shown.Total = countIn(counts, ""); err != nil {
-			return nil, err
-		}
+	if shown.Total = countIn(counts, ""); shown.Query == "" {
+		shown.Total = countIn(shown.Counts, "")
 	}
 	shown.pager = pagerOf(r, countIn(shown.Counts, shown.State))
 	if shown.Keys, err = d.keyPage(r.Context(), found, shown); err != nil {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -183,6 +184,53 @@ func spaced(markup string, err error) string {
 		panic(err)
 	}
 	return b.String()
+}
+
+// The file of a month has the rows of each day in one place, also where a charge is committed after some of the next day;
+// and it is cut off where it cannot be read to its end.
+func TestUsageFile(t *testing.T) {
+	var store *cutStore
+	h := newHouse(t, func(c *Config) {
+		store = &cutStore{Store: c.Store}
+		c.Store = store
+	})
+	key := h.manyKeys(h.account.ID, 2)[1]
+	midnight := began.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	for i, after := range []time.Duration{-9 * time.Hour, -time.Second, time.Second, -time.Millisecond, time.Hour + time.Second,
+		3 * time.Hour, -2 * time.Second} {
+		h.pass(midnight.Add(after).Sub(h.clock()))
+		h.charge(h.account, key, fmt.Sprint("req_", i), "dns/lookup", 1<<i)
+	}
+	h.pass(5 * time.Hour)
+	b := h.owner()
+	rows := strings.Split(b.get("/dashboard/usage.csv").body, "\r\n")
+	id := string(key.ID)
+	assert.Equal(t, []string{"day,key,endpoint,credits,charges_count", "2026-11-16," + id + ",dns/lookup,11,3",
+		"2026-11-16," + id + ",dns/lookup,64,1", "2026-11-17," + id + ",dns/lookup,52,3", ""}, rows)
+
+	store.cut = true
+	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { b.send("GET", "/dashboard/usage.csv", nil) })
+	assert.Contains(t, h.log.String(), "usage.csv")
+}
+
+// A cutStore can read no ledger to its end.
+type cutStore struct {
+	metering.Store
+	cut bool
+}
+
+func (s *cutStore) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
+	if !s.cut {
+		return s.Store.Entries(ctx, f)
+	}
+	return func(yield func(metering.Entry, error) bool) {
+		for e := range s.Store.Entries(ctx, f) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(metering.Entry{}, metering.ErrUnavailable)
+	}
 }
 
 // Whoever reads on in a list that is cut at instants sees all of it, each row once.

@@ -44,7 +44,7 @@ func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visit
 type file struct {
 	media, name string // without a name it is to be looked at
 	data        []byte
-	write       func(io.Writer) // in place of data, where that is long
+	write       func(io.Writer) error // in place of data, where that is long
 }
 
 // render shows data by a template in the frame, or sends a file.
@@ -56,7 +56,12 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 			w.Header().Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
 		}
 		if f.write != nil {
-			f.write(w)
+			if err := f.write(w); err != nil {
+				if r.Context().Err() == nil {
+					d.Log.Error("dashboard", "page", s.page.pattern, "error", err)
+				}
+				panic(http.ErrAbortHandler) // half a file must not look like a whole one
+			}
 			return nil
 		}
 		_, _ = w.Write(f.data) // an error means that the browser has gone

@@ -120,28 +120,8 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 	return int64(float64(used) * float64(whole) / float64(passed))
 }
 
-// A usageRow is a day, a key and an endpoint, by numbers: an account may have as many of them as charges.
-type usageRow struct {
-	day, key, endpoint int32
-}
-
-// numbers gives names numbers.
-type numbers[T ~string] struct {
-	of    map[T]int32
-	names []T
-}
-
-func (n *numbers[T]) number(name T) int32 {
-	number, known := n.of[name]
-	if !known {
-		if n.of == nil {
-			n.of = map[T]int32{}
-		}
-		number = int32(len(n.names))
-		n.of[name], n.names = number, append(n.names, name)
-	}
-	return number
-}
+// usageColumns are those of the file.
+var usageColumns = []string{"day", "key", "endpoint", "credits", "charges_count"}
 
 // showUsageFile sends the sums of a month as CSV (RFC 4180). Ids and names of operations begin with letters, so that no
 // spreadsheet takes one for a formula.
@@ -150,32 +130,70 @@ func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var days, endpoints numbers[string]
-	var keys numbers[metering.KeyID]
-	sums := map[usageRow]metering.Total{}
-	f := metering.EntryFilter{Account: visitorOf(r).Account.ID, Period: &month}
-	for e, err := range d.Store.Entries(r.Context(), f) {
-		if err != nil {
-			return nil, err
-		}
-		row := usageRow{days.number(metering.DayOf(e.At, month)), keys.number(e.Key), endpoints.number(e.Endpoint)}
-		sums[row] = sums[row].Plus(metering.Total{Credits: e.Credits, Charges: 1})
+	account := visitorOf(r).Account.ID
+	if _, err = d.Store.Balance(r.Context(), account, month); err != nil { // while there is a page to say so
+		return nil, err
 	}
-	rows := slices.SortedFunc(maps.Keys(sums), func(a, b usageRow) int {
-		return cmp.Or(cmp.Compare(days.names[a.day], days.names[b.day]), cmp.Compare(keys.names[a.key], keys.names[b.key]),
-			cmp.Compare(endpoints.names[a.endpoint], endpoints.names[b.endpoint]))
-	})
 	return file{media: "text/csv; charset=utf-8; header=present", name: "usage-" + month.String() + ".csv",
-		write: func(w io.Writer) {
-			c := csv.NewWriter(w)
-			c.UseCRLF = true
-			_ = c.Write([]string{"day", "key", "endpoint", "credits", "charges_count"}) // an error stays until Flush
-			for _, row := range rows {
-				_ = c.Write([]string{days.names[row.day], string(keys.names[row.key]), endpoints.names[row.endpoint],
-					strconv.FormatInt(sums[row].Credits, 10), strconv.FormatInt(sums[row].Charges, 10)})
+		write: func(w io.Writer) error { return d.writeUsage(r.Context(), w, account, month) }}, nil
+}
+
+// fileSlack is how long after the end of a day its rows are written: charges are read in the order of their commit, which
+// is not quite that of their completion. What comes later still has rows of its own.
+const fileSlack = time.Hour
+
+// writeUsage writes the file day by day, since a month may have as many rows as charges.
+func (d *dashboard) writeUsage(
+	ctx context.Context, w io.Writer, account metering.AccountID, month metering.Period,
+) error {
+	c := csv.NewWriter(w)
+	c.UseCRLF = true
+	_ = c.Write(usageColumns) // an error stays until Flush
+	days := map[string]map[usageRow]metering.Total{}
+	writeBefore := func(day string) error {
+		for _, ended := range slices.Sorted(maps.Keys(days)) {
+			if ended >= day {
+				break
 			}
-			c.Flush()
-		}}, nil
+			writeDay(c, ended, days[ended])
+			delete(days, ended)
+		}
+		c.Flush()
+		return c.Error()
+	}
+	begun := ""
+	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{Account: account, Period: &month}) {
+		if err != nil {
+			return err
+		}
+		if day := metering.DayOf(e.At.Add(-fileSlack), month); day > begun {
+			if err := writeBefore(day); err != nil {
+				return err
+			}
+			begun = day
+		}
+		day, row := metering.DayOf(e.At, month), usageRow{e.Key, e.Endpoint}
+		if days[day] == nil {
+			days[day] = map[usageRow]metering.Total{}
+		}
+		days[day][row] = days[day][row].Plus(metering.Total{Credits: e.Credits, Charges: 1})
+	}
+	return writeBefore("~") // which is behind every day
+}
+
+// A usageRow is what the charges of a day are summed by.
+type usageRow struct {
+	key      metering.KeyID
+	endpoint string
+}
+
+func writeDay(c *csv.Writer, day string, sums map[usageRow]metering.Total) {
+	for _, row := range slices.SortedFunc(maps.Keys(sums), func(a, b usageRow) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.endpoint, b.endpoint))
+	}) {
+		_ = c.Write([]string{day, string(row.key), row.endpoint, strconv.FormatInt(sums[row].Credits, 10),
+			strconv.FormatInt(sums[row].Charges, 10)})
+	}
 }
 
 const (
@@ -235,7 +253,11 @@ func (d *dashboard) read(
 		return err
 	}
 	before := len(t.sums.Keys)
-	t.sums.Add(more)
+	if before == 0 {
+		t.sums = more
+	} else {
+		t.sums.Add(more)
+	}
 	d.tallies.grown(len(t.sums.Keys) - before)
 	f(t.sums)
 	return nil

@@ -194,13 +194,28 @@ func (s *Store) Hours(
 	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
 ) ([]metering.HourSum, error) {
 	const hour = int64(time.Hour / time.Microsecond)
+	what := "adding up the hours of " + string(account)
+	last, err := one(ctx, s, pgx.RowTo[int64], what, "SELECT coalesce(max(seq), 0) FROM ledger")
+	if err == nil {
+		last, err = metering.SeqSince(last, since, func(seq int64) (time.Time, error) {
+			at, err := all(ctx, s, pgx.RowTo[int64], what, "SELECT at FROM ledger WHERE seq >= $1 ORDER BY seq LIMIT 1", seq)
+			if len(at) == 0 {
+				return time.Time{}, err
+			}
+			return instant(at[0]), err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
 	return all(ctx, s, func(row pgx.CollectableRow) (h metering.HourSum, err error) {
 		var n int64
 		err = row.Scan(&h.Key, &n, &h.Credits)
 		h.Hour = instant(n * hour)
 		return h, err
-	}, "adding up the hours of "+string(account), fmt.Sprintf(`SELECT key, at / %d, sum(credits)::bigint FROM ledger
-		WHERE account = $1 AND at >= $2 AND key = ANY ($3) GROUP BY 1, 2`, hour), account, micros(since), keys)
+	}, what, fmt.Sprintf(`SELECT key, at / %d, sum(credits)::bigint FROM ledger
+		WHERE account = $1 AND seq > $4 AND at >= $2 AND key = ANY ($3) GROUP BY 1, 2`, hour),
+		account, micros(since), keys, last)
 }
 
 const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain

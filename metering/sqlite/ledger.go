@@ -129,42 +129,41 @@ func (s *Store) Sums(
 	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
 ) (metering.Sums, error) {
 	sums := metering.NewSums(after)
-	days, endpoints, keys := map[int64]metering.Total{}, map[int64]metering.Total{}, map[int64]metering.Total{}
+	endpoints, keys := map[int64]metering.Total{}, map[int64]metering.Total{}
 	const day = int64(24 * time.Hour / time.Microsecond)
-	last := micros(p.End()) - 1
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
+	last := (micros(p.End()) - 1) / day
+	var on int64 // the day of the charges before
+	var ofDay metering.Total
+	endDay := func() {
+		if ofDay.Charges > 0 {
+			name := metering.DayOf(instant(on*day), p)
+			sums.Days[name] = sums.Days[name].Plus(ofDay)
+		}
+	}
+	err := s.atOnce(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitedb.Rows(conn, "SELECT l.seq, l.credits, l.at, l.endpoint, l.key FROM "+ofAccount+" AND l.period = ?2",
 			sqlitedb.Args(max(0, after), p.Number(), account), func(stmt *sqlite.Stmt) error {
 				one := metering.Total{Credits: stmt.ColumnInt64(1), Charges: 1}
 				sums.Last = max(sums.Last, stmt.ColumnInt64(0))
-				for i, m := range []map[int64]metering.Total{days, endpoints, keys} {
-					n := stmt.ColumnInt64(2 + i)
-					if i == 0 {
-						n = min(n, last) / day
-					}
-					m[n] = m[n].Plus(one)
+				if n := min(stmt.ColumnInt64(2)/day, last); n != on {
+					endDay()
+					on, ofDay = n, metering.Total{}
 				}
+				ofDay = ofDay.Plus(one)
+				endpoint, key := stmt.ColumnInt64(3), stmt.ColumnInt64(4)
+				endpoints[endpoint] = endpoints[endpoint].Plus(one)
+				keys[key] = keys[key].Plus(one)
 				return nil
 			})
 		if err != nil {
 			return err
 		}
-		for n, t := range days {
-			sums.Days[metering.DayOf(instant(n*day), p)] = t
+		endDay()
+		err = named(conn, endpoints, func(name string, t metering.Total) { sums.Endpoints[name] = t })
+		if err != nil {
+			return err
 		}
-		for n, t := range endpoints {
-			name, err := nameOf(conn, n)
-			if sums.Endpoints[name] = t; err != nil {
-				return err
-			}
-		}
-		for n, t := range keys {
-			name, err := nameOf(conn, n)
-			if sums.Keys[metering.KeyID(name)] = t; err != nil {
-				return err
-			}
-		}
-		return nil
+		return named(conn, keys, func(name string, t metering.Total) { sums.Keys[metering.KeyID(name)] = t })
 	})
 	if err != nil {
 		return sums, fmt.Errorf("adding up the charges of %s in %v: %w", account, p, err)
@@ -172,10 +171,19 @@ func (s *Store) Sums(
 	return sums, nil
 }
 
-// nameOf is the name that has a number.
-func nameOf(conn *sqlite.Conn, number int64) (name string, err error) {
-	_, err = sqlitedb.Get(conn, "SELECT name FROM names WHERE id = ?1", sqlitedb.Args(number), &name)
-	return name, err
+// named calls add with the names that totals have by their numbers.
+func named(conn *sqlite.Conn, totals map[int64]metering.Total, add func(string, metering.Total)) error {
+	for number, total := range totals {
+		bind := func(stmt *sqlite.Stmt) { stmt.BindInt64(1, number) }
+		err := sqlitedb.Rows(conn, "SELECT name FROM names WHERE id = ?1", bind, func(stmt *sqlite.Stmt) error {
+			add(stmt.ColumnText(0), total)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Hours implements [metering.Ledger].
@@ -183,6 +191,16 @@ func (s *Store) Hours(
 	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
 ) ([]metering.HourSum, error) {
 	const hour = int64(time.Hour / time.Microsecond)
+	var last int64
+	err := s.get(ctx, "SELECT coalesce(max(seq), 0) FROM ledger", nil, &last)
+	if err == nil {
+		last, err = metering.SeqSince(last, since, func(seq int64) (at time.Time, err error) {
+			return at, s.get(ctx, "SELECT at FROM ledger WHERE seq >= ?1 ORDER BY seq LIMIT 1", []any{seq}, &at)
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("adding up the hours of %s: %w", account, err)
+	}
 	return all(ctx, s, func(stmt *sqlite.Stmt) (h metering.HourSum, _ error) {
 		sqlitedb.Scan(stmt, &h.Key, &h.Hour, &h.Credits)
 		return h, nil
@@ -190,12 +208,21 @@ func (s *Store) Hours(
 		FROM (SELECT l.key, l.at / %[1]d AS hour, sum(l.credits) AS credits FROM %[2]s
 			AND l.at >= ?2 AND l.key IN (SELECT id FROM names WHERE name IN (SELECT value FROM json_each(?4)))
 			GROUP BY 1, 2) h JOIN names k ON k.id = h.key`, hour, ofAccount),
-		int64(0), micros(since), account, jsonIDs(keys))
+		last, micros(since), account, jsonIDs(keys))
 }
 
 // Audit implements [metering.Ledger]. It sees one state of the database, however long it takes.
 func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+	err = s.atOnce(ctx, func(conn *sqlite.Conn) (err error) { audit, err = auditAll(conn); return err })
+	if err != nil {
+		return metering.Audit{}, fmt.Errorf("auditing: %w", err)
+	}
+	return audit, nil
+}
+
+// atOnce runs queries that see one state of the database.
+func (s *Store) atOnce(ctx context.Context, queries func(*sqlite.Conn) error) error {
+	return s.read(ctx, func(conn *sqlite.Conn) (err error) {
 		if err := sqlitedb.Exec(conn, "BEGIN", nil); err != nil {
 			return err
 		}
@@ -205,13 +232,8 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 				err = endErr
 			}
 		}()
-		audit, err = auditAll(conn)
-		return err
+		return queries(conn)
 	})
-	if err != nil {
-		return metering.Audit{}, fmt.Errorf("auditing: %w", err)
-	}
-	return audit, nil
 }
 
 // Balances implements [metering.Monthly]. A store for administration does not see what a server holds.
