@@ -69,9 +69,10 @@ type Operation struct {
 // reply.
 //
 // The tags of the request's fields say what is checked before the function is called: json names a field, which is
-// required without omitempty; doc, example and default describe it; min, max, minlen, maxlen, maxbytes, minitems,
-// maxitems, unique, enum and pattern bound it; oneof names a group of which exactly one must be given; in:"path" and
-// in:"query" place it outside the body. A method Validate() error of the request checks what tags cannot say.
+// required without omitempty; doc, example and default describe it, and what is required needs an example; min, max,
+// minlen, maxlen, maxbytes, minitems, maxitems, unique, enum and pattern bound it; oneof names a group of which exactly
+// one must be given; in:"path" and in:"query" place it outside the body. A method Validate() error of the request
+// checks what tags cannot say.
 //
 // An error that is a [diag.InputError] is a fault of the request, [diag.ErrUnavailable] one of a server that was asked;
 // any other is an internal error, whose text only the log has. What fails is not charged. A report with the methods

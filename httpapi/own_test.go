@@ -52,7 +52,7 @@ func ownHosts() Endpoint {
 }
 
 type itemRequest struct {
-	ID    string `json:"id" in:"path"`
+	ID    string `json:"id" in:"path" example:"b1"`
 	Limit int    `json:"limit,omitempty" in:"query" min:"1" max:"50"`
 }
 
@@ -157,6 +157,9 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 	type badPattern struct {
 		Text string `json:"text" pattern:"("`
 	}
+	type bare struct {
+		Domain diag.Domain `json:"domain"`
+	}
 	type Verdict struct {
 		Won bool `json:"won"`
 	}
@@ -208,6 +211,9 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 			[]Endpoint{does(Pure(func(badPattern) (*hostReport, error) { return nil, nil }))}},
 		{"a type called like one of ours", prefix + "httpapi.Verdict would be called Verdict as diag.Verdict is: rename it",
 			[]Endpoint{does(Pure(func(hostRequest) (*judged, error) { return nil, nil }))}},
+		{"a required field without an example",
+			prefix + "its example is {}, which is no request: domain: is required; give fields an example in their tags",
+			[]Endpoint{does(Pure(func(bare) (*hostReport, error) { return nil, nil }))}},
 		{"a deadline too late", prefix + "its bounds must be above zero, and the deadline at most 1m0s",
 			[]Endpoint{does(Call(checkHosts).Within(maxTime + 1))}},
 		{"no body", "its bounds must be above zero", []Endpoint{does(Call(checkHosts).UpTo(0))}},

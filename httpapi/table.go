@@ -44,7 +44,7 @@ const maxPrice = 1_000_000
 var ownPath = regexp.MustCompile(`^(/([a-z0-9]+(-[a-z0-9]+)*|\{[a-z][a-z0-9_]*\}))+$`)
 
 // add returns the table with one more row of one's own. It panics where that has no place in it: the path, the scope or
-// the price is none, or the path is taken.
+// the price is none, the path is taken, or the examples in the tags of the request's fields make no request.
 func (t Table) add(ep Endpoint) Table {
 	switch {
 	case !ownPath.MatchString(ep.Path):
@@ -62,6 +62,10 @@ func (t Table) add(ep Endpoint) Table {
 		if parseTemplate(other.Path).overlaps(parseTemplate(ep.Path)) || other.operationID() == ep.operationID() {
 			ep.fail("the path is that of %s, or too much like it: choose another", other.ID())
 		}
+	}
+	ep.check()
+	if _, err := ep.Operation.decode(ep.Example()); err != nil { // which documents and forms show
+		ep.fail("its example is %s, which is no request: %v; give fields an example in their tags", ep.Example(), err)
 	}
 	return append(t, ep)
 }

@@ -113,7 +113,8 @@ func New(c Config) http.Handler {
 		}
 	}
 	if c.Watches == nil {
-		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: c.Doubt, Log: c.Log})
+		d.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: d.now, Doubt: c.Doubt, Log: c.Log,
+			Endpoints: d.endpoints[len(httpapi.Endpoints()):]})
 	}
 	d.templates = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("").Funcs(d.functions()).ParseFS(files, "templates/*.html"))

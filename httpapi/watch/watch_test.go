@@ -228,7 +228,7 @@ func (ownReport) Rules() []diag.RuleInfo {
 // An operation of one's own that takes a domain is watched like ours.
 func TestWatchOfOwnOperation(t *testing.T) {
 	type request struct {
-		Domain diag.Domain `json:"domain"`
+		Domain diag.Domain `json:"domain" example:"example.com"`
 	}
 	foreign := false
 	check := func(_ context.Context, _ *diag.Env, r request) (*ownReport, error) {
