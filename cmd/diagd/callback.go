@@ -49,7 +49,9 @@ func (a *app) serveCallbacks(
 	}
 	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
 		limiter: bounds.Callbacks, log: log}
-	server := newServer(s, httpapi.Front{API: c.handler(), Log: log})
+	server := newServer(s, httpapi.Front{
+		API: c.handler(), Log: log, Requests: bounds.Requests, Exempt: s.untold(),
+	})
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
 	go server.Serve(s.bounded(l, bounds.CallbackConnections)) // which returns that the server was closed
 	return func() {

@@ -71,7 +71,7 @@ func New(c Config) *Budget {
 		SignIns: events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
 		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),
 		SignInMailsTo:    names(Of(SignInMails).Person, Of(SignInMails).Window),
-		ChangesOfAccount: names(Of(Changes).Account, Of(Changes).Window),
+		ChangesOfAccount: OfAccounts(Changes),
 		ChangesOfMember:  names(Of(Changes).Person, Of(Changes).Window),
 	}
 	b.Work.Leases = cmp.Or(c.Running, int(Of(Running).All))
@@ -102,6 +102,9 @@ func events(id ID) *metering.IPLimiter {
 // A NameLimiter bounds what happens in a time for each name, such as a mail address or an account. It must not be
 // copied.
 type NameLimiter struct{ limiter metering.IPLimiter }
+
+// OfAccounts limits what a bound of the table lets happen for each account.
+func OfAccounts(id ID) *NameLimiter { return names(Of(id).Account, Of(id).Window) }
 
 func names(limit int64, window time.Duration) *NameLimiter {
 	return &NameLimiter{metering.IPLimiter{Limit: int(limit), Window: window}}

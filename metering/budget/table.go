@@ -45,6 +45,7 @@ const (
 	LetterAddresses // addresses of the letter box that are made
 	Changes         // changes by forms of the dashboard
 	Replays         // deliveries that tests and replays ask for
+	RateEvents      // events that tell of keys beyond their rate
 
 	// What is kept.
 	Replies  // bodies of replies for idempotency keys
@@ -173,7 +174,7 @@ var table = [bounds]Bound{
 	// A connection of HTTP/2 has many.
 	Requests: {What: "requests at once",
 		All: 16_384, Network: 2048,
-		Full: Refused, Users: []User{API, Dashboard, Tools, Mail, LetterBox}},
+		Full: Refused, Users: []User{API, Dashboard, Tools, Mail, LetterBox, Callback}},
 	LetterConnections: {What: "connections for mail",
 		All: 64, Network: 4,
 		Full: Refused, Users: []User{LetterBox}},
@@ -217,6 +218,10 @@ var table = [bounds]Bound{
 	Replays: {What: "tests and replays of notifications",
 		Account: 2000, Window: 24 * time.Hour,
 		Full: Refused, Users: []User{Dashboard, Notify}},
+	// Each key may have one an hour.
+	RateEvents: {What: "events that tell of keys beyond their rate",
+		Account: 240, Window: 24 * time.Hour,
+		Full: Refused, Users: []User{Notify}},
 	Replies: {What: "bodies of replies for idempotency keys",
 		Unit: PerRate, Key: metering.KeptPerRate,
 		Full: Oldest, Users: []User{API, Tools}},

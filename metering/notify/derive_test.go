@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -332,6 +333,29 @@ func BenchmarkSettled(b *testing.B) {
 	for b.Loop() {
 		w.deriver.Settled(w.account.ID, balance)
 	}
+}
+
+// Of an account with many keys beyond their rate, some are told of; those of others are told of all the same.
+func TestRefusalsOfManyKeys(t *testing.T) {
+	w := newWorld(t)
+	w.channel("a")
+	key, _ := w.key(nil)
+	w.pump()
+	other, err := w.admin.CreateAccount(t.Context(), "Other", "pack")
+	require.NoError(t, err)
+	refuse := func(account metering.Account, id string) {
+		k := key
+		k.ID, k.Account = metering.KeyID(id), account.ID
+		c := &metering.Caller{Key: &k, Account: &account, Plan: new(metering.DefaultPlans()["pack"])}
+		w.deriver.Refused(c, &metering.RefusedError{Reason: metering.RateLimited, Caller: c})
+	}
+	most := int(budget.Of(budget.RateEvents).Account)
+	for i := range 2 * most {
+		refuse(w.account, fmt.Sprint("key_", i))
+	}
+	require.Len(t, w.deriver.refusals, most)
+	refuse(other, "key_x")
+	require.Len(t, w.deriver.refusals, most+1)
 }
 
 func BenchmarkRefused(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 const (
@@ -48,6 +49,7 @@ type Deriver struct {
 	refusals chan refusal
 	watched  atomic.Pointer[map[metering.AccountID]*watch]
 	reports  reports
+	limited  *budget.NameLimiter // accounts that are told of keys beyond their rate
 	// Of the goroutine that looks.
 	mu      sync.Mutex
 	written map[string]time.Time // ids of events that exist, and when they occurred
@@ -61,6 +63,7 @@ func (d *Deriver) init() {
 			d.Plans = metering.DefaultPlans()
 		}
 		d.nudges, d.refusals = make(chan metering.AccountID, maxNudges), make(chan refusal, maxNudges)
+		d.limited = budget.OfAccounts(budget.RateEvents)
 		d.written, d.spfSeen = map[string]time.Time{}, map[string]time.Time{}
 		d.watched.Store(&map[metering.AccountID]*watch{})
 	})

@@ -63,7 +63,7 @@ type refusal struct {
 }
 
 // Refused implements [metering.Observer]: it tells once an account and month that a request was refused for want of
-// credits, and once a key and hour for its rate.
+// credits, and once a key and hour for its rate, of few keys of an account.
 func (d *Deriver) Refused(c *metering.Caller, err error) {
 	d.init()
 	at := metering.Now(d.Clock)
@@ -77,7 +77,7 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 		return
 	}
 	hour := at.Truncate(time.Hour)
-	if !d.reports.due("rate/"+string(c.Key.ID), at) {
+	if !d.reports.due("rate/"+string(c.Key.ID), at) || !d.limited.Take(string(c.Account.ID), at).Allowed {
 		return
 	}
 	id := metering.EventID(metering.EventRateLimited, string(c.Key.ID)+"/"+hour.Format(time.RFC3339))
