@@ -30,6 +30,12 @@ type caller struct {
 	form                   []byte
 }
 
+// partsForm is the form of parts, which are the same for most charges.
+type partsForm struct {
+	of   hold.Parts
+	form []byte
+}
+
 // row is a charge that is written when it is known which is the last of its group.
 type row struct {
 	job    *job
@@ -51,7 +57,10 @@ func (w *writer) charge(j *job) error {
 		s.form = metering.AppendGroup(s.form, t.Account, j.settling.Period)
 	}
 	e := j.settling.Entry(t, instant(j.at))
-	s.form = e.AppendParts(e.AppendRequest(append(s.form, c.form...)))
+	if w.parts.form == nil || w.parts.of != j.settling.Parts {
+		w.parts = partsForm{j.settling.Parts, e.AppendParts(w.parts.form[:0])}
+	}
+	s.form = append(e.AppendRequest(append(s.form, c.form...)), w.parts.form...)
 	s.last = len(w.rows)
 	w.rows = append(w.rows, row{j, c, s})
 	if j.at >= w.used[c.key]+useResolution.Microseconds() {

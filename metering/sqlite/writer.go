@@ -50,6 +50,7 @@ type writer struct {
 	sums    map[sumKey]*sum
 	spare   []*sum // of transactions before
 	bound   bound
+	parts   partsForm // of the last charge
 	uses    map[int64]int64
 	kept    []keptBody
 	changes []int64 // sequence numbers
