@@ -1,7 +1,6 @@
 package metering
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
 	"sync"
@@ -155,36 +154,4 @@ func (s *ipSet) claim(key uint64, now int64) *ipSlot {
 	}
 	best.address = key
 	return best
-}
-
-// ipKeys are the networks of an address as numbers, by the place of their rates; 0 where there is none.
-type ipKeys [3]uint64
-
-// The first bytes of keys that are no /64. None of them begins the address of a source: multicast (ff00::/8), and what
-// is not in use (fe00::/9, fc00::/8).
-const (
-	ipv4Key    = 0xffffffff << 32 // and the address
-	ipv4SiteOf = 0xfffffffe << 32 // and 24 bits
-	ipv6SiteOf = 0xfe << 56       // and 48 bits
-	ipv6HomeOf = 0xfc << 56       // and 56 bits
-	invalidKey = 0xff << 56
-)
-
-// keysOf returns the networks of an address, see [Networks]: a /64 as it is. IPv4 has the rate of a /48 for its /24.
-func keysOf(ip netip.Addr) ipKeys {
-	ip = ip.Unmap()
-	switch {
-	case !ip.IsValid():
-		return ipKeys{invalidKey}
-	case ip.Is4():
-		a := ip.As4()
-		n := uint64(binary.BigEndian.Uint32(a[:]))
-		return ipKeys{ipv4Key | n, 0, ipv4SiteOf | n>>8}
-	}
-	a := ip.As16()
-	n := binary.BigEndian.Uint64(a[:8])
-	if n == 0 { // the networks of :: and ::1
-		return ipKeys{invalidKey | 1}
-	}
-	return ipKeys{n, ipv6HomeOf | n>>8, ipv6SiteOf | n>>16}
 }

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"sync"
 )
@@ -41,7 +42,7 @@ type NetworkCount struct {
 	Each int // how many the smallest network may hold; a larger one 4 or 8 times as many, and at most a quarter of All
 
 	mu   sync.Mutex
-	held map[netip.Prefix]int
+	held map[uint64]int // by the key of the network
 	all  int
 }
 
@@ -54,14 +55,14 @@ func (c *NetworkCount) Take(ip netip.Addr) (release func(), ok bool) {
 
 // Open returns what an address holds of a count, which is nothing yet.
 func (c *NetworkCount) Open(ip netip.Addr) *NetworkHold {
-	return &NetworkHold{count: c, networks: Networks(ip)}
+	return &NetworkHold{count: c, networks: keysOf(ip)}
 }
 
 // A NetworkHold is what somebody holds of a [NetworkCount], where that grows while it is held, such as a message that
 // arrives.
 type NetworkHold struct {
 	count    *NetworkCount
-	networks []netip.Prefix
+	networks ipKeys
 	n        int
 }
 
@@ -74,13 +75,17 @@ func (h *NetworkHold) Add(n int) bool {
 	if c.all+n > c.All {
 		return false
 	}
-	for i, network := range h.networks {
-		if c.held[network]+n > c.most(i) {
+	width := 0
+	for _, network := range h.networks {
+		if network == 0 {
+			continue
+		}
+		if c.held[network]+n > c.most(width) {
 			return false
 		}
+		width++
 	}
-	c.add(h.networks, n)
-	h.n += n
+	h.add(n)
 	return true
 }
 
@@ -89,8 +94,7 @@ func (h *NetworkHold) Release() {
 	c := h.count
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(h.networks, -h.n)
-	h.n = 0
+	h.add(-h.n)
 }
 
 // most is how many a network of a width may hold.
@@ -101,14 +105,20 @@ func (c *NetworkCount) most(width int) int {
 	return max(c.Each, min(c.Each*int(networkShares[width]), c.All/4))
 }
 
-func (c *NetworkCount) add(networks []netip.Prefix, n int) {
+func (h *NetworkHold) add(n int) {
+	c := h.count
 	if c.held == nil {
-		c.held = map[netip.Prefix]int{}
+		c.held = map[uint64]int{}
 	}
+	h.n += n
 	c.all += n
-	for _, network := range networks {
-		if c.held[network] += n; c.held[network] == 0 {
+	for _, network := range h.networks {
+		switch left := c.held[network] + n; {
+		case network == 0:
+		case left == 0:
 			delete(c.held, network)
+		default:
+			c.held[network] = left
 		}
 	}
 }
@@ -118,4 +128,36 @@ func (c *NetworkCount) Held() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all
+}
+
+// ipKeys are the networks of an address as numbers; 0 where there is none.
+type ipKeys [3]uint64
+
+// The first bytes of keys that are no /64. None of them begins the address of a source: multicast (ff00::/8), and what
+// is not in use (fe00::/9, fc00::/8).
+const (
+	ipv4Key    = 0xffffffff << 32 // and the address
+	ipv4SiteOf = 0xfffffffe << 32 // and 24 bits
+	ipv6SiteOf = 0xfe << 56       // and 48 bits
+	ipv6HomeOf = 0xfc << 56       // and 56 bits
+	invalidKey = 0xff << 56
+)
+
+// keysOf returns the networks of an address, see [Networks]: a /64 as it is. An IPLimiter has the rate of a /48 for a /24.
+func keysOf(ip netip.Addr) ipKeys {
+	ip = ip.Unmap()
+	switch {
+	case !ip.IsValid():
+		return ipKeys{invalidKey}
+	case ip.Is4():
+		a := ip.As4()
+		n := uint64(binary.BigEndian.Uint32(a[:]))
+		return ipKeys{ipv4Key | n, 0, ipv4SiteOf | n>>8}
+	}
+	a := ip.As16()
+	n := binary.BigEndian.Uint64(a[:8])
+	if n == 0 { // the networks of :: and ::1
+		return ipKeys{invalidKey | 1}
+	}
+	return ipKeys{n, ipv6HomeOf | n>>8, ipv6SiteOf | n>>16}
 }

@@ -19,6 +19,29 @@ func TestNetworks(t *testing.T) {
 	equal(t, 1, len(Networks(netip.Addr{})))
 }
 
+// Two addresses are in one network or not: of the smallest, the next and the largest. IPv4 has no next.
+func TestKeysOf(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want [3]bool
+	}{
+		{"192.0.2.7", "192.0.2.7", [3]bool{true, true, true}},
+		{"192.0.2.7", "::ffff:192.0.2.7", [3]bool{true, true, true}},
+		{"192.0.2.7", "192.0.2.8", [3]bool{false, true, true}},
+		{"192.0.2.7", "192.0.3.7", [3]bool{false, true, false}},
+		{"192.0.2.7", "2001:db8::c000:207", [3]bool{}},
+		{"fe80::1", "fe80::1%eth0", [3]bool{true, true, true}},
+		{"2001:db8:1:2345:6::7", "2001:db8:1:2345::", [3]bool{true, true, true}},
+		{"2001:db8:1:2345::7", "2001:db8:1:23ff::7", [3]bool{false, true, true}},
+		{"2001:db8:1:2345::7", "2001:db8:1:2445::7", [3]bool{false, false, true}},
+		{"2001:db8:1:2345::7", "2001:db8:2:2345::7", [3]bool{}},
+	} {
+		a, b := keysOf(netip.MustParseAddr(tt.a)), keysOf(netip.MustParseAddr(tt.b))
+		equal(t, tt.want, [3]bool{a[0] == b[0], a[1] == b[1], a[2] == b[2]}, tt.a, tt.b)
+	}
+	equal(t, ipKeys{invalidKey}, keysOf(netip.Addr{}))
+}
+
 // No network holds so much that there is no room for others, and what is given back can be taken again.
 func TestNetworkCount(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -75,4 +98,22 @@ func TestNetworkHold(t *testing.T) {
 	isTrue(t, neighbour.Add(15))
 	neighbour.Release()
 	equal(t, 0, len(count.held))
+}
+
+// BenchmarkNetworkCount counts a request of an address.
+func BenchmarkNetworkCount(b *testing.B) {
+	for _, text := range []string{"192.0.2.1", "2001:db8::1"} {
+		b.Run(text, func(b *testing.B) {
+			c := NetworkCount{All: 1000, Each: 100}
+			ip := netip.MustParseAddr(text)
+			b.ReportAllocs()
+			for b.Loop() {
+				release, ok := c.Take(ip)
+				if !ok {
+					b.Fatal("refused")
+				}
+				release()
+			}
+		})
+	}
 }
