@@ -24,6 +24,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering/billing"
 	metersqlite "github.com/diagkit/diagkit/metering/sqlite"
@@ -59,20 +60,36 @@ type said struct {
 	Said    any      `json:"said"`
 }
 
-// The first layouts that say of what a charge was taken, and that have the chain of today. Of earlier charges nobody
-// knows what was overage, and they count as unproven, as diagd migrate says.
+// The first layouts that say of what a charge was taken, and that have the chain of today.
 var (
 	partsSince = map[string]int{".db.gz": 4, ".sql.gz": 2}
 	chainSince = map[string]int{".db.gz": 5, ".sql.gz": 3}
 )
 
-// forget changes what was said to what can still be known.
-func (s oldStore) forget(one said, kind string) {
-	if s.Layout.Store < partsSince[kind] && one.Command[0] == "usage" {
-		one.Said.(map[string]any)["overage"] = 0.0
-	}
-	if audit, ok := one.Said.(map[string]any); ok && s.Layout.Store < chainSince[kind] && one.Command[0] == "audit" {
-		audit["unproven_count"] = audit["entries_count"]
+// forget changes what was said to what can still be known. Of charges of earlier layouts nobody knows what was overage,
+// and they count as unproven, as diagd migrate says. The plan that an account has by now depends on the day, as does what
+// a watch has spent in this month: usage tells the plans of months.
+func (s oldStore) forget(command []string, said any, kind string) {
+	v, _ := said.(map[string]any)
+	switch command[0] {
+	case "account", "watch":
+		list, ok := said.([]any)
+		if !ok {
+			list = []any{said}
+		}
+		for _, one := range list {
+			for _, field := range []string{"plan", "limit", "scheduled", "spent_credits"} {
+				delete(one.(map[string]any), field)
+			}
+		}
+	case "usage":
+		if s.Layout.Store < partsSince[kind] {
+			v["overage"] = 0.0
+		}
+	case "audit":
+		if s.Layout.Store < chainSince[kind] {
+			v["unproven_count"] = v["entries_count"]
+		}
 	}
 }
 
@@ -93,7 +110,7 @@ func oldStoresOf(t *testing.T, kind string) (list []oldStore) {
 		for lines.Scan() {
 			var one said
 			require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
-			s.forget(one, kind)
+			s.forget(one.Command, one.Said, kind)
 			s.said = append(s.said, one)
 		}
 		list = append(list, s)
@@ -206,18 +223,31 @@ func TestUpgradeSQLite(t *testing.T) {
 
 			began := time.Now()
 			a := &app{drain: drainTime, wall: func() time.Time { return wasWritten.Add(time.Since(began)) }}
-			server := startApp(t, a, store, noNetwork)
+			server := startApp(t, a, store, servePublished(t))
 			s.goesOn(t, server, "2026-11", store)
 			s.remembers(t, server)
 			require.Equal(t, exitOK, server.wait())
 			assertNoTrouble(t, server.log.String())
+			if s.hasWatches() {
+				command(t, "watch", "remove", "example.net", "--account", s.Account, store)
+			}
+			s.watches(t, store)
 			s.bills(t, store)
 		})
 	}
 }
 
-// noNetwork has servers ask nobody.
-const noNetwork = "--resolver=udp://127.0.0.1:1"
+// servePublished lets a resolver on loopback answer what the domain of make.sh published.
+func servePublished(t *testing.T) (flag string) {
+	world := diagtest.NewWorld(t)
+	world.Zone(`
+		example.com.        MX  10 mx1.example.com.
+		example.com.        TXT "v=spf1 ip4:192.0.2.0/24 -all"
+		_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"
+		mx1.example.com.    A   127.0.0.1
+	`)
+	return serveWorld(t, world)
+}
 
 // goesOn asks a server as the holders of the keys do.
 func (s oldStore) goesOn(t *testing.T, server *server, month, store string) {
@@ -271,6 +301,33 @@ func (s oldStore) remembers(t *testing.T, server *server) {
 		assert.Equal(t, http.StatusOK, r.status, path)
 		assert.Contains(t, r.body, want, path)
 	}
+}
+
+func (s oldStore) hasWatches() bool {
+	return slices.ContainsFunc(s.said, func(one said) bool { return one.Command[0] == "watch" })
+}
+
+// watches has a server check a watched domain that is as it was when the store was made.
+func (s oldStore) watches(t *testing.T, store string) {
+	t.Helper()
+	if !s.hasWatches() {
+		return
+	}
+	show := func() map[string]any {
+		return parsed[map[string]any](t, "watch", "show", "example.com", "--account", s.Account, store)
+	}
+	was := show()
+	server := start(t, store, servePublished(t), "--keep-ledger-months=0")
+	command(t, "watch", "run", "example.com", "--account", s.Account, store)
+	require.Eventually(t, func() bool { return show()["last_run_at"] != was["last_run_at"] }, patience, 20*time.Millisecond)
+	require.Equal(t, exitOK, server.wait())
+	now := show()
+	for _, field := range []string{"mark", "score", "findings", "unknown_parts"} {
+		assert.Equal(t, was[field], now[field], field)
+	}
+	records := func(v map[string]any) any { return v["known"].(map[string]any)["records"] }
+	assert.NotEmpty(t, records(was))
+	assert.Equal(t, records(was), records(now), "a record that had changed would be one since today")
 }
 
 // bills ends what invoices there are, and makes those of the last month.
@@ -335,10 +392,14 @@ func TestUpgradePostgres(t *testing.T) {
 			s.saysTheSame(t, store)
 			assert.Equal(t, before, db.contents(), "opened again")
 
-			server := start(t, store, noNetwork, "--keep-ledger-months=0")
+			if s.hasWatches() { // it is due, and has checks that wait for servers
+				command(t, "watch", "remove", "example.net", "--account", s.Account, store)
+			}
+			server := start(t, store, servePublished(t), "--keep-ledger-months=0")
 			s.goesOn(t, server, thisMonth().String(), store)
 			require.Equal(t, exitOK, server.wait())
 			assertNoTrouble(t, server.log.String())
+			s.watches(t, store)
 			s.bills(t, store)
 		})
 	}
@@ -351,7 +412,7 @@ func TestUpgradePostgresWithoutParts(t *testing.T) {
 	db.execute("ALTER TABLE holds DROP COLUMN parts")
 	store := "--store=" + db.url
 	s.migrated(t, store)
-	server := start(t, store, noNetwork, "--keep-ledger-months=0")
+	server := start(t, store, servePublished(t), "--keep-ledger-months=0")
 	s.goesOn(t, server, thisMonth().String(), store)
 	require.Equal(t, exitOK, server.wait())
 }

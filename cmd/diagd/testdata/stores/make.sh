@@ -238,9 +238,9 @@ for command in "account list" "usage --account $own --month 2026-09" "audit" "bi
   # shellcheck disable=SC2086 # words
   if has ${command%% --*}; then say $command; fi
 done
-for command in "account show $ada" "usage --month 2026-09" "usage --month 2026-10" "usage --month 2026-11" "key list" \
-  "channel list" "channel deliveries" "member list" "watch list" "watch history example.com" "watch show example.com" \
-  "billing charges --month 2026-10"; do
+for command in "account show $ada" "usage --month 2026-09" "usage --month 2026-10" "usage --month 2026-11" \
+  "usage --month 2026-12" "key list" "channel list" "channel deliveries" "member list" "watch list" \
+  "watch history example.com --since 200000h" "watch show example.com" "billing charges --month 2026-10"; do
   # shellcheck disable=SC2086 # words
   if has $(sed -E 's/ (acc_|--|example).*//' <<<"$command"); then
     if [[ $command == "account show"* ]]; then say $command; else say $command --account "$ada"; fi
