@@ -28,10 +28,11 @@ func (ep Endpoint) operationID() string {
 
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
 func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, responses schema) schema {
+	about := abouts()[ep.Name()] // one's own have none: the summary is all that is known
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
-		"description": strings.Join(append(slices.Clone(ep.About()[:min(1, len(ep.About()))]), // rows of tests have none
+		"description": strings.Join(append(slices.Clone(about[:min(1, len(about))]),
 			diag.Count(ep.Credits, "credit")+", scope "+string(ep.Scope)+"."+ep.transitionText()), " "),
 		"tags":      []string{ep.family()},
 		"x-scope":   ep.Scope,

@@ -140,7 +140,7 @@ func TestOwnEndpointsAreDescribed(t *testing.T) {
 
 	hosts := d.root["paths"].(map[string]any)[Prefix+"/acme/hosts"].(map[string]any)["post"].(map[string]any)
 	assert.Equal(t, "hosts that our policy allows", hosts["summary"])
-	assert.Equal(t, "Hosts that our policy allows. 7 credits, scope mail:read.", hosts["description"])
+	assert.Equal(t, "7 credits, scope mail:read.", hosts["description"])
 	d.validateRequest(t, own[0], own[0].Example())
 	require.Error(t, d.request(t, own[0]).Validate(map[string]any{"domain": "example.com", "more": 1}))
 	validate(t, d.reply(t, own[0]), a.post("/acme/hosts", string(own[0].Example())).Body.Bytes())
