@@ -86,9 +86,11 @@ type app struct {
 	// lame says when, after a signal, the listener is closed; nil: at once.
 	lame func() <-chan time.Time
 
-	wall  func() time.Time // the clock of this machine; nil means time.Now
-	doubt func() error     // whether it may be believed, while serving
-	clock func() time.Time // the time as far as it is known, while serving; nil means time.Now
+	wall func() time.Time // the clock of this machine; nil means time.Now
+	// steady is a clock that nobody can set, by which wall is examined; nil means the monotonic clock.
+	steady func() time.Duration
+	doubt  func() error     // whether it may be believed, while serving
+	clock  func() time.Time // the time as far as it is known, while serving; nil means time.Now
 
 	examining bool // the store is to be left as it is
 

@@ -9,13 +9,16 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,8 +31,15 @@ var settingsOfTests = map[string]string{}
 // childEnv makes the test program be diagd itself, so that tests can kill a real process.
 const childEnv = "DIAGD_TEST_IS_DIAGD"
 
+// clockEnv names a file with the time (RFC 3339) that the process goes by: no limit by time is refilled unless the test
+// says so.
+const clockEnv = "DIAGD_TEST_CLOCK"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
+		if file := os.Getenv(clockEnv); file != "" {
+			mainAt(file)
+		}
 		main()
 		return
 	}
@@ -41,6 +51,29 @@ func TestMain(m *testing.M) {
 	}
 	os.Unsetenv("JOURNAL_STREAM") // of who runs the tests
 	os.Exit(m.Run())
+}
+
+// mainAt is main by the clock that a file tells.
+func mainAt(file string) {
+	wall := func() time.Time {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		at, err := time.Parse(time.RFC3339, string(text))
+		if err != nil {
+			panic(err)
+		}
+		return at
+	}
+	machine.BoundMemory()
+	began := wall()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, drain: drainTime, silence: startSilence, wall: wall,
+		steady: func() time.Duration { return wall().Sub(began) }}
+	code := a.main(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
 }
 
 // patience bounds every wait for another goroutine or process.

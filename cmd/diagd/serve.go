@@ -154,7 +154,7 @@ func (a *app) serve(ctx context.Context) error {
 	if a.data != "" {
 		env.Data = os.DirFS(a.data)
 	}
-	keeper := &metering.Timekeeper{Clock: a.wall, Log: log}
+	keeper := &metering.Timekeeper{Clock: a.wall, Steady: a.steady, Log: log}
 	a.doubt, a.clock, env.Clock = keeper.Doubt, keeper.Now, keeper.Now
 	slow := time.AfterFunc(a.silence, func() { log.Info("opening the store", "store", a.storeName()) })
 	store, plans, err := a.openStore(ctx, false)
