@@ -108,6 +108,27 @@ func TestKeyEvents(t *testing.T) {
 	}
 }
 
+// The rotation of one key of many is told of, though the key that took its place is far behind it in the list.
+func TestEventsOfManyKeys(t *testing.T) {
+	w := newWorld(t)
+	w.channel("a")
+	var keys []metering.Key
+	for i := range 2*keysAtOnce + 1 {
+		keys = append(keys, metering.Key{
+			ID: metering.KeyID(fmt.Sprintf("key_%026d", i)), Account: w.account.ID, Name: "many", Environment: metering.Live,
+			Scopes: metering.Scopes(), Hash: [32]byte{byte(i), byte(i >> 8)}, CreatedAt: w.clock.Now().Add(-2 * horizon),
+		})
+	}
+	require.NoError(t, w.store.PutKeys(t.Context(), keys...))
+	require.Empty(t, w.pump())
+	w.rotate(keys[0].ID, time.Hour)
+	w.rotate(keys[keysAtOnce].ID, time.Hour)
+	rotated := metering.EventKeyRotated
+	require.Equal(t, []metering.EventType{rotated, rotated}, types(t, w.pump()))
+	w.clock.Advance(time.Hour)
+	require.Len(t, w.pump(), 2)
+}
+
 // percents are the thresholds that requests tell of.
 func percents(t *testing.T, list []received) (percents []int) {
 	for _, r := range list {

@@ -198,26 +198,74 @@ func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
 	if err != nil {
 		return fmt.Errorf("looking at account %s: %w", id, err)
 	}
-	keys, err := metering.Collect(d.Store.Keys(ctx, metering.KeyFilter{Account: id}))
-	if err != nil {
-		return fmt.Errorf("looking at the keys of account %s: %w", id, err)
-	}
-	var events []metering.Event
-	successors := map[metering.KeyID]metering.Key{} // those that took the place of another
-	for _, key := range keys {
-		if key.RotatedFrom != "" {
-			successors[key.ID] = key
-		}
-	}
-	for _, key := range keys {
-		events = append(events, keyEvents(key, successors, at)...)
-	}
 	used, err := d.usage(ctx, account, at)
 	if err != nil {
 		return err
 	}
-	err = d.write(ctx, append(events, used...), at)
-	return errors.Join(err, d.lookAtSPF(ctx, id, keys, at))
+	lines, err := d.lookAtKeys(ctx, id, at)
+	if err != nil {
+		return err // also since profiles of keys that were not read would be taken for removed
+	}
+	err = d.write(ctx, used, at)
+	return errors.Join(err, d.lookAtSPF(ctx, id, lines, at))
+}
+
+// keysAtOnce is how many keys are looked at at once: an account may have a hundred thousand.
+const keysAtOnce = metering.MaxKeyIDs
+
+// lookAtKeys derives events about the keys of an account, and returns the first of each line of rotations.
+func (d *Deriver) lookAtKeys(ctx context.Context, id metering.AccountID, at time.Time) ([]metering.KeyID, error) {
+	var lines []metering.KeyID
+	var some []metering.Key
+	derive := func() error {
+		successors, err := d.successors(ctx, id, some)
+		var events []metering.Event
+		for _, key := range some {
+			events = append(events, keyEvents(key, successors, at)...)
+		}
+		some = some[:0]
+		if err == nil {
+			err = d.write(ctx, events, at)
+		}
+		return err
+	}
+	for key, err := range d.Store.Keys(ctx, metering.KeyFilter{Account: id}) {
+		if err == nil {
+			if key.RotatedFrom == "" {
+				lines = append(lines, key.ID)
+			}
+			if some = append(some, key); len(some) == keysAtOnce {
+				err = derive()
+			}
+		}
+		if err != nil {
+			return lines, fmt.Errorf("looking at the keys of account %s: %w", id, err)
+		}
+	}
+	return lines, derive()
+}
+
+// successors are the keys that took the place of some.
+func (d *Deriver) successors(
+	ctx context.Context, id metering.AccountID, some []metering.Key,
+) (map[metering.KeyID]metering.Key, error) {
+	f := metering.KeyFilter{Account: id}
+	for _, key := range some {
+		if key.RotatedTo != "" {
+			f.IDs = append(f.IDs, key.RotatedTo)
+		}
+	}
+	list := map[metering.KeyID]metering.Key{}
+	if len(f.IDs) == 0 {
+		return list, nil
+	}
+	for key, err := range d.Store.Keys(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		list[key.ID] = key
+	}
+	return list, nil
 }
 
 // write stores the events that do not exist yet.

@@ -47,7 +47,7 @@ const spfKind = "spf_profile"
 
 // lookAtSPF derives events about the profiles of an account.
 func (d *Deriver) lookAtSPF(
-	ctx context.Context, account metering.AccountID, keys []metering.Key, at time.Time,
+	ctx context.Context, account metering.AccountID, lines []metering.KeyID, at time.Time,
 ) error {
 	if d.SPF == nil {
 		return nil
@@ -59,13 +59,10 @@ func (d *Deriver) lookAtSPF(
 		}
 		noted[r.ID] = r
 	}
-	for _, key := range keys {
-		if key.RotatedFrom != "" {
-			continue
-		}
-		profiles, err := d.SPF.Profiles(ctx, key.ID)
+	for _, key := range lines {
+		profiles, err := d.SPF.Profiles(ctx, key)
 		if err != nil {
-			return fmt.Errorf("looking at the SPF profiles of key %s: %w", key.ID, err)
+			return fmt.Errorf("looking at the SPF profiles of key %s: %w", key, err)
 		}
 		for _, p := range profiles {
 			_, known := noted[p.ID]
