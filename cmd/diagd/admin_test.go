@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
@@ -41,6 +42,44 @@ func TestAccounts(t *testing.T) {
 	assert.Len(t, parsed[[]accountView](t, "account", "list", store), 2)
 	assert.Regexp(t, `(?m)^ID +NAME +PLAN`, command(t, "account", "list", store))
 	assert.Contains(t, command(t, "account", "show", id, store), "Ada L.")
+}
+
+// Keys are listed in pages, and found by what they are called and by their state.
+func TestKeyList(t *testing.T) {
+	store, _ := newStore(t)
+	var ids []metering.KeyID
+	for _, name := range []string{"web one", "web two", "mail"} {
+		ids = append(ids, parsed[keyView](t, "key", "create", "--name", name, "--scopes", "dns:read", store).ID)
+	}
+	command(t, "key", "revoke", string(ids[1]), store)
+	all := parsed[[]keyView](t, "key", "list", store)
+	require.Len(t, all, 4, "the first is that of the store")
+	for _, c := range []struct {
+		args []string
+		want []metering.KeyID
+	}{
+		{[]string{"--limit=2"}, []metering.KeyID{all[0].ID, ids[0]}},
+		{[]string{"--cursor", string(ids[0])}, ids[1:]},
+		{[]string{"--cursor", string(ids[0]), "--limit=1"}, ids[1:2]},
+		{[]string{"--contains=WEB"}, ids[:2]},
+		{[]string{"--contains=web", "--state=active"}, ids[:1]},
+		{[]string{"--state=revoked"}, ids[1:2]},
+		{[]string{"--contains", all[3].DisplayPrefix}, ids[2:]},
+		{[]string{"--contains", string(ids[2])}, ids[2:]},
+		{[]string{"--contains=nothing"}, []metering.KeyID{}},
+	} {
+		list := parsed[[]keyView](t, append([]string{"key", "list", store}, c.args...)...)
+		assert.Equal(t, c.want, diag.Map(list, func(v keyView) metering.KeyID { return v.ID }), "%v", c.args)
+	}
+	assert.Equal(t, "[]\n", command(t, "key", "list", "--contains=nothing", "--json", store))
+	assert.Regexp(t, `^ID +NAME +PREFIX[^\n]+\n$`, command(t, "key", "list", "--contains=nothing", store))
+	for says, args := range map[string][]string{
+		"--limit: must be 0 or more": {"--limit=-1"}, "--cursor: there is no": {"--cursor=key_none"},
+		"--state: \"odd\" is none of": {"--state=odd"},
+	} {
+		_, err := fails(t, exitUsage, append([]string{"key", "list", store}, args...)...)
+		assert.Contains(t, err, says)
+	}
 }
 
 func TestKeys(t *testing.T) {
@@ -105,6 +144,9 @@ func TestUsage(t *testing.T) {
 	require.Len(t, used.ByKey, 1)
 	assert.Equal(t, used, parsed[usageView](t, "usage", "--account", string(used.Account), store))
 	assert.Contains(t, command(t, "usage", store), "4 of 1000000000 credits in 3 charges")
+	assert.Equal(t, used.ByKey[:1], parsed[usageView](t, "usage", "--limit=1", store).ByKey)
+	_, wrong := fails(t, exitUsage, "usage", "--limit=-1", store)
+	assert.Contains(t, wrong, "--limit: must be 0 or more")
 
 	past := parsed[usageView](t, "usage", "--month", "2020-02", store)
 	assert.Equal(t, metering.Period{Year: 2020, Month: time.February}, past.Period)

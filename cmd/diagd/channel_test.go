@@ -224,6 +224,7 @@ func TestChannelIDs(t *testing.T) {
 		"channel chn_a of": {"test", "chn_a"}, "diagd channel list": {"deliveries", "chn_none"},
 		"delivery dlv_a of": {"replay", "dlv_a"}, "channel chn_b of": {"rotate", "chn_b"},
 		"--limit: must be 0 or more": {"deliveries", "--limit=-1"},
+		"--before: \"noon\" is no":   {"deliveries", "--before=noon"},
 		"--allow-ports":              {"create", "--name=a", "--target=https://a.example:9/"},
 	} {
 		var out, errs bytes.Buffer
