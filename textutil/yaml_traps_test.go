@@ -186,6 +186,7 @@ func TestFormatYAMLOfMergeKeys(t *testing.T) {
 	text := said(report.Findings)
 	assert.Contains(t, text, "info text.yaml.v1_1.merge: Line 3, column 3: ")
 	assert.NotContains(t, text, "Set merge", "the operation has no such field")
+	assert.Contains(t, text, "does not merge.\n")
 }
 
 // TestYAMLCauses holds that an error is said of what a person did, with what to write.

@@ -46,7 +46,7 @@ var versionTraps = map[yaml.Legacy]struct {
 	// Who formats a file for a program that merges has written it rightly.
 	yaml.LegacyMerge: {codeYAMLMerge, "Merge key in YAML 1.1, string in YAML 1.2",
 		"YAML 1.2 reads %[1]s as a key like others; many programs merge the mapping behind it into the one around.",
-		"Write the merged pairs out for a program that does not merge.", info},
+		"Write the merged pairs out in place of %[1]s for a program that does not merge.", info},
 }
 
 // compareVersions adds a finding about a plain scalar that YAML 1.1, which many readers follow, takes for something
