@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -230,4 +232,27 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// No error of Go's libraries reaches an agent.
+func TestErrorsInPlainWords(t *testing.T) {
+	c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}}
+	for _, err := range []error{
+		io.ErrUnexpectedEOF, fmt.Errorf("asking: %w", context.Canceled), fmt.Errorf("asking: %w", context.DeadlineExceeded),
+		json.Unmarshal([]byte("<"), new(int)), diag.Unavailable("a name server", io.EOF), &net.DNSError{Err: "no such host", Name: "a"},
+	} {
+		text := c.words(err, nil)
+		assert.Empty(t, diagtest.Leaks(text), text)
+		assert.Contains(t, text, "Nothing was charged")
+	}
+	s := newSite(t, "pack", nil)
+	for tool, arguments := range map[string]map[string]any{
+		"analyze_report":  {"report_base64": "YW!j"},
+		"analyze_message": {"message_base64": "YW!j"},
+		"run_operation":   {"operation": "text/base64/decode", "arguments": map[string]any{"text": "!", "unknown": nil}},
+	} {
+		r := use(t, s.session(s.secret), tool, arguments)
+		require.True(t, r.IsError, tool)
+		assert.Empty(t, diagtest.Leaks(said(r)), said(r))
+	}
 }

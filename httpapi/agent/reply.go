@@ -380,12 +380,14 @@ func (c *call) words(err error, ep *httpapi.Endpoint) string {
 	if wrong, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
 		return c.violations(wrong.Violations, ep)
 	}
-	what, asked := "It could not be done: what was asked gave no usable answer.", err.Error()
+	what, asked := "It could not be done: what was asked gave no usable answer.", ""
 	if errors.Is(err, context.DeadlineExceeded) {
-		what, asked = "Nothing could be measured in time.", ""
+		what = "Nothing could be measured in time."
 	}
 	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
 		asked = "asked: " + silent.Asked
+	} else if c.log != nil {
+		c.log.Error("an agent was not answered", "tool", c.tool.Name, "error", err)
 	}
 	return what + " Nothing was charged. Try again in a minute, or ask another operation." +
 		view.If(asked != "", "\n"+enclosed(diag.Clip(render.Printable(asked), maxValue)))

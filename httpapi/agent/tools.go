@@ -210,7 +210,7 @@ func (c *call) analyzeReport() (*mcp.CallToolResult, error) {
 	if encoded != "" {
 		var err error
 		if report, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-			return nil, argumentf("report_base64: it is no Base64: %v.", err)
+			return nil, argumentf("report_base64: it is no Base64 with padding, on one line.")
 		}
 	}
 	t, err := target.Content(report)
