@@ -75,6 +75,9 @@ func TestDrillOutage(t *testing.T) {
 func (r *drillRun) outages() (asked int) {
 	r.world.Forget()
 	full := r.ask()
+	for _, leak := range leaks(full.body) {
+		r.t.Errorf("the reply holds %s", leak)
+	}
 	if full.status != 200 || len(r.world.Queries()) == 0 {
 		return 0 // bad input, or nothing is asked
 	}
