@@ -53,6 +53,8 @@ type Lease struct {
 	key     *holding // likewise; nil without a key
 	amount  int64
 	granted chan struct{} // closed when it is; nil if it was at once
+
+	first [2]holding // room for the holdings of account and key, if this is their first lease
 }
 
 // Take waits for room. More than the share of the owner counts as the share: it then runs alone. The error is [ErrFull]
@@ -67,9 +69,9 @@ func (p *Pool) Take(ctx context.Context, owner Owner, amount int64) (*Lease, err
 		p.mu.Unlock()
 		return nil, ErrFull
 	}
-	l.account = holdingOf(&p.accounts, owner.Account)
+	l.account = holdingOf(&p.accounts, owner.Account, &l.first[0])
 	if owner.Key != "" {
-		l.key = holdingOf(&p.keys, owner.Key)
+		l.key = holdingOf(&p.keys, owner.Key, &l.first[1])
 	}
 	if p.fits(l) {
 		p.add(l, l.amount, 1)
@@ -111,17 +113,16 @@ func (p *Pool) crowded(account metering.AccountID) bool {
 	return p.total.leases >= p.Leases || h != nil && h.leases >= (p.Leases+1)/2
 }
 
-// holdingOf is what somebody holds, who is to have a lease.
-func holdingOf[K comparable](all *map[K]*holding, name K) *holding {
-	h := (*all)[name]
-	if h == nil {
-		if *all == nil {
-			*all = map[K]*holding{}
-		}
-		h = new(holding)
-		(*all)[name] = h
+// holdingOf is what somebody holds, who is to have a lease: none is what it is if that is the first.
+func holdingOf[K comparable](all *map[K]*holding, name K, none *holding) *holding {
+	if h := (*all)[name]; h != nil {
+		return h
 	}
-	return h
+	if *all == nil {
+		*all = map[K]*holding{}
+	}
+	(*all)[name] = none
+	return none
 }
 
 func (p *Pool) fits(l *Lease) bool {
