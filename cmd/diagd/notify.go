@@ -165,7 +165,7 @@ const maxResolutions = 4096
 
 // Profiles implements [notify.SPF].
 func (p profiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
-	list, err := allProfiles(ctx, p.store, hostedspf.ProfileQuery{Owner: hostedspf.Owner(key)})
+	list, err := metering.Collect(allProfiles(ctx, p.store, hostedspf.ProfileQuery{Owner: hostedspf.Owner(key)}))
 	return diag.Map(list, func(one hostedspf.Profile) notify.SPFProfile {
 		return notify.SPFProfile{
 			ID: one.ID, Domain: one.Domain.String(), Name: one.Name, IncludeHost: one.IncludeHost.String(),

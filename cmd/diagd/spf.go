@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -170,6 +171,7 @@ func (a *app) showSPF(p *hostedspf.Profile, err error) error {
 
 func (a *app) spfListCommand() *cobra.Command {
 	var key, domain string
+	var pages pageFlags
 	list := leaf("list", "List profiles", "", func(ctx context.Context, _ []string) (err error) {
 		q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner}
 		if domain != "" {
@@ -183,8 +185,8 @@ func (a *app) spfListCommand() *cobra.Command {
 			}
 		}
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
-			list, err := allProfiles(ctx, access.Store, q)
-			return printList(a, diag.Map(list, viewSPF), err, "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
+			list := page(pages, allProfiles(ctx, access.Store, q), func(p hostedspf.Profile) string { return p.ID })
+			return printEach(a, mapped(list, viewSPF), "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
 				func(v spfView) []any {
 					return []any{v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), when(&v.LastResolvedAt), v.Key}
 				})
@@ -192,28 +194,24 @@ func (a *app) spfListCommand() *cobra.Command {
 	})
 	list.Flags().StringVar(&key, "key", "", "only profiles of this key, and of those that it succeeded")
 	list.Flags().StringVar(&domain, "domain", "", "only profiles of this domain")
+	pages.add(list.Flags())
 	return list
 }
 
 // pageSPF is how many profiles are read at once.
 const pageSPF = 500
 
-// allProfiles reads what a query selects, page by page.
+// allProfiles yields what a query selects, and reads it page by page.
 func allProfiles(
 	ctx context.Context, store hostedspf.Store, q hostedspf.ProfileQuery,
-) (list []hostedspf.Profile, err error) {
-	for q.Limit = pageSPF; ; {
-		page, err := store.Profiles(ctx, q)
-		if err != nil {
-			return nil, err
+) iter.Seq2[hostedspf.Profile, error] {
+	return metering.Pages(0, pageSPF, func(last *hostedspf.Profile, size int) ([]hostedspf.Profile, error) {
+		if q.Limit = size; last != nil {
+			q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
 		}
-		list = append(list, page.Profiles...)
-		if len(page.Profiles) < pageSPF {
-			return list, nil
-		}
-		last := list[len(list)-1]
-		q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
-	}
+		found, err := store.Profiles(ctx, q)
+		return found.Profiles, err
+	})
 }
 
 func (a *app) spfShowCommand() *cobra.Command {

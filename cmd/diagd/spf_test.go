@@ -82,6 +82,8 @@ func TestSPF(t *testing.T) {
 	assert.Equal(t, []spfView{made}, parsed[[]spfView](t, "spf", "list", "--key", string(next.ID), store))
 	assert.Len(t, parsed[[]spfView](t, "spf", "list", "--domain=example.com", store), 1)
 	assert.Empty(t, parsed[[]spfView](t, "spf", "list", "--domain=example.org", store))
+	assert.Len(t, parsed[[]spfView](t, "spf", "list", "--limit=1", store), 1)
+	assert.Empty(t, parsed[[]spfView](t, "spf", "list", "--cursor", made.ID, store), "there is none behind it")
 	assert.Regexp(t, `(?m)^`+made.ID+` +example\.com +example\.com +active +`+host, command(t, "spf", "list", store))
 	assert.Equal(t, made, parsed[spfView](t, "spf", "show", made.ID, store))
 	assert.Regexp(t, `(?m)^`+host+`\. 300 IN TXT "`+flat+`"$`, command(t, "spf", "show", made.ID, store))
