@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// share brings what a rule earned into the bounds from 0 to 1; what is not a number earns nothing.
-func share(f float64) float64 {
+// clampFraction brings what a rule earned into the bounds from 0 to 1; what is not a number earns nothing.
+func clampFraction(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
 	}

@@ -100,7 +100,7 @@ func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
 		return outcome{}
 	case c.absent && unanswered:
 		return c.leave(info)
-	case !ready && c.awaits(r.DependsOn), ready && unanswered && !r.Stands:
+	case !ready && c.awaits(r.DependsOn), ready && unanswered && !r.HoldsWhenUnanswered:
 		return c.leave(info)
 	case !ready, r.When != nil && !r.When(c.evidence):
 		return outcome{}
@@ -118,7 +118,7 @@ func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
 	}
 	o := outcome{result: failed, failures: failures}
 	if r.Partly != nil {
-		o.earned = share(r.Partly(c.evidence))
+		o.earned = clampFraction(r.Partly(c.evidence))
 	}
 	return o
 }

@@ -167,9 +167,9 @@ type Rule[E any] struct {
 	// Reads names the sources on which the outcome depends. Empty: all that the evidence has, so that a rule which
 	// does not say what it reads is unanswered as soon as anything is. Rules about ignorance read what they like.
 	Reads []Source
-	// Stands says that a failure is a fact whatever else went unanswered, as one of several hosts that is known to be
+	// HoldsWhenUnanswered says that a failure is a fact whatever else went unanswered, as one of several hosts that is known to be
 	// at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
-	Stands bool
+	HoldsWhenUnanswered bool
 
 	Fact    Fact   // the shared fact that the rule states; may be empty
 	Differs string // why severity or code are not those of the fact; empty if they are
@@ -247,7 +247,7 @@ func (rules Rules[E]) With(common Rule[E]) Rules[E] {
 		if r.When == nil {
 			r.When = common.When
 		}
-		r.Stands = r.Stands || common.Stands
+		r.HoldsWhenUnanswered = r.HoldsWhenUnanswered || common.HoldsWhenUnanswered
 	}
 	return list
 }

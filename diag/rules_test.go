@@ -436,7 +436,7 @@ func TestWith(t *testing.T) {
 	own, free := rule("t.own", Error, 1), rule("t.free", Info, 0)
 	own.Category, own.DependsOn = Category{Code: "own"}, []Code{"t.first"}
 	common := Rule[failing]{Category: Category{Code: "common"}, DependsOn: []Code{"t.second"}, Reads: []Source{"record"},
-		Stands: true, When: func(failing) bool { return false }}
+		HoldsWhenUnanswered: true, When: func(failing) bool { return false }}
 	rules := Rules[failing]{own, rule("t.plain", Error, 1), free}
 	got := rules.With(common)
 	for i, want := range []Rule[failing]{
@@ -446,7 +446,7 @@ func TestWith(t *testing.T) {
 		assert.Equal(t, want.Category, got[i].Category)
 		assert.Equal(t, want.DependsOn, got[i].DependsOn)
 		assert.Equal(t, common.Reads, got[i].Reads)
-		assert.True(t, got[i].Stands && got[i].When != nil)
+		assert.True(t, got[i].HoldsWhenUnanswered && got[i].When != nil)
 	}
 	assert.Nil(t, rules[1].When, "the table itself stays as it is")
 }
@@ -626,7 +626,7 @@ func TestUnanswered(t *testing.T) {
 	}
 	rules := Rules[halfKnown]{
 		made("t.record", func(r *Rule[halfKnown]) { r.Reads = []Source{"record"} }),
-		made("t.host", func(r *Rule[halfKnown]) { r.Reads, r.Stands = []Source{"hosts"}, true }),
+		made("t.host", func(r *Rule[halfKnown]) { r.Reads, r.HoldsWhenUnanswered = []Source{"hosts"}, true }),
 		made("t.host.key", func(r *Rule[halfKnown]) { r.Reads, r.DependsOn = []Source{"record"}, []Code{"t.host"} }),
 		made("t.all", func(*Rule[halfKnown]) {}),
 		made("t.request", func(r *Rule[halfKnown]) { r.Reads = []Source{FromRequest} }),

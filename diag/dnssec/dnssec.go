@@ -98,9 +98,9 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, err
 	}
 	began := env.Now()
-	v := Validator{Env: env, thorough: true}
+	v := Validator{Env: env, fullReport: true}
 	if req.Type == 0 {
-		v.besides = hostsOf(req.Domain.FQDN())
+		v.extraHosts = hostsOf(req.Domain.FQDN())
 	}
 	result, err := v.examine(ctx, req.Domain.FQDN(), uint16(qtype))
 	if err != nil {
@@ -158,7 +158,7 @@ func hostsOf(fqdn string) []name {
 // doubtful reports whether the servers of the zone may have something better to say than the resolver.
 func (r *Result) doubtful() bool {
 	bogus := func(r *Result) bool { return r.Status == diag.Bogus }
-	return bogus(r) || slices.ContainsFunc(r.besides, bogus) ||
+	return bogus(r) || slices.ContainsFunc(r.extraResults, bogus) ||
 		r.Status == diag.Indeterminate && r.Failure.Code != codeAnchorNone && r.Failure.Code != codeAnswerUnsignable
 }
 

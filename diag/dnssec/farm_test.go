@@ -247,7 +247,7 @@ func (f *farm) env() *diag.Env {
 
 // validate validates without memory of earlier signatures.
 func (f *farm) validate(name string, rrtype uint16) *Result {
-	v := Validator{Env: f.env(), memo: new(memo), thorough: true}
+	v := Validator{Env: f.env(), memo: new(memo), fullReport: true}
 	r, err := v.Validate(context.Background(), name, rrtype)
 	require.NoError(f.t, err)
 	return r

@@ -151,10 +151,10 @@ func TestMemo(t *testing.T) {
 	assert.True(t, known.check(k, data, signature))
 	assert.False(t, known.check(k, append(data, 0), signature))
 	assert.False(t, known.check(k, data, append(signature, 0)))
-	assert.Len(t, known.new, 1)
+	assert.Len(t, known.current, 1)
 	for i := range 3 * memoSize {
 		known.remember([32]byte{byte(i), byte(i >> 8), byte(i >> 16)})
-		require.LessOrEqual(t, len(known.new)+len(known.old), 2*memoSize)
+		require.LessOrEqual(t, len(known.current)+len(known.previous), 2*memoSize)
 	}
 	assert.False(t, known.knows(digestOf(k, data, signature)))
 }

@@ -226,10 +226,10 @@ var answerRules = diag.Rules[*Result]{{
 	Title:       "Other records of the domain fail validation",
 	Requirement: "The addresses of the domain and of its www host validate",
 	Advice:      "Run dnssec/check on that name and type, and fix what it reports.",
-	When:        func(r *Result) bool { return r.besides != nil },
+	When:        func(r *Result) bool { return r.extraResults != nil },
 	Fails: func(r *Result) diag.Failures {
 		var list diag.Failures
-		for _, other := range r.besides {
+		for _, other := range r.extraResults {
 			if other.Status == diag.Bogus && r.Status != diag.Bogus {
 				what := other.question()
 				list = append(list, diag.Failure{

@@ -94,7 +94,7 @@ func judged(t *testing.T) []diag.Verdict {
 			if c.name == "revoked trust anchor" {
 				env.TrustAnchors = append(env.TrustAnchors, f.key(".", dns.ECDSAP256SHA256, 256, 257, 2).ToDS(dns.SHA256))
 			}
-			v := Validator{Env: env, memo: new(memo), thorough: true}
+			v := Validator{Env: env, memo: new(memo), fullReport: true}
 			r, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
 			require.NoError(t, err)
 			require.NotEqual(t, diag.Bogus, r.Status, "%v", r.Failure)
@@ -116,8 +116,8 @@ func judged(t *testing.T) []diag.Verdict {
 		exempted, unanchored,
 		{Status: diag.Indeterminate, Failure: &ChainFault{Zone: ".", Code: codeStripped, Message: "No signatures"}},
 		{Status: diag.Secure, Resolver: &ChainFault{Zone: ".", Code: codeStripped, Message: "No signatures"}},
-		{Status: diag.Secure, besides: []*Result{broken}},
-		{Status: diag.Secure, besides: []*Result{{Status: diag.Secure}}},
+		{Status: diag.Secure, extraResults: []*Result{broken}},
+		{Status: diag.Secure, extraResults: []*Result{{Status: diag.Secure}}},
 		{Status: diag.Secure, Rcode: dns.RcodeNameError},
 	} {
 		list = append(list, rules.Judge(r, texts))

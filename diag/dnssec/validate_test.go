@@ -232,7 +232,7 @@ func TestFates(t *testing.T) {
 				env := f.env()
 				c.do(f)
 				name, qtype := c.question()
-				v := Validator{Env: env, memo: new(memo), thorough: true}
+				v := Validator{Env: env, memo: new(memo), fullReport: true}
 				r, err := v.Validate(t.Context(), name, qtype)
 				require.NoError(t, err)
 				seen = append(seen, rules.Judge(r, texts))

@@ -31,9 +31,9 @@ type Validator struct {
 	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust anchors (RFC 7646).
 	Exempt []string
 
-	thorough bool   // for a report
-	besides  []name // hosts whose addresses are validated too, for a report
-	memo     *memo  // nil means the shared one
+	fullReport bool   // for a report
+	extraHosts []name // hosts whose addresses are validated too, for a report
+	memo       *memo  // nil means the shared one
 }
 
 // A Result is what validating the answer to one question brought.
@@ -61,7 +61,7 @@ type Result struct {
 	Now        time.Time   // when it was validated, by the clock of the environment
 	Work       Work
 
-	besides []*Result // of other names and types of the domain, for a report; nil if none were asked for
+	extraResults []*Result // of other names and types of the domain, for a report; nil if none were asked for
 }
 
 // Work counts what a validation took.
@@ -94,15 +94,15 @@ func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time
 	defer release()
 	w := v.begin(fetch)
 	fetch.guess(n, rrtype)
-	for _, host := range v.besides {
+	for _, host := range v.extraHosts {
 		fetch.guess(host, dns.TypeA)
 	}
 	r := w.result(w.run(n, rrtype), n, rrtype)
-	for _, host := range v.besides {
-		r.besides = append(r.besides, w.result(w.run(host, dns.TypeA), host, dns.TypeA))
+	for _, host := range v.extraHosts {
+		r.extraResults = append(r.extraResults, w.result(w.run(host, dns.TypeA), host, dns.TypeA))
 	}
-	if v.thorough {
-		v.tryOut(fetch, r)
+	if v.fullReport {
+		v.dropUnprovenDS(fetch, r)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time
 	return r, nil
 }
 
-// tryOut withdraws the DS records that are proposed for a signed zone without any, unless all answers of
+// dropUnprovenDS withdraws the DS records that are proposed for a signed zone without any, unless all answers of
 // the zone that were asked for are known to resolve with them.
-func (v *Validator) tryOut(fetch *fetcher, r *Result) {
+func (v *Validator) dropUnprovenDS(fetch *fetcher, r *Result) {
 	for i, z := range r.Chain {
 		if !z.island() || z.publish == "" {
 			continue
@@ -123,7 +123,7 @@ func (v *Validator) tryOut(fetch *fetcher, r *Result) {
 		}
 		with := Validator{Env: v.Env, Anchors: anchors, Iterations: v.Iterations, Exempt: v.Exempt, memo: v.memo}
 		w := with.begin(fetch)
-		for _, one := range append([]*Result{r}, r.besides...) {
+		for _, one := range append([]*Result{r}, r.extraResults...) {
 			if n, ok := parseName(one.Name); ok && gravity[w.run(n, one.Type).status] > gravity[diag.Insecure] {
 				r.Chain[i].publish = ""
 			}
@@ -140,7 +140,7 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 		anchors = iana()
 	}
 	w := &validation{
-		engine: engine{iterations: v.Iterations, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
+		engine: engine{iterations: v.Iterations, now: v.Env.Now(), memo: v.memo, thorough: v.fullReport, limits: usual},
 		exempt: map[name]bool{}, anchors: newAnchorSet(anchors), fetch: fetch, nodes: map[name]node{},
 	}
 	if w.memo == nil {
@@ -164,7 +164,7 @@ func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 		r.Rcode = c.rcode
 	}
 	for _, set := range c.sets {
-		r.Records = append(r.Records, set.aged(v.now)...)
+		r.Records = append(r.Records, set.withTTLLimit(v.now)...)
 	}
 	for _, alias := range c.aliases {
 		r.Aliases = append(r.Aliases, alias.fqdn())
@@ -187,9 +187,9 @@ func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 	return r
 }
 
-// aged returns the records with the time to live for which they may be kept: no longer than was signed,
+// withTTLLimit returns the records with the time to live for which they may be kept: no longer than was signed,
 // nor than the signature is valid (RFC 4035 section 5.3.3).
-func (s *rrset) aged(now time.Time) []dns.RR {
+func (s *rrset) withTTLLimit(now time.Time) []dns.RR {
 	if s.proof == nil {
 		return s.rrs
 	}
@@ -257,8 +257,8 @@ const memoSize = 4096
 // and the signature, so what it remembers is never out of date: expiry, the choice of keys and all
 // the rest are examined each time. Its zero value is ready, and may be used by several goroutines.
 type memo struct {
-	mu       sync.Mutex
-	old, new map[[sha256.Size]byte]struct{}
+	mu                sync.Mutex
+	previous, current map[[sha256.Size]byte]struct{}
 }
 
 var shared memo
@@ -278,10 +278,10 @@ func (m *memo) check(k *key, data, signature []byte) bool {
 func (m *memo) knows(sum [sha256.Size]byte) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.new[sum]; ok {
+	if _, ok := m.current[sum]; ok {
 		return true
 	}
-	_, ok := m.old[sum]
+	_, ok := m.previous[sum]
 	if ok {
 		m.keep(sum)
 	}
@@ -297,10 +297,10 @@ func (m *memo) remember(sum [sha256.Size]byte) {
 // keep adds to the new half; when that is full it becomes the old one, and what nobody has asked for
 // since the last time is forgotten. The memo is locked.
 func (m *memo) keep(sum [sha256.Size]byte) {
-	if m.new == nil || len(m.new) >= memoSize {
-		m.old, m.new = m.new, map[[sha256.Size]byte]struct{}{}
+	if m.current == nil || len(m.current) >= memoSize {
+		m.previous, m.current = m.current, map[[sha256.Size]byte]struct{}{}
 	}
-	m.new[sum] = struct{}{}
+	m.current[sum] = struct{}{}
 }
 
 // digestOf hashes all that the check depends on, with lengths so that nothing can be shifted.

@@ -132,7 +132,7 @@ func TestWorkIsBounded(t *testing.T) {
 			env := f.env()
 			c.do(f)
 			name, qtype := c.question()
-			v := Validator{Env: env, memo: new(memo), thorough: true}
+			v := Validator{Env: env, memo: new(memo), fullReport: true}
 			began := time.Now()
 			r, err := v.Validate(t.Context(), name, qtype)
 			require.NoError(t, err)

@@ -175,7 +175,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 			r.Severity = Specs[r.Fact].Severity
 		}
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
-		r.Reads, r.Stands = append(r.Reads, f.reads), f.applies != nil
+		r.Reads, r.HoldsWhenUnanswered = append(r.Reads, f.reads), f.applies != nil
 		r.When, r.Fails = k.when(f, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
 		if strings.Contains(f.advice, port) && r.Advice == "" {
 			r.Fails = k.advising(f)

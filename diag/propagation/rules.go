@@ -34,7 +34,7 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 }
 
 var rules = slices.Concat(
-	authorityRules.With(diag.Rule[*evidence]{Reads: []diag.Source{servers}, Stands: true}),
+	authorityRules.With(diag.Rule[*evidence]{Reads: []diag.Source{servers}, HoldsWhenUnanswered: true}),
 	resolverRules.Reading(diag.FromRequest))
 
 var authorityRules = diag.Rules[*evidence]{{

@@ -40,15 +40,15 @@ type mux struct {
 	batches *ipv4.PacketConn // a socket that can send and read several datagrams at once; else nil
 	gather  func()           // called before datagrams are sent, for others to add theirs; may be nil
 
-	mu      sync.Mutex
-	waiting []*waiter
-	out     *outbox // datagrams that one of those who wait is about to send, or nil
-	led     bool    // somebody reads
-	uses    int
-	strays  int
-	retired bool
-	err     error // why the connection is of no use any more
-	idle    time.Time
+	mu        sync.Mutex
+	waiting   []*waiter
+	out       *outbox // datagrams that one of those who wait is about to send, or nil
+	hasReader bool    // somebody reads
+	uses      int
+	strays    int
+	retired   bool
+	err       error // why the connection is of no use any more
+	idle      time.Time
 }
 
 // A waiter is a query in flight. The fields below state are guarded by the mutex of the mux until the state is done.
@@ -58,11 +58,11 @@ type waiter struct {
 	wake  chan struct{} // one token for each change from parked to another state
 	timer *time.Timer
 
-	state  waiterState
-	reply  *buffer
-	err    error
-	forged bool // something with its identifier came that was no reply to it
-	recast bool // it differed from a reply in the letter case of the name alone
+	state        waiterState
+	reply        *buffer
+	err          error
+	forged       bool // something with its identifier came that was no reply to it
+	caseMismatch bool // it differed from a reply in the letter case of the name alone
 }
 
 type waiterState uint8
@@ -137,12 +137,12 @@ func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buf
 	case w.state == done:
 		m.mu.Unlock()
 		return w.reply, w.err
-	case m.led:
+	case m.hasReader:
 		w.state = parked
 		m.mu.Unlock()
 		return m.follow(ctx, w, deadline)
 	}
-	m.led, w.state = true, leading
+	m.hasReader, w.state = true, leading
 	m.mu.Unlock()
 	return m.lead(ctx, w, deadline)
 }
@@ -161,7 +161,7 @@ func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer,
 		switch {
 		case err == nil && m.deliver(read, w):
 			return w.reply, nil
-		case err == nil && w.recast:
+		case err == nil && w.caseMismatch:
 			if end := time.Now().Add(recastGrace); end.Before(deadline) {
 				deadline = end
 				m.conn.SetReadDeadline(deadline)
@@ -231,7 +231,7 @@ func (m *mux) deliver(read []*buffer, reader *waiter) bool {
 	if reader.state != done {
 		return false
 	}
-	m.appoint()
+	m.promoteReader()
 	return true
 }
 
@@ -239,7 +239,7 @@ func (m *mux) deliver(read []*buffer, reader *waiter) bool {
 func (m *mux) stray(i int, b *buffer) {
 	if i >= 0 {
 		m.waiting[i].forged = true
-		m.waiting[i].recast = m.waiting[i].recast || m.waiting[i].query.recast(b.data)
+		m.waiting[i].caseMismatch = m.waiting[i].caseMismatch || m.waiting[i].query.recast(b.data)
 	}
 	if m.strays++; m.strays > maxStrays {
 		m.retired = true
@@ -269,15 +269,15 @@ func (m *mux) remove(i int) {
 	}
 }
 
-// appoint makes one of those who wait the reader. One that is still sending sees to it itself.
-func (m *mux) appoint() {
-	m.led = false
+// promoteReader makes one of those who wait the reader. One that is still sending sees to it itself.
+func (m *mux) promoteReader() {
+	m.hasReader = false
 	if m.err != nil {
 		return
 	}
 	for _, w := range m.waiting {
 		if w.state == parked {
-			m.led, w.state = true, leading
+			m.hasReader, w.state = true, leading
 			w.wake <- struct{}{}
 			return
 		}
@@ -302,7 +302,7 @@ func (m *mux) leave(w *waiter) bool {
 		case <-w.wake: // appointed just now
 		default:
 		}
-		m.appoint()
+		m.promoteReader()
 	}
 	return true
 }

@@ -108,7 +108,7 @@ func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arri
 			// error is that of an earlier query, which the system reports late.
 			continue
 		}
-		return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.recast}, err
+		return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.caseMismatch}, err
 	}
 }
 
@@ -276,5 +276,5 @@ func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t T
 		defer context.AfterFunc(ctx, func() { conn.SetWriteDeadline(longAgo) })()
 	}
 	b, err := m.exchange(ctx, w, deadline)
-	return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.recast}, err
+	return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.caseMismatch}, err
 }

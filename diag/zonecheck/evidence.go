@@ -62,8 +62,8 @@ func answered(p survey.Probe) func(*evidence) bool {
 	return anyAddress(func(ad *survey.Address) bool { return ad.Replies[p].OK() })
 }
 
-// told is the condition that a number of servers of the zone answered a probe with NOERROR.
-func told(servers int, p survey.Probe) func(*evidence) bool {
+// answeredByAtLeast is the condition that a number of servers of the zone answered a probe with NOERROR.
+func answeredByAtLeast(servers int, p survey.Probe) func(*evidence) bool {
 	return func(e *evidence) bool {
 		good := func(ad *survey.Address) bool { return ad.Replies[p].Rcode() == dns.RcodeSuccess }
 		return view.Many(e.serving, good) >= servers
@@ -96,14 +96,14 @@ var probes = []struct {
 	{transfer, survey.ProbeTransfer, func(ad *survey.Address, r survey.Reply) bool {
 		return transferAnswered(ad) || ad.Replies[survey.ProbeTCP].Result == survey.Refused
 	}},
-	{absent, survey.ProbeAbsent, says}, {www, survey.ProbeWWW, says}, {recordsKeys, survey.ProbeKeys, says},
-	{recordsNS, survey.ProbeNS, says}, {recordsA, survey.ProbeA, says}, {recordsAAAA, survey.ProbeAAAA, says},
-	{recordsMX, survey.ProbeMX, says}, {recordsTXT, survey.ProbeTXT, says}, {recordsCAA, survey.ProbeCAA, says},
-	{recordsHTTPS, survey.ProbeHTTPS, says}, {recordsCDS, survey.ProbeCDS, says},
-	{recordsCDS, survey.ProbeCDNSKEY, says},
+	{absent, survey.ProbeAbsent, settled}, {www, survey.ProbeWWW, settled}, {recordsKeys, survey.ProbeKeys, settled},
+	{recordsNS, survey.ProbeNS, settled}, {recordsA, survey.ProbeA, settled}, {recordsAAAA, survey.ProbeAAAA, settled},
+	{recordsMX, survey.ProbeMX, settled}, {recordsTXT, survey.ProbeTXT, settled}, {recordsCAA, survey.ProbeCAA, settled},
+	{recordsHTTPS, survey.ProbeHTTPS, settled}, {recordsCDS, survey.ProbeCDS, settled},
+	{recordsCDS, survey.ProbeCDNSKEY, settled},
 }
 
-func says(_ *survey.Address, r survey.Reply) bool { return r.Settled() }
+func settled(_ *survey.Address, r survey.Reply) bool { return r.Settled() }
 
 // silent reports whether it is not known what an address is to the zone. That it refuses connections, or is not
 // public, is knowledge.

@@ -46,7 +46,7 @@ func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.So
 // standing returns such rules that state facts: what one server is seen to do wrong is wrong, whatever others did not
 // say.
 func standing(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
-	return ofCategory(c, rules, sources...).With(diag.Rule[*evidence]{Stands: true})
+	return ofCategory(c, rules, sources...).With(diag.Rule[*evidence]{HoldsWhenUnanswered: true})
 }
 
 // ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not

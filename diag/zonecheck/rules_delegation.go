@@ -21,7 +21,7 @@ const fewest = 2
 func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 
 var delegationRules = diag.Rules[*evidence]{{
-	Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{hosts}, Stands: true,
+	Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{hosts}, HoldsWhenUnanswered: true,
 	Ref:   "Zonemaster BASIC02, RFC 4697 section 2.3",
 	Title: "Delegation depends on itself", Requirement: "The name servers can be resolved without the domain itself",
 	Advice: "Give at least one name server a name in the domain, with glue, or a name in a domain that does not " +
@@ -276,7 +276,7 @@ var childRules = diag.Rules[*evidence]{{
 	Ref:   "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
 	Title: "CDS or CDNSKEY records in an unsigned zone", Requirement: "CDS and CDNSKEY records are in a signed zone",
 	Advice: "Remove the CDS and CDNSKEY records, or sign the zone.",
-	When:   func(e *evidence) bool { return hasChildDS(e) && told(1, survey.ProbeKeys)(e) },
+	When:   func(e *evidence) bool { return hasChildDS(e) && answeredByAtLeast(1, survey.ProbeKeys)(e) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!signed(e), "%s has CDS or CDNSKEY records and no DNSKEY record.", e.Domain)
 	},

@@ -25,7 +25,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Ref: "Zonemaster DNSSEC11, RFC 4035 section 5.2",
 	Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
 	Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
-	When:   func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
+	When:   func(e *evidence) bool { return secured(e) && answeredByAtLeast(1, survey.ProbeKeys)(e) },
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", diag.Upper(e.parentName()),
 			diag.Count(len(e.cut.ds), "DS record"), e.Domain)
@@ -108,7 +108,7 @@ var keyRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
-	Stands: true, Ref: "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+	HoldsWhenUnanswered: true, Ref: "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
 	Title: "Key with an algorithm that is not recommended", Requirement: "The keys have recommended algorithms",
 	Advice: "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).", When: signed,
 	Fails: func(e *evidence) diag.Failures {
@@ -122,7 +122,7 @@ var keyRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
-	Stands: true, Ref: "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+	HoldsWhenUnanswered: true, Ref: "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
 	Title: "RSA key of an unsuitable size", Requirement: "RSA keys have 2048 to 4096 bits",
 	Advice: "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
 	When: func(e *evidence) bool {

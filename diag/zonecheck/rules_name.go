@@ -189,7 +189,7 @@ var mailRules = diag.Rules[*evidence]{{
 	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []diag.Source{recordsTXT},
 	Ref:   "Zonemaster ZONE11, RFC 7208 section 3.2",
 	Title: "More than one SPF record", Requirement: "There is at most one SPF record",
-	Advice: "Merge the SPF records into one: with several, receivers use none.", When: told(1, survey.ProbeTXT),
+	Advice: "Merge the SPF records into one: with several, receivers use none.", When: answeredByAtLeast(1, survey.ProbeTXT),
 	Fails: func(e *evidence) diag.Failures {
 		n := e.spfRecords()
 		return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)

@@ -41,7 +41,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Code: "zone.records.address.differ", Severity: diag.Info, Ref: "RFC 1034 section 4.3.5",
 	Title: "Name servers have different address records", Requirement: "All name servers have the same address records",
 	Advice: "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
-	When:   told(2, survey.ProbeA),
+	When:   answeredByAtLeast(2, survey.ProbeA),
 	Fails: func(e *evidence) diag.Failures {
 		return slices.Concat(e.differing(survey.ProbeA, dns.TypeA), e.differing(survey.ProbeAAAA, dns.TypeAAAA),
 			e.comparing("A records of www", e.wwwRecords))

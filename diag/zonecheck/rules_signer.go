@@ -91,7 +91,7 @@ var signerRules = diag.Rules[*evidence]{{
 }}
 
 // severalSigned reports whether the keys of several servers are known.
-func severalSigned(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) }
+func severalSigned(e *evidence) bool { return signed(e) && answeredByAtLeast(2, survey.ProbeKeys)(e) }
 
 // eachPair makes a failure of what a function says of a copy of the zone beside another, or beside itself.
 func (e *evidence) eachPair(detail func(c, other *signedCopy) string) (list diag.Failures) {

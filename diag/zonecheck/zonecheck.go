@@ -240,14 +240,14 @@ var zoneFacts = []fact{
 			survey.BareName(mname))
 	}},
 	{"zone.mx.missing", categoryMail, func(e *evidence) diag.Failures {
-		return diag.FailIf(told(1, survey.ProbeMX)(e) && !hasMX(e), "%s has no MX record.", e.Domain)
+		return diag.FailIf(answeredByAtLeast(1, survey.ProbeMX)(e) && !hasMX(e), "%s has no MX record.", e.Domain)
 	}},
 	{"zone.mx.null", categoryMail, func(e *evidence) diag.Failures {
 		null := len(e.mx()) == 1 && nullMX(e.mx()[0])
 		return diag.FailIf(null, "The null MX of %s says that it receives no mail.", e.Domain)
 	}},
 	{"zone.spf.missing", categoryMail, func(e *evidence) diag.Failures {
-		return diag.FailIf(told(1, survey.ProbeTXT)(e) && e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
+		return diag.FailIf(answeredByAtLeast(1, survey.ProbeTXT)(e) && e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
 	}},
 	{"zone.dnssec.cds.present", categorySecurity, func(e *evidence) diag.Failures {
 		return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, diag.Count(len(e.sec.cds), "CDS record"),

@@ -87,7 +87,7 @@ var besideRules = diag.Rules[*evidence]{{
 			"\"BIMI-Selector: v=BIMI1; s=%s\".", s)
 	},
 }, {
-	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromBeside}, Stands: true,
+	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromBeside}, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7208 section 5.1",
 	Title:       "SPF lets every host send: some receivers show no logo then",
 	Requirement: "The SPF record does not let every host send",

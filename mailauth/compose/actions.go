@@ -46,7 +46,7 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 		}
 		advised[t.Advice] = true
 		r := diag.Recommendation{Code: t.Code, Priority: priority(t.Severity), Title: t.Title, Detail: t.Advice}
-		if instead := unparked[t.Code]; w.Sends && instead != "" {
+		if instead := adviceWhereMailIsSent[t.Code]; w.Sends && instead != "" {
 			r.Detail = instead
 		} else if first := w.first(&t); first != nil {
 			r.Detail = "Fix " + first.kind.Label + " first. Then: " + lowerFirst(t.Advice)
@@ -63,9 +63,9 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 	return recommendations
 }
 
-// unparked is the advice for a domain that receives no mail and seems to send some, such as one for newsletters: the
+// adviceWhereMailIsSent is the advice for a domain that receives no mail and seems to send some, such as one for newsletters: the
 // parts, which see only that it receives none, would have its mail refused.
-var unparked = map[diag.Code]string{
+var adviceWhereMailIsSent = map[diag.Code]string{
 	"spf.record.missing.no_mail": "List every host and service that sends mail of the domain in an SPF record: it has a DKIM " +
 		"key, so that it seems to send mail although it receives none. Publish v=spf1 -all only if it sends none.",
 	"dmarc.record.missing.no_mail": "Publish v=DMARC1; p=none with a report address (rua) that receives mail: the domain seems " +
@@ -96,7 +96,7 @@ func (w *Whole) first(t *told) *blocker {
 
 // cleared reports whether no gate of the advice may hide an error that nobody could see.
 func (w *Whole) cleared(t *told) bool {
-	return !slices.ContainsFunc(w.Parts, func(s Share) bool {
+	return !slices.ContainsFunc(w.Parts, func(s WeightedPart) bool {
 		return slices.Contains(gates[t.Code], s.kind) && !s.settled()
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// A Share is a part and what it counts for.
-type Share struct {
+// A WeightedPart is a part and what it counts for.
+type WeightedPart struct {
 	*Summary
 	Weight int
 	// Rating takes the place of the part's own score, as for one of several keys that counts for all; may be nil.
@@ -25,7 +25,7 @@ type Share struct {
 // A Whole is what is to be summed up.
 type Whole struct {
 	Domain diag.Domain
-	Parts  []Share // in the order of a reader
+	Parts  []WeightedPart // in the order of a reader
 	// Own is what the operation has found beside its parts.
 	Own []*Summary
 	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
@@ -47,24 +47,24 @@ type Whole struct {
 }
 
 func (w *Whole) parts() []*Summary {
-	return slices.Concat(w.Own, diag.Map(w.Parts, func(p Share) *Summary { return p.Summary }))
+	return slices.Concat(w.Own, diag.Map(w.Parts, func(p WeightedPart) *Summary { return p.Summary }))
 }
 
 // known reports whether any part came to a conclusion, beside DNSSEC, which asks the name servers themselves.
 func (w *Whole) known() bool {
-	return slices.ContainsFunc(w.Parts, func(p Share) bool { return p.Known() && p.kind != DNSSEC })
+	return slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return p.Known() && p.kind != DNSSEC })
 }
 
 // Partial reports whether something was asked and not answered. That nothing was found at names that were guessed is an
 // answer.
 func (w *Whole) Partial() bool {
-	silent := func(p Share) bool { return !p.NoMatter && (!p.Known() && !p.answered || !p.settled()) }
+	silent := func(p WeightedPart) bool { return !p.NoMatter && (!p.Known() && !p.answered || !p.settled()) }
 	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) || slices.ContainsFunc(w.Parts, silent)
 }
 
 // open reports whether something that matters is not known, for whatever reason.
 func (w *Whole) open() bool {
-	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter })
+	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return !p.Known() && !p.NoMatter })
 }
 
 func (s *Summary) extra() bool {
@@ -81,7 +81,7 @@ func (w *Whole) Ready() *bool {
 	if slices.ContainsFunc(w.parts(), (*Summary).Fails) {
 		return new(false)
 	}
-	unsure := func(p Share) bool { return !p.extra() && !p.NoMatter && (!p.Known() || !p.settled()) }
+	unsure := func(p WeightedPart) bool { return !p.extra() && !p.NoMatter && (!p.Known() || !p.settled()) }
 	if w.Untested || slices.ContainsFunc(w.Parts, unsure) {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (w *Whole) Sum() diag.Verdict {
 
 // scope tells of each part whether it was examined.
 func (w *Whole) scope() []diag.ScopePart {
-	list := diag.Map(w.Parts, func(p Share) diag.ScopePart {
+	list := diag.Map(w.Parts, func(p WeightedPart) diag.ScopePart {
 		one := diag.ScopePart{Part: p.Target(), State: diag.Examined}
 		switch {
 		case p.NoMatter, p.Known() && p.settled():
@@ -149,7 +149,7 @@ func (w *Whole) state(list []told) diag.State {
 }
 
 // rating is the score by which the part counts; nil if it does not, or if what is open could lower it.
-func (p *Share) rating() *int {
+func (p *WeightedPart) rating() *int {
 	if !p.settled() {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (w *Whole) score(v *diag.Verdict) {
 }
 
 // Points are what the part earns of its weight; measured is false if it has no score.
-func (p *Share) Points() (points, most int, measured bool) {
+func (p *WeightedPart) Points() (points, most int, measured bool) {
 	score := p.rating()
 	if score == nil {
 		return 0, 0, false
@@ -217,7 +217,7 @@ func (p *Share) Points() (points, most int, measured bool) {
 	return (*score*p.Weight + 50) / 100, p.Weight, true
 }
 
-func (p *Share) factor() diag.Factor {
+func (p *WeightedPart) factor() diag.Factor {
 	points, most, _ := p.Points()
 	f := diag.Factor{
 		Code: diag.Code(p.kind.Code), Label: p.kind.Label, Points: points, MaxPoints: most, Status: diag.FactorPass,

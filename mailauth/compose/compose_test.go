@@ -61,7 +61,7 @@ func whole(parts ...*Summary) *Whole {
 		Open: diag.Text{Headline: "In order as far as known", Sub: "Something is open."},
 	}
 	for _, p := range parts {
-		w.Parts = append(w.Parts, Share{Summary: p, Weight: 100})
+		w.Parts = append(w.Parts, WeightedPart{Summary: p, Weight: 100})
 	}
 	return w
 }

@@ -150,10 +150,10 @@ const codeUnneeded = "check.dkim.unneeded"
 
 // KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
 // gravest fault. Where no key can verify anything they earn nothing.
-func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
+func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 	sum, known, worst, limit := 0, 0, 0, 100
-	list := diag.Map(keys, func(k *DKIMPart) Share {
-		return Share{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
+	list := diag.Map(keys, func(k *DKIMPart) WeightedPart {
+		return WeightedPart{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
 	})
 	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
 		list[open].Weight = weight // what it would take away is not known

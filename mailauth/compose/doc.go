@@ -4,7 +4,7 @@
 //	run := compose.Start(ctx, env)
 //	spfPart := compose.Ask(run, compose.SPF, spf.Lookup, spf.LookupRequest{Domain: domain})
 //	run.Wait()
-//	whole := compose.Whole{Parts: []compose.Share{{Summary: &spfPart.Summary, Weight: 25}}, …}
+//	whole := compose.Whole{Parts: []compose.WeightedPart{{Summary: &spfPart.Summary, Weight: 25}}, …}
 //	verdict := whole.Sum()
 //
 // # Parts

@@ -68,7 +68,7 @@ func (d *Domain) Shorten(others ...interface{ Shorten() }) {
 }
 
 // Absent leaves of the parts of a whole only that the domain does not exist.
-func (d *Domain) Absent(parts []Share) {
+func (d *Domain) Absent(parts []WeightedPart) {
 	for _, p := range parts {
 		p.Absent()
 	}
@@ -78,11 +78,11 @@ func (d *Domain) Absent(parts []Share) {
 
 // Unavailable is the first of the errors of parts if no server answered for the domain: no part is known, and these
 // heard nothing at all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
-func Unavailable(parts []Share, errs ...error) error {
+func Unavailable(parts []WeightedPart, errs ...error) error {
 	heard := func(err error) bool {
 		return !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)
 	}
-	if slices.ContainsFunc(parts, func(p Share) bool { return p.Known() }) || slices.ContainsFunc(errs, heard) {
+	if slices.ContainsFunc(parts, func(p WeightedPart) bool { return p.Known() }) || slices.ContainsFunc(errs, heard) {
 		return nil
 	}
 	return errs[0]

@@ -30,7 +30,7 @@ func Example() {
 	dmarcPart := compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: domain})
 	run.Wait()
 
-	whole := compose.Whole{Parts: []compose.Share{
+	whole := compose.Whole{Parts: []compose.WeightedPart{
 		{Summary: &spfPart.Summary, Weight: 50}, {Summary: &dmarcPart.Summary, Weight: 50},
 	}}
 	v := whole.Sum()

@@ -147,7 +147,7 @@ func TestVoid(t *testing.T) {
 		{part(SPF, 69, fault{code: "spf.record.string", severity: diag.Error}), 17},
 		{part(DMARC, 89, fault{code: "dmarc.policy.none", severity: diag.Warning}), 22},
 	} {
-		points, most, measured := (&Share{Summary: tt.summary, Weight: 25}).Points()
+		points, most, measured := (&WeightedPart{Summary: tt.summary, Weight: 25}).Points()
 		require.Equal(t, []any{tt.points, 25, true}, []any{points, most, measured}, "%v", tt.summary.Findings)
 	}
 }

@@ -83,7 +83,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 				n.Address).About(n.Address.String())
 		}),
 	}, {
-		Code: "check.ptr.missing", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
+		Code: "check.ptr.missing", Severity: diag.Warning, HoldsWhenUnanswered: true, Ref: "RFC 1912 section 2.1",
 		Title: "Sending address has no name in reverse DNS", Requirement: "Every sending address has a name in reverse DNS",
 		Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
 			"name the address: Gmail and Yahoo refuse mail from addresses without one.",
@@ -92,7 +92,7 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 				About(n.Address.String())
 		}),
 	}, {
-		Code: "check.ptr.unconfirmed", Severity: diag.Warning, Stands: true, Ref: "RFC 1912 section 2.1",
+		Code: "check.ptr.unconfirmed", Severity: diag.Warning, HoldsWhenUnanswered: true, Ref: "RFC 1912 section 2.1",
 		Title:       "Name in reverse DNS does not lead back to the address",
 		Requirement: "The name in reverse DNS of every sending address leads back to it",
 		Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has " +

@@ -13,7 +13,7 @@ import (
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
 		absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
-			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, Stands: true, When: (*evidence).published}),
+			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, When: (*evidence).published}),
 		slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
 			Reading(fromNames, fromHosts, fromServers))
 })
@@ -66,7 +66,7 @@ func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 
 var hostRules = diag.Rules[*evidence]{{
 	Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
-	Reads: []diag.Source{fromNames, fromHosts}, Stands: true, Ref: "RFC 7672 section 2.1.2",
+	Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.1.2",
 	Title: "DNSSEC validation of the MX records fails", Requirement: "The MX records do not fail DNSSEC validation",
 	Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
 		"breaks. Senders that validate cannot find the mail servers.",
@@ -117,7 +117,7 @@ var hostRules = diag.Rules[*evidence]{{
 	When:        hasHosts, Fails: because("", addressUnknown),
 }, {
 	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
-	Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, Stands: true,
+	Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove the record that names it.",

@@ -83,7 +83,7 @@ var connectionRules = diag.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+	Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 2.2",
 	Title:       "STARTTLS not offered although TLSA records exist",
 	Requirement: "All mail servers with TLSA records offer STARTTLS",
@@ -94,7 +94,7 @@ var connectionRules = diag.Rules[*evidence]{{
 		return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
 	}, noStartTLS),
 }, {
-	Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, Stands: true,
+	Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 2.2",
 	Title:       "TLS with a mail server fails although TLSA records exist",
 	Requirement: "TLS works with all mail servers that have TLSA records",
@@ -106,27 +106,27 @@ var connectionRules = diag.Rules[*evidence]{{
 }}
 
 var certificateRules = diag.Rules[*evidence]{{
-	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Stands: true, Ref: "RFC 7672 section 2.2",
+	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2",
 	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
 	Advice: "Verify on the server itself that this is its certificate, then publish a TLSA record for its key beside " +
 		"the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish " +
 		"the next key before it is used.",
 	When: settled(compared, mismatch), Fails: mismatches,
 }, {
-	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7672 section 3.2.3",
+	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 3.2.3",
 	Title:       "Certificate does not match the name of the mail server",
 	Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 	Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
 		"usage 3 the name does not matter.",
 	When: settled(matched, wrongName), Fails: refusing(" With usage 2 (DANE-TA) the name must match.", wrongName),
 }, {
-	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7671 section 5.2",
+	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7671 section 5.2",
 	Title:       "Certificate has expired or is not yet valid",
 	Requirement: "Certificates that DANE-TA authenticates are within their validity",
 	Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
 	When:        settled(matched, outOfDate), Fails: refusing(" With usage 2 (DANE-TA) the dates count.", outOfDate),
 }, {
-	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 7672 section 3.1.2",
+	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 3.1.2",
 	Title:       "Certificate chain does not lead to the TLSA trust anchor",
 	Requirement: "Certificates lead to the trust anchor of their TLSA record",
 	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
@@ -144,7 +144,7 @@ var certificateRules = diag.Rules[*evidence]{{
 
 // endingRule makes a rule about certificates of usage 2 whose end is as near as the severity of the rule says.
 func endingRule(r rule) rule {
-	r.Ref, r.When, r.Stands = "RFC 7671 section 5.2", matched, true
+	r.Ref, r.When, r.HoldsWhenUnanswered = "RFC 7671 section 5.2", matched, true
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
 	r.Fails = each(func(e *evidence, h *host) diag.Failures {
 		leaf := h.server().chain[0]

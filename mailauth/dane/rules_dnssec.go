@@ -28,7 +28,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 		return f
 	},
 }, {
-	Code: "dane.host.bogus", Severity: diag.Error, Weight: 20, Category: factorDNSSEC, Stands: true,
+	Code: "dane.host.bogus", Severity: diag.Error, Weight: 20, Category: factorDNSSEC, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 2.1.2",
 	Title:       "DNSSEC validation fails for a mail server",
 	Requirement: "No records of the mail servers fail DNSSEC validation",
@@ -44,7 +44,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 	When: hasHosts, Fails: because(" Senders that validate defer mail to this host.", tlsaUnknown),
 }, {
 	Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
-	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Stands: true, Ref: "RFC 7672 section 2.2.1",
+	Reads: []diag.Source{fromNames, fromHosts, fromServers}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
 	Title:       "Records that name the mail servers are not signed",
 	Requirement: "The records that name the mail servers are signed",
 	Advice: "Sign the zone of the domain with DNSSEC: an attacker who forges its MX records leads senders to other " +
@@ -55,7 +55,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 			"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
 	},
 }, {
-	Code: "dane.tlsa.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, Stands: true,
+	Code: "dane.tlsa.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, HoldsWhenUnanswered: true,
 	Ref:   "RFC 7672 section 2.2",
 	Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
 	Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
@@ -77,7 +77,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 		}, unsigned)(e)
 	},
 }, {
-	Code: "dane.tlsa.dormant", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, Stands: true,
+	Code: "dane.tlsa.dormant", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, HoldsWhenUnanswered: true,
 	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Ref: "RFC 7672 section 2.2",
 	Title:       "Unsigned TLSA records that would stop mail once signed",
 	Requirement: "TLSA records without effect would not stop mail once they are signed",
@@ -104,7 +104,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 		return f.Suggesting(strings.Join(lines, "\n"))
 	},
 }, {
-	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, Stands: true,
+	Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 2.2",
 	Title:       "Mail server in an unsigned zone beside others in signed ones",
 	Requirement: "No mail server is in an unsigned zone beside others in signed ones",
@@ -297,7 +297,7 @@ var absenceRules = diag.Rules[*evidence]{{
 		return diag.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
 	},
 }, {
-	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, Stands: true, Ref: "RFC 7672 section 2.2.1",
+	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
 	Title:       "Mail server without TLSA records beside others with some",
 	Requirement: "No mail server lacks TLSA records beside others with some",
 	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +

@@ -219,14 +219,14 @@ func (s *scoring) conclude() {
 	}
 }
 
-func (s *scoring) shares() []compose.Share {
-	list := []compose.Share{{Summary: &s.SPF.Summary, Weight: weightSPF}}
+func (s *scoring) shares() []compose.WeightedPart {
+	list := []compose.WeightedPart{{Summary: &s.SPF.Summary, Weight: weightSPF}}
 	list = append(list, compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)...)
 	return append(list,
-		compose.Share{Summary: &s.DMARC.Summary, Weight: weightDMARC},
-		compose.Share{Summary: &s.BIMI.Summary, Weight: weightBIMI},
-		compose.Share{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.quiet},
-		compose.Share{Summary: &s.TLSRPT.Summary, Weight: weightTLSRPT},
+		compose.WeightedPart{Summary: &s.DMARC.Summary, Weight: weightDMARC},
+		compose.WeightedPart{Summary: &s.BIMI.Summary, Weight: weightBIMI},
+		compose.WeightedPart{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.quiet},
+		compose.WeightedPart{Summary: &s.TLSRPT.Summary, Weight: weightTLSRPT},
 	)
 }
 
@@ -267,7 +267,7 @@ func (s *scoring) components() Components {
 
 func component[R any](p *compose.Part[R], weight int) *Component[R] {
 	c := &Component[R]{Part: *p, Weight: weight, Measured: p.Known()}
-	share := compose.Share{Summary: &c.Summary, Weight: weight}
+	share := compose.WeightedPart{Summary: &c.Summary, Weight: weight}
 	measured := false
 	if c.Points, c.MaxPoints, measured = share.Points(); !measured && c.Score != nil { // what is open could lower it
 		c.Measured, c.Score, c.Band = false, nil, diag.Undetermined
@@ -278,7 +278,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 // dkimComponent is what all keys come to: the state and the texts are those of the worst.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
 	shares := compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)
-	worst := slices.IndexFunc(shares, func(p compose.Share) bool { return p.Weight > 0 })
+	worst := slices.IndexFunc(shares, func(p compose.WeightedPart) bool { return p.Weight > 0 })
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary
 	if rating := shares[worst].Rating; rating != nil {

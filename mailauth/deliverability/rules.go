@@ -130,7 +130,7 @@ var reputationRules = append(diag.Rules[*ReputationReport]{{
 		return diag.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
 	},
 }, {
-	Code: "score.address.assumed", Severity: diag.Info, Stands: true, Ref: "RFC 5782 section 2.1",
+	Code: "score.address.assumed", Severity: diag.Info, HoldsWhenUnanswered: true, Ref: "RFC 5782 section 2.1",
 	Title:       "Addresses of the mail servers taken for those that send",
 	Requirement: "The request gave the address that sends mail",
 	Advice: "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the " +

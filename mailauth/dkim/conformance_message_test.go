@@ -121,7 +121,7 @@ func TestConformanceStalwart(t *testing.T) {
 			v, err := dkim.Verify(t.Context(), tt.dns.env(), []byte(tt.text), options)
 			require.NoError(t, err)
 			checkPolicy(t, tt.name, v.Signatures[i])
-			assert.Contains(t, []dkim.Word{dkim.Pass, dkim.Policy}, v.Signatures[i].Result, tt.name)
+			assert.Contains(t, []dkim.AuthResult{dkim.Pass, dkim.Policy}, v.Signatures[i].Result, tt.name)
 			if v.Signatures[i].Result == dkim.Pass {
 				passed++
 			}

@@ -91,8 +91,8 @@ type Verification struct {
 }
 
 // Result returns the best result of the signatures: pass if one passes.
-func (v *Verification) Result() Word {
-	for _, w := range []Word{Pass, Unchecked, TempError, Policy, Fail, PermError, Neutral} {
+func (v *Verification) Result() AuthResult {
+	for _, w := range []AuthResult{Pass, Unchecked, TempError, Policy, Fail, PermError, Neutral} {
 		for i := range v.Signatures {
 			if v.Signatures[i].Result == w {
 				return w
@@ -115,7 +115,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	if !answered(e) {
 		return e.report(env.Now()), nil
 	}
-	e.take(diag.Map(e.txt.Records, diag.TXTStrings))
+	e.addRecords(diag.Map(e.txt.Records, diag.TXTStrings))
 	if absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
 		if err := e.guess(ctx, env); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	parts, line := diag.PastedTXT(req.Record)
 	literal, _ := taglist.Pasted(req.Record)
 	e.quoted = literal[0] != parts[0]
-	e.take([][]string{parts})
+	e.addRecords([][]string{parts})
 	e.found.Line = line
 	v := rules().Judge(e, textsOffline)
 	return &ValidateReport{Record: clean(e.found.Records[0]), Verdict: v, KeyFields: e.fields(v)}, nil

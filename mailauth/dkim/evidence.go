@@ -41,8 +41,8 @@ type place struct {
 	answer diag.Answer[*dns.TXT]
 }
 
-// take sorts the TXT records at the selector, each as its character-strings, and reads the key.
-func (e *evidence) take(answer [][]string) {
+// addRecords sorts the TXT records at the selector, each as its character-strings, and reads the key.
+func (e *evidence) addRecords(answer [][]string) {
 	slices.SortFunc(answer, slices.Compare) // resolvers change the order of records
 	for _, parts := range answer {
 		text := strings.Join(parts, "")
@@ -93,15 +93,15 @@ func (e *evidence) repair() {
 	case e.assembled != "":
 		e.repaired = e.assembled
 	case len(e.found.Records) > 1:
-		e.repaired = e.only()
+		e.repaired = e.soleUsableRecord()
 	case e.key == nil || e.key.Revoked:
 	case e.found.Parted() != e.key.List.Text, slices.ContainsFunc(e.key.List.Faults, repairable):
 		e.repaired = repair(e.found.Parted(), allFlags...)
 	}
 }
 
-// only is the one of several records that verifiers use, if the others are of no use, or have the same key.
-func (e *evidence) only() string {
+// soleUsableRecord is the one of several records that verifiers use, if the others are of no use, or have the same key.
+func (e *evidence) soleUsableRecord() string {
 	only, key := "", ""
 	for _, text := range e.found.Records {
 		switch k := ParseKey(text); {
@@ -119,7 +119,7 @@ func (e *evidence) only() string {
 
 func repairable(f taglist.Fault) bool { return !f.Harmless || f.Kind != taglist.Unknown }
 
-func online(e *evidence) bool { return !e.domain.IsZero() }
+func lookedUp(e *evidence) bool { return !e.domain.IsZero() }
 
 func (e *evidence) nonexistent() bool {
 	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e)
@@ -127,7 +127,7 @@ func (e *evidence) nonexistent() bool {
 
 // existenceKnown reports whether it is known if the domain exists: what has a name below it does (RFC 8020 section 2).
 func (e *evidence) existenceKnown() bool {
-	return !online(e) || e.apex.Err() == nil || aliased(e) || answered(e) && !e.txt.NXDomain() ||
+	return !lookedUp(e) || e.apex.Err() == nil || aliased(e) || answered(e) && !e.txt.NXDomain() ||
 		e.node.Name != "" && e.node.Err() == nil && !e.node.NXDomain()
 }
 
@@ -139,7 +139,7 @@ const (
 // Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{
-		fromRecord: !online(e) || answered(e), fromDomain: e.existenceKnown(),
+		fromRecord: !lookedUp(e) || answered(e), fromDomain: e.existenceKnown(),
 	})
 }
 
@@ -150,7 +150,7 @@ func (e *evidence) partial() bool {
 
 func answered(e *evidence) bool { return e.txt.Err() == nil }
 
-func one(e *evidence) bool { return e.key != nil }
+func hasSingleRecord(e *evidence) bool { return e.key != nil }
 
 func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 
@@ -165,9 +165,9 @@ func (e *evidence) foreign() string {
 	return ""
 }
 
-func holds(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
+func hasKeyData(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
 
-func atHand(e *evidence) bool { return holds(e) && inOrder(e) }
+func hasUsableKey(e *evidence) bool { return hasKeyData(e) && inOrder(e) }
 
 // modulus returns the RSA key of the record, also one that is called something else; nil if there is none.
 func (e *evidence) modulus() *rsa.PublicKey {
@@ -195,7 +195,7 @@ func aliased(e *evidence) bool { return len(e.txt.Aliases) > 0 }
 func (e *evidence) delegated() bool {
 	own, _ := publicsuffix.EffectiveTLDPlusOne(e.domain.String())
 	theirs, err := publicsuffix.EffectiveTLDPlusOne(e.target())
-	return online(e) && aliased(e) && (err != nil || own != theirs)
+	return lookedUp(e) && aliased(e) && (err != nil || own != theirs)
 }
 
 func (e *evidence) target() string {

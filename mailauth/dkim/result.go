@@ -16,23 +16,23 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Word is the result of a signature as Authentication-Results fields write it (RFC 8601 section 2.7.1).
-type Word string
+// AuthResult is the result of a signature as Authentication-Results fields write it (RFC 8601 section 2.7.1).
+type AuthResult string
 
 // The results.
 const (
-	None      Word = "none"      // there is no signature
-	Pass      Word = "pass"      // it verifies, and nothing speaks against accepting it
-	Fail      Word = "fail"      // the message is not the one that was signed, or the key not the one that signed it
-	Policy    Word = "policy"    // it verifies, and must or should not be accepted all the same
-	Neutral   Word = "neutral"   // it has syntax errors, or asks for what verifiers do not know
-	TempError Word = "temperror" // the key could not be looked up at present
-	PermError Word = "permerror" // it cannot be verified, now or later
-	Unchecked Word = "unchecked" // not of RFC 8601: the header is as signed, and there is no body
+	None      AuthResult = "none"      // there is no signature
+	Pass      AuthResult = "pass"      // it verifies, and nothing speaks against accepting it
+	Fail      AuthResult = "fail"      // the message is not the one that was signed, or the key not the one that signed it
+	Policy    AuthResult = "policy"    // it verifies, and must or should not be accepted all the same
+	Neutral   AuthResult = "neutral"   // it has syntax errors, or asks for what verifiers do not know
+	TempError AuthResult = "temperror" // the key could not be looked up at present
+	PermError AuthResult = "permerror" // it cannot be verified, now or later
+	Unchecked AuthResult = "unchecked" // not of RFC 8601: the header is as signed, and there is no body
 )
 
 // Values lists the results.
-func (Word) Values() []string {
+func (AuthResult) Values() []string {
 	return diag.Values(None, Pass, Fail, Policy, Neutral, TempError, PermError, Unchecked)
 }
 
@@ -43,12 +43,12 @@ type Result struct {
 	Selector string `json:"selector" doc:"the selector (s=); empty if it is not valid"`
 	Identity string `json:"identity,omitempty" doc:"on whose behalf the domain signed (i=), decoded"`
 
-	Verified    *bool  `json:"verified" doc:"whether the signature is valid and acceptable; null if unknown"`
-	BodyHashOK  *bool  `json:"body_hash_ok,omitempty" doc:"whether the body is as signed; absent if unknown"`
-	SignatureOK *bool  `json:"signature_ok,omitempty" doc:"whether the header is as signed; absent if unknown"`
-	Result      Word   `json:"result" doc:"result of RFC 8601, or unchecked if there was no body"`
-	Reason      string `json:"reason,omitempty" doc:"why the result is not pass, in a sentence"`
-	Cause       Cause  `json:"cause,omitempty" doc:"what the reason says, as a code"`
+	Verified    *bool      `json:"verified" doc:"whether the signature is valid and acceptable; null if unknown"`
+	BodyHashOK  *bool      `json:"body_hash_ok,omitempty" doc:"whether the body is as signed; absent if unknown"`
+	SignatureOK *bool      `json:"signature_ok,omitempty" doc:"whether the header is as signed; absent if unknown"`
+	Result      AuthResult `json:"result" doc:"result of RFC 8601, or unchecked if there was no body"`
+	Reason      string     `json:"reason,omitempty" doc:"why the result is not pass, in a sentence"`
+	Cause       Cause      `json:"cause,omitempty" doc:"what the reason says, as a code"`
 
 	Algorithm        string        `json:"algorithm,omitempty" doc:"algorithms of key and hash (a=)" example:"rsa-sha256"`
 	Canonicalization string        `json:"canonicalization" doc:"of the header and of the body" example:"relaxed/relaxed"`
@@ -261,7 +261,7 @@ func (r *Result) describe(c *Checker) {
 }
 
 // conclude sums up what is known, in the order of RFC 6376 section 6.1.
-func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
+func (r *Result) conclude(c *Checker, check Check) (AuthResult, Cause, string) {
 	s := r.Signature
 	if err, ok := s.Err().(*SignatureError); ok {
 		word := PermError

@@ -15,9 +15,9 @@ import (
 
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(lookupRules, atTarget(slices.Concat(recordRules, syntaxRules,
-		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: atHand}),
+		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: hasUsableKey}),
 		strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
-		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: atHand})))).Reading(fromRecord)
+		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: hasUsableKey})))).Reading(fromRecord)
 })
 
 // atTarget makes rules about a record say who can change it, where the selector is an alias (CNAME) into another
@@ -99,7 +99,7 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 	kit.Long(diag.Rule[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
-		When: func(e *evidence) bool { return one(e) && !online(e) && !e.quoted },
+		When: func(e *evidence) bool { return hasSingleRecord(e) && !lookedUp(e) && !e.quoted },
 	}),
 	kit.Line(diag.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
 	{
@@ -200,7 +200,7 @@ var (
 )
 
 var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
-	Code: "dkim.domain.nxdomain", Reads: []diag.Source{fromDomain}, When: online,
+	Code: "dkim.domain.nxdomain", Reads: []diag.Source{fromDomain}, When: lookedUp,
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
@@ -208,7 +208,7 @@ var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
 	Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 6.1.2",
 	Title: "DKIM key could not be looked up", Requirement: "The name servers answer for the DKIM key",
 	Advice: "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
-	When:   func(e *evidence) bool { return online(e) && !e.nonexistent() },
+	When:   func(e *evidence) bool { return lookedUp(e) && !e.nonexistent() },
 	Fails: func(e *evidence) diag.Failures {
 		if answered(e) && e.existenceKnown() {
 			return nil
@@ -309,7 +309,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The whole key stands in one TXT record",
 		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove " +
 			"the parts.",
-		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
+		When: func(e *evidence) bool { return lookedUp(e) && len(e.found.Records) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
 				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.repaired)
@@ -343,7 +343,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The character-strings of the record are in order",
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
 		When: func(e *evidence) bool {
-			return one(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
+			return hasSingleRecord(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
 		},
 		Fails: func(e *evidence) diag.Failures {
 			if at := e.turned; at != "" {

@@ -66,7 +66,7 @@ var keyRules = diag.Rules[*evidence]{{
 		"new key at a new selector and sign with that.",
 	When: inOrder,
 	Fails: func(e *evidence) diag.Failures {
-		if e.key.Revoked && online(e) && fromWildcard(e) {
+		if e.key.Revoked && lookedUp(e) && fromWildcard(e) {
 			return e.in("p", diag.Fail("The record at *.%s revokes the keys of all selectors without a record of "+
 				"their own (p= is empty).", e.parent()))
 		}
@@ -85,7 +85,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Advice: "Remove the record at once and never use this key again: whoever has read it can sign in the name of the " +
 		"domain. Generate a new key, and publish its public half at a new selector.",
 	When: func(e *evidence) bool {
-		return atHand(e) && (e.key.Data != nil || len(kit.Faults(secret)(e)) > 0)
+		return hasUsableKey(e) && (e.key.Data != nil || len(kit.Faults(secret)(e)) > 0)
 	},
 	Fails: faults("p", secret),
 }, {
@@ -93,7 +93,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Title: "DKIM public key is not valid base64", Requirement: "The public key is valid base64",
 	Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
 		"marks and other signs.",
-	When:  func(e *evidence) bool { return atHand(e) && len(kit.Faults(secret)(e)) == 0 },
+	When:  func(e *evidence) bool { return hasUsableKey(e) && len(kit.Faults(secret)(e)) == 0 },
 	Fails: foreignKey(badBase64),
 }, {
 	Code: "dkim.key.truncated", Severity: diag.Critical, Weight: 5, DependsOn: []diag.Code{"dkim.key.base64"},
@@ -118,7 +118,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Title: "Ed25519 key is not in its raw form", Requirement: "An Ed25519 key is its bare 32 bytes",
 	Advice: "Publish only the last 32 of the 44 bytes, in base64, as the suggested record does.",
 	When: func(e *evidence) bool {
-		return one(e) && e.key.Details != nil && e.key.Type == Ed25519 && identify(e.key.Data).kind == Ed25519
+		return hasSingleRecord(e) && e.key.Details != nil && e.key.Type == Ed25519 && identify(e.key.Data).kind == Ed25519
 	},
 	Fails: faults("p", wrapped),
 }, {
@@ -175,7 +175,7 @@ var strengthRules = diag.Rules[*evidence]{{
 	Code: "dkim.key.ed25519.alone", Severity: diag.Info, Ref: "RFC 8463 section 5",
 	Title: "Many verifiers do not know Ed25519", Requirement: "The key is of a type that every verifier knows",
 	Advice: "Sign with an RSA key at another selector, too: a verifier that does not know Ed25519 then uses that.",
-	When:   func(e *evidence) bool { return one(e) && e.key.Public != nil },
+	When:   func(e *evidence) bool { return hasSingleRecord(e) && e.key.Public != nil },
 	Fails: func(e *evidence) diag.Failures {
 		return e.in("p", diag.FailIf(e.key.Type == Ed25519, "The key is an Ed25519 key, which several large receivers "+
 			"do not verify yet."))
@@ -197,7 +197,7 @@ var useRules = diag.Rules[*evidence]{{
 	Title: "DKIM key is in testing mode (t=y)", Requirement: "The key is not in testing mode",
 	Advice: "Check with a message to yourself that signatures verify; then remove the flag y. Until then verifiers " +
 		"treat the mail as if it were not signed.",
-	When: holds,
+	When: hasKeyData,
 	Fails: func(e *evidence) diag.Failures {
 		return e.in("t", diag.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 	},

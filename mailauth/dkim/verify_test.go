@@ -35,7 +35,7 @@ func TestVerify(t *testing.T) {
 		tags   string
 		record string              // of the key; empty for that of the key that signs
 		change func(string) string // on the way
-		result dkim.Word
+		result dkim.AuthResult
 		cause  dkim.Cause
 		crypto string // body hash and signature: + ok, - not, ? unknown
 		issues string

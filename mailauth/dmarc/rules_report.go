@@ -100,7 +100,7 @@ var destinationRules = diag.Rules[*evidence]{{
 	}),
 }, {
 	Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
+	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
 	Title:       "Report destination has not authorized DMARC reports",
 	Requirement: "Every external report destination has authorized the reports",
 	Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use " +
@@ -123,7 +123,7 @@ var destinationRules = diag.Rules[*evidence]{{
 	}),
 }, {
 	Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
-	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true, Ref: "RFC 9990 section 4",
+	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
 	Title:       "Report destination redirects reports to another host",
 	Requirement: "No report destination redirects reports to another host",
 	Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another address: " +
@@ -141,7 +141,7 @@ var destinationRules = diag.Rules[*evidence]{{
 	}),
 }, {
 	Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
-	Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true, Ref: "RFC 5321 section 5.1",
+	Reads: []diag.Source{fromRecord, fromExistence, fromReports}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title:       "Domain of a DMARC report address receives no mail",
 	Requirement: "The domain of every report address receives mail",
 	Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",

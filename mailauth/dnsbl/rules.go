@@ -12,7 +12,7 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(rule{Stands: true}),
+var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(rule{HoldsWhenUnanswered: true}),
 	coverageRules.Reading(diag.FromRequest))
 
 var (

@@ -185,20 +185,20 @@ func (c *check) receives() bool {
 	return c.mx.Result != nil && c.mx.State != diag.Missing && !c.mx.Result.NullMX
 }
 
-func (c *check) shares() []compose.Share {
-	list := []compose.Share{{Summary: &c.SPF.Summary, Weight: weightSPF}}
+func (c *check) shares() []compose.WeightedPart {
+	list := []compose.WeightedPart{{Summary: &c.SPF.Summary, Weight: weightSPF}}
 	list = append(list, compose.KeyShares(c.DKIM, weightDKIM, c.Silent)...)
 	list = append(list,
-		compose.Share{Summary: &c.DMARC.Summary, Weight: weightDMARC},
-		compose.Share{Summary: &c.BIMI.Summary, Weight: weightBIMI},
-		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
-		compose.Share{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
-		compose.Share{Summary: &c.dane.Summary, Weight: weightDANE},
-		compose.Share{Summary: &c.TLSRPT.Summary, Weight: weightTLSRPT},
-		compose.Share{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
+		compose.WeightedPart{Summary: &c.DMARC.Summary, Weight: weightDMARC},
+		compose.WeightedPart{Summary: &c.BIMI.Summary, Weight: weightBIMI},
+		compose.WeightedPart{Summary: &c.mx.Summary, Weight: weightMX},
+		compose.WeightedPart{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
+		compose.WeightedPart{Summary: &c.dane.Summary, Weight: weightDANE},
+		compose.WeightedPart{Summary: &c.TLSRPT.Summary, Weight: weightTLSRPT},
+		compose.WeightedPart{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
 	)
 	if c.smtp != nil {
-		list = append(list, compose.Share{Summary: &c.smtp.Summary, Weight: weightSMTP})
+		list = append(list, compose.WeightedPart{Summary: &c.smtp.Summary, Weight: weightSMTP})
 	}
 	return list
 }

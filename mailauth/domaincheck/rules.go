@@ -58,7 +58,7 @@ func (c *check) good() diag.Text {
 }
 
 func (c *check) open() diag.Text {
-	unknown := func(p compose.Share) bool { return !p.Known() && !p.NoMatter }
+	unknown := func(p compose.WeightedPart) bool { return !p.Known() && !p.NoMatter }
 	if c.smtp == nil && c.untested() && !slices.ContainsFunc(c.shares(), unknown) {
 		return diag.Text{Headline: "Records are in order; mail servers were not tested",
 			Sub: "No record has a fault. Check again with include_smtp to see whether the mail servers work."}

@@ -33,7 +33,7 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 		a.concludeOpen(&c)
 	}
 	if a.live != nil {
-		a.sayHistory(&c)
+		a.addAuthReasons(&c)
 	}
 	// Mail programs may show another author than the one that is.
 	if n := a.count("From"); n > 1 && c.Authentic == likely {
@@ -58,7 +58,7 @@ func (a *analysis) concludePass(c *Conclusion) {
 	} else {
 		c.say("DMARC passes: the message was sent on behalf of %s, the domain in From.", a.live.Author())
 	}
-	a.sayFound(c)
+	a.addFoundReasons(c)
 }
 
 // trustNote concludes from a server's note that DMARC passed. Where that may rest on a signature alone, it says only of
@@ -100,7 +100,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 	c.say("DMARC fails: neither SPF nor DKIM authenticates %s, the domain in From.", l.Author())
 	a.sayMechanisms(c)
 	switch a.excuse() {
-	case noExcuse:
+	case noMitigation:
 		if l.ExcuseSilent() {
 			c.say("DNS lookups failed that could explain it, so nothing more can be concluded now.")
 			return
@@ -121,10 +121,10 @@ func (a *analysis) concludeFail(c *Conclusion) {
 			c.say("The header is as %s signed it once the changes that mailing lists make are undone: the message comes "+
 				"from that domain and was changed on the way.", s.Domain)
 		}
-	case vouched:
+	case arcVouched:
 		c.say("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
 			"that server.", diag.Quote(l.ARC.Sets[0].Domain))
-	case sameSide:
+	case misaligned:
 		c.say("%s is authenticated and belongs to the same organization, but is not aligned with %s as its DMARC policy "+
 			"requires.", l.Misaligned(), l.Author())
 	case longAgo:
@@ -211,21 +211,21 @@ const (
 	staleRecord = 90 * 24 * time.Hour
 )
 
-// excuse is why a message may be genuine although DMARC fails.
-type excuse int
+// mitigation is why a message may be genuine although DMARC fails.
+type mitigation int
 
 const (
-	noExcuse    excuse = iota
-	notedPass          // a server that the caller trusts noted that it passed
-	claimedPass        // the same, where the sender could have written it
-	changedBody        // the author's domain signed it, and what was changed since is known
-	vouched            // a valid ARC chain says that it passed before
-	longAgo            // the message is older than what the DNS says about it
-	filtered           // the server before may be a filter of the receiver
-	sameSide           // a domain of the author's organization is authenticated; only strict alignment refuses it
+	noMitigation mitigation = iota
+	notedPass               // a server that the caller trusts noted that it passed
+	claimedPass             // the same, where the sender could have written it
+	changedBody             // the author's domain signed it, and what was changed since is known
+	arcVouched              // a valid ARC chain says that it passed before
+	longAgo                 // the message is older than what the DNS says about it
+	filtered                // the server before may be a filter of the receiver
+	misaligned              // a domain of the author's organization is authenticated; only strict alignment refuses it
 )
 
-func (a *analysis) excuse() excuse {
+func (a *analysis) excuse() mitigation {
 	l := a.live
 	limit := staleRecord
 	if len(l.Signatures(func(s *dkim.Result) bool { return l.Aligned(policy.DKIM, s.Domain) })) > 0 {
@@ -237,11 +237,11 @@ func (a *analysis) excuse() excuse {
 	case passes && a.beyondReach(n):
 		return notedPass
 	case l.Misaligned() != "":
-		return sameSide
+		return misaligned
 	case l.Changed() != nil:
 		return changedBody
 	case l.Vouched():
-		return vouched
+		return arcVouched
 	case l.Now.Sub(l.At) > limit:
 		return longAgo
 	case a.gateway() != "":
@@ -249,7 +249,7 @@ func (a *analysis) excuse() excuse {
 	case passes:
 		return claimedPass
 	default:
-		return noExcuse
+		return noMitigation
 	}
 }
 
@@ -266,25 +266,25 @@ func decisive(a *analysis) bool {
 	return passes(a) || checked(a) && a.live.DMARC.Result == policy.ResultFail
 }
 
-// lately reports whether DMARC fails for a reason that lies in the time since delivery.
-func lately(a *analysis) bool {
-	return decisive(a) && !passes(a) && slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
+// explainedByAge reports whether DMARC fails for a reason that lies in the time since delivery.
+func explainedByAge(a *analysis) bool {
+	return decisive(a) && !passes(a) && slices.Contains([]mitigation{notedPass, longAgo}, a.excuse())
 }
 
-func current(a *analysis) bool { return decisive(a) && !lately(a) }
+func current(a *analysis) bool { return decisive(a) && !explainedByAge(a) }
 
 func enforced(a *analysis) bool {
 	return a.live.Could != nil && a.live.Could.Applied != policy.None && a.live.Could.Applied != ""
 }
 
 func (a *analysis) sayMechanisms(c *Conclusion) {
-	a.sayFound(c)
+	a.addFoundReasons(c)
 	if len(a.live.DKIM.Signatures) == 0 {
 		c.say("The message is not signed with DKIM.")
 	}
 }
 
-func (a *analysis) sayFound(c *Conclusion) {
+func (a *analysis) addFoundReasons(c *Conclusion) {
 	a.saySigned(c)
 	a.saySPF(c)
 	a.sayForwarded(c)
@@ -389,9 +389,9 @@ func (a *analysis) sayBroken(c *Conclusion) {
 	}
 }
 
-// sayHistory says where the message came from, what the receiver found, and what the ARC chain is worth, which is not
+// addAuthReasons says where the message came from, what the receiver found, and what the ARC chain is worth, which is not
 // scored.
-func (a *analysis) sayHistory(c *Conclusion) {
+func (a *analysis) addAuthReasons(c *Conclusion) {
 	if a.live.Hop != nil {
 		c.SendingIP = a.live.Hop.IP.String()
 	}

@@ -20,7 +20,7 @@ var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
 		liveSPFRules.With(common{Category: factorLive, Reads: []diag.Source{asksSPF, asksPath}, When: judged}),
 		// Failures of one of several signatures are facts, whatever is not known of the others.
 		slices.Concat(liveDKIMRules, bodyRules).
-			With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, Stands: true}),
+			With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, HoldsWhenUnanswered: true}),
 		liveServerRules.With(common{Category: factorServer, Reads: []diag.Source{asksNames}, When: ptrKnown}))
 })
 

@@ -32,7 +32,7 @@ var liveDMARCRules = diag.Rules[*analysis]{{
 	Advice: "Treat the message as forged unless the sender confirms it through another channel. If it is genuine, " +
 		"the owner of the domain has to sign it with DKIM for the domain in From, or authorize the server with SPF.",
 	When:  func(a *analysis) bool { return decisive(a) && enforced(a) },
-	Fails: failsDMARC(noExcuse),
+	Fails: failsDMARC(noMitigation),
 }, {
 	Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20,
 	DependsOn: []diag.Code{"header.live.dmarc.fail"}, Ref: "RFC 7960 section 3",
@@ -41,13 +41,13 @@ var liveDMARCRules = diag.Rules[*analysis]{{
 	Advice: "Use the reasons to decide whether to trust the intermediary. Mailing lists that change messages should " +
 		"rewrite From to their own address, and filters should check messages before changing them.",
 	When:  func(a *analysis) bool { return current(a) && enforced(a) },
-	Fails: failsDMARC(changedBody, vouched, filtered, claimedPass, sameSide),
+	Fails: failsDMARC(changedBody, arcVouched, filtered, claimedPass, misaligned),
 }, {
 	Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Ref: "RFC 8601 section 4.1",
 	Title: "DMARC fails now, some time after delivery", Requirement: "DMARC did not start to fail after delivery",
 	Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and records change. " +
 		"Analyze messages soon after they arrive.",
-	When:  func(a *analysis) bool { return passes(a) || lately(a) },
+	When:  func(a *analysis) bool { return passes(a) || explainedByAge(a) },
 	Fails: failsDMARC(notedPass, longAgo),
 }, {
 	Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Ref: "RFC 9989 section 5.3.5",
@@ -57,7 +57,7 @@ var liveDMARCRules = diag.Rules[*analysis]{{
 		"delivered too. If it is, the owner of the domain has to sign it with DKIM or authorize the server with SPF " +
 		"before enforcing the policy.",
 	When:  func(a *analysis) bool { return current(a) && !enforced(a) },
-	Fails: failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass, sameSide),
+	Fails: failsDMARC(noMitigation, changedBody, arcVouched, filtered, claimedPass, misaligned),
 }, {
 	Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Fact: ground.NoName,
 	Reads: []diag.Source{asksAuthor}, Ref: "RFC 9989 section 3.2.13", Title: "Sender's domain does not exist",
@@ -125,7 +125,7 @@ var liveDMARCRules = diag.Rules[*analysis]{{
 	},
 }}
 
-func failsDMARC(with ...excuse) func(*analysis) diag.Failures {
+func failsDMARC(with ...mitigation) func(*analysis) diag.Failures {
 	return func(a *analysis) diag.Failures {
 		l := a.live
 		if l.DMARC.Result != policy.ResultFail || !slices.Contains(with, a.excuse()) {

@@ -45,20 +45,20 @@ var rules = diag.Rules[*evidence]{{
 	Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
 	Fails:       faulty(silent),
 }, {
-	Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, Stands: true,
+	Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, HoldsWhenUnanswered: true,
 	Ref:   "RFC 7208 section 4.6",
 	Title: "The source record leads to a broken SPF record", Requirement: "Receivers can evaluate the source record",
 	Advice: "Remove the term that leads there from the source record, or have that record fixed.",
 	Fails:  faulty(broken),
 }, {
-	Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource, Stands: true,
+	Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7208 section 5.2",
 	Title:       "The source record includes its own flattened records",
 	Requirement: "The source record does not include its own flattened records",
 	Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
 	Fails:       faulty(own),
 }, {
-	Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource, Stands: true,
+	Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7208 section 11.1",
 	Title:       "The source record needs too many lookups to be resolved",
 	Requirement: "The source record can be resolved completely",

@@ -233,7 +233,7 @@ var mxRules = diag.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
+	Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, HoldsWhenUnanswered: true,
 	DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"}, Ref: "RFC 8461 section 4.1",
 	Title: "Mail server not covered by the MTA-STS policy", Requirement: "The policy covers every mail server",
 	Advice: "Add the missing hosts to the policy, in testing mode as long as it is not in force.",
@@ -289,7 +289,7 @@ var mxRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress,
-	Reads: []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, Stands: true, Ref: "RFC 5321 section 5.1",
+	Reads: []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove its MX record.",
 	When:   mxHosts, Fails: func(e *evidence) diag.Failures {

@@ -37,7 +37,7 @@ func (e *evidence) Unanswered() []diag.Source {
 func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	rules = slices.Clone(rules)
 	for i := range rules {
-		rules[i].When, rules[i].Stands = named, true
+		rules[i].When, rules[i].HoldsWhenUnanswered = named, true
 	}
 	return rules
 }

@@ -80,7 +80,7 @@ func overServers(list []serverRule) diag.Rules[*evidence] {
 	rules := make(diag.Rules[*evidence], 0, len(list))
 	for _, r := range list {
 		one := r.rule
-		one.Stands = true
+		one.HoldsWhenUnanswered = true
 		if len(one.Reads) == 0 {
 			one.Reads = []diag.Source{fromNames, fromAddresses, fromSessions}
 		}

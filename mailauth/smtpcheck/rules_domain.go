@@ -95,7 +95,7 @@ var domainRules = diag.Rules[*evidence]{{
 			"that receives no mail.", e.req.Domain)
 	},
 }, {
-	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: ground.MXLiteral, Stands: true,
+	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: ground.MXLiteral, HoldsWhenUnanswered: true,
 	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
@@ -184,7 +184,7 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	},
 }, {
 	Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.NoAddress,
-	Stands: true, Ref: "RFC 5321 section 5.1",
+	HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
 	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() && !e.stranded },
@@ -201,7 +201,7 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 		})
 	},
 }, {
-	Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames, Stands: true,
+	Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames, HoldsWhenUnanswered: true,
 	Ref:   "RFC 2181 section 10.3",
 	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
 	Advice: "Name the host at the end of the alias in the MX record: some senders refuse to deliver to an alias.",

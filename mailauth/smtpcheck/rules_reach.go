@@ -43,8 +43,8 @@ var reachRules = diag.Rules[*evidence]{{
 	Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.4.1",
 	Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
-	Advice: "Fix one of the mail servers first; the detail says what is wrong with each. Until then no mail arrives.",
-	Stands: true, When: (*evidence).judgeable,
+	Advice:              "Fix one of the mail servers first; the detail says what is wrong with each. Until then no mail arrives.",
+	HoldsWhenUnanswered: true, When: (*evidence).judgeable,
 	Fails: func(e *evidence) diag.Failures {
 		if !e.dead {
 			return nil

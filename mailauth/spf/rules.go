@@ -35,7 +35,7 @@ func online(e *evidence) bool { return !e.offline }
 // leaves open is not praised.
 func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	when, fails := r.When, r.Fails
-	r.Reads, r.Stands = append(r.Reads, fromTree, fromOthers), true
+	r.Reads, r.HoldsWhenUnanswered = append(r.Reads, fromTree, fromOthers), true
 	r.When = func(e *evidence) bool {
 		return (when == nil || when(e)) && (online(e) || e.complete || len(fails(e)) > 0)
 	}

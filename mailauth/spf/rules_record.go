@@ -56,7 +56,7 @@ var recordRules = diag.Rules[*evidence]{{
 		if e.offline || e.published.answer.Err() == nil {
 			return nil
 		}
-		return diag.Fail("The SPF record is not known: %s.", diag.Quote(eval.Failure(e.published.answer).Error())).
+		return diag.Fail("The SPF record is not known: %s.", diag.Quote(eval.AnswerError(e.published.answer).Error())).
 			Because(e.published.answer.Err())
 	},
 }, ground.NoDomain(diag.Rule[*evidence]{

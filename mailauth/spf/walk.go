@@ -102,7 +102,7 @@ func (w *walker) fetch(n *Node) {
 	p := published(w.dns, n.Domain)
 	switch {
 	case p.answer.Err() != nil:
-		n.State, n.Error = NodeUnknown, eval.Failure(p.answer).Error()
+		n.State, n.Error = NodeUnknown, eval.AnswerError(p.answer).Error()
 	case len(p.records) == 0:
 		n.State, n.Error, n.void = NodeNone, "there is no SPF record", len(p.answer.Records) == 0
 		if n.absent = p.answer.NXDomain(); n.absent {
@@ -249,7 +249,7 @@ func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	}
 	w.group.Go(func() {
 		p := published(w.dns, t.Target)
-		t.Err, t.Texts, t.Asked = eval.Failure(p.answer), p.texts, true
+		t.Err, t.Texts, t.Asked = eval.AnswerError(p.answer), p.texts, true
 	})
 }
 
@@ -361,7 +361,7 @@ func (w *walker) host(name string) Host {
 	g.Go(func() { a = eval.Ask[*dns.A](w.dns, name) })
 	g.Go(func() { aaaa = eval.Ask[*dns.AAAA](w.dns, name) })
 	g.Wait()
-	h := Host{Name: name, Err: cmp.Or(eval.Failure(a), eval.Failure(aaaa))}
+	h := Host{Name: name, Err: cmp.Or(eval.AnswerError(a), eval.AnswerError(aaaa))}
 	for _, r := range a.Records[:min(len(a.Records), eval.MaxAddresses)] {
 		if ip, ok := netip.AddrFromSlice(r.A.To4()); ok {
 			h.Addresses = append(h.Addresses, ip)
@@ -378,7 +378,7 @@ func (w *walker) host(name string) Host {
 
 func (w *walker) resolveMX(t *ResolvedTerm) {
 	answer := eval.Ask[*dns.MX](w.dns, t.Target)
-	if t.Err = eval.Failure(answer); t.Err != nil {
+	if t.Err = eval.AnswerError(answer); t.Err != nil {
 		return
 	}
 	t.MXCount = len(answer.Records)
@@ -402,7 +402,7 @@ func (w *walker) resolveMX(t *ResolvedTerm) {
 // resolveExists finds out whether a name that does not depend on the mail exists: then it matches all.
 func (w *walker) resolveExists(t *ResolvedTerm) {
 	answer := eval.Ask[*dns.A](w.dns, t.Target)
-	if t.Err = eval.Failure(answer); t.Err == nil {
+	if t.Err = eval.AnswerError(answer); t.Err == nil {
 		t.Everyone = len(answer.Records) > 0
 		w.found(t, t.Everyone, t.Everyone)
 	}

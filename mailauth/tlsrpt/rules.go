@@ -266,13 +266,13 @@ var destinationRules = diag.Rules[*evidence]{{
 		return eachDestination(undeliverable)(e).Joined()
 	},
 }, {
-	Code: "tlsrpt.destination.undeliverable", Severity: diag.Warning, Weight: 2, Stands: true,
+	Code: "tlsrpt.destination.undeliverable", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Domain of a report address receives no mail", Requirement: "The domain of every mailto address receives mail",
 	Advice: "Correct the address, or publish an MX record for its domain: reports to it are lost.",
 	When:   settled("mailto"), Fails: only("mailto"),
 }, {
-	Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, Stands: true, Ref: "RFC 8460 section 5.4",
+	Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 8460 section 5.4",
 	Title:       "Host of an https report address has no address in the DNS",
 	Requirement: "The host of every https address has an address in the DNS",
 	Advice:      "Correct the URI, or publish an A or AAAA record for its host: reports to it are lost.",

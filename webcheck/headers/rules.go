@@ -12,7 +12,7 @@ import (
 // rules are all that is examined.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fetchRules, slices.Concat(transportRules, hstsRules, policyRules, policyDetailRules, framingRules,
-		fieldRules, isolationRules, cookieRules, sharingRules.With(rule{Reads: fromOthers, Stands: true, When: sharing}), hygieneRules,
+		fieldRules, isolationRules, cookieRules, sharingRules.With(rule{Reads: fromOthers, HoldsWhenUnanswered: true, When: sharing}), hygieneRules,
 		securityTxtRules.With(rule{Reads: []diag.Source{fromSecurity}}), observatoryRules).With(rule{DependsOn: fetched})).
 		Reading(fromPage)
 })
@@ -135,7 +135,7 @@ var transportRules = diag.Rules[*evidence]{{
 		return diag.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))
 	},
 }, {
-	Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, Stands: true,
+	Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, HoldsWhenUnanswered: true,
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 9110 section 15.4",
 	Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
 	Advice: ground.Redirect,
@@ -150,7 +150,7 @@ var transportRules = diag.Rules[*evidence]{{
 		return nil
 	},
 }, {
-	Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, Stands: true,
+	Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, HoldsWhenUnanswered: true,
 	Reads: []diag.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
 	Advice: ground.Redirect,

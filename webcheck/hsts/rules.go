@@ -21,7 +21,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		headerRules.With(rule{Reads: fromAnswer, Category: factorHeader, When: present}),
 		durationRules.With(rule{Reads: fromAnswer, Category: factorDuration}),
 		redirectRules.With(rule{Reads: []diag.Source{ground.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
-			Stands: true}),
+			HoldsWhenUnanswered: true}),
 		wwwRules.With(rule{Reads: []diag.Source{ground.SourceAnswer, sourceWWW}, Category: factorScope,
 			DependsOn: []diag.Code{needsHTTPS}}),
 		preloadRules.With(rule{Category: factorPreload}))
@@ -126,14 +126,14 @@ var siteRules = diag.Rules[*evidence]{{
 
 // wwwRules are about the host www, which many people type by habit.
 var wwwRules = diag.Rules[*evidence]{{
-	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, Stands: true, Ref: "RFC 6797 section 14.4",
+	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 	Requirement: "The host www speaks HTTPS where the header holds for subdomains",
 	Advice:      "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else for it.",
 	When:        func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
 	Fails:       brokenWWW,
 }, {
-	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, Stands: true, Ref: "RFC 6797 section 14.4",
+	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
 	Advice: "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
 	When:   func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil },

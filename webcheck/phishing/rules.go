@@ -21,7 +21,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
 			tlsRules.With(rule{Category: ofTLS, When: certified}), contentRules.With(rule{Category: ofContent})).Reading(sourcePage),
 		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}})).
-		With(rule{Stands: true})
+		With(rule{HoldsWhenUnanswered: true})
 })
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.

@@ -108,7 +108,7 @@ func suite(code diag.Code, severity diag.Severity, weight int, ref, title, requi
 	is func(probe.Suite) bool) rule {
 	return rule{
 		Code: code, Severity: severity, Weight: weight, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
-		Stands: true, Fails: accepts(what, is),
+		HoldsWhenUnanswered: true, Fails: accepts(what, is),
 	}
 }
 
@@ -143,7 +143,7 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, Stands: true,
+		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, HoldsWhenUnanswered: true,
 		DependsOn: []diag.Code{"tls.cipher.forward_secrecy"}, Ref: "RFC 9325 section 4.1",
 		Title: "Server also accepts cipher suites without forward secrecy", Requirement: "Every cipher suite has forward secrecy",
 		Advice: "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
@@ -165,13 +165,13 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, Stands: true, Ref: "RFC 9325 section 4.3",
+		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 9325 section 4.3",
 		Title: "Diffie-Hellman prime of 1024 bits or fewer", Requirement: "Diffie-Hellman primes have more than 1024 bits",
 		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: smaller ones can be broken (Logjam).",
 		Fails:  primeBelow(1025),
 	},
 	{
-		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, Stands: true,
+		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
 		DependsOn: []diag.Code{"tls.cipher.dh_broken"}, Ref: "RFC 9325 section 4.3",
 		Title: "Diffie-Hellman prime of fewer than 2048 bits", Requirement: "Diffie-Hellman primes have 2048 bits or more",
 		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
@@ -242,7 +242,7 @@ var featureRules = diag.Rules[*evidence]{{
 			e.scan.Groups[0].Group, e.locksOut(clients.NoGroup))}}
 	},
 }, {
-	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Stands: true, Ref: "RFC 5746 section 3.6",
+	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 5746 section 3.6",
 	Title: "Server does not support secure renegotiation", Requirement: "The server supports secure renegotiation",
 	Advice: "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
 	When:   old,
@@ -251,7 +251,7 @@ var featureRules = diag.Rules[*evidence]{{
 			"renegotiation_info.", e.scan.Old.Version)
 	},
 }, {
-	Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, Stands: true, Ref: "RFC 9325 section 3.3",
+	Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 9325 section 3.3",
 	Title: "Server compresses TLS", Requirement: "The server does not compress TLS",
 	Advice: "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
 	When:   func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },

@@ -91,7 +91,7 @@ var revocationRules = diag.Rules[*evidence]{{
 			"know the certificate (status unknown).")
 	},
 }, {
-	Code: "tls.revocation.service", Severity: diag.Info, Reads: []diag.Source{sourceRevocation}, Stands: true,
+	Code: "tls.revocation.service", Severity: diag.Info, Reads: []diag.Source{sourceRevocation}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5280 section 4.2.1.13",
 	Title: "Service for revocation gives no usable answer", Requirement: "Every service for revocation gives an answer",
 	Advice: "Ask the authority if it lasts; the server itself is not at fault.",

@@ -112,7 +112,7 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 	if class, reason, known := c.known(t); known {
 		return class, reason
 	}
-	saw := func(s signs) bool { return t.seen&s != 0 }
+	saw := func(s traits) bool { return t.seen&s != 0 }
 	switch network := networkOf(t.ip, 24, 48); {
 	case saw(sawOwnName):
 		return unlisted, reasonOwnName
@@ -134,7 +134,7 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 
 // known classifies a source by what its own messages show, if they show anything.
 func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
-	saw := func(s signs) bool { return t.seen&s != 0 }
+	saw := func(s traits) bool { return t.seen&s != 0 }
 	class, known = unclear, true
 	switch {
 	case t.messages == 0:

@@ -40,26 +40,26 @@ func alignmentOf(p *Policy, guess alignment) alignment {
 // would need the network.
 var organization = policy.PublicSuffixOrganizational
 
-// signs are what was seen of a source, as a set.
-type signs uint16
+// traits are what was seen of a source, as a set.
+type traits uint16
 
 const (
-	sawSPF           signs = 1 << iota // SPF passed, aligned
-	sawDKIM                            // DKIM passed, aligned, and SPF passed for nobody
-	sawDKIMElse                        // DKIM passed, aligned, and SPF passed for a domain of somebody else
-	sawRelated                         // nothing aligned; an identity of the owner's organization passed
-	sawStranger                        // nothing aligned; an identity of somebody else passed
-	sawNothing                         // nothing passed
-	sawBroken                          // likewise nothing of the owner, but a signature of the owner's was there
-	sawError                           // nothing passed, and the receiver could not check
-	sawNoResults                       // nothing passed, and the receiver does not say what it checked
-	sawContradiction                   // policy_evaluated says that something passed, auth_results that nothing did
-	sawForeignFrom                     // the From field names a domain of somebody else
-	sawCovered                         // the From field names a domain that the report is about
-	sawDenied                          // the owner's SPF record says that it may not send
-	sawForgedPath                      // likewise the record of the domain of somebody else in the return path
-	sawOwnName                         // its confirmed name in reverse DNS is one of the domain
-	sawFollowing                       // its volume follows that of the mail that passes
+	sawSPF           traits = 1 << iota // SPF passed, aligned
+	sawDKIM                             // DKIM passed, aligned, and SPF passed for nobody
+	sawDKIMElse                         // DKIM passed, aligned, and SPF passed for a domain of somebody else
+	sawRelated                          // nothing aligned; an identity of the owner's organization passed
+	sawStranger                         // nothing aligned; an identity of somebody else passed
+	sawNothing                          // nothing passed
+	sawBroken                           // likewise nothing of the owner, but a signature of the owner's was there
+	sawError                            // nothing passed, and the receiver could not check
+	sawNoResults                        // nothing passed, and the receiver does not say what it checked
+	sawContradiction                    // policy_evaluated says that something passed, auth_results that nothing did
+	sawForeignFrom                      // the From field names a domain of somebody else
+	sawCovered                          // the From field names a domain that the report is about
+	sawDenied                           // the owner's SPF record says that it may not send
+	sawForgedPath                       // likewise the record of the domain of somebody else in the return path
+	sawOwnName                          // its confirmed name in reverse DNS is one of the domain
+	sawFollowing                        // its volume follows that of the mail that passes
 )
 
 type collector struct {
@@ -118,9 +118,9 @@ func newCollector(given map[int]alignment, most int) *collector {
 
 // until makes what takes records end with a context, looking at it now and then.
 func until(ctx context.Context, each func(*Record) error) func(*Record) error {
-	const often = 100 // records: a fraction of a millisecond
+	const checkEvery = 100 // records: a fraction of a millisecond
 	return func(r *Record) error {
-		if r.Number%often == 0 && ctx.Err() != nil {
+		if r.Number%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return each(r)

@@ -141,7 +141,7 @@ func across(table diag.Rules[*evidence]) diag.Rules[*upload] {
 		all := diag.Rule[*upload]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, DependsOn: r.DependsOn, StateIfFailed: r.StateIfFailed,
-			NoScore: r.NoScore, Reads: r.Reads, Stands: r.Stands, Fact: r.Fact, Differs: r.Differs,
+			NoScore: r.NoScore, Reads: r.Reads, HoldsWhenUnanswered: r.HoldsWhenUnanswered, Fact: r.Fact, Differs: r.Differs,
 			When: func(u *upload) bool { return slices.ContainsFunc(u.domains, applies) },
 			Fails: func(u *upload) (all diag.Failures) {
 				for _, e := range u.domains {

@@ -13,7 +13,7 @@ import (
 type observation struct {
 	spf, dkim bool // passed and aligned, as the receiver says or, where it does not, as its results say
 	forwarded bool // the receiver knows that the messages were forwarded
-	signs     signs
+	signs     traits
 	service   *provider.Service
 	basis     provider.Basis
 	stranger  string
@@ -71,7 +71,7 @@ func (c *collector) observe(r *Record) observation {
 
 // path says how the messages got here, by the results if there are any, since these cannot be a slip of the
 // evaluation, else by the evaluation.
-func (o *observation) path() signs {
+func (o *observation) path() traits {
 	spf, dkim := o.results.spf, o.results.dkim
 	if !o.given {
 		spf, dkim = o.spf, o.dkim

@@ -23,7 +23,7 @@ type tally struct {
 	votes     int64             // by how many messages it leads
 	stranger  *string           // first domain of somebody else that passed
 	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
-	seen      signs
+	seen      traits
 	by        uint8 // what the service is known by, see bases
 }
 

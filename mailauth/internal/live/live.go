@@ -265,7 +265,7 @@ func (e *Evidence) Signatures(holds func(*dkim.Result) bool) (list []*dkim.Resul
 }
 
 // Signed returns the first aligned signature with one of the results; nil if there is none.
-func (e *Evidence) Signed(results ...dkim.Word) *dkim.Result {
+func (e *Evidence) Signed(results ...dkim.AuthResult) *dkim.Result {
 	return e.signature(func(s *dkim.Result) bool {
 		return slices.Contains(results, s.Result) && e.Aligned(policy.DKIM, s.Domain)
 	})

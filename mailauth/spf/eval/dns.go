@@ -75,8 +75,8 @@ const patience = 100 * time.Microsecond
 // slow reports whether the resolver lets its answers be waited for.
 func (l *Lookups) slow() bool { return time.Since(l.began) > patience }
 
-// Failure says in plain words why an answer is not known; nil if it is.
-func Failure[R dns.RR](a *diag.Answer[R]) error {
+// AnswerError says in plain words why an answer is not known; nil if it is.
+func AnswerError[R dns.RR](a *diag.Answer[R]) error {
 	if a.Silent() {
 		return fmt.Errorf("the lookup of %s got no answer", strings.TrimSuffix(a.Name, "."))
 	}
@@ -93,7 +93,7 @@ func (l *Lookups) record(name string) (text string, count int, err error) {
 			count++
 		}
 	}
-	return text, count, Failure(answer)
+	return text, count, AnswerError(answer)
 }
 
 // MXHosts returns the names of MX hosts, the most preferred first, without those that are none (RFC 7505).

@@ -179,7 +179,7 @@ func (e *evaluation) matchHost(t *Term, name string) (found int, hit bool, faile
 	var err error
 	if t.Name == Exists {
 		answer := Ask[*dns.A](e.Lookups, name)
-		found, hit, err = len(answer.Records), len(answer.Records) > 0, Failure(answer)
+		found, hit, err = len(answer.Records), len(answer.Records) > 0, AnswerError(answer)
 	} else {
 		found, hit, err = e.addresses(name, t)
 	}
@@ -194,8 +194,8 @@ func (e *evaluation) matchMX(t *Term, name string) (found int, hit bool, failed 
 	answer := Ask[*dns.MX](e.Lookups, name)
 	found = len(answer.Records)
 	switch {
-	case Failure(answer) != nil:
-		return 0, false, because(Temperror, "%v", Failure(answer))
+	case AnswerError(answer) != nil:
+		return 0, false, because(Temperror, "%v", AnswerError(answer))
 	case found > MaxMX: // section 4.6.4
 		return 0, false, because(Permerror, "%s has %d MX hosts", name, found)
 	}

@@ -303,13 +303,13 @@ func (m *mail) addresses(name string, t *Term) (found int, hit bool, err error) 
 		for _, r := range answer.Records[:min(len(answer.Records), MaxAddresses)] {
 			look(r.A.To4())
 		}
-		return found, hit, Failure(answer)
+		return found, hit, AnswerError(answer)
 	}
 	answer := Ask[*dns.AAAA](m.Lookups, name)
 	for _, r := range answer.Records[:min(len(answer.Records), MaxAddresses)] {
 		look(r.AAAA.To16())
 	}
-	return found, hit, Failure(answer)
+	return found, hit, AnswerError(answer)
 }
 
 // askAll asks for the addresses of hosts at once if they have to be waited for, and reports whether it has.

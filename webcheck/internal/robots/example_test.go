@@ -6,8 +6,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-func ExampleParse() {
-	file := robots.Parse([]byte("User-agent: *\nDisallow: /private/\nAllow: /private/open\n"))
+func ExampleParseAs() {
+	file := robots.ParseAs([]byte("User-agent: *\nDisallow: /private/\nAllow: /private/open\n"), robots.Standard)
 	for _, path := range []string{"/", "/private/offer", "/private/open"} {
 		fmt.Println(path, file.Match("Googlebot", path).Allowed)
 	}

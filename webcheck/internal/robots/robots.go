@@ -88,11 +88,8 @@ type Fault struct {
 	Google bool   // Google reads it as it was meant; crawlers that follow the standard ignore it
 }
 
-// Parse reads a robots.txt by the standard. There is none that it cannot read: what is wrong is ignored, as crawlers
-// do, and noted.
-func Parse(body []byte) *File { return ParseAs(body, Standard) }
-
-// ParseAs reads a robots.txt as the crawlers of a dialect do.
+// ParseAs reads a robots.txt as the crawlers of a dialect do. Nothing is refused: what is malformed is ignored, as
+// crawlers ignore it, and listed in Faults.
 func ParseAs(body []byte, d Dialect) *File {
 	p := parser{File: &File{Dialect: d}}
 	if len(body) > MaxBytes {

@@ -55,7 +55,7 @@ func TestMatch(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := robots.Parse([]byte(tt.file)).Match(tt.agent, tt.path)
+			d := parse([]byte(tt.file)).Match(tt.agent, tt.path)
 			require.Equal(t, tt.allowed, d.Allowed)
 			rule := ""
 			if d.Rule != nil {
@@ -69,7 +69,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestParseFaults(t *testing.T) {
-	f := robots.Parse([]byte("<html>\nDisallow: /\nUser-agent: *\nDisallow: a\nNoindex: /\nDissallow: /\nFoo: 1\nSitemap: https://example.com/s.xml\n"))
+	f := parse([]byte("<html>\nDisallow: /\nUser-agent: *\nDisallow: a\nNoindex: /\nDissallow: /\nFoo: 1\nSitemap: https://example.com/s.xml\n"))
 	var got []string
 	for _, fault := range f.Faults {
 		got = append(got, fmt.Sprint(fault.Line, " ", fault.Text))
@@ -82,19 +82,19 @@ func TestParseFaults(t *testing.T) {
 	}, got)
 	require.Equal(t, []string{"https://example.com/s.xml"}, f.Sitemaps)
 
-	long := robots.Parse([]byte("User-agent: *\nDisallow: /1\n" + strings.Repeat("#\n", robots.MaxBytes) + "Disallow: /2"))
+	long := parse([]byte("User-agent: *\nDisallow: /1\n" + strings.Repeat("#\n", robots.MaxBytes) + "Disallow: /2"))
 	require.True(t, long.Truncated)
 	require.False(t, long.Match("x", "/1").Allowed)
 	require.True(t, long.Match("x", "/2").Allowed)
 
 	head := "User-agent: *\nDisallow: /x\n#"
 	cut := head + strings.Repeat("-", robots.MaxBytes-len(head)-len("\nDisallow: /")) + "\nDisallow: /y/*/z$\n"
-	f = robots.Parse([]byte(cut))
+	f = parse([]byte(cut))
 	require.True(t, f.Match("x", "/").Allowed, "a line that is cut at the limit is no rule")
 	require.False(t, f.Match("x", "/x").Allowed)
 	whole := strings.Replace(cut, "\nDisallow: /y", "\nDisallow: /\ny", 1)
-	require.False(t, robots.Parse([]byte(whole)).Match("x", "/").Allowed, "it ends at the limit")
-	require.Empty(t, robots.Parse([]byte(strings.Repeat("x", robots.MaxBytes+1))).Faults)
+	require.False(t, parse([]byte(whole)).Match("x", "/").Allowed, "it ends at the limit")
+	require.Empty(t, parse([]byte(strings.Repeat("x", robots.MaxBytes+1))).Faults)
 }
 
 // Google's parser reads more than the standard has, and in a few things otherwise (github.com/google/robotstxt).
@@ -157,7 +157,7 @@ func TestGoogle(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.standard, robots.Parse([]byte(tt.file)).Match(tt.agent, tt.path).Allowed, "the standard")
+			require.Equal(t, tt.standard, parse([]byte(tt.file)).Match(tt.agent, tt.path).Allowed, "the standard")
 			require.Equal(t, tt.google, robots.ParseAs([]byte(tt.file), robots.Google).Match(tt.agent, tt.path).Allowed, "Google")
 		})
 	}
@@ -172,7 +172,7 @@ func TestFaultsOfGoogle(t *testing.T) {
 		{"User-agent: *\nDisallow / all\nDisllow: /", "2 3", ""},
 		{"Disallow: /\nUser-agent: *\nSite-map: https://example.com/s.xml", "1", "3"},
 	} {
-		f := robots.Parse([]byte(tt.file))
+		f := parse([]byte(tt.file))
 		lines := map[bool][]string{}
 		for _, fault := range f.Faults {
 			lines[fault.Google] = append(lines[fault.Google], fmt.Sprint(fault.Line))
@@ -184,7 +184,7 @@ func TestFaultsOfGoogle(t *testing.T) {
 }
 
 func TestCrawlDelay(t *testing.T) {
-	f := robots.Parse([]byte("User-agent: *\nCrawl-delay: 10\n\nUser-agent: bingbot\nDisallow: /x\n\nUser-agent: a\n" +
+	f := parse([]byte("User-agent: *\nCrawl-delay: 10\n\nUser-agent: bingbot\nDisallow: /x\n\nUser-agent: a\n" +
 		"Crawl-delay: 2.5\nDisallow:\n\nUser-agent: b\nCrawl-delay: soon\nDisallow:\n\nUser-agent: c\nCrawl-delay: 1e9\n"))
 	for agent, want := range map[string]time.Duration{"a": 2500 * time.Millisecond, "b": 10 * time.Second, "c": 10 * time.Second,
 		"bingbot": 10 * time.Second, "other": 10 * time.Second} {
@@ -244,7 +244,7 @@ func TestDirectives(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /%41"), "/a/b")
 	f.Fuzz(func(t *testing.T, body []byte, path string) {
-		file := robots.Parse(body)
+		file := parse(body)
 		d := file.Match("x", path)
 		for _, d := range []robots.Decision{d, robots.ParseAs(body, robots.Google).Match("x", path)} {
 			if d.Rule == nil && !d.Allowed || d.Rule != nil && d.Rule.Allow != d.Allowed {
@@ -262,7 +262,7 @@ func FuzzParse(f *testing.F) {
 				fmt.Fprintln(&b, r)
 			}
 		}
-		if again := robots.Parse([]byte(b.String())).Match("x", path); len(b.String()) < robots.MaxBytes && again.Allowed != d.Allowed {
+		if again := parse([]byte(b.String())).Match("x", path); len(b.String()) < robots.MaxBytes && again.Allowed != d.Allowed {
 			t.Errorf("%q: %+v, again %+v", b.String(), d, again)
 		}
 	})
@@ -282,3 +282,6 @@ func FuzzDirectives(f *testing.F) {
 		t.Errorf("%d directives from %d bytes", len(all), len(value))
 	})
 }
+
+// parse reads a file as RFC 9309 has it.
+func parse(body []byte) *robots.File { return robots.ParseAs(body, robots.Standard) }
