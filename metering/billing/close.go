@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Billing struct {
 	// Observe hears after each round of Run why months could not be closed, and what was paid. It may be nil.
 	Observe func(closing error, paid Paying)
 }
+
+func (b Billing) log() *slog.Logger { return cmp.Or(b.Log, slog.New(slog.DiscardHandler)) }
 
 func (b Billing) draft() time.Duration {
 	if b.Draft == 0 {

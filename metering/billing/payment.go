@@ -21,10 +21,11 @@ import (
 
 // A Biller has an invoice paid.
 type Biller interface {
-	// Charge asks for the payment of what is due of an invoice, and tells what came of it. An error means that nothing
-	// is known. The log has its text, and the account the words of [metering.Reason]. The attempt is repeated under the same [Invoice.IdempotencyKey], and so is one whose outcome could not
-	// be noted. It must charge once for all calls with the same key, and answer them alike. After a decline the key
-	// is a new one. It ends with the context. Several invoices are charged at once.
+	// Charge asks for the payment of what is due of an invoice, and returns its outcome. An error means that nothing is
+	// known: the log has its text, and the account the words of [metering.Reason]. The attempt is repeated under the
+	// same [Invoice.IdempotencyKey], and so is one whose outcome could not be recorded. It must charge once for all
+	// calls with the same key, and answer them alike. After a decline the key is a new one. It ends with the context.
+	// Several invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (Payment, error)
 }
 

@@ -1,10 +1,8 @@
 package billing
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -38,8 +36,6 @@ func (b Billing) Run(ctx context.Context) {
 		pause.Reset(jitter(runPause))
 	}
 }
-
-func (b Billing) log() *slog.Logger { return cmp.Or(b.Log, slog.New(slog.DiscardHandler)) }
 
 // round closes what can be closed and has paid what is due.
 func (b Billing) round(ctx context.Context, closed metering.Period) metering.Period {
