@@ -3,10 +3,12 @@ package diag
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,7 +43,9 @@ func Reason(err error) string {
 	if asked, ok := errors.AsType[*resolver.AskError](err); ok {
 		return Reason(asked.Err)
 	}
-	if _, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
+	_, onSocket := errors.AsType[*net.OpError](err) // its text has the addresses of both ends
+	_, onHTTP := errors.AsType[*url.Error](err)
+	if onSocket || onHTTP || errors.Is(err, net.ErrClosed) {
 		return "the connection failed"
 	}
 	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
@@ -59,7 +63,10 @@ func reason(err error) string {
 		return "no response"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, context.Canceled):
+		return "broken off before there was a response"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection closed by the other side"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "no route to the host"
@@ -69,8 +76,18 @@ func reason(err error) string {
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return blocked.Error()
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	_, lookup := errors.AsType[*net.DNSError](err)
+	switch {
+	case unverified, unknown:
 		return "its certificate is not trusted"
+	case alert, notTLS:
+		return "the TLS handshake failed"
+	case lookup:
+		return "the name could not be looked up"
 	}
 	if _, ok := errors.AsType[*dns.Error](err); ok {
 		return "a response that is not valid DNS"

@@ -3,11 +3,13 @@ package diag
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -58,6 +60,15 @@ func TestReason(t *testing.T) {
 		{&net.OpError{Op: "read", Source: new(net.UDPAddr), Err: errors.New("odd reply")}, "the connection failed"},
 		{fmt.Errorf("asking tls://192.0.2.1: %w", &tls.CertificateVerificationError{Err: errors.New("x509: certificate is …")}),
 			"its certificate is not trusted"},
+		{fmt.Errorf("asking: %w", x509.UnknownAuthorityError{}), "its certificate is not trusted"},
+		{fmt.Errorf("asking tls://192.0.2.1: %w", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}),
+			"the TLS handshake failed"},
+		{fmt.Errorf("asking tls://192.0.2.1: %w", tls.AlertError(40)), "the TLS handshake failed"},
+		{&url.Error{Op: "Post", URL: "https://192.0.2.1/secret", Err: errors.New("http2: server sent GOAWAY")}, "the connection failed"},
+		{fmt.Errorf("asking: %w", net.ErrClosed), "the connection failed"},
+		{fmt.Errorf("asking: %w", syscall.EPIPE), "connection closed by the other side"},
+		{fmt.Errorf("asking: %w", context.Canceled), "broken off before there was a response"},
+		{&net.DNSError{Err: "no such host", Name: "a.example", Server: "192.0.2.53:53"}, "the name could not be looked up"},
 		{fmt.Errorf("asking 192.0.2.1: %w: it answers REFUSED", resolver.ErrLame), "it answers REFUSED"},
 	}
 	for _, tt := range tests {
