@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/diagkit/diagkit/metering"
@@ -24,8 +26,8 @@ func (a *API) Hold(ctx context.Context, account metering.AccountID, bytes int64)
 
 // Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
 // good key, and a body of at most so many bytes. Others are refused as an endpoint refuses them. A request takes a
-// token of its key's rate, and room for a few copies of its body until it ends. The handler has the given name in
-// metrics and logs.
+// token of its key's rate, and room for a few copies of its body until it ends. The handler finds the whole body read,
+// and has the given name in metrics and logs.
 func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := a.server.begin(w, r)
@@ -39,7 +41,7 @@ func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler 
 			f = tooLarge(maxBody)
 		}
 		if f == nil {
-			const copies = 4 // read, parsed, cut into arguments and sent on
+			const copies = 5 // read, read by the handler, parsed, cut into arguments and sent on
 			size := r.ContentLength
 			if size < 0 {
 				size = maxBody
@@ -49,11 +51,13 @@ func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler 
 				f = problemFor(err)
 			}
 		}
+		if f == nil {
+			f = x.holdBody(maxBody)
+		}
 		if f != nil {
 			x.refuse(f)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if next.ServeHTTP(&statusWriter{w, x}, r); x.seen.Status == 0 {
 			x.seen.Status, x.seen.Code = http.StatusOK, "OK"
 		}
@@ -75,4 +79,17 @@ func (a *API) Guesses(next http.Handler) http.Handler {
 			visits.GiveBack(ip, now)
 		}
 	})
+}
+
+// holdBody reads the body of a request that somebody else understands.
+func (x *exchange) holdBody(most int64) *failure {
+	body, err := io.ReadAll(io.LimitReader(x.r.Body, most+1))
+	if err != nil {
+		return unreadBody(err)
+	}
+	if int64(len(body)) > most {
+		return tooLarge(most)
+	}
+	x.r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }

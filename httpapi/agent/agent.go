@@ -23,12 +23,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +72,7 @@ func New(c Config) http.Handler {
 			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return
 		}
-		tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
+		tools.ServeHTTP(&refusals{ResponseWriter: w}, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header["Origin"]; len(origin) > 0 && (len(origin) > 1 || !c.own(origin[0])) {
@@ -107,8 +109,47 @@ func single(r *http.Request) bool {
 func refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`+message+`"}}`+"\n")
+	text, _ := json.Marshal(message) // which is a string
+	io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":`+string(text)+"}}\n")
 }
+
+// refusals replaces the text by which the SDK refuses a request: by an error of JSON-RPC that does not repeat errors of
+// libraries.
+type refusals struct {
+	http.ResponseWriter
+	status int // of a refusal whose text is to come
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *refusals) WriteHeader(status int) {
+	if text := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); status >= 400 && text {
+		w.status = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *refusals) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(p)
+	}
+	text := strings.TrimSpace(string(p))
+	switch known := strings.HasPrefix(text, "Accept must") || strings.Contains(text, "protocol version"); {
+	case w.status == http.StatusMethodNotAllowed:
+		text = "Send messages by POST: there are no sessions, and no streams."
+	case w.status == http.StatusUnsupportedMediaType:
+		text = "Content-Type must be application/json."
+	case !known:
+		text = "The body is not a message that this server understands: JSON-RPC 2.0, as the Model Context Protocol has it."
+	}
+	refuse(w.ResponseWriter, w.status, text)
+	w.status = 0
+	return len(p), nil
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Local says what the tools of [Serve] work with.
 type Local struct {

@@ -62,6 +62,8 @@ func TestEntry(t *testing.T) {
 		{"batch behind spaces", strings.Repeat(" ", 200) + batch, nil, 400},
 		{"nothing", "", nil, 400},
 		{"too large", `{"a":"` + strings.Repeat("x", maxBody) + `"}`, nil, 413},
+		{"no JSON", `{"jsonrpc":%`, nil, 400},
+		{"no message", `{"jsonrpc":"1.0","a":1}`, nil, 400},
 		{"other media type", initialize, []string{"Content-Type", "text/plain"}, 415},
 	} {
 		resp, text := s.post(tt.body, tt.headers...)
@@ -72,6 +74,8 @@ func TestEntry(t *testing.T) {
 		if tt.status != 403 {
 			assert.NotEmpty(t, resp.Header.Get("X-Request-Id"))
 		}
+		assert.Equal(t, "application/json", resp.Header.Get("Content-Type"), tt.name)
+		assert.NotContains(t, text, "json: ", "errors of libraries stay inside")
 		assert.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"))
 	}
 	assert.Zero(t, s.used())
