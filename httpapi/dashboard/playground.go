@@ -70,8 +70,11 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	}()
 	const inMemory = 1 << 20
 	r.Body = http.MaxBytesReader(nil, r.Body, limit)
+	if err := r.ParseForm(); err != nil { // of which ParseMultipartForm says nothing
+		return nil, release, formFault(err)
+	}
 	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return nil, nil, &refusal{"The form could not be read, or is too large."}
+		return nil, release, formFault(err)
 	}
 	if r.MultipartForm != nil {
 		defer r.MultipartForm.RemoveAll()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -267,9 +268,8 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer release()
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		if r.ParseForm() != nil {
-			return &problem{http.StatusBadRequest, "Form not understood",
-				"The form could not be read. Go back and send it again.", false}
+		if err := r.ParseForm(); err != nil {
+			return formFault(err)
 		}
 		s.form = &form{values: r.PostForm, known: slices.Concat(p.fields, p.quiet)}
 	}
@@ -323,6 +323,20 @@ func told(err error) error {
 		return &metering.ReasonError{Reason: p.reason, Err: err}
 	}
 	return err
+}
+
+// formFault is the problem of a form that could not be read.
+func formFault(err error) *problem {
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return &problem{http.StatusRequestEntityTooLarge, "Form too large",
+			"The form is longer than it may be. Go back and send a shorter one.", false}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &problem{http.StatusRequestTimeout, "Form incomplete",
+			"The form did not arrive in time. Go back and send it again.", false}
+	}
+	return &problem{http.StatusBadRequest, "Form not understood",
+		"The form could not be read. Go back and send it again.", false}
 }
 
 func (d *dashboard) display(w http.ResponseWriter, r *http.Request) error {
