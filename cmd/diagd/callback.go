@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
@@ -49,15 +52,19 @@ func (a *app) serveCallbacks(
 	}
 	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
 		limiter: bounds.Callbacks, log: log}
-	server := newServer(s, httpapi.Front{
-		API: c.handler(), Log: log, Requests: bounds.Requests, Exempt: s.untold(),
-	})
+	server := c.server(s, bounds)
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
 	go server.Serve(s.bounded(l, bounds.CallbackConnections)) // which returns that the server was closed
 	return func() {
 		within(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
 		server.Close()
 	}, nil
+}
+
+func (c *callbacks) server(s checkedFlags, bounds *budget.Budget) *http.Server {
+	return newServer(s, httpapi.Front{
+		API: c.handler(), Log: c.log, Requests: bounds.Requests, Exempt: s.untold(),
+	})
 }
 
 func (c *callbacks) handler() *httpapi.Mux {
@@ -80,12 +87,17 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := peer.Addr().Unmap()
 	proxied := slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
-	if !proxied && !c.limiter.Take(ip, now).Allowed {
-		return http.StatusTooManyRequests, "too many requests without a good signature"
+	if !proxied {
+		if d := c.limiter.Take(ip, now); !d.Allowed {
+			w.Header().Set("Retry-After", strconv.FormatInt(int64(math.Ceil(d.RetryAfter.Seconds())), 10))
+			return http.StatusTooManyRequests, "too many requests without a good signature"
+		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWord))
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", maxWord)
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		return http.StatusRequestTimeout, "the body did not arrive in time"
 	} else if err != nil {
 		return http.StatusBadRequest, "the body could not be read"
 	}

@@ -24,19 +24,15 @@ type healthServer struct {
 	ready atomic.Bool
 }
 
-// serveHealth starts the second listener, if --metrics-listen asks for it.
-// Store tells whether the store can write, and more writes what there is to say besides that the server is ready.
-func (a *app) serveHealth(
-	ctx context.Context, metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger,
-) (*healthServer, error) {
+// newHealth makes it. Store tells whether the store can write, and more writes what there is to say besides that the
+// server is ready.
+func newHealth(metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger) *healthServer {
 	mux := &httpapi.Mux{}
 	h := &healthServer{Server: http.Server{
-		Handler: httpapi.Front{API: mux, Log: log}, ReadHeaderTimeout: readHeaderTimeout, ErrorLog: newErrorLog(log),
-		DisableGeneralOptionsHandler: true,
+		Handler:           httpapi.Front{API: mux, Log: log}, // a profile takes as long as it is told to write
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: newErrorLog(log), DisableGeneralOptionsHandler: true,
 	}}
-	if a.serving.metricsListen == "" {
-		return h, nil
-	}
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -56,13 +52,21 @@ func (a *app) serveHealth(
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	l, err := listen(ctx, "--metrics-listen", a.serving.metricsListen)
+	return h
+}
+
+// listen serves it, if --metrics-listen asks for it.
+func (h *healthServer) listen(ctx context.Context, address string, log *slog.Logger) error {
+	if address == "" {
+		return nil
+	}
+	l, err := listen(ctx, "--metrics-listen", address)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	go h.Serve(&httpapi.Listener{Listener: l})
 	log.Info("serving metrics", "url", "http://"+l.Addr().String()+"/metrics")
-	return h, nil
+	return nil
 }
 
 // healthCommand asks a running server whether it answers, for images that hold nothing but diagd. It

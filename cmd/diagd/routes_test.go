@@ -180,8 +180,7 @@ func parts(t testing.TB) (front httpapi.Front, health *healthServer, callback *c
 	require.NoError(t, err)
 	t.Cleanup(gate.Close)
 	a := &app{}
-	a.serving.addListeners(pflag.NewFlagSet("", pflag.ContinueOnError))
-	a.serving.dashboard.mend, a.serving.metricsListen = true, "127.0.0.1:0"
+	a.serving.dashboard.mend = true
 	checked := checkedFlags{log: quiet}
 	api := httpapi.New(httpapi.Config{Gate: gate, Pages: pages.Handler(pages.Config{})})
 	front = a.mount(checked, api, dashboard.Config{
@@ -191,11 +190,7 @@ func parts(t testing.TB) (front httpapi.Front, health *healthServer, callback *c
 	require.NoError(t, err)
 	t.Cleanup(func() { box.Close() })
 	front.Parts["letterbox"] = box
-	health, err = a.serveHealth(t.Context(), metrics.New().Handler(), gate.Health, nil, quiet)
-	require.NoError(t, err)
-	t.Cleanup(func() { health.Close() })
-	callback = &callbacks{log: quiet}
-	return front, health, callback
+	return front, newHealth(metrics.New().Handler(), gate.Health, nil, quiet), &callbacks{log: quiet}
 }
 
 // Every route of every table is in [routes], and nothing else.

@@ -208,14 +208,14 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) {
+	health := newHealth(counters.Handler(), gate.Health, func(w io.Writer) {
 		hosted.health(w)
 		limiterHealth(w)
 		if err := keeper.Doubt(); err != nil {
 			fmt.Fprintf(w, "clock: %v; no month is closed and nothing is forgotten until it is believed again\n", err)
 		}
 	}, log)
-	if err != nil {
+	if err := health.listen(ctx, a.serving.metricsListen, log); err != nil {
 		return err
 	}
 	defer health.Close()
