@@ -381,7 +381,7 @@ func TestOddRequests(t *testing.T) {
 		}
 	}
 	big := b.post("/dashboard/keys", "name", strings.Repeat("x", maxForm))
-	assert.Equal(t, http.StatusBadRequest, big.status)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, big.status)
 	assert.Equal(t, http.StatusNotFound, b.send("DELETE", "/dashboard/keys", nil).status)
 	assert.Contains(t, b.send("GET", "/dashboard/style.css", nil).header.Get("Content-Type"), "text/css")
 }
