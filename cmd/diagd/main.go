@@ -167,7 +167,7 @@ func (a *app) command() *cobra.Command {
 	a.addJSON(version)
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
-		a.migrateCommand(), a.configCommand(), a.dataCommand(), benchCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
+		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
 		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, wrongUse))
 	a.logActs(root)
 	return root

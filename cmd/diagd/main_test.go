@@ -295,7 +295,6 @@ func TestExitCodes(t *testing.T) {
 		{"copy of a database", "backup x --store postgres://user@127.0.0.1:1/db", exitUsage, "such as pg_dump"},
 		{"no list", "data show colours.json", exitUsage, `there is no list "colours.json"`},
 		{"negative rate", "serve --ip-rate -1", exitUsage, "--ip-rate: must be 0 or more"},
-		{"bench elsewhere", "bench crash --rounds 3", exitUsage, "diagd bench crash is no part of this program"},
 		{"no proxy", "serve --trusted-proxies here", exitUsage, "--trusted-proxies: "},
 		{"no log format", "serve --log-format xml", exitUsage, `--log-format: "xml" is neither text nor json`},
 		{"no log level", "serve --log-level loud", exitUsage, `--log-level: "loud" is none of`},
