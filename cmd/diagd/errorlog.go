@@ -12,7 +12,8 @@ import (
 const repeatEvery = time.Minute
 
 // noisy are the beginnings of messages of net/http that strangers can cause as often as they like.
-var noisy = [...]string{"http: TLS handshake error", "http: Accept error"}
+var noisy = [...]string{"http: TLS handshake error", "http: Accept error", "http2: server connection error",
+	"timeout waiting for SETTINGS frames"}
 
 // An errorLog takes what net/http says of connections. What strangers cause is logged at once, and then
 // no more than once a minute with how many there were.
