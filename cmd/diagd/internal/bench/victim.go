@@ -105,11 +105,3 @@ func (v victim) kill() {
 	_ = v.cmd.Process.Kill()
 	_ = v.cmd.Wait() // says that it was killed
 }
-
-// end lets the server finish, as a supervisor does.
-func (v victim) end() {
-	if v.cmd.Process.Signal(os.Interrupt) != nil {
-		_ = v.cmd.Process.Kill() // where no process can be interrupted
-	}
-	_ = v.cmd.Wait()
-}
