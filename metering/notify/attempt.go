@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// The faults of a delivery that no answer of a receiver has told.
+// The faults of a delivery that are not in a receiver's response.
 const (
 	nodeDied        = "the node that made this attempt stopped before it ended"
 	channelRemoved  = "the channel was removed"
@@ -23,7 +23,7 @@ const (
 	alreadyConfirmed = "the address has confirmed already"
 )
 
-// A result is what came of an attempt.
+// A result is the outcome of an attempt.
 type result struct {
 	verdict  verdict
 	status   int
@@ -76,8 +76,8 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 	return w.conclude(ctx, j, channel, r)
 }
 
-// lastEnded looks at what was done before. It reports whether there is to be no further attempt, and has then set
-// what becomes of the delivery.
+// lastEnded evaluates the previous attempt. It reports whether no further attempt follows; the state of the delivery
+// is then set.
 func (w *Worker) lastEnded(d *Delivery) bool {
 	n := len(d.Attempts)
 	if n == 0 {
@@ -142,7 +142,7 @@ func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event
 	return channel, &event, nil
 }
 
-// conclude stores what came of an attempt.
+// conclude stores the outcome of an attempt.
 func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) error {
 	switch r.verdict {
 	case accepted:
@@ -169,7 +169,7 @@ func (w *Worker) put(ctx context.Context, j job, others ...metering.Record) erro
 	return w.Store.PutRecords(ctx, append([]metering.Record{j.record(j.version)}, others...)...)
 }
 
-// disable ends a channel whose receiver is gone (410), and tells the other channels of the account, in one
+// disable disables a channel whose receiver is gone (410) and notifies the other channels of the account, in one
 // transaction with the end of the delivery.
 func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 	var err error
@@ -200,7 +200,7 @@ func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 	return err
 }
 
-// MaxAttempts is how often a delivery is tried.
+// MaxAttempts is the maximum number of attempts per delivery.
 const MaxAttempts = 6
 
 // waits follow failed attempts (CONTRACT 7). After the last attempt a delivery stays open to a manual replay for
@@ -211,8 +211,8 @@ var waits = [MaxAttempts]time.Duration{10 * time.Second, time.Minute, 10 * time.
 // maxRetryAfter bounds what a receiver may ask for, so that none parks deliveries beyond their retention.
 const maxRetryAfter = 24 * time.Hour
 
-// wait returns how long a delivery rests after failed attempt n, counted from 1. A receiver may ask for more
-// (Retry-After), not for less: the schedule is what it can rely on.
+// wait returns the delay after failed attempt n, counted from 1. A receiver may ask for more (Retry-After), not for
+// less: it can rely on the schedule.
 func wait(n int, asked time.Duration) time.Duration {
 	if n >= MaxAttempts {
 		return waits[MaxAttempts-1]
@@ -233,7 +233,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return min(max(0, at.Sub(now)), maxRetryAfter)
 }
 
-// A verdict is what an answer means for a delivery.
+// A verdict classifies a response.
 type verdict int
 
 // The verdicts.
@@ -241,11 +241,11 @@ const (
 	accepted verdict = iota
 	retry            // later it may be accepted
 	refused          // it will never be accepted
-	gone             // nor will any other: the channel is to be disabled
+	gone             // permanent, for every later delivery as well: disable the channel
 )
 
-// verdictOf says what a status of HTTP means (CONTRACT 7). Redirects are not followed, and fail: a receiver that
-// moved is to be told to us, not to whoever controls its old place.
+// verdictOf interprets an HTTP status (CONTRACT 7). Redirects are not followed and count as failures: an account
+// updates the URL of a receiver that moved, rather than its old host redirecting deliveries.
 func verdictOf(status int) verdict {
 	switch {
 	case status >= 200 && status < 300:

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// declined is a biller to whom nobody pays.
+// declined is a biller whose every charge is declined.
 type declined struct{}
 
 func (declined) Charge(context.Context, billing.Invoice) (billing.Payment, error) {

@@ -24,7 +24,7 @@ type Kind string
 // The kinds.
 const (
 	Webhook  Kind = "webhook"  // the signed JSON of CONTRACT 7
-	slack    Kind = "slack"    // an incoming webhook of Slack, or of what takes its messages
+	slack    Kind = "slack"    // a Slack incoming webhook, or a compatible one
 	teams    Kind = "teams"    // a workflow of Microsoft Teams that posts what a webhook receives
 	telegram Kind = "telegram" // a bot's message to a chat
 	email    Kind = "email"    // a message over the operator's submission server
@@ -43,7 +43,7 @@ const (
 	ChannelDisabled    ChannelState = "disabled"
 )
 
-// A Channel is where an account wants to be told of events, as it may be shown: it holds no secret.
+// A Channel is a destination for the events of an account, in its public form: it holds no secret.
 type Channel struct {
 	ID      string             `json:"id"`
 	Account metering.AccountID `json:"account"`
@@ -57,7 +57,7 @@ type Channel struct {
 	State      ChannelState             `json:"state"`
 	Reason     string                   `json:"reason,omitempty"` // why it is disabled
 	Signed     bool                     `json:"signed"`           // whether deliveries are signed
-	// SignedTwiceUntil is when the secret before the last rotation ends to sign; zero where there is none.
+	// SignedTwiceUntil is when the secret before the last rotation stops signing; zero if only one secret signs.
 	SignedTwiceUntil time.Time `json:"signed_twice_until,omitzero"`
 
 	CreatedAt time.Time `json:"created_at"`
@@ -65,8 +65,8 @@ type Channel struct {
 	ConfirmUntil time.Time `json:"confirm_until,omitzero"`
 }
 
-// wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
-// are told of channels.
+// wants reports whether an event is delivered to a channel. A channel receives events that occur after it was enabled,
+// and all events about channels.
 func (d *channelDoc) wants(e metering.Event) bool {
 	if d.State != channelActive || e.At.Before(d.Since) {
 		return false
@@ -93,7 +93,7 @@ type channelDoc struct {
 	State         ChannelState             `json:"state"`
 	Reason        string                   `json:"reason,omitempty"`
 	CreatedAt     time.Time                `json:"created_at"`
-	Since         time.Time                `json:"since"` // when it was last enabled: what is older is not told
+	Since         time.Time                `json:"since"` // when it was last enabled; older events are not delivered
 	ConfirmUntil  time.Time                `json:"confirm_until,omitzero"`
 
 	record metering.Record // from which it was read
@@ -114,7 +114,7 @@ func (d *channelDoc) put() metering.Record {
 	return r
 }
 
-// disabledEvent tells the other channels of the account that this one ends.
+// disabledEvent notifies the other channels of the account that this one is disabled.
 func (d *channelDoc) disabledEvent(at time.Time) (metering.Record, error) {
 	subject := fmt.Sprintf("%s/%d", d.record.ID, d.record.Version)
 	return metering.Event{
@@ -124,7 +124,7 @@ func (d *channelDoc) disabledEvent(at time.Time) (metering.Record, error) {
 	}.Record()
 }
 
-// view is what may be shown at an instant.
+// view returns the public form of the channel at an instant.
 func (d *channelDoc) view(now time.Time) Channel {
 	c := Channel{
 		ID: d.record.ID, Account: d.record.Account, Name: d.Name, Kind: d.Kind, Target: d.Target,
@@ -177,7 +177,7 @@ func (d *channelDoc) clean(text string) string {
 		}
 	}
 	for _, secret := range hidden {
-		if len(secret) > 1 { // "/" is none
+		if len(secret) > 1 { // "/" is not a secret
 			text = strings.ReplaceAll(text, secret, "[redacted]")
 		}
 	}
@@ -260,7 +260,7 @@ const (
 	idLength       = 26
 )
 
-// newID returns an id that nobody has had before.
+// newID returns a new unique id.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
 // derivedID returns the same id for the same parts: what is derived twice is found to exist.
@@ -269,13 +269,13 @@ func derivedID(prefix string, parts ...string) string {
 	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLength]
 }
 
-// isMailAddress reports whether a text is an address alone, which can stand in a header and in a command.
+// isMailAddress reports whether the text is a bare address that is safe in a header and in an SMTP command.
 func isMailAddress(text string) bool {
 	a, err := mail.ParseAddress(text)
 	return err == nil && a.Address == text && len(text) <= maxAddress && ascii(text)
 }
 
-// channelsOf reads the channels of an account, or of all accounts.
+// channelsOf returns the channels of an account, or of all accounts.
 func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
 	f := metering.RecordFilter{Kind: channelKind, Account: account}
 	return metering.Collect(metering.Parsed(store.Records(ctx, f), readChannel))

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// DefaultOverlap is how long both secrets sign after a rotation.
+	// DefaultOverlap is how long both secrets sign deliveries after a rotation.
 	DefaultOverlap = 24 * time.Hour
 	maxOverlap     = 30 * 24 * time.Hour
-	// versionTries is how often a change is made anew when another writer was first.
+	// versionTries is how often a change is retried after a version conflict.
 	versionTries = 8
 )
 
@@ -31,8 +31,7 @@ type Channels struct {
 	Store metering.Store
 	Plans metering.Prices  // nil means metering.DefaultPlans
 	Clock func() time.Time // nil means time.Now
-	// AllowHTTP lets URLs begin with http://, for laboratories: whoever is on the way then reads and alters what
-	// is sent.
+	// AllowHTTP allows http:// URLs, for laboratories: anyone on the path can then read and alter deliveries.
 	AllowHTTP bool
 	// Ports are those that a URL may name. Nil means 80, 443, 8080 and 8443, as for all of the web.
 	Ports []uint16
@@ -44,7 +43,7 @@ type ChannelRequest struct {
 	Name    string // 1 to metering.MaxNameLength characters
 	Kind    Kind
 	Target  string // URL, chat or mail address
-	// Secret signs deliveries to a webhook. Zero means a new one, unless Unsigned says that there is to be none.
+	// Secret signs deliveries to a webhook. Zero means a new one, unless Unsigned is set.
 	Secret   Secret
 	Unsigned bool
 
@@ -86,7 +85,7 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	return doc.view(doc.CreatedAt), secret, nil
 }
 
-// admit lets an account have one more channel, and returns what is to be stored beside it.
+// admit checks that an account may have one more channel, and returns the records to store with it.
 func (c Channels) admit(ctx context.Context, account metering.Account, doc *channelDoc) ([]metering.Record, error) {
 	turn, err := metering.Turn(ctx, c.Store, account.ID, channelKind)
 	if err != nil {
@@ -209,8 +208,7 @@ func (c Channels) RotateSecret(
 	return channel, secret, err
 }
 
-// Disable ends deliveries to a channel, and tells the other channels of the account. Those that wait for an attempt
-// fail.
+// Disable stops deliveries to a channel and notifies the other channels of the account. Queued deliveries fail.
 func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, reason string) (Channel, error) {
 	return c.change(ctx, account, id, func(d *channelDoc) error {
 		d.State, d.Reason, d.ConfirmUntil = ChannelDisabled, reason, time.Time{}
@@ -218,8 +216,8 @@ func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, r
 	})
 }
 
-// Enable lets a channel be told again of what occurs from then on. One of mail asks its address first, if that has not
-// confirmed, or has opted out since.
+// Enable resumes deliveries to a channel, for events from then on. A mail channel first requests confirmation if its
+// address has not confirmed or has opted out since.
 func (c Channels) Enable(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
 	owner, err := c.Store.Account(ctx, account)
 	if err != nil {
@@ -241,7 +239,7 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 	})
 }
 
-// change alters a channel, and does so anew where another writer was first.
+// change modifies a channel, and retries after a version conflict.
 func (c Channels) change(
 	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) error,
 ) (Channel, error) {

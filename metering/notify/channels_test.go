@@ -87,7 +87,7 @@ func TestChannelLimit(t *testing.T) {
 	assert.Len(t, w.pump(), maxChannels, "an event goes to all")
 }
 
-// A channel is told of its categories, of what occurs after it was made, and of nothing while it is disabled.
+// A channel receives events of its categories that occur after it was created, and none while it is disabled.
 func TestWhatChannelsAreTold(t *testing.T) {
 	w := newWorld(t)
 	w.key(nil)
@@ -132,7 +132,7 @@ func TestWhatChannelsAreTold(t *testing.T) {
 	assert.Len(t, w.pump(), 1)
 }
 
-// Of another account nobody sees or touches anything.
+// An account neither sees nor changes anything of another account.
 func TestAccountsAreApart(t *testing.T) {
 	w := newWorld(t)
 	c, _ := w.channel("a")
@@ -188,7 +188,7 @@ func TestRotateSecret(t *testing.T) {
 	assert.ErrorContains(t, err, "signs nothing")
 }
 
-// Of two who add the last channel at once one is told that there is no room.
+// Of two concurrent requests to add the last channel, one fails because the limit is reached.
 func TestLastChannel(t *testing.T) {
 	w := newWorld(t)
 	create := func(c Channels) error {
@@ -215,7 +215,7 @@ func TestLastChannel(t *testing.T) {
 	require.Len(t, list, maxChannels)
 }
 
-// meeting lets the first two who write go on once both are there: both have counted by then.
+// meeting is a barrier for the first two writers: neither writes before both have counted.
 type meeting struct {
 	metering.Store
 	writes atomic.Int64

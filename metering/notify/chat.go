@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The bounds of the services, below which every text of ours lies; names that customers chose are cut well before.
+// The limits of the services. All our texts stay below them; names chosen by customers are cut well before.
 const (
 	maxSlackHeader = 150 // characters of a header block
 	maxSlackFields = 10  // fields of a section block
@@ -55,7 +55,7 @@ func (m *message) slack() ([]byte, error) {
 	return marshal(map[string]any{"text": slackEscaper.Replace(s.Title + ". " + s.Text), "blocks": blocks})
 }
 
-// footer says of what and when a message tells, for whoever looks for it in logs.
+// footer returns the event type and time of a message, for searching logs.
 func (m *message) footer() string {
 	return m.event.At.UTC().Format("2006-01-02 15:04:05 UTC") + " · " + string(m.event.Type) + " · " + m.event.ID
 }
@@ -175,7 +175,7 @@ func (r *result) judgeTeams(body []byte) {
 	}
 }
 
-// A telegramAnswer is what the Bot API says.
+// A telegramAnswer is a response of the Bot API.
 type telegramAnswer struct {
 	OK          bool   `json:"ok"`
 	Code        int    `json:"error_code"`
@@ -185,7 +185,7 @@ type telegramAnswer struct {
 	} `json:"parameters"`
 }
 
-// judgeTelegram reads what the Bot API answered. The wait of a 429 stands in the body.
+// judgeTelegram interprets a response of the Bot API. The retry delay of a 429 is in the body.
 func (r *result) judgeTelegram(body []byte) {
 	var a telegramAnswer
 	if err := json.Unmarshal(body, &a); err != nil {

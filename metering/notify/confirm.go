@@ -13,24 +13,24 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// Mail goes to people who may never have heard of this server: an address receives nothing but one question until its
-// reader has confirmed, and what he has opted out of stays so until he confirms again (CONTRACT 7).
+// Mail may reach people who have never heard of this server: an address receives only a single confirmation request
+// until its reader confirms, and an opt-out holds until the reader confirms again (CONTRACT 7).
 const (
-	// confirmTime is how long a question can be answered.
+	// confirmTime is how long a confirmation request is valid.
 	confirmTime = 7 * 24 * time.Hour
 	// mailboxKind is the kind of records that hold what is known of addresses.
 	mailboxKind = "mailbox"
 )
 
-// The questions and tests that an account has sent, and those that an address receives of all accounts together, within
-// mailWindow. They are counted in the store: a restart, or another server, must not make them more.
+// The limits of confirmation requests and tests within mailWindow, per account and, over all accounts, per address.
+// They are counted in the store, so that neither a restart nor a second server raises them.
 var (
 	mailsOfAccount = int(budget.Of(budget.ChannelMails).Account)
 	mailsToAddress = int(budget.Of(budget.ChannelMails).Person)
 	mailWindow     = budget.Of(budget.ChannelMails).Window
 )
 
-// A mailbox is what an account knows of an address.
+// A mailbox is the state of an address within an account.
 type mailbox struct {
 	ConfirmedAt time.Time   `json:"confirmed_at,omitzero"`
 	OptedOutAt  time.Time   `json:"opted_out_at,omitzero"` // a later confirmation clears it
@@ -59,8 +59,8 @@ func readMailbox(r metering.Record) (*mailbox, error) {
 	return m, nil
 }
 
-// mailbox reads what an account knows of an address. An address of which nothing is known yet counts as confirmed if a
-// channel that an earlier version created is active with it, or if a member has signed in by it.
+// mailbox reads the state of an address within an account. An address without a state counts as confirmed if a channel
+// that an earlier version created is active with it, or if a member has signed in by it.
 func (c Channels) mailbox(ctx context.Context, account metering.AccountID, address string) (*mailbox, error) {
 	r, err := c.Store.Record(ctx, account, mailboxKind, mailboxID(address))
 	if err == nil {
@@ -149,8 +149,8 @@ func recent(list []time.Time, now time.Time) (kept []time.Time) {
 	return kept
 }
 
-// admitMail lets a channel of mail begin: at once if its address has confirmed, and otherwise with a question. It returns
-// what is to be stored beside the channel.
+// admitMail activates a mail channel: immediately if its address has confirmed, otherwise after a confirmation
+// request. It returns the records to store with the channel.
 func (c Channels) admitMail(ctx context.Context, d *channelDoc) ([]metering.Record, error) {
 	m, err := c.mailbox(ctx, d.record.Account, d.Target)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c Channels) admitMail(ctx context.Context, d *channelDoc) ([]metering.Reco
 	return []metering.Record{m.put(), event, delivery.record(0)}, err
 }
 
-// activate lets a channel be told of what occurs from an instant on.
+// activate enables a channel for events from an instant on.
 func (d *channelDoc) activate(at time.Time) {
 	if d.State != channelActive {
 		d.State, d.Reason, d.Since, d.ConfirmUntil = channelActive, "", at, time.Time{}
@@ -188,7 +188,7 @@ func (d *channelDoc) ownEvent(t metering.EventType, at time.Time) (metering.Reco
 	return record, newDelivery(event, id, at), err
 }
 
-// confirmCode answers the question to an address; empty if there is none.
+// confirmCode returns the code that confirms an address; empty unless the channel is unconfirmed.
 func (d *channelDoc) confirmCode() string {
 	if d.Secret == "" || d.State != channelUnconfirmed {
 		return ""

@@ -110,7 +110,7 @@ func TestConfirmationEnds(t *testing.T) {
 	require.Equal(t, channelActive, w.confirm(c).State)
 }
 
-// Without an address of its own in the Web, a server sends a code.
+// A server without a public URL sends a code.
 func TestConfirmByCode(t *testing.T) {
 	w, p := newPost(t)
 	w.worker.Mail.Confirm = ""
@@ -124,7 +124,7 @@ func TestConfirmByCode(t *testing.T) {
 	require.Equal(t, channelActive, c.State)
 }
 
-// Whoever opts out gets nothing more from any channel of the account, until he confirms again.
+// After an opt-out, an address receives nothing from any channel of the account until it confirms again.
 func TestOptOut(t *testing.T) {
 	w, p := newPost(t)
 	one := w.confirm(w.mailChannel("ops@example.com"))
@@ -196,8 +196,8 @@ func TestMailsAtOnce(t *testing.T) {
 	require.Equal(t, [2]int32{int32(mailsToAddress) - 1, 1}, [2]int32{sent.Load(), refused.Load()})
 }
 
-// What was active before addresses were asked goes on, also when it is disabled and enabled; so does what a member
-// reads who has signed in by the address. What its recipient had ended does not.
+// Channels that were active before confirmation existed stay confirmed, also after being disabled and enabled; so do
+// those of an address by which a member has signed in. Those that their recipient ended do not.
 func TestConfirmedBefore(t *testing.T) {
 	w, _ := newPost(t)
 	old := func(target string, state ChannelState, reason string) string {

@@ -20,7 +20,7 @@ const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
 	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; after the last attempt for another day
-	failedPermanent DeliveryState = "failed_permanent" // refused for good, or the channel is no more
+	failedPermanent DeliveryState = "failed_permanent" // permanently rejected, or the channel no longer exists
 	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
 )
 
@@ -61,7 +61,7 @@ func readDelivery(r metering.Record) (*Delivery, error) {
 	return d, nil
 }
 
-// record is the delivery as it is to be stored over the given version.
+// record returns the delivery as a record that replaces the given version.
 func (d *Delivery) record(version int64) metering.Record {
 	return metering.Record{
 		Account: d.Account, Kind: deliveryKind, ID: d.ID, Version: version, Due: d.Next, At: d.CreatedAt,
@@ -69,7 +69,7 @@ func (d *Delivery) record(version int64) metering.Record {
 	}
 }
 
-// newDelivery is the first delivery of an event to a channel: it has the same id whoever makes it.
+// newDelivery returns the first delivery of an event to a channel. Its id is the same on every node.
 func newDelivery(e metering.Event, channel string, at time.Time) *Delivery {
 	return &Delivery{
 		ID: derivedID(deliveryPrefix, e.ID, channel), Account: e.Account, Channel: channel, Event: e.ID,
@@ -128,7 +128,7 @@ var (
 	askedWindow = budget.Of(budget.Replays).Window
 )
 
-// mayAsk is how many deliveries an account may still ask for, at least one.
+// mayAsk returns how many more deliveries an account may request, at least one, or an error.
 func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left int, err error) {
 	left = maxAsked
 	room, err := queueRoom(ctx, c.Store, account, metering.Now(c.Clock))
@@ -299,8 +299,8 @@ func (c Channels) replay(ctx context.Context, account metering.AccountID, id str
 	return *next, nil
 }
 
-// keepFor is how long events and deliveries are kept: longer than a month, since what an account was told of use and
-// budgets in a month is not told again as long as the event exists.
+// keepFor is how long events and deliveries are kept: longer than a month, since a stored event prevents a second
+// notification of the same use or budget in a month.
 const keepFor = 35 * 24 * time.Hour
 
 // Tidy removes events and deliveries that are older than 35 days, and returns how many. What still has something

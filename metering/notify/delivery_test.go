@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A receiver that is gone ends its channel, and the other channels hear of it; what still waits for it fails.
+// A receiver that is gone disables its channel and notifies the other channels; queued deliveries fail.
 func TestGone(t *testing.T) {
 	w := newWorld(t)
 	a, _ := w.channel("a")

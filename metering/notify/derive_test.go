@@ -15,7 +15,7 @@ import (
 
 const day = 24 * time.Hour
 
-// What is told of a key over its life.
+// The events of a key over its lifetime.
 func TestKeyEvents(t *testing.T) {
 	type step struct {
 		after time.Duration // since the step before
@@ -108,7 +108,7 @@ func TestKeyEvents(t *testing.T) {
 	}
 }
 
-// The rotation of one key of many is told of, though the key that took its place is far behind it in the list.
+// The rotation of one key of many is reported even if its successor is far behind it in the list.
 func TestEventsOfManyKeys(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -129,7 +129,7 @@ func TestEventsOfManyKeys(t *testing.T) {
 	require.Len(t, w.pump(), 2)
 }
 
-// percents are the thresholds that requests tell of.
+// percents returns the thresholds that the requests report.
 func percents(t *testing.T, list []received) (percents []int) {
 	for _, r := range list {
 		var f facts
@@ -162,7 +162,7 @@ func TestUsageThresholds(t *testing.T) {
 	assert.Equal(t, []int{50}, charge(475_000), "a larger plan has thresholds of its own")
 }
 
-// A charge that was admitted before midnight and settled after it counts for the old month, and is told.
+// A charge that was admitted before midnight and settled after it counts for the old month, and is reported.
 func TestLateSettlement(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -210,7 +210,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, []metering.EventType{reached}, charge(4_000))
 }
 
-// Refusals are told once a month, and once a key and hour, however many there are.
+// Refusals for quota are reported once a month, and those for rate once per key and hour, however many there are.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -262,7 +262,7 @@ func newDeriverOn(w *world) {
 	w.gate = gate
 }
 
-// A charge nudges only when it passes what there is to tell.
+// A charge triggers a check only when it passes the next threshold.
 func TestSettledNudges(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -280,7 +280,8 @@ func TestSettledNudges(t *testing.T) {
 	assert.Empty(t, w.deriver.nudges)
 }
 
-// While it runs, a deriver hears of changes at once: of keys by the store's Watch, of charges and refusals by the gate.
+// A running deriver learns of changes immediately: of keys from the store's Watch, of charges and refusals from the
+// gate.
 func TestDeriverRuns(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -315,7 +316,7 @@ func TestDeriverRuns(t *testing.T) {
 	assert.ErrorIs(t, <-done, context.Canceled)
 }
 
-// Each resolution that matters is told once, across looks and restarts.
+// Each relevant resolution is reported once, across checks and restarts.
 func TestSPFEvents(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -356,7 +357,8 @@ func BenchmarkSettled(b *testing.B) {
 	}
 }
 
-// Of an account with many keys beyond their rate, some are told of; those of others are told of all the same.
+// Of an account with many keys beyond their rate, some are reported; the keys of other accounts are reported
+// regardless.
 func TestRefusalsOfManyKeys(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
@@ -390,7 +392,7 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is a look at a thousand accounts with a channel and three keys each, of which all was told before.
+// BenchmarkLook measures a check of a thousand accounts with a channel and three keys each, without new events.
 func BenchmarkLook(b *testing.B) {
 	w := newWorld(b)
 	for range 1000 {

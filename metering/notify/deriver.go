@@ -15,33 +15,32 @@ import (
 )
 
 const (
-	// horizon is how far back a [Deriver] looks: what no server noticed for so long is no news. It is well below
-	// keepFor, so that no event is derived again after it was tidied away.
+	// horizon is how far back a [Deriver] looks: what no server noticed for so long is no longer news. It is well
+	// below keepFor, so that no event is derived again after it was pruned.
 	horizon = 7 * 24 * time.Hour
-	// defaultEvery is how often a [Deriver] looks at all accounts that have channels, where that takes little time.
+	// defaultEvery is the default interval between checks of all accounts that have channels.
 	defaultEvery = 10 * time.Second
-	// lookRests bounds what looks at all cost: after one it waits for at least so many times what it took.
+	// lookRests bounds the cost of checks: the pause after one is at least this multiple of its duration.
 	lookRests = 20
 	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
 	maxNudges = 1024
-	// maxFaults is how many accounts are named of those that could not be looked at.
+	// maxFaults bounds the accounts that are named in an error of a check.
 	maxFaults = 5
 )
 
-// A Deriver finds out what there is to tell. It derives events from what is stored anyway, under ids that derive from
-// the same: nothing is lost by a crash, since the next look finds it again, and nothing is told twice by several
-// nodes, since the event exists. It looks at accounts that have channels, every now and then and at once after a
-// change that it hears of.
+// A Deriver derives events from stored state, under ids that are derived from the same state: a crash loses nothing,
+// since the next check finds it again, and several nodes report nothing twice, since the event exists. It checks
+// accounts that have channels periodically, and immediately after a change that it is notified of.
 //
-// It is a [metering.Observer], which tells it of charges and refusals. Only Store is required.
+// It is a [metering.Observer] of charges and refusals. Only Store is required.
 type Deriver struct {
 	Store metering.Store
 	Plans metering.Prices // nil means metering.DefaultPlans
 	SPF   SPF             // nil means that there are no hosted SPF profiles
 	Clock func() time.Time
 	Log   *slog.Logger
-	Every time.Duration // at least, between looks at all; 0 means 10 s
-	Wake  func()        // called after events were written; nil for nobody
+	Every time.Duration // minimum interval between checks of all accounts; 0 means 10 s
+	Wake  func()        // called after events were written; may be nil
 
 	once     sync.Once
 	log      *slog.Logger
@@ -49,7 +48,7 @@ type Deriver struct {
 	refusals chan refusal
 	watched  atomic.Pointer[map[metering.AccountID]*watch]
 	reports  reports
-	limited  *budget.NameLimiter // accounts that are told of keys beyond their rate
+	limited  *budget.NameLimiter // accounts notified of keys beyond their rate
 	// Of the goroutine that looks.
 	mu      sync.Mutex
 	written map[string]time.Time // ids of events that exist, and when they occurred
@@ -140,7 +139,7 @@ func (d *Deriver) NudgeKey(ctx context.Context, id metering.KeyID) {
 	}
 }
 
-// Look looks at all accounts that have channels.
+// Look checks all accounts that have channels.
 func (d *Deriver) Look(ctx context.Context) error {
 	d.init()
 	channels, err := channelsOf(ctx, d.Store, "")
@@ -171,7 +170,7 @@ func (d *Deriver) Look(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// LookAt looks at one account, if it has a channel.
+// LookAt checks one account, if it has a channel.
 func (d *Deriver) LookAt(ctx context.Context, account metering.AccountID) error {
 	d.init()
 	has, err := d.hasChannel(ctx, account)
@@ -210,7 +209,7 @@ func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
 	return errors.Join(err, d.lookAtSPF(ctx, id, lines, at))
 }
 
-// keysAtOnce is how many keys are looked at at once: an account may have a hundred thousand.
+// keysAtOnce is how many keys are read at once: an account may have a hundred thousand.
 const keysAtOnce = metering.MaxKeyIDs
 
 // lookAtKeys derives events about the keys of an account, and returns the first of each line of rotations.
@@ -323,7 +322,7 @@ func (d *Deriver) forget() {
 	}
 }
 
-// notices are how long before the expiry of a key its account is told.
+// notices are the times before the expiry of a key at which its account is notified.
 var notices = []struct {
 	before time.Duration
 	name   string // part of the event's id
@@ -332,8 +331,8 @@ var notices = []struct {
 	{24 * time.Hour, "1d"},
 }
 
-// keyEvents are what has happened to a key, and will have happened whenever it is asked. Of a rotation one event tells,
-// not also the creation of the new key.
+// keyEvents returns the events of a key so far; they are the same at every call. A rotation is one event, without a
+// second one for the creation of the new key.
 func keyEvents(
 	k metering.Key, successors map[metering.KeyID]metering.Key, at time.Time,
 ) (list []metering.Event) {

@@ -23,15 +23,15 @@ type summary struct {
 
 type fact struct{ Name, Value string }
 
-// The bounds of what others have written, in characters. Titles stay short enough for all that show them.
+// The limits of texts from elsewhere, in characters. Titles are short enough for every service.
 const (
 	maxName   = 64
 	maxDomain = 100
 	maxError  = 300
 )
 
-// textsFile has a block for each type of event: the type with the facts that are told, and a line each for title, text
-// and action, which are templates.
+// textsFile has a block for each type of event: the type with the facts that are shown, and a line each for title,
+// text and action, which are templates.
 //
 //go:embed texts.txt
 var textsFile string
@@ -83,7 +83,7 @@ func describe(e metering.Event) (s summary, err error) {
 	return s, nil
 }
 
-// wordFuncs are what the templates call.
+// wordFuncs are the functions of the templates.
 var wordFuncs = template.FuncMap{
 	"moment": moment, "count": count, "number": number, "money": facts.money,
 	"line":    func(text string) string { return line(text, maxError) },
@@ -115,10 +115,10 @@ var wordFuncs = template.FuncMap{
 	},
 }
 
-// unknown stands for a name that the data lack.
+// unknown replaces a name that the data lack.
 const unknown = "unknown"
 
-// values are the facts by the names that people read. Those that are empty are not told.
+// values returns the facts by their displayed names. Empty ones are omitted.
 func (f facts) values() map[string]string {
 	values := map[string]string{
 		"Key": string(f.KeyID), "Prefix": f.KeyPrefix, "Environment": string(f.Environment), "New key": string(f.NewKeyID),
@@ -148,7 +148,7 @@ func (f facts) values() map[string]string {
 	return values
 }
 
-// aboutDomain adds what package watch tells.
+// aboutDomain adds the facts from package watch.
 func (f facts) aboutDomain(values map[string]string) {
 	const most, long = 5, 200 // values, and characters of each
 	listed := func(list []string) string {
@@ -177,7 +177,7 @@ func (f facts) money(cents int64) string {
 	return fmt.Sprintf("%s %s.%02d", cmp.Or(f.Currency, "EUR"), number(cents/100), cents%100)
 }
 
-// quoted is a name that a member has chosen, in quotation marks of which it has none; empty if there is none.
+// quoted returns a name chosen by a member in quotation marks, without any of its own; empty for an empty name.
 func quoted(name string) string {
 	if name = line(strings.ReplaceAll(name, `"`, "'"), maxName); name == "" {
 		return ""
@@ -185,7 +185,7 @@ func quoted(name string) string {
 	return `"` + name + `"`
 }
 
-// line is what somebody else has written, on one line of so many characters.
+// line returns a text from elsewhere as one line of at most so many characters.
 func line(text string, most int) string { return cut(strings.Join(strings.Fields(text), " "), most) }
 
 func moment(t *time.Time) string {
@@ -211,9 +211,8 @@ func number(n any) string {
 	return text
 }
 
-// facts is the data of an event: of all types in one, since most have few and share them. It is what receivers of
-// webhooks read as data, and what the texts are written from. Events of billing have data of their own, with the
-// same names as far as the texts need them.
+// facts is the data of an event, shared by all types since most have few fields. Webhooks receive it as data, and the
+// texts are rendered from it. Billing events have their own data, with the same names as far as the texts need them.
 type facts struct {
 	Account metering.AccountID `json:"account"`
 
@@ -265,18 +264,18 @@ type facts struct {
 	domainFacts
 }
 
-// domainFacts is what package watch tells of a domain.
+// domainFacts are the facts from package watch about a domain.
 type domainFacts struct {
 	WatchID   string        `json:"watch_id,omitempty"`
 	URL       string        `json:"url,omitempty"`
-	Mend      string        `json:"mend,omitempty"` // who can
+	Mend      string        `json:"mend,omitempty"` // who can fix it
 	Record    string        `json:"name,omitempty"`
 	Type      string        `json:"type,omitempty"`
 	Label     string        `json:"label,omitempty"`
 	Old       []string      `json:"old,omitempty"`
 	New       []string      `json:"new,omitempty"`
 	FirstSeen *time.Time    `json:"first_seen_at,omitempty"`
-	Flips     int           `json:"change_count,omitempty"` // of what comes and goes
+	Flips     int           `json:"change_count,omitempty"` // of a flapping finding
 	Findings  []domainFault `json:"findings,omitempty"`
 	Expiring  string        `json:"expiring,omitempty"`
 	DaysLeft  int           `json:"days_left,omitempty"`
@@ -289,7 +288,7 @@ type domainFault struct {
 	Title    string `json:"title"`
 }
 
-// usageFacts is the data of events about use and budgets, of which 0 is told, too.
+// usageFacts is the data of events about use and budgets, in which 0 is not omitted.
 type usageFacts struct {
 	Account   metering.AccountID `json:"account"`
 	Period    metering.Period    `json:"period"`

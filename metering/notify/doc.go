@@ -1,4 +1,4 @@
-// Package notify tells accounts what happens to their keys, credits, invoices and hosted SPF profiles: by signed
+// Package notify notifies accounts of events about their keys, credits, invoices and hosted SPF profiles by signed
 // webhooks (Standard Webhooks), Slack, Microsoft Teams, Telegram and mail. Call [Channels.Create] to register a
 // target, and run a [Deriver] and a [Worker]:
 //

@@ -62,7 +62,7 @@ func TestDeadChannelsLeaveRoom(t *testing.T) {
 	})
 }
 
-// Events that nobody is to be told of, as at a month's close, hold up no other for long.
+// Events without a recipient, as at the close of a month, do not delay others for long.
 func TestManyEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -89,7 +89,7 @@ func TestManyEvents(t *testing.T) {
 	})
 }
 
-// What an account was told of on the first of a month of 31 days it is not told again on the last.
+// An event reported on the first of a month of 31 days is not reported again on the last.
 func TestToldOnceInALongMonth(t *testing.T) {
 	w := newWorld(t)
 	w.clock.Set(time.Date(2026, 10, 1, 0, 0, 1, 0, time.UTC))
@@ -104,7 +104,7 @@ func TestToldOnceInALongMonth(t *testing.T) {
 	assert.Empty(t, w.pump())
 }
 
-// Who had no active channel is not told later of what was used meanwhile.
+// An account without an active channel is not notified later of its use in the meantime.
 func TestUsedWhileDisabled(t *testing.T) {
 	w := newWorld(t)
 	c, _ := w.channel("a")
@@ -149,7 +149,7 @@ func (brokenAccounts) Account(context.Context, metering.AccountID) (metering.Acc
 	return metering.Account{}, errBroken
 }
 
-// Nor is it told of SPF profiles that were removed meanwhile, while those that are left are followed on.
+// Nor is it notified of SPF profiles that were removed meanwhile, while the remaining ones are still tracked.
 func TestProfileRemovedWhileDisabled(t *testing.T) {
 	w := newWorld(t)
 	c, _ := w.channel("a")

@@ -10,7 +10,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// A ReasonError is what dials for a [Worker] or a [MailServer] returns to say why there is no connection.
+// A ReasonError is returned by the dialer of a [Worker] or a [MailServer] to give the reason why a connection failed.
 type ReasonError = metering.ReasonError
 
 // plain says what went wrong on the way, in words for members.
@@ -25,7 +25,7 @@ func plain(ctx context.Context, err error) string {
 	return metering.Reason(err, "receiver")
 }
 
-// unsendable is the end of a delivery of which no message could be made. The log hears why.
+// unsendable ends a delivery whose message could not be built. The reason is logged.
 func unsendable(err error) result {
 	text := "the message of the event could not be written"
 	if reason, ok := errors.AsType[*ReasonError](err); ok {

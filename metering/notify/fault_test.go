@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Members are told what went wrong in plain words, and nothing of what Go's libraries say.
+// Members see the cause of a failure in plain words, without the error texts of Go's libraries.
 func TestPlain(t *testing.T) {
 	broken := errors.New("net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 32768 bytes")
 	dial := func(err error) error {

@@ -16,7 +16,7 @@ import (
 type letter struct {
 	id, to, subject, text string
 	at                    time.Time
-	more                  [][2]string // fields of its own, names and values
+	more                  [][2]string // additional fields, names and values
 }
 
 // write writes a letter, and signs it unless there is no signer.
@@ -49,8 +49,8 @@ func (l *letter) write(from string, signer *MailSigner) ([]byte, error) {
 	return signer.sign(b.Bytes(), names)
 }
 
-// sign puts a signature before a message. It covers all fields, and From and Subject once more, so that nobody can add
-// another one (RFC 6376 section 8.15).
+// sign prepends a signature to a message. It covers all fields, and lists From and Subject twice, so that no second
+// one can be added (RFC 6376 section 8.15).
 func (s *MailSigner) sign(text []byte, names []string) ([]byte, error) {
 	var signed bytes.Buffer
 	err := dkim.Sign(&signed, bytes.NewReader(text), &dkim.SignOptions{

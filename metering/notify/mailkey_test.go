@@ -53,7 +53,7 @@ func TestParseMailKey(t *testing.T) {
 	}
 }
 
-// Whatever a caller of Send says, no field of its own comes of it.
+// No input of a caller of Send injects a header field.
 func TestSendRefuses(t *testing.T) {
 	require.ErrorContains(t, (*MailServer)(nil).Send(t.Context(), "a@example.com", "x", "y"), "--mail-server")
 	s, err := ParseMailServer("submission://mail.example.net", "diagd@example.net")

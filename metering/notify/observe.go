@@ -54,7 +54,7 @@ func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
 	}
 }
 
-// A refusal is a fact that no store keeps, and the event that tells of it.
+// A refusal is a fact that no store keeps, with the event that reports it.
 type refusal struct {
 	id      string // of the event
 	until   time.Time
@@ -62,8 +62,8 @@ type refusal struct {
 	event   metering.Event
 }
 
-// Refused implements [metering.Observer]: it tells once an account and month that a request was refused for want of
-// credits, and once a key and hour for its rate, of few keys of an account.
+// Refused implements [metering.Observer]: it reports a request refused for want of credits once per account and month,
+// and one refused for its rate once per key and hour, for few keys of an account.
 func (d *Deriver) Refused(c *metering.Caller, err error) {
 	d.init()
 	at := metering.Now(d.Clock)
@@ -89,8 +89,8 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 	}})
 }
 
-// Deprecated is told that a key was admitted to an endpoint by what should not be used any more: a scope, or the endpoint
-// itself. It tells once a key, and never blocks.
+// Deprecated reports that a key was admitted to an endpoint by something deprecated: a scope, or the endpoint itself.
+// It reports once per key, and never blocks.
 func (d *Deriver) Deprecated(account metering.AccountID, key metering.KeyID, endpoint, what string) {
 	d.init()
 	at := metering.Now(d.Clock)
@@ -105,7 +105,7 @@ func (d *Deriver) Deprecated(account metering.AccountID, key metering.KeyID, end
 	}})
 }
 
-// markDeprecated marks a key, and tells of it where anybody is to hear of it.
+// markDeprecated marks a key, and writes an event if a channel wants it.
 func (d *Deriver) markDeprecated(ctx context.Context, s refusal) error {
 	f := s.event.Data.(facts)
 	key, err := d.Store.Key(ctx, f.KeyID)
@@ -161,7 +161,7 @@ func (d *Deriver) enqueue(s refusal) {
 	}
 }
 
-// record writes the event of a refusal, if anybody is to hear of it.
+// record writes the event of a refusal if a channel wants it.
 func (d *Deriver) record(ctx context.Context, s refusal) error {
 	if s.event.Type == metering.EventKeyDeprecated {
 		return d.markDeprecated(ctx, s)
@@ -203,20 +203,20 @@ func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error
 	return []metering.Event{u.event(metering.EventBudgetReached, part, s.event.At, u.facts())}, nil
 }
 
-// reports remembers what was told, so that a flood of refusals costs a lookup each.
+// reports remembers reported refusals, so that a flood of them costs one map lookup each.
 type reports struct {
 	mu   sync.Mutex
-	next map[string]time.Time // when it may be told again
+	next map[string]time.Time // when it may be reported again
 }
 
 const (
-	// againAfter is how soon something is tried again that was not told.
+	// againAfter is the delay before a failed report is retried.
 	againAfter = time.Minute
 	// maxReports bounds the memory: beyond it all is forgotten, and found to be stored.
 	maxReports = 100_000
 )
 
-// due reports whether something is to be told, and takes it up.
+// due reports whether a refusal is due for a report, and marks it as reported.
 func (r *reports) due(name string, at time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

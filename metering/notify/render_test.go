@@ -311,7 +311,7 @@ func TestWhatAFailedPaymentLeadsTo(t *testing.T) {
 	assert.NotContains(t, inWords(t, metering.EventPaymentFailed, f).Action, "suspended")
 }
 
-// Of use and budgets, webhooks are told of 0 as of any other number.
+// Webhooks receive zeros of use and budgets like any other number.
 func TestZeroIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.set(func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = true, new(int64) })

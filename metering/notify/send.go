@@ -19,9 +19,9 @@ const (
 	// userAgent is that of deliveries to webhooks (CONTRACT 7).
 	userAgent     = "Service-Webhook/2.0"
 	schemaVersion = "2"
-	// maxAnswer is how much of an answer is read: enough for what Telegram has to say.
+	// maxAnswer bounds how much of a response is read: enough for any response of Telegram.
 	maxAnswer = 4 << 10
-	// maxShown is how much of a refusal is kept for the operator.
+	// maxShown bounds how much of an error response is kept for the operator.
 	maxShown = 200
 )
 
@@ -113,7 +113,7 @@ func (m *message) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// A Body is what a webhook receives (CONTRACT 7).
+// A Body is the payload of a webhook (CONTRACT 7).
 type Body struct {
 	SchemaVersion string                 `json:"schema_version"`
 	EventID       string                 `json:"event_id"` // the same for all attempts and replays

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// tolerance is how far the time of a delivery may lie from that of its receiver, either way: what was recorded
-// cannot be played back later.
+// tolerance is the maximum difference between the timestamp of a delivery and the clock of its receiver, in either
+// direction: a recorded delivery cannot be replayed later.
 const tolerance = 5 * time.Minute
 
 // The faults that [Verify] reports.
@@ -51,10 +51,10 @@ func (s Secret) mac(id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify is for receivers of webhooks: it reports whether a request was signed with one of the secrets, at a time that
-// is no more than 5 minutes from now. Body is the body as it was received, to the byte. Who verifies should also
-// remember the header webhook-id for a while, since a delivery may come twice. The error says whether the headers, the
-// timestamp or the signatures are at fault.
+// Verify is for receivers of webhooks: it verifies that a request was signed with one of the secrets, at a time that
+// is at most 5 minutes from now. Body is the body as received, to the byte. Receivers should also remember the header
+// webhook-id for a while, since a delivery may arrive twice. The error says whether the headers, the timestamp or the
+// signatures are at fault.
 func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	id, timestamp, signatures := h[headerID], h[headerTimestamp], h[headerSignature]
 	if len(id) != 1 || len(timestamp) != 1 || len(signatures) != 1 || id[0] == "" || signatures[0] == "" {
@@ -94,8 +94,8 @@ const secretPrefix = "whsec_"
 // errSecret means that a text is not a signing secret. It does not repeat the text.
 var errSecret = errors.New("not a signing secret: whsec_ and base64 of 24 to 64 bytes")
 
-// A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as Standard Webhooks has it. Every way
-// of printing or marshalling one writes a redacted text; only [Secret.Reveal] tells it. The zero Secret is none.
+// A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as in Standard Webhooks. Printing or
+// marshaling one yields a redacted text; only [Secret.Reveal] returns it. The zero Secret is no secret.
 type Secret struct {
 	// A pointer to a string, because fmt prints the fields of an unexported field without asking their methods:
 	// it then finds an address. Of a pointer to a slice it would print the bytes.

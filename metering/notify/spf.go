@@ -137,7 +137,8 @@ func (d *Deriver) lookAtProfile(
 	return nil
 }
 
-// forgetProfiles removes the notes of an account, so that it is not told of what was removed while nobody listened.
+// forgetProfiles removes the notes of an account, so that it is not notified of profiles that were removed while it
+// had no active channel.
 func (c Channels) forgetProfiles(ctx context.Context, account metering.AccountID) error {
 	for note, err := range c.Store.Records(ctx, metering.RecordFilter{Kind: spfKind, Account: account}) {
 		if err == nil {

@@ -119,7 +119,7 @@ var acts = map[metering.EventType]func(*world){
 	},
 }
 
-// tell writes an event as who finds it out does, in one step with what it is about.
+// tell writes an event in the same transaction as the change it reports.
 func (w *world) tell(event metering.EventType) {
 	w.Helper()
 	record, err := metering.Event{

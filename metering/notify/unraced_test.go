@@ -45,7 +45,7 @@ func TestEveryType(t *testing.T) {
 			assert.False(t, b.OccurredAt.After(w.clock.Now()))
 			assert.Regexp(t, `^\{.+\}$`, string(b.Data))
 
-			// A node that knows nothing finds nothing more to tell.
+			// A new node without state finds nothing more to report.
 			w.deriver = &Deriver{Store: w.store, SPF: w.spf, Clock: w.clock.Now}
 			w.clock.Advance(time.Minute)
 			assert.Empty(t, w.pump())

@@ -13,7 +13,7 @@ import (
 // unsubscribed is why a channel is disabled by [Unsubscribe].
 const unsubscribed = "the recipient has unsubscribed"
 
-// unsubscribeKey is the part of the link that nobody can guess; empty where the channel has no secret.
+// unsubscribeKey is the unguessable part of the link; empty if the channel has no secret.
 func (d *channelDoc) unsubscribeKey() string {
 	if d.Secret == "" || d.Kind != email {
 		return ""
@@ -83,7 +83,7 @@ func (c Confirm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recipientPage answers with a page for whoever has followed a link in a message.
+// recipientPage returns a function that writes a page for the reader of a message who followed a link in it.
 func recipientPage(w http.ResponseWriter, title string) func(status int, text string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")

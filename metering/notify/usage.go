@@ -13,14 +13,14 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// usageThresholds are the parts of the allowance, in percent, of which an account is told, and budgetPercent the part
-// of the overage budget. Of several that are passed at once only the highest is told.
+// usageThresholds are the percentages of the allowance at which an account is notified, and budgetPercent that of the
+// overage budget. If several are passed at once, only the highest is reported.
 var usageThresholds = []int{50, 80, 90, 100}
 
 const budgetPercent = 80
 
-// lateSettlement is how long after the end of a month its last charges may come (the lease of a claim), and be
-// looked for.
+// lateSettlement is how long after the end of a month its last charges may arrive (the lease of a claim) and are still
+// checked.
 const lateSettlement = 10 * time.Minute
 
 // A usage is a balance with what it is judged by.
@@ -60,7 +60,7 @@ func (d *Deriver) balance(ctx context.Context, account metering.Account, p meter
 	return usage{account, d.Plans.In(p)[account.PlanIn(p)], b}, nil
 }
 
-// included is what was used of the allowance.
+// included is the use within the allowance.
 func (u usage) included() int64 { return u.balance.Used - u.balance.Overage }
 
 // ceiling is the largest use that can come.
@@ -77,8 +77,8 @@ func (u usage) budget() (cents int64, ok bool) {
 	return *u.account.OverageBudgetCents, *u.account.OverageBudgetCents > 0
 }
 
-// events are what the balance has passed. An id holds the limit that was passed: a larger plan or budget has
-// thresholds of its own.
+// events returns the events for the thresholds that the balance has passed. An id contains the limit: a larger plan or
+// budget has its own thresholds.
 func (u usage) events(at time.Time) (list []metering.Event) {
 	about := u.facts()
 	add := func(t metering.EventType, part string, f usageFacts) { list = append(list, u.event(t, part, at, f)) }
@@ -142,7 +142,7 @@ func (u usage) budgetMark() int64 {
 	return from + portion(max(0, u.ceiling()-from), budgetPercent)
 }
 
-// next is the use at which there is something to tell again.
+// next returns the use at which the next event is due.
 func (u usage) next() int64 {
 	next := int64(math.MaxInt64)
 	mark := func(n int64) {
@@ -165,8 +165,8 @@ func (u usage) next() int64 {
 	return next
 }
 
-// baseline stores the events that an account has passed already as told, so that its only active channel hears of what
-// comes, and forgets which SPF profiles there were. Where another is active, they were told.
+// baseline marks the thresholds that an account has passed already as reported, so that its only active channel
+// receives new events only, and forgets its SPF profiles. If another channel is active, they were reported.
 func (c Channels) baseline(ctx context.Context, account metering.Account, existing []Channel) error {
 	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == channelActive }) {
 		return nil
@@ -197,13 +197,13 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 	return c.forgetProfiles(ctx, account.ID)
 }
 
-// A watch is what the path of charges knows of an account that has channels.
+// A watch is what the hot path of charges knows of an account that has channels.
 type watch struct {
 	next   atomic.Pointer[mark]
 	nudged atomic.Bool // the account waits to be looked at
 }
 
-// A mark is the use of a month at which there is something to tell.
+// A mark is the use of a month at which the next event is due.
 type mark struct {
 	period metering.Period
 	used   int64

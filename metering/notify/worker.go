@@ -17,35 +17,35 @@ import (
 const (
 	// attemptTime bounds an attempt, from the first lookup to the last byte of the answer (CONTRACT 7).
 	attemptTime = 10 * time.Second
-	// lease is for how long a delivery is reserved for one worker: well above attemptTime and what a store may
-	// take. A node that has not told of the result by then is taken for dead.
+	// lease is how long a delivery is reserved for one worker: well above attemptTime and the latency of a store. A
+	// node without a result by then is considered dead.
 	lease = time.Minute
-	// What a [Worker] does unless it is told otherwise.
+	// The defaults of a [Worker].
 	defaultPerChannel = 4
-	pollEvery         = time.Second // between looks at the store
+	pollEvery         = time.Second // between polls of the store
 	// storeTime bounds the wait for a store to take the result of an attempt.
 	storeTime = 15 * time.Second
 	// After a look at the store a worker rests for so many times what the look took, and at most so long.
 	rests   = 3
 	maxRest = time.Second
-	// maxEvents is how many events are read at a time.
+	// maxEvents bounds how many events are read at a time.
 	maxEvents = 64
 )
 
-// defaultRunning is how many attempts run at once, and accountRunning how many of those an account has.
+// defaultRunning bounds the attempts that run at once, and accountRunning those of one account.
 var (
 	defaultRunning = int(budget.Of(budget.Deliveries).All)
 	accountRunning = int(budget.Of(budget.Deliveries).Account)
 )
 
 // A Worker turns events into deliveries, and delivers them. Any number of workers may share a store, on one node or
-// several: who changes a record first has it. Only Store and Client are required.
+// several: the first to change a record claims it. Only Store and Client are required.
 type Worker struct {
 	Store metering.Store
 	// Client sends to webhooks, Slack, Teams and Telegram. It must dial through a guard: channels name any host. Its
 	// CheckRedirect, Jar and Timeout are not used.
 	Client *http.Client
-	// Mail is the operator's submission server. Without one, channels of mail are told of nothing.
+	// Mail is the operator's submission server. Without one, mail channels receive nothing.
 	Mail *MailServer
 
 	Clock      func() time.Time // nil means time.Now
@@ -81,7 +81,7 @@ func (w *Worker) init() {
 	})
 }
 
-// Wake tells the worker that there may be something to deliver. It does not block.
+// Wake signals the worker that a delivery may be due. It does not block.
 func (w *Worker) Wake() {
 	w.init()
 	select {
@@ -219,11 +219,11 @@ func (w *Worker) outgoing(
 // maxQueue bounds the deliveries of an account that wait for an attempt.
 var maxQueue = int(budget.Of(budget.Queue).Account)
 
-// queueRoom is how many more deliveries of an account may wait for an attempt.
+// queueRoom returns how many more deliveries of an account may be queued.
 func queueRoom(
 	ctx context.Context, store metering.Records, account metering.AccountID, now time.Time,
 ) (room int, err error) {
-	const last = 7 * 24 * time.Hour // none is to be tried as late
+	const last = 7 * 24 * time.Hour // no attempt is due so late
 	room = maxQueue
 	f := metering.RecordFilter{Kind: deliveryKind, Account: account, DueBy: now.Add(last), Limit: maxQueue}
 	for _, err := range store.Records(ctx, f) {
@@ -264,9 +264,9 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 	return list, nil
 }
 
-// take makes room for an attempt, if there is any. It tells whether there is room for no other. The second half of the
-// room, and of that of an account, is for channels that have nothing under way and that work, so that those that do not
-// answer leave room.
+// take reserves a slot for an attempt, if one is free, and reports whether no further slot is free. The second half of
+// the slots, and of those of an account, is for channels that work and have no attempt running, so that unresponsive
+// ones do not take all.
 func (w *Worker) take(d *Delivery) (took, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -87,7 +87,7 @@ func TestManyWorkers(t *testing.T) {
 	}
 }
 
-// newPostgres opens a schema of its own several times.
+// newPostgres opens a separate schema several times.
 func newPostgres(t *testing.T, clock *meteringtest.Clock, nodes int) (stores []metering.Store) {
 	t.Helper()
 	place := os.Getenv("DIAG_TEST_POSTGRES")
@@ -128,7 +128,7 @@ func TestManyDerivers(t *testing.T) {
 	assert.Len(t, w.net.take(), 60)
 }
 
-// A dyingStore is that of a node that dies once it has been told to.
+// A dyingStore is the store of a node that dies on command.
 type dyingStore struct {
 	metering.Store
 	dead atomic.Bool
@@ -211,7 +211,7 @@ func TestRestart(t *testing.T) {
 	assert.Equal(t, 2, got[0].body(t).Attempt)
 }
 
-// hanging answers for a host when it is told to, or never.
+// hanging answers for a host on command, or never.
 type hanging struct {
 	*internet
 	host string
@@ -229,7 +229,7 @@ func (h hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 	return h.internet.RoundTrip(req)
 }
 
-// A channel that is slow holds nobody else up, whatever waits for it.
+// A slow channel does not delay others, however much is queued for it.
 func TestSlowChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -347,7 +347,7 @@ func TestFullQueue(t *testing.T) {
 	require.True(t, ok)
 	require.Contains(t, refused.Reason, "2000 deliveries that wait")
 
-	require.NoError(t, w.worker.Flush(t.Context())) // the first is to be tried again, and waits
+	require.NoError(t, w.worker.Flush(t.Context())) // the first attempt fails and is scheduled again
 	w.key(nil)
 	require.NoError(t, w.deriver.Look(t.Context()))
 	require.NoError(t, w.worker.Flush(t.Context()))

@@ -162,7 +162,7 @@ func (w *world) channel(name string) (Channel, Secret) {
 	return c, secret
 }
 
-// pump has everything that is due happen: what was observed is told, accounts are looked at, events delivered.
+// pump runs everything that is due: it reports observations, checks accounts and delivers events.
 func (w *world) pump() []received {
 	w.Helper()
 	ctx := context.Background()
@@ -180,7 +180,7 @@ func (w *world) pump() []received {
 	return w.net.take()
 }
 
-// types are the event types that a list of requests told of.
+// types returns the event types in a list of requests.
 func types(t *testing.T, list []received) (names []metering.EventType) {
 	for _, r := range list {
 		names = append(names, r.body(t).EventType)
