@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// An Audit is what an audit of invoices has found.
+// An Audit is the result of an audit of invoices.
 type Audit struct {
 	Invoices int
 	Notes    int
@@ -21,10 +21,10 @@ type Audit struct {
 	Faults   []metering.AuditFault
 }
 
-// Audit proves that every invoice is what its notes say, that the notes of each account are a whole chain up to the
-// end that is kept beside them, and that what is billed follows from the ledger, the terms of the account and the
-// price lists, as far as the ledger was kept: in its oldest month less may be left than was billed, since part of it
-// may have been pruned.
+// Audit verifies that every invoice matches its notes, that the notes of each account are a complete chain up to the
+// end stored with them, and that the billed amounts follow from the ledger, the terms of the account and the price
+// lists. It covers the ledger as far as that was kept: in its oldest month less may be left than was billed, since
+// part of it may have been pruned.
 func (b Billing) Audit(ctx context.Context) (Audit, error) {
 	a := audit{Billing: b, accounts: map[metering.AccountID]*audited{}}
 	for _, step := range []func(context.Context) error{a.readAccounts, a.readNotes, a.readHeads, a.readInvoices} {
@@ -48,7 +48,7 @@ type audit struct {
 	month    *month
 }
 
-// audited is what the notes of an account say.
+// audited is the state that the notes of an account describe.
 type audited struct {
 	metering.Account
 	chain chain // as it follows from the notes
@@ -221,7 +221,7 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 	if used.Used > v.UsedCredits || used.Used < v.UsedCredits && !pruned {
 		return fmt.Sprintf("the invoice says %d credits, the balance %d", v.UsedCredits, used.Used), nil
 	}
-	if len(v.Plans) == 0 { // it was made by rules of its own
+	if len(v.Plans) == 0 { // it was made under custom rules
 		return "", nil
 	}
 	var want Invoice
@@ -265,7 +265,7 @@ func (m *month) agreed(a metering.Account) []*int64 {
 	return list
 }
 
-// billed is what follows from ledger, terms and prices.
+// billed returns the amounts that follow from ledger, terms and prices.
 func (v Invoice) billed() Invoice {
 	return Invoice{
 		ID: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan, Currency: v.Currency,
@@ -275,7 +275,7 @@ func (v Invoice) billed() Invoice {
 	}
 }
 
-// conclude tells what is missing of an account.
+// conclude reports what is missing for an account.
 func (a *audit) conclude(o *audited) {
 	if o.chain.Count > 0 && !o.ended {
 		a.fault(o.ID, metering.Period{}, "the end of its notes is missing")
@@ -292,16 +292,16 @@ func (a *audit) conclude(o *audited) {
 	}
 }
 
-// A Head proves all notes from before an instant, and so each invoice as it was then. Kept elsewhere, it shows whether
-// somebody has written invoices, notes and the ends of their chains anew.
+// A Head is a hash over all notes from before an instant, and so over each invoice as it was then. Kept elsewhere, it
+// reveals whether invoices, notes and the ends of their chains were rewritten.
 type Head struct {
 	Before time.Time      `json:"before"`
 	Count  int64          `json:"count"` // of the notes
 	Chain  metering.Chain `json:"chain"` // over all of them, by their time
 }
 
-// ReadHead makes the head of the notes from before an instant. Zero means [Grace] ago, by when each note that will ever
-// tell of that time has been written.
+// ReadHead computes the head of the notes from before an instant. Zero means [Grace] ago, by when each note about that
+// time has been written.
 func (b Billing) ReadHead(ctx context.Context, before time.Time) (Head, error) {
 	if before.IsZero() {
 		before = b.now().Add(-Grace)
@@ -317,7 +317,7 @@ func (b Billing) ReadHead(ctx context.Context, before time.Time) (Head, error) {
 	return h, nil
 }
 
-// Holds reports whether the notes that a head proves are what they were.
+// Holds reports whether the notes that a head covers are unchanged.
 func (h Head) Holds(ctx context.Context, b Billing) (bool, error) {
 	now, err := b.ReadHead(ctx, h.Before)
 	return now.Count == h.Count && now.Chain == h.Chain, err

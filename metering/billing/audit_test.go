@@ -18,7 +18,7 @@ import (
 // The kinds of records that an audit of invoices proves.
 var provenKinds = []string{billing.InvoiceKind, billing.NoteKind, "invoice_head"}
 
-// lived is a store with invoices in many states, and with notes of all kinds.
+// lived returns a store with invoices in many states, and with notes of all kinds.
 func lived(t *testing.T) *bench {
 	b := inMemory(t)
 	plain, large, upgraded, declined, pending, free := b.account("pack"), b.account("enterprise"), b.account("pack"),
@@ -82,8 +82,8 @@ func (b *bench) drop(r metering.Record) {
 	}
 }
 
-// forge puts a record in the place of another. Either may have no body, and so be none. It is written anew, as the
-// notes of which the version is proven, too, were.
+// forge replaces a record with another. Either may have no body, and so not exist. It is rewritten with its version,
+// as are the notes whose version is hashed as well.
 func (b *bench) forge(old, forged metering.Record) {
 	b.t.Helper()
 	b.drop(old)
@@ -144,7 +144,7 @@ func other(v any) any {
 	return map[string]any{}
 }
 
-// A head that was kept elsewhere shows what even a chain that was made anew from its beginning does not.
+// A head that was kept elsewhere detects even a chain that was rebuilt from its beginning.
 func TestHead(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		id := b.account("pack")
@@ -236,7 +236,7 @@ func TestAuditRecomputes(t *testing.T) {
 			b.close()
 			v := b.invoice(id)
 			c.change(&v)
-			// Whoever forges begins at nothing, and writes what a first close would have written.
+			// A forger starts from an empty store, and writes what a first close would have written.
 			for _, r := range b.records() {
 				r.Body = nil
 				require.NoError(t, b.store.PutRecords(t.Context(), r))

@@ -14,26 +14,25 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Grace is how long after its end a month is closed. It is longer than everything by which a charge may come
-// late: the lease of a request (2 minutes), the wait for a disk that hardly answers (some seconds), and the
-// difference between the clocks of two nodes (minutes, where nobody sets them).
+// Grace is how long after its end a month is closed. It is longer than everything by which a charge may come late: the
+// lease of a request (2 minutes), the wait for a slow disk (some seconds), and the difference between the clocks of
+// two nodes (minutes, if they are not synchronized).
 const Grace = 15 * time.Minute
 
-// draftPause is how long an invoice is a draft where nothing else is said, and how often a draft without a price is
-// looked at again.
+// draftPause is the default duration of a draft, and the interval at which a draft without a price is checked again.
 const draftPause = time.Hour
 
 // A Billing makes invoices and has them paid. It keeps nothing itself. Only Store is required.
 type Billing struct {
 	Store  metering.Store
 	Plans  metering.Prices  // nil means metering.DefaultPlans(); a plan that was held in a month must be in its list
-	Biller Biller           // nil: invoices are made, and nobody is charged
-	Draft  time.Duration    // how long an invoice is a draft; 0 means an hour, and less that it is none
-	By     string           // who does what is done, for its notes; "" means the server
+	Biller Biller           // nil: invoices are made, but not charged
+	Draft  time.Duration    // how long an invoice is a draft; 0 means an hour, negative means not at all
+	By     string           // the author in the notes; "" means the server
 	Clock  func() time.Time // nil means time.Now
 	Doubt  func() error     // while it is an error, Run closes and charges nothing; nil: the clock is always believed
-	Log    *slog.Logger     // of Run, and of what billers fail at; nil means none
-	// Observe hears after each round of Run why months could not be closed, and what was paid. It may be nil.
+	Log    *slog.Logger     // of Run, and of errors of billers; nil disables logging
+	// Observe is called after each round of Run with the errors of closing, and what was paid. It may be nil.
 	Observe func(closing error, paid Paying)
 }
 
@@ -57,7 +56,7 @@ func (e *TooEarlyError) Error() string {
 		e.Period, e.From.Format(time.RFC3339))
 }
 
-// Closed is what a close has done.
+// Closed is the result of a close.
 type Closed struct {
 	Period  metering.Period `json:"period"`
 	Created int             `json:"created_count"`         // invoices that it made
@@ -70,9 +69,9 @@ func ClosesAt(p metering.Period) time.Time { return p.End().Add(Grace) }
 
 func (b Billing) now() time.Time { return metering.Now(b.Clock) }
 
-// Close makes the invoices of a month that do not exist yet, each in one transaction with its note and events. It may
-// be run as often and by as many as wanted. An account for which that fails keeps no other from its invoice; the
-// error tells of these, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
+// Close makes the missing invoices of a month, each in one transaction with its note and events. It may be run any
+// number of times, also concurrently. A failure for one account does not stop the others; the error names the accounts
+// that failed, and the next Close makes up for them. It is a *TooEarlyError for a month that is not over.
 func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	if from := ClosesAt(p); b.now().Before(from) {
 		return Closed{Period: p}, &TooEarlyError{p, from}
@@ -93,15 +92,15 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 }
 
 const (
-	// closers is how many batches are worked on at once: a store writes what comes together in one go.
+	// closers is how many batches run at once: a store commits concurrent writes together.
 	closers = 8
-	// closedAtOnce is how many accounts are in a batch: most have four records.
+	// closedAtOnce is the number of accounts per batch: most have four records.
 	closedAtOnce = metering.MaxRecordsPut / 4
-	// maxFaults is how many accounts are named of those that could not be closed.
+	// maxFaults bounds the accounts that are named in the error of a close.
 	maxFaults = 10
 )
 
-// outcome is what the close did for an account.
+// outcome is the result of a close for one account.
 type outcome int
 
 const (
@@ -116,7 +115,7 @@ type closing struct {
 	accounts []metering.Account
 	heads    map[metering.AccountID]metering.Record
 	first    time.Time                                // the oldest of them
-	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only while there are none
+	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only for accounts without notes
 
 	mu     sync.Mutex
 	closed Closed
@@ -124,7 +123,7 @@ type closing struct {
 	faults []error
 }
 
-// closing reads what a close must know of all accounts, each in one scan.
+// closing reads the data of all accounts that a close needs, each kind in one scan.
 func (b Billing) closing(ctx context.Context, p metering.Period) (c *closing, err error) {
 	c = &closing{closed: Closed{Period: p}, heads: map[metering.AccountID]metering.Record{}}
 	if c.accounts, err = b.Store.Accounts(ctx); err != nil {
@@ -155,7 +154,7 @@ func (b Billing) closing(ctx context.Context, p metering.Period) (c *closing, er
 	return c, nil
 }
 
-// prepared is what is to be written for an account.
+// prepared holds the records to write for an account.
 type prepared struct {
 	account metering.Account
 	outcome outcome
@@ -226,7 +225,7 @@ func (c *closing) count(one prepared, err error) {
 	}
 }
 
-// prepare makes what is to be written for one account, from what was read of all.
+// prepare builds the records of one account from the data of all.
 func (c *closing) prepare(ctx context.Context, a metering.Account) (one prepared, err error) {
 	one.account = a
 	if !a.CreatedAt.Before(c.period.End()) {

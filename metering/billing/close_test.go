@@ -48,7 +48,7 @@ func TestClose(t *testing.T) {
 				v.UsedCredits, v.LimitCredits, v.OverageCredits, v.OverageExact, v.OverageCents, v.TotalCents, v.State), name)
 			want := map[metering.EventType]int{}
 			if v.State == billing.Paid {
-				want[metering.EventPeriodClosed] = 1 // the others are told what they owe when that is final
+				want[metering.EventPeriodClosed] = 1 // the others are notified of the amount when it is final
 			}
 			require.Equal(t, want, b.events(c.account), name)
 		}
@@ -130,7 +130,7 @@ func TestCloseRace(t *testing.T) {
 	})
 }
 
-// A store that fails for every account is told of in few words.
+// A store that fails for every account is reported briefly.
 func TestCloseFaults(t *testing.T) {
 	b := inMemory(t)
 	for range 25 {
@@ -150,7 +150,7 @@ func TestCloseFaults(t *testing.T) {
 	require.Equal(t, 25, b.close().Created)
 }
 
-// An invoice that somebody has removed is not made a second time, and is missed.
+// An invoice that was removed from outside is not made a second time, and is reported missing.
 func TestInvoiceRemoved(t *testing.T) {
 	b := inMemory(t)
 	id := b.account("pack")

@@ -21,13 +21,13 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
-// The environment of the child, which is this test binary once more.
+// The environment of the child process, which runs this test binary.
 const (
 	crashPath = "DIAGKIT_BILLING_PATH" // of the database
 	crashDir  = "DIAGKIT_BILLING_DIR"  // of the file biller
 )
 
-// afterOctober is what the child takes for the time. Nothing is due twice at it.
+// afterOctober is the current time of the child. Nothing is due twice at it.
 func afterOctober() time.Time { return billing.ClosesAt(october) }
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashChild closes October and charges its invoices, once it is told to.
+// crashChild closes October and charges its invoices, after a signal from the parent.
 func crashChild(path string) error {
 	ctx := context.Background()
 	store, err := openPlace(ctx, path)

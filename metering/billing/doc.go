@@ -11,14 +11,14 @@
 // A month is closed [Grace] after its end. By then the lease of every request admitted in it has ended, so the
 // balance is final. A request that ran across midnight is on the invoice of the month in which it was admitted.
 //
-// Every account that existed in the month and held a plan that is for sale or has a price gets an invoice, and so
-// does every other account that was charged credits. What is billed is what was shown: the overage of each charge, at
-// the rate of its admission, exact and rounded once, half up. A day costs the dearest plan held from the month's
+// Every account that existed in the month and held a plan that is for sale or has a price gets an invoice, and so does
+// every other account that was charged credits. The bill matches what was shown: the overage of each charge, at the
+// rate of its admission, exact and rounded once, half up. A day costs the most expensive plan held from the month's
 // beginning to the end of that day, divided by the days of the month; a plan without a price costs what was agreed,
 // and until something is, the invoice stays a [Draft].
 //
-// An invoice is a draft for an hour and then final: it is [Open], [Pending] while a payment takes its time, and in
-// the end [Paid] or [Failed]. What is wrong with it is mended by a credit note, or by another invoice in place of one
-// that is [Void]. Each change is a [Note] with who, when and why, written in one step with the invoice; the notes of
-// an account are a chain of hashes, so that [Billing.Audit] finds whatever another hand has changed.
+// An invoice is a draft for an hour and then final: it is [Open], [Pending] while a payment takes its time, and in the
+// end [Paid] or [Failed]. An error in it is corrected by a credit note, or by an invoice that replaces a [Void] one.
+// Each change is a [Note] with who, when and why, written in one transaction with the invoice; the notes of an account
+// are a hash chain, so that [Billing.Audit] detects any change from outside.
 package billing

@@ -21,7 +21,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A Usage is what a key of an account was charged in a month for one endpoint.
+// A Usage is what a key was charged in a month for one endpoint.
 type Usage struct {
 	Account  metering.AccountID `json:"account"`
 	Key      metering.KeyID     `json:"key"`
@@ -53,7 +53,7 @@ func Charges(
 	}), nil
 }
 
-// A Sum is what was charged under one name.
+// A Sum is the total charged under one name.
 type Sum struct {
 	Name    string `json:"name"`
 	Credits int64  `json:"credits"`
@@ -166,9 +166,9 @@ func harmless(cell string) string {
 	return cell
 }
 
-// FileBiller hands invoices to whatever reads a folder: an accounting program, or a person. For each it writes one line
-// of JSON into a file of its own, which is called by the month and the account, such as 2026-10/acc_….jsonl; `cat
-// DIR/2026-10/*.jsonl` is a month. A file appears whole, durably and once, also where several nodes share the folder.
+// FileBiller exports invoices to a folder, for an accounting program or a person. Each invoice is one line of JSON in
+// a file named after the month and the account, such as 2026-10/acc_….jsonl; `cat DIR/2026-10/*.jsonl` is a month. A
+// file appears atomically, durably and once, also if several nodes share the folder.
 type FileBiller struct{ Dir string }
 
 // Charge implements [Biller]. The reference is the name of the file.

@@ -27,13 +27,13 @@ const (
 	Paid          State = "paid"          // paid, or nothing was to pay
 	Failed        State = "failed"        // the last attempt of the schedule has failed
 	Void          State = "void"          // it should not have been made
-	Uncollectible State = "uncollectible" // nobody will pay it
+	Uncollectible State = "uncollectible" // written off
 )
 
 // States returns all states.
 func States() []State { return []State{Draft, Open, Pending, Paid, Failed, Void, Uncollectible} }
 
-// An Invoice is what an account owes for one month. Money is in minor units of the currency, such as cents.
+// An Invoice is the bill of an account for one month. Money is in minor units of the currency, such as cents.
 type Invoice struct {
 	ID      string             `json:"id"`     // the month, such as "2026-10", or "2026-10.2" after one that is void
 	Number  string             `json:"number"` // unique among all invoices, but not consecutive
@@ -43,15 +43,15 @@ type Invoice struct {
 	Plan    metering.PlanID    `json:"plan"` // at the end of the month
 
 	Currency string `json:"currency"` // ISO 4217
-	// PriceCents is what the plans cost, of which Plans has the days; nil where a price is still to be agreed.
+	// PriceCents is the price of the plans, whose days are in Plans; nil while a price is not agreed yet.
 	PriceCents *int64     `json:"price_cents"`
 	Plans      []PlanLine `json:"plans"`
 
 	UsedCredits    int64 `json:"used_credits"`
 	LimitCredits   int64 `json:"limit_credits"` // the allowance at the end of the month
 	OverageCredits int64 `json:"overage_credits"`
-	// OverageRate is the rate of the only line of Overage; 0 where there are several. OverageExact is what all lines cost,
-	// a decimal number of cents without rounding, and OverageCents the same rounded half up.
+	// OverageRate is the rate of the only line of Overage; 0 if there are several. OverageExact is the exact cost of
+	// all lines, a decimal number of cents, and OverageCents the same rounded half up.
 	OverageRate  int64         `json:"overage_rate"`
 	Overage      []OverageLine `json:"overage"`
 	OverageExact string        `json:"overage_cents_exact"`
@@ -70,7 +70,7 @@ type Invoice struct {
 	Payment     PaymentRef `json:"payment,omitempty"`
 	Attempts    []Attempt  `json:"attempts"`
 	Failures    int        `json:"failures"`           // of the schedule that is under way
-	Declines    int        `json:"declines,omitempty"` // of all attempts
+	Declines    int        `json:"declines,omitempty"` // over all attempts
 	CreatedAt   time.Time  `json:"created_at"`
 	FinalizedAt *time.Time `json:"finalized_at,omitempty"`
 	PaidAt      *time.Time `json:"paid_at,omitempty"`
@@ -81,14 +81,14 @@ type Invoice struct {
 type Attempt struct {
 	Number    int           `json:"number"` // from 1 on
 	At        time.Time     `json:"at"`
-	Status    PaymentStatus `json:"status,omitempty"` // as the biller told it last; empty where nothing is known
+	Status    PaymentStatus `json:"status,omitempty"` // as last reported by the biller; empty if unknown
 	Reference PaymentRef    `json:"reference,omitempty"`
 	Error     string        `json:"error,omitempty"` // why there is no payment, or not yet
 }
 
-// IdempotencyKey belongs to one attempt at an invoice, and to its repetitions for as long as nobody knows what became
-// of it. It is another one after each decline, since a biller that knows a key answers what it has answered before, and
-// after each credit note, since the amount is another one.
+// IdempotencyKey identifies one attempt at an invoice, including its repetitions while the outcome is unknown. It
+// changes after each decline, since a biller repeats its response for a known key, and after each credit note, since
+// the amount changes.
 func (v Invoice) IdempotencyKey() string {
 	if n := v.Declines + v.Credits; n > 0 {
 		return fmt.Sprintf("%s-%d", v.key(), n+1)
@@ -115,7 +115,7 @@ func (v *Invoice) taken(r metering.Record) bool {
 // busy reports whether the node that has taken an invoice may be charging it at this moment.
 func (v *Invoice) busy(r metering.Record, now time.Time) bool { return v.taken(r) && r.Due.After(now) }
 
-// unknown reports whether nobody knows what became of the newest attempt, noted or not.
+// unknown reports whether the outcome of the newest attempt is unknown, noted or not.
 func (v *Invoice) unknown(r metering.Record) bool {
 	return v.taken(r) || v.last() != nil && v.last().Status == "" && v.State != Paid
 }
@@ -149,8 +149,8 @@ func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {
 // wholeTax is a tax of 100 percent, in basis points.
 const wholeTax = 10_000
 
-// number is derived from the key of an invoice, because consecutive numbers would make every invoice wait for
-// every other. Whoever must number consecutively does so where the invoices arrive.
+// number is derived from the key of an invoice, because consecutive numbers would make every invoice wait for every
+// other. An operator who needs consecutive numbers assigns them where the invoices arrive.
 func number(account metering.AccountID, id string) string {
 	hash := sha256.Sum256([]byte(account))
 	return numberPrefix + id + "-" + base32.StdEncoding.EncodeToString(hash[:10])
@@ -204,7 +204,7 @@ func parseInvoice(r metering.Record) (v Invoice, err error) {
 	return v, nil
 }
 
-// eventData is what the events of billing tell. Its names are those of the other events.
+// eventData is the data of billing events. Its names are those of the other events.
 type eventData struct {
 	Invoice     string             `json:"invoice"`
 	Number      string             `json:"invoice_number"`
@@ -229,7 +229,7 @@ type eventData struct {
 
 // eventsOf are the events that come with a note of the invoice.
 func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
-	// Part tells apart several of one type.
+	// Part distinguishes several events of one type.
 	add := func(t metering.EventType, part, reason string) {
 		r, fault := v.event(t, part, reason, n.At)
 		list, err = append(list, r), errors.Join(err, fault)
@@ -242,7 +242,7 @@ func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
 		}
 	case (n.Action == Charged || n.Action == Settled) && (v.State == Open || v.State == Failed):
 		reason := ""
-		if last.Status == PaymentDeclined { // of all else only the operator is told
+		if last.Status == PaymentDeclined { // any other failure is for the operator only
 			reason = last.Error
 		}
 		add(metering.EventPaymentFailed, fmt.Sprintf("/%d", last.Number), reason)
@@ -270,10 +270,10 @@ type PlanLine struct {
 	Plan       metering.PlanID `json:"plan"`
 	From       string          `json:"from"` // the first of the days, such as "2026-10-20" (UTC)
 	Days       int             `json:"days"`
-	PriceCents *int64          `json:"price_cents"` // of the plan for a whole month; null where none is agreed yet
+	PriceCents *int64          `json:"price_cents"` // of the plan for a whole month; null if none is agreed yet
 }
 
-// An OverageLine is what was used beyond the allowance at one rate.
+// An OverageLine is the use beyond the allowance at one rate.
 type OverageLine struct {
 	Rate    int64  `json:"rate"` // millionths of a cent per credit
 	Credits int64  `json:"credits"`
@@ -317,7 +317,7 @@ func dearer(a, b *int64) bool { return b != nil && (a == nil || *a > *b) }
 // errTooMuch is of sums that no invoice can hold.
 var errTooMuch = errors.New("the sum is more than can be billed")
 
-// base is what the days cost together, rounded half up; nil where a price is not known.
+// base is the total price of the days, rounded half up; nil if a price is unknown.
 func base(p metering.Period, lines []PlanLine) (*int64, error) {
 	sum := new(big.Int)
 	for _, l := range lines {

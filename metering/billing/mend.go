@@ -34,7 +34,7 @@ var ErrBusy = errors.New("the invoice is being charged at this moment; try again
 // uncertain is why an invoice may be neither void nor of another amount: it may have been paid.
 const uncertain = "had an attempt of which nobody knows whether it was paid"
 
-// mend changes an invoice that is in one of some states, and that nobody is charging.
+// mend changes an invoice that is in one of the given states and is not being charged.
 func (b Billing) mend(
 	ctx context.Context, account metering.AccountID, id string, action Action, reason string, states []State,
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
@@ -55,8 +55,8 @@ func (b Billing) mend(
 
 func (s State) in(states ...State) bool { return slices.Contains(states, s) }
 
-// Retry makes an invoice that is open or has failed due now, and begins its schedule anew. The attempts so far
-// stay on it.
+// Retry makes an invoice that is open or has failed due now, and restarts its schedule. The earlier attempts stay on
+// it.
 func (b Billing) Retry(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
 	v, _, err := b.mend(ctx, account, id, Retried, "", []State{Open, Failed},
 		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
@@ -66,7 +66,7 @@ func (b Billing) Retry(ctx context.Context, account metering.AccountID, id strin
 	return v, err
 }
 
-// Finalize makes a draft an invoice that is to be paid, without waiting for the end of its hour.
+// Finalize turns a draft into a payable invoice without waiting for the end of its hour.
 func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
 	v, _, err := b.mend(ctx, account, id, Finalized, "", []State{Draft},
 		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
@@ -133,8 +133,8 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 	return v, err
 }
 
-// Credit writes a credit note: it lessens what is to be paid of an invoice, and for one that is paid it says what is
-// to be given back, which the operator does.
+// Credit writes a credit note: it reduces the amount due of an invoice; for a paid one it states the amount to refund,
+// which is up to the operator.
 func (b Billing) Credit(
 	ctx context.Context, account metering.AccountID, id string, cents int64, reason string,
 ) (Invoice, Note, error) {
@@ -177,7 +177,7 @@ func (b Billing) MarkPaid(
 	return v, err
 }
 
-// WriteOff declares that nobody will pay an invoice.
+// WriteOff declares an invoice uncollectible.
 func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, reason string) (Invoice, error) {
 	v, _, err := b.mend(ctx, account, id, WrittenOff, reason, []State{Open, Failed},
 		func(v *Invoice, _ metering.Record, _ *Note) (time.Time, error) {
@@ -213,7 +213,7 @@ func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 	return v, err
 }
 
-// biller stands for whoever says what became of payments.
+// biller is the author of notes about the outcome of payments.
 const biller = "biller"
 
 // isNews reports whether a word changes an invoice.
@@ -251,7 +251,7 @@ func (b Billing) Resume(ctx context.Context, account metering.AccountID, reason 
 	return b.stand(ctx, account, Note{Action: AccountUnheld, Reason: reason})
 }
 
-// stand suspends an account, or ends that. The note comes first: a second try after a crash finds it.
+// stand suspends an account, or ends its suspension. The note is written first: a retry after a crash finds it.
 func (b Billing) stand(ctx context.Context, id metering.AccountID, n Note) (metering.Account, error) {
 	n.At, n.By = b.now(), b.by()
 	suspend := n.Action == AccountHeld

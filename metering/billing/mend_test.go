@@ -45,7 +45,7 @@ func (b *bench) refused(err error, reason string) {
 
 const month = "2026-10"
 
-// A draft is priced anew when it is finalized, and never again.
+// A draft is priced again when it is finalized, and not after that.
 func TestFinalize(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		id, large := b.account("pack"), b.account("enterprise")
@@ -330,7 +330,7 @@ func TestByHand(t *testing.T) {
 	})
 }
 
-// Nothing is mended while a node charges the invoice: nobody could tell what was paid.
+// An invoice cannot be changed while a node charges it: the amount paid would be unknown.
 func TestMendWhileCharging(t *testing.T) {
 	b := inMemory(t)
 	id := b.owing(1)[0]
@@ -371,7 +371,8 @@ func (b *bench) suspended(id metering.AccountID) *metering.Suspension {
 	return a.Suspension
 }
 
-// Who declines to the end is suspended, and goes on once all is paid; a biller that is broken suspends nobody.
+// An account whose last attempt is declined is suspended, and resumes once all is paid; a broken biller suspends no
+// account.
 func TestSuspension(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		id := b.owing(1)[0]

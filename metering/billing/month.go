@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// month is what the invoices of a month are made from.
+// month is the data from which the invoices of a month are made.
 type month struct {
 	Billing
 	period   metering.Period
@@ -20,7 +20,7 @@ type month struct {
 	balances map[metering.AccountID]metering.Balance // nil: they are asked for one by one
 }
 
-// month reads a month, of one account or, where none is named, of all.
+// month reads a month, of one account or, for an empty id, of all.
 func (b Billing) month(ctx context.Context, p metering.Period, account metering.AccountID) (m *month, err error) {
 	m = &month{Billing: b, period: p}
 	if m.plans = metering.DefaultPlans(); b.Plans != nil {
@@ -53,7 +53,7 @@ func (b Billing) monthOf(ctx context.Context, id metering.AccountID, p metering.
 	return a, m, err
 }
 
-// used tells on what terms an account was in the month, and what it used.
+// used returns the terms and the use of an account in the month.
 func (m *month) used(ctx context.Context, a metering.Account) (t terms, b metering.Balance, err error) {
 	if t, err = m.terms(a); err != nil {
 		return t, b, err
@@ -65,8 +65,8 @@ func (m *month) used(ctx context.Context, a metering.Account) (t terms, b meteri
 	return t, b, err
 }
 
-// terms are what an account had in the month: the plans that it held with their prices, the one at the end, and
-// whether one of them asks for an invoice, used or not.
+// terms are what an account held in the month: its plans with their prices, the plan at the end, and whether one of
+// them is invoiced even if unused.
 type terms struct {
 	held     []held
 	last     metering.Plan
@@ -99,8 +99,8 @@ func (m *month) terms(a metering.Account) (t terms, err error) {
 	return t, nil
 }
 
-// priceOf is the price of a plan, or what was agreed for one that has none: at the time, or by now. A plan that is
-// not for sale costs nothing.
+// priceOf returns the price of a plan, or for a plan without one the agreed price: at the time, or by now. A plan that
+// is not for sale costs nothing.
 func priceOf(p metering.Plan, agreed ...*int64) *int64 {
 	for _, price := range append([]*int64{p.PriceCents}, agreed...) {
 		if price != nil {
@@ -113,7 +113,7 @@ func priceOf(p metering.Plan, agreed ...*int64) *int64 {
 	return new(int64)
 }
 
-// invoice is what an account owes for the month.
+// invoice returns the invoice of an account for the month.
 func (m *month) invoice(
 	ctx context.Context, a metering.Account, t terms, used metering.Balance, id string,
 ) (v Invoice, err error) {
@@ -178,7 +178,8 @@ func (b Billing) firstDue(v *Invoice, by time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// finalize prices a draft anew, by what the account is and has agreed to by now. It stays a draft if it has no price.
+// finalize prices a draft again, by the current state and agreements of the account. It stays a draft if it has no
+// price.
 func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error {
 	a, m, err := b.monthOf(ctx, v.Account, v.Period)
 	if err != nil {
@@ -212,7 +213,7 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 	return Finalized, b.put(ctx, r, *v, due, &n)
 }
 
-// Preview is what an account would owe for a month that is not over, if nothing happened until its end. It is not
+// Preview returns the invoice of an account for a month that is not over, assuming no further use or change. It is not
 // stored.
 func (b Billing) Preview(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
 	v, err := b.only(ctx, account, p, p.String())
@@ -233,8 +234,8 @@ func (b Billing) only(ctx context.Context, account metering.AccountID, p meterin
 	return m.invoice(ctx, a, t, used, id)
 }
 
-// Retain is the first month that a ledger must keep where it is to keep what is not before want: want itself, or an
-// earlier month that an account was charged credits for, and whose invoice its plan asks for and nobody has made.
+// Retain returns the first month that a ledger must keep if it may drop everything before want: want itself, or an
+// earlier month in which an account was charged credits and whose required invoice is missing.
 func (b Billing) Retain(ctx context.Context, want metering.Period) (metering.Period, error) {
 	first := want
 	for e, err := range b.Store.Entries(ctx, metering.EntryFilter{Limit: 1}) {
@@ -267,7 +268,7 @@ func (c *closing) owes(ctx context.Context, a metering.Account) (bool, error) {
 	if err != nil || used.Charges == 0 {
 		return false, err
 	}
-	owed := false // who pays nothing, whatever the use, is owed no invoice
+	owed := false // a plan that is free, whatever the use, needs no invoice
 	for _, h := range t.held {
 		owed = owed || h.price == nil || *h.price > 0 || !c.plans[h.plan].HardCap()
 	}

@@ -22,7 +22,7 @@ const (
 	headID   = "head"
 )
 
-// Action is what a note tells of.
+// Action is the kind of a note.
 type Action string
 
 // The actions.
@@ -30,7 +30,7 @@ const (
 	Created       Action = "created"
 	Adopted       Action = "adopted" // the invoice is older than notes are
 	Finalized     Action = "finalized"
-	Charged       Action = "charged" // an attempt, of which the state tells the outcome
+	Charged       Action = "charged" // an attempt; the state is its outcome
 	Settled       Action = "settled" // what was said of a payment after its attempt
 	Retried       Action = "retried"
 	Credited      Action = "credited"
@@ -41,8 +41,8 @@ const (
 	AccountUnheld Action = "account_resumed"
 )
 
-// A Note tells what was done to an invoice, or to an account that does not pay. Notes are never changed. Each names the
-// hash of the one before it of its account.
+// A Note records a change to an invoice, or to an account that does not pay. Notes are never changed. Each contains
+// the hash of the previous note of its account.
 type Note struct {
 	ID      string             `json:"id"` // consecutive in the account
 	Account metering.AccountID `json:"account"`
@@ -53,7 +53,7 @@ type Note struct {
 	By      string             `json:"by"`
 	Reason  string             `json:"reason,omitempty"`
 	Number  string             `json:"credit_note_number,omitempty"`
-	// Cents is what a credit note credits, with tax: NetCents and TaxCents together.
+	// Cents is the amount of a credit note, with tax: NetCents and TaxCents together.
 	Cents    int64      `json:"credited_cents,omitempty"`
 	NetCents int64      `json:"credited_net_cents,omitempty"`
 	TaxCents int64      `json:"credited_tax_cents,omitempty"`
@@ -71,7 +71,7 @@ func parseNote(r metering.Record) (n Note, err error) {
 	return n, err
 }
 
-// Notes yields the notes of an account, oldest first; of all accounts without one.
+// Notes yields the notes of an account, oldest first; those of all accounts for an empty id.
 func (b Billing) Notes(ctx context.Context, account metering.AccountID) iter.Seq2[Note, error] {
 	return metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
 }
@@ -86,7 +86,7 @@ type head struct {
 	Earlier uint64 `json:"earlier,omitempty"`
 }
 
-// known reports whether a month has an invoice, or that only its record can tell.
+// known reports whether a month has an invoice, and whether that is certain without reading its record.
 func (h head) known(p metering.Period) (closed, certain bool) {
 	back := h.Closed.Number() - p.Number()
 	switch {
@@ -129,7 +129,8 @@ func parseChain(r metering.Record) (*chain, error) {
 	return c, nil
 }
 
-// chain reads the end of the notes of an account. If there is none, it begins with the invoices that the account has.
+// chain reads the end of the notes of an account. Without one, the chain begins with the existing invoices of the
+// account.
 func (b Billing) chain(ctx context.Context, account metering.AccountID) (*chain, error) {
 	r, err := b.Store.Record(ctx, account, headKind, headID)
 	if err == nil {
@@ -189,7 +190,7 @@ func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error 
 	return nil
 }
 
-// all is what is to be written in one step, if anything is. A new end is from the time of the first note.
+// all returns the records to write in one transaction, if any. A new end has the time of the first note.
 func (c *chain) all() []metering.Record {
 	if len(c.records) == 0 {
 		return nil
@@ -203,13 +204,13 @@ func (c *chain) all() []metering.Record {
 	})
 }
 
-// server stands for whoever is not a person.
+// server is the author of automatic actions.
 const server = "server"
 
-// by says who does what is done.
+// by returns the author of the notes.
 func (b Billing) by() string { return cmp.Or(b.By, server) }
 
-// tries is how often a change is made anew when another writer was first.
+// tries is how often a change is retried after a version conflict.
 const tries = 16
 
 // put writes an invoice that was read as r, with its note and events; a new one if r has no version. It is ErrVersion
@@ -237,7 +238,7 @@ func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time
 	return errMeddled
 }
 
-// errMeddled is what nobody would see if only this program wrote what it writes.
+// errMeddled cannot occur if only this program wrote its records.
 var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
 // change edits an invoice, and does so again where another writer was first. It is written in one step with the note

@@ -11,33 +11,33 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// retryAfter is how long after each failed attempt the next one is made. After the last the invoice has failed,
-// and stays so until [Billing.Retry].
+// retryAfter is the delay after each failed attempt. After the last one the invoice has failed, and stays so until
+// [Billing.Retry].
 var retryAfter = [...]time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour}
 
 const (
-	// chargeTime is how long a biller may take.
+	// chargeTime bounds a call of a biller.
 	chargeTime = 30 * time.Second
-	// chargeLease is for how long an invoice belongs to the node that has begun to charge it. It is longer than
-	// chargeTime by what a slow store and the clocks of two nodes may take.
+	// chargeLease is how long an invoice is reserved for the node that charges it. It exceeds chargeTime by the
+	// latency of a slow store and the difference between the clocks of two nodes.
 	chargeLease = 5 * time.Minute
-	// soonPoll and latePoll bound the time between two questions what became of a pending payment. It grows with its age.
+	// soonPoll and latePoll bound the interval between polls of a pending payment. It grows with its age.
 	soonPoll = 5 * time.Minute
 	latePoll = 6 * time.Hour
-	// maxAttempts is how many attempts an invoice remembers.
+	// maxAttempts is how many attempts an invoice keeps.
 	maxAttempts = 50
-	// maxErrorBytes is how much of an error it remembers.
+	// maxErrorBytes bounds the error text that it keeps.
 	maxErrorBytes = 300
 	// payers is how many invoices are charged at once, since each may wait for the biller.
 	payers = 8
-	// payPage is how many invoices are looked up at once. Other nodes take some of them meanwhile.
+	// payPage is how many invoices are read at once. Other nodes take some of them meanwhile.
 	payPage = 100
 )
 
-// ErrNoBiller means that there is nobody to charge an invoice.
+// ErrNoBiller means that no biller is configured to charge an invoice.
 var ErrNoBiller = errors.New("no biller is configured")
 
-// Paying is what a run of Pay has done.
+// Paying is the result of a run of Pay.
 type Paying struct {
 	Finalized int `json:"finalized_count"`
 	Paid      int `json:"paid_count"`
@@ -46,9 +46,9 @@ type Paying struct {
 	Exhausted int `json:"exhausted_count"` // invoices of which that was the last attempt
 }
 
-// Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and asks after pending
-// payments. Of several nodes, one works on an invoice. One that could not be charged, or whose charge could not be
-// noted, is due again later; the error joins only the faults of the store.
+// Pay finalizes every draft that is due, makes an attempt at every invoice that is due, and polls pending payments.
+// Only one of several nodes works on an invoice. One that could not be charged, or whose charge could not be noted, is
+// due again later; the error joins only the faults of the store.
 func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	if b.Biller == nil {
 		return Paying{}, ErrNoBiller
@@ -86,7 +86,7 @@ func (b Billing) work(ctx context.Context) (sum Paying, err error) {
 	}
 }
 
-// workAll works on each invoice of a page, and tells how many of them are due no more.
+// workAll works on each invoice of a page, and returns how many of them are no longer due.
 func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Paying) (taken int, err error) {
 	var mu sync.Mutex
 	var faults []error
@@ -145,7 +145,7 @@ func each[T any](n int, list []T, do func(T)) {
 	wg.Wait()
 }
 
-// workOn does what is due of an invoice, and tells what that was.
+// workOn does what is due for an invoice, and returns what it did.
 func (b Billing) workOn(ctx context.Context, r metering.Record) (did Action, v Invoice, err error) {
 	if v, err = parseInvoice(r); err != nil {
 		return "", v, err
@@ -172,7 +172,7 @@ func (b Billing) later(ctx context.Context, r metering.Record, due time.Time) er
 	return b.Store.PutRecords(ctx, r)
 }
 
-// charge makes one attempt: it takes the invoice, charges it, and notes what came of it.
+// charge makes one attempt: it claims the invoice, charges it, and notes the outcome.
 func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
 	return b.ask(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
 		v.attempt(at)
@@ -180,7 +180,7 @@ func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Act
 	})
 }
 
-// attempt adds one, of which nothing is known yet.
+// attempt adds an attempt with an unknown outcome.
 func (v *Invoice) attempt(at time.Time) *Attempt {
 	attempt := Attempt{Number: 1, At: at}
 	if last := v.last(); last != nil {
@@ -191,7 +191,7 @@ func (v *Invoice) attempt(at time.Time) *Attempt {
 	return v.last()
 }
 
-// poll asks what became of a pending payment. It stays pending for as long as nobody knows.
+// poll polls a pending payment. It stays pending while its outcome is unknown.
 func (b Billing) poll(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
 	poller, ok := b.Biller.(Poller)
 	if !ok {
@@ -229,7 +229,7 @@ func (b Billing) ask(
 	p, err := question(limited, *v)
 	cancel()
 	if ctx.Err() != nil && err != nil {
-		return "", ctx.Err() // it was we who broke it off: the lease ends by itself
+		return "", ctx.Err() // interrupted by our own context: the lease expires
 	}
 	if err != nil {
 		b.log().Warn("the biller did not say what became of a payment", "account", v.Account, "invoice", v.ID, "error", err)
@@ -255,7 +255,7 @@ func (b Billing) ask(
 	return did, err
 }
 
-// outcome writes down what became of the newest attempt, and returns when the invoice is due next.
+// outcome records the outcome of the newest attempt, and returns when the invoice is due next.
 func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time) {
 	p.Reference = PaymentRef(short(string(p.Reference)))
 	last := v.last()
@@ -295,8 +295,8 @@ func (v *Invoice) paid(ref PaymentRef, at time.Time) (due time.Time) {
 	return v.resumes(at)
 }
 
-// resumes is when it is to be looked at whether an account that was suspended for the invoice may go on: at once, if
-// all attempts of a schedule have failed.
+// resumes returns when to check whether an account that was suspended for the invoice may resume: immediately, if all
+// attempts of a schedule have failed.
 func (v *Invoice) resumes(at time.Time) (due time.Time) {
 	if last := v.last(); last != nil && last.Number > len(retryAfter) {
 		due = at

@@ -92,7 +92,7 @@ func TestPay(t *testing.T) {
 	})
 }
 
-// A payment that fails is tried again by the schedule, tells of each failure, and is given up at the end.
+// A failing payment is retried by the schedule, reports each failure, and finally fails.
 func TestPaymentSchedule(t *testing.T) {
 	b := inMemory(t)
 	id := b.owing(1)[0]
@@ -249,7 +249,7 @@ func TestPayStopped(t *testing.T) {
 	}
 }
 
-// An account is told why a biller declined, and nothing of files and addresses of the operator.
+// An account learns why a biller declined, and nothing of files and addresses of the operator.
 func TestWhatPayersAreTold(t *testing.T) {
 	var log strings.Builder
 	for want, biller := range map[string]*till{
@@ -273,7 +273,7 @@ func TestWhatPayersAreTold(t *testing.T) {
 	}
 }
 
-// An attempt that nobody knows the end of is repeated under its key; after a decline the key is a new one.
+// An attempt with an unknown outcome is repeated under its key; after a decline the key is a new one.
 func TestKeyOfAttempt(t *testing.T) {
 	b := inMemory(t)
 	id := b.owing(1)[0]

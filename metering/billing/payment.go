@@ -21,31 +21,31 @@ import (
 
 // A Biller has an invoice paid.
 type Biller interface {
-	// Charge asks for the payment of what is due of an invoice, and returns its outcome. An error means that nothing is
-	// known: the log has its text, and the account the words of [metering.Reason]. The attempt is repeated under the
-	// same [Invoice.IdempotencyKey], and so is one whose outcome could not be recorded. It must charge once for all
-	// calls with the same key, and answer them alike. After a decline the key is a new one. It ends with the context.
-	// Several invoices are charged at once.
+	// Charge requests payment of the amount due of an invoice, and returns the outcome. An error means that the
+	// outcome is unknown: its text is logged, and the account sees [metering.Reason]. The attempt is then repeated
+	// under the same [Invoice.IdempotencyKey], and so is one whose outcome could not be recorded. Charge must charge
+	// once for all calls with the same key, and return the same result for them. After a decline the key is a new one.
+	// Charge returns when the context ends. Several invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (Payment, error)
 }
 
-// A Poller is an optional ability of a [Biller]: what became of a payment that was pending. An error means that nothing
-// is known, and it is asked again later. Without it, the later word is that of [Billing.Settle] alone.
+// A Poller is an optional ability of a [Biller]: it returns the outcome of a payment that was pending. An error means
+// that the outcome is unknown, and it is polled again later. Without it, only [Billing.Settle] reports the outcome.
 type Poller interface {
 	Payment(ctx context.Context, v Invoice) (Payment, error)
 }
 
-// A PaymentRef is what a biller calls a payment.
+// A PaymentRef is the id of a payment at the biller.
 type PaymentRef string
 
-// PaymentStatus says what became of a payment.
+// PaymentStatus is the state of a payment.
 type PaymentStatus string
 
 // The statuses. Any other is not understood, and a failure.
 const (
 	PaymentPaid     PaymentStatus = "paid"
-	PaymentPending  PaymentStatus = "pending"  // it is under way, and a later word tells its end
-	PaymentDeclined PaymentStatus = "declined" // it was refused for good
+	PaymentPending  PaymentStatus = "pending"  // in progress; the outcome is reported later
+	PaymentDeclined PaymentStatus = "declined" // permanently declined
 )
 
 // Known reports whether it is one of the constants.
@@ -53,7 +53,7 @@ func (s PaymentStatus) Known() bool {
 	return s == PaymentPaid || s == PaymentPending || s == PaymentDeclined
 }
 
-// A Payment is what a biller says of an attempt.
+// A Payment is the response of a biller to an attempt.
 type Payment struct {
 	Status    PaymentStatus `json:"status"`
 	Reference PaymentRef    `json:"reference,omitempty"`
@@ -73,14 +73,14 @@ func (p Payment) failure() string {
 	return short(fmt.Sprintf("the biller says %q, which is none of paid, pending and declined", p.Status))
 }
 
-// A Word is what is said of a payment after its attempt.
+// A Word is a report about a payment after its attempt.
 type Word struct {
 	Account metering.AccountID `json:"account"`
 	Invoice string             `json:"invoice"` // its id
 	Payment
 }
 
-// saidVersion is the schema_version of what is said of payments.
+// saidVersion is the schema_version of reports about payments.
 const saidVersion = "1"
 
 // ParseWord reads the body of a callback, which is like what a [WebhookBiller] understands and names account and
@@ -121,8 +121,8 @@ func parseSaid(body []byte, into any) error {
 	return nil
 }
 
-// repeatedMember is a member of a JSON object that stands in it twice, if there is one. Names that differ only in case
-// are the same: [json.Unmarshal] takes them so.
+// repeatedMember returns the name of a duplicate member of a JSON object, if any. Names that differ only in case are
+// equal, as in [json.Unmarshal].
 func repeatedMember(object []byte) string {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, _ = d.Token() // the brace; the text was parsed before
@@ -142,16 +142,16 @@ func repeatedMember(object []byte) string {
 	return ""
 }
 
-// printable reports whether a reference can stand on an invoice and in a log.
+// printable reports whether a reference is safe on an invoice and in a log.
 func (r PaymentRef) printable() bool {
 	return !strings.ContainsFunc(string(r), func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError })
 }
 
-// maxAnswer is how much is read of what a receiver answers.
+// maxAnswer bounds how much of a response is read.
 const maxAnswer = 64 << 10
 
-// WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
-// The receiver answers in JSON what became of the payment:
+// WebhookBiller passes invoices to a payment service: it posts each as JSON, with the header Idempotency-Key. The
+// receiver responds with the outcome of the payment in JSON:
 //
 //	{"schema_version": "1", "status": "paid", "reference": "pi_1"}
 //	{"schema_version": "1", "status": "pending", "reference": "pi_1"}
@@ -230,7 +230,7 @@ func judge(resp *http.Response) (Payment, error) {
 	return said, nil
 }
 
-// plain is a text of somebody else as one line that can be printed.
+// plain returns a text from elsewhere as one printable line.
 func plain(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || !unicode.IsPrint(c) }), " ")
 }

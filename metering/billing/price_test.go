@@ -106,7 +106,7 @@ func TestBasePrice(t *testing.T) {
 	}
 }
 
-// What is billed is what was shown, at the rate that held when it was.
+// The bill matches what was shown, at the rate that held at that time.
 func TestOverageLines(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		id := b.account("pack")
@@ -255,7 +255,7 @@ func (l *life) pass(d time.Duration) {
 	l.now = l.now.Add(d)
 }
 
-// base is what a month costs, and the least and most that it may.
+// base returns the price of a month, and its lower and upper bound.
 func (l *life) base(p metering.Period) (want, least, most int64) {
 	sum, low, high := new(big.Rat), new(big.Rat), new(big.Rat)
 	days := int64(p.End().Sub(p.Start()).Hours() / 24)

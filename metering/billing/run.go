@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// runPause is the time between two looks for what is to be closed and paid.
+	// runPause is the interval at which Run checks what to close and pay.
 	runPause = time.Minute
-	// catchUp is how many months Run looks back for invoices, from the oldest of which on it closes all.
+	// catchUp is how many months back Run searches for invoices; it closes all months from the oldest one on.
 	catchUp = 12
 )
 
@@ -85,9 +85,9 @@ func (b Billing) closeNext(ctx context.Context, closed metering.Period) (meterin
 	return closed, errors.Join(faults...)
 }
 
-// lastClosed is a month whose follower is the first to be closed: the one before that of the oldest invoice, or the
-// first of the past year, since a close of any after it may have been broken off, or have failed for an account.
-// Without any invoice it is the one before last, so that whoever begins to bill does not do so for the past.
+// lastClosed returns the month before the first one to close: the one before that of the oldest invoice, or the first
+// of the past year, since a close of any later month may have been interrupted, or have failed for an account. Without
+// any invoice it is the month before last, so that billing does not start with the past.
 func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering.Period, error) {
 	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Limit: 1}) {
 		if err != nil {

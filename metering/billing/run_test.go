@@ -89,7 +89,7 @@ func TestRunFinalizes(t *testing.T) {
 	})
 }
 
-// A clock that is ahead for a while closes no month and charges nobody, and the month is closed when it is over.
+// A clock that is ahead for a while closes no month and charges no account, and the month is closed when it is over.
 func TestRunWithAClockThatJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Config{})
@@ -125,7 +125,7 @@ func TestRunWithAClockThatJumps(t *testing.T) {
 	})
 }
 
-// Whoever begins to bill does not do so for the past.
+// An operator who starts billing does not bill the past.
 func TestRunBeginsWithLastMonth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Config{})

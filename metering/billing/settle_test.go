@@ -47,7 +47,7 @@ func word(id metering.AccountID, status billing.PaymentStatus, ref billing.Payme
 	return billing.Word{Account: id, Invoice: month, Payment: p}
 }
 
-// A pending payment is asked after, more and more rarely, and is no failure for as long as nobody knows.
+// A pending payment is polled at growing intervals, and is not a failure while its outcome is unknown.
 func TestPoll(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		k := &bank{payments: map[string]billing.Payment{}, err: errBroken}
@@ -189,7 +189,7 @@ func TestLateWord(t *testing.T) {
 	b.sound()
 }
 
-// Of two payments of one invoice somebody is told, also where the word of one comes while the other is being made.
+// Two payments of one invoice are reported, even if one is reported while the other is being made.
 func TestPaidTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		word billing.PaymentRef

@@ -134,9 +134,9 @@ func TestAuditFindsForgeries(t *testing.T) {
 	t.Logf("%d forgeries", forgeries)
 }
 
-// TestBilledAsShown lives through months of charges, plan changes and opt-ins at any instants: the invoices are what
-// the replies have shown, and no change makes a month cheaper than its days at the cheapest plan that was held, or
-// dearer than its days at the dearest.
+// TestBilledAsShown simulates months of charges, plan changes and opt-ins at any instants: the invoices match what the
+// replies have shown, and no change makes a month cheaper than its days at the cheapest plan held, or more expensive
+// than its days at the most expensive one.
 func TestBilledAsShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &life{T: t, now: october.Start(), shown: map[metering.Period]metering.Balance{}}

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/metering/billing"
 )
 
-// reply is what Stripe answered.
+// reply is a response of Stripe.
 type reply struct {
 	status  int
 	request string // Stripe's name of the request
@@ -19,7 +19,7 @@ type reply struct {
 	key     string // which no error may show
 }
 
-// intent is what a PaymentIntent says, as far as it matters.
+// intent holds the relevant fields of a PaymentIntent.
 type intent struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
@@ -52,7 +52,7 @@ type fault struct {
 	Intent  *intent `json:"payment_intent"`
 }
 
-// cardError is the type of the faults that lie with the customer's means of payment.
+// cardError is the type of errors of the customer's payment method.
 const cardError = "card_error"
 
 // parse reads an answer of 200. All others are errors.
@@ -102,7 +102,7 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	return p, nil
 }
 
-// words are what a decline says to the account.
+// words describes a decline to the account.
 func words(f *fault) string {
 	const declined = "the payment was declined"
 	switch {

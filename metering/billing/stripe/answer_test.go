@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/metering/billing"
 )
 
-// Whatever Stripe, or who stands in its place, answers: only a succeeded payment of the very amount is one, an error comes
-// with nothing else, and no text is long or shows the key.
+// Whatever Stripe, or an impostor, responds: only a succeeded payment of the exact amount counts as one, an error
+// comes alone, and no text is long or contains the key.
 func FuzzPayment(f *testing.F) {
 	const intent = `{"object":"payment_intent","id":"pi_1","amount":2900,"currency":"eur","status":`
 	for _, body := range []string{

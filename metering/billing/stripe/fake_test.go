@@ -27,8 +27,8 @@ type fake struct {
 	customers []object
 	intents   []object
 	kept      map[string]keptAnswer
-	// outcome is how the next payments end: the status of a PaymentIntent, the code of a decline, or a fault: "lost" makes
-	// the payment and breaks off, "500" makes it and answers 500.
+	// outcome is how the next payments end: the status of a PaymentIntent, the code of a decline, or a fault: "lost"
+	// makes the payment and breaks the connection, "500" makes it and responds with 500.
 	outcome string
 	// answer, where it is set, is the answer to every request, whatever was asked.
 	answer   *http.Response
@@ -39,7 +39,7 @@ type fake struct {
 
 type object = map[string]any
 
-// keptAnswer is what is answered again for 24 hours.
+// keptAnswer is a response that is repeated for 24 hours.
 type keptAnswer struct {
 	at     time.Time
 	form   string

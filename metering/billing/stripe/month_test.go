@@ -41,7 +41,7 @@ func TestMonth(t *testing.T) {
 	}
 	pay("card_declined", billing.Open, 1)
 	clock.Advance(time.Hour)
-	pay("lost", billing.Open, 1) // the payment is made, and nobody hears of it
+	pay("lost", billing.Open, 1) // the payment is made, but the response is lost
 	f.intents[1]["status"] = "processing"
 	clock.Advance(24 * time.Hour)
 	v := pay("succeeded", billing.Pending, 1) // which finds that payment

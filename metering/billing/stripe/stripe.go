@@ -1,19 +1,20 @@
-// Package stripe has invoices paid by Stripe: a [Biller] charges what the customer has on file, through one
-// PaymentIntent an attempt, and tells later what became of a payment that takes days.
+// Package stripe has invoices paid by Stripe: a [Biller] charges the customer's default payment method, through one
+// PaymentIntent per attempt, and later returns the outcome of a payment that takes days.
 //
 //	biller, err := stripe.New(key)
 //	b := billing.Billing{Store: store, Biller: biller}
 //
-// A customer of Stripe belongs to an account if its metadata says so: diagd_account is the id of the account. Nothing
-// of Stripe's is kept here but the id of a payment, and whoever sets a customer up writes that one line. What is
-// charged is the customer's default payment method for invoices, else the default source.
+// A customer of Stripe belongs to an account if its metadata says so: diagd_account is the id of the account. Of
+// Stripe's data only the id of a payment is stored here; the operator sets that one field when creating a customer.
+// The customer's default payment method for invoices is charged, else the default source.
 //
-// Stripe makes one payment of all requests with one idempotency key, but forgets a key after 24 hours. Attempts are
-// repeated for longer than that. So the key is also written into the metadata of the payment, and Stripe is searched for
-// it before an invoice is charged that is old enough for its key to be forgotten, and before it is said that there is
-// nothing to charge. The search may be an hour behind, and is asked an hour before the key ends.
+// Stripe makes one payment for all requests with the same idempotency key, but forgets a key after 24 hours. Attempts
+// are repeated for longer than that. So the key is also written into the metadata of the payment, and Stripe is
+// searched for it before charging an invoice that is old enough for its key to be forgotten, and before reporting that
+// there is nothing to charge. The search index may lag by an hour, so the search starts an hour before the key
+// expires.
 //
-// Amounts are what Stripe calls the smallest unit of a currency, and are passed on as the invoice has them.
+// Amounts are in what Stripe calls the smallest unit of a currency, and are passed on as in the invoice.
 package stripe
 
 import (
@@ -52,16 +53,16 @@ const (
 	metaAttempt = "diagd_attempt" // the idempotency key
 )
 
-// keyForm is what Stripe's keys look like: sk_ is a secret one, rk_ a restricted one.
+// keyForm matches Stripe's API keys: sk_ is a secret key, rk_ a restricted key.
 var keyForm = regexp.MustCompile(`^(sk|rk)_(live|test)_[0-9A-Za-z]{16,240}$`)
 
 // A Biller charges invoices by Stripe: [New] makes one. It implements [billing.Biller] and [billing.Poller].
 type Biller struct {
-	URL    string           // of a stand-in for Stripe; "" is Stripe
+	URL    string           // of a substitute for Stripe; "" is Stripe
 	Client *http.Client     // nil means http.DefaultClient; redirects are not followed in any case
 	Clock  func() time.Time // nil means time.Now
 
-	key *string // a pointer, of which whoever prints a Biller sees an address
+	key *string // a pointer, so that printing a Biller shows an address only
 }
 
 // New takes a secret or restricted key of Stripe's API. The error does not repeat it.
@@ -115,7 +116,7 @@ func (b *Biller) Payment(ctx context.Context, v billing.Invoice) (billing.Paymen
 	return b.look(ctx, v, string(v.Payment))
 }
 
-// look tells what has become of a payment.
+// look returns the current state of a payment.
 func (b *Biller) look(ctx context.Context, v billing.Invoice, id string) (billing.Payment, error) {
 	if !isIntent(id) {
 		return billing.Payment{}, reasonf("%.40q is not the id of a payment of Stripe", id)
@@ -127,7 +128,7 @@ func (b *Biller) look(ctx context.Context, v billing.Invoice, id string) (billin
 	return r.payment(v)
 }
 
-// find searches for the payment of an attempt. The id is empty if there is none.
+// find searches for the payment of an attempt. The id is empty if it is not found.
 func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err error) {
 	found, err := search[intent](ctx, b, "payment_intents", metaAttempt, v.IdempotencyKey())
 	found = slices.DeleteFunc(found, func(i intent) bool { return i.meta(metaInvoice) != v.Number })
@@ -140,7 +141,7 @@ func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err er
 	return found[0].ID, nil
 }
 
-// customer finds who pays for an account. Without one the id is empty, and so is what to charge.
+// customer finds the customer of an account. If there is no customer, the id and the payment method are empty.
 func (b *Biller) customer(ctx context.Context, account string) (customer, error) {
 	found, err := search[customer](ctx, b, "customers", metaAccount, account)
 	if err != nil || len(found) == 0 {

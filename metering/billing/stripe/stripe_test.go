@@ -19,7 +19,7 @@ import (
 	"github.com/diagkit/diagkit/metering/meteringtest"
 )
 
-// stand is a biller whose Stripe is a fake one, with the customer of acc_a.
+// stand returns a biller for a fake Stripe, with the customer of acc_a.
 func stand(t testing.TB) (*stripe.Biller, *fake, *meteringtest.Clock) {
 	clock := meteringtest.NewClock()
 	f := newFake(t, clock.Now)
@@ -38,7 +38,7 @@ func bill(now time.Time) billing.Invoice {
 	}
 }
 
-// Each status and each decline is what it says, and each answer comes again for the same attempt.
+// Each status and each decline is mapped correctly, and each response is repeated for the same attempt.
 func TestCharge(t *testing.T) {
 	for _, c := range []struct {
 		outcome string
@@ -87,7 +87,7 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// However long it takes to hear of a payment, it is made once: within 24 hours by its key, after them by the search.
+// However late the outcome arrives, a payment is made once: within 24 hours by its key, after that by the search.
 func TestOnce(t *testing.T) {
 	for _, outcome := range []string{"lost", "500"} {
 		for _, wait := range []time.Duration{
@@ -114,7 +114,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Where the card is gone when nobody knows what became of an attempt, the payment is found.
+// If the card is gone while the outcome of an attempt is unknown, the payment is found.
 func TestGoneMethod(t *testing.T) {
 	for _, gone := range []func(f *fake){
 		func(f *fake) { f.customers = nil },
@@ -133,7 +133,7 @@ func TestGoneMethod(t *testing.T) {
 	}
 }
 
-// A payment of another invoice is none of this one, whatever the keys.
+// A payment of another invoice is never taken for one of this invoice, whatever the keys.
 func TestOtherInvoice(t *testing.T) {
 	b, _, clock := stand(t)
 	v := bill(clock.Now())
@@ -163,7 +163,7 @@ func TestNewAttempt(t *testing.T) {
 	require.Len(t, f.intents, 2)
 }
 
-// Of a payment that takes days, polling hears the end.
+// Polling returns the outcome of a payment that takes days.
 func TestPoll(t *testing.T) {
 	b, f, clock := stand(t)
 	f.outcome = "processing"
@@ -200,7 +200,7 @@ func TestPoll(t *testing.T) {
 	require.EqualError(t, err, "stripe answered 404 Not Found, resource_missing: No such object (req_1)")
 }
 
-// Who is charged, and with what, is what Stripe knows of the account.
+// The customer and the payment method come from Stripe's data about the account.
 func TestCustomer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -269,7 +269,7 @@ func TestConflicts(t *testing.T) {
 	require.EqualError(t, err, "several payments in Stripe are for this attempt: pi_1 and pi_x")
 }
 
-// answered is what a biller makes of one answer, whatever it has asked.
+// answered returns a biller's interpretation of one response to any request.
 func answered(t testing.TB, status int, body string, poll bool) (billing.Payment, error) {
 	b, f, clock := stand(t)
 	f.answer = &http.Response{StatusCode: status, Header: http.Header{"Location": {"https://elsewhere.example/"}},
