@@ -16,12 +16,12 @@
 // when the sealer received it. Sets are numbered from 1 without gaps. A chain is valid if all seals are, and the
 // message signature of the last set is: older ones break whenever a later sealer changes something.
 //
-// A valid chain proves that the fields are what the sealers wrote, not that the sealers are honest; whom to trust is
-// the receiver's decision. The IETF is about to declare ARC historic, so nothing should be scored by it.
+// A valid chain proves that the fields are what the sealers wrote, not that the sealers are honest; which sealers to
+// trust is the receiver's decision. The IETF is about to declare ARC historic, so nothing should be scored by it.
 //
 // # How to use the package
 //
-// [Parse] finds the sets and what is wrong with their structure. [Verify] looks up all keys at once and validates
+// [Parse] finds the sets and what is wrong with their structure. [Verify] looks up all keys concurrently and validates
 // the chain (RFC 8617 section 5.2); [Result.Reason] is a sentence that can be shown to users.
 package arc
 
@@ -178,7 +178,7 @@ const (
 // Values lists the states.
 func (State) Values() []string { return diag.Values(None, Pass, Fail, Unknown) }
 
-// A Chain is the sets of a message as they stand there.
+// A Chain holds the ARC sets of a message as found in its header.
 type Chain struct {
 	Instances  int     `json:"instances" min:"0" doc:"the highest instance"`
 	Sets       []Set   `json:"sets" doc:"the sets, oldest first"`
@@ -186,7 +186,7 @@ type Chain struct {
 	Faults     []Fault `json:"faults" doc:"what is wrong with the structure"`
 }
 
-// A Set is what one sealer added.
+// A Set holds the fields that one sealer added.
 type Set struct {
 	Instance      int       `json:"instance" min:"0" doc:"number of the set (i=)"`
 	Domain        string    `json:"domain" doc:"domain of the sealer (d=); empty without a valid ARC-Seal"`
@@ -225,7 +225,7 @@ const (
 	incomplete FaultCode = "incomplete"  // a set lacks a field
 	duplicate  FaultCode = "duplicate"   // a set has a field twice
 	syntax     FaultCode = "syntax"      // a field is not valid
-	wrongState FaultCode = "wrong_state" // cv= is not none in the first set, or is none in a later one
+	wrongState FaultCode = "wrong_state" // cv= is other than none in the first set, or none in a later one
 )
 
 // Values lists the faults.
@@ -248,8 +248,7 @@ func (c *Chain) fault(code FaultCode, instance int, format string, args ...any) 
 	}
 }
 
-// Parse finds the sets among the fields of a header. It asks nobody: whether the signatures are valid is not known
-// then.
+// Parse finds the sets among the fields of a header. It makes no DNS lookups and does not verify the signatures.
 func Parse(fields []message.Field) *Chain {
 	c := &Chain{Sets: []Set{}, Faults: []Fault{}}
 	found := map[int]*Set{}

@@ -24,7 +24,7 @@ import (
 
 var public, private, _ = ed25519.GenerateKey(rand.Reader)
 
-// keys are what the sealers of the tests publish.
+// keys are the key records that the sealers of the tests publish.
 func keys() map[string]string {
 	r := map[string]string{}
 	for i := range arc.MaxSets + 2 {

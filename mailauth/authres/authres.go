@@ -10,9 +10,9 @@
 //		dkim=pass (2048-bit key; unprotected) header.d=example.org header.s=s1;
 //		dmarc=pass (p=reject) header.from=example.org
 //
-// A property has a type (smtp, header, body, policy), a name and a value. Comments in parentheses may stand
-// anywhere, and may contain semicolons. A reader must know which servers to trust: anyone can insert such a field,
-// and only those of the receiver's own servers count (RFC 8601 section 5).
+// A property has a type (smtp, header, body, policy), a name and a value. Comments in parentheses may occur anywhere,
+// and may contain semicolons. A reader must know which servers to trust: anyone can insert such a field, and only
+// those of the receiver's own servers count (RFC 8601 section 5).
 //
 // In practice servers omit their name, write properties without a type, values without quotes and results of
 // unregistered methods. All of that is read; deviations from the syntax are in Faults.
@@ -37,11 +37,11 @@ type Header struct {
 	Version    string // of the syntax; mostly empty, which means 1
 	None       bool   // nothing was checked
 	Results    []Result
-	Properties []Property // those that stand alone before any result, as old servers have them
+	Properties []Property // those before any result, as old servers write them
 	Faults     []string   // clauses that say how the field departs from the syntax
 }
 
-// A Result is what one method found.
+// A Result is the outcome of one method.
 type Result struct {
 	Method     string // in lower case, such as dkim
 	Version    string // of the method; mostly empty, which means 1
@@ -67,8 +67,8 @@ func (p Property) String() string {
 	return p.Type + "." + p.Name + "=" + p.Value
 }
 
-// Property returns the value of the first property that has one of these names, such as "header.d"; a name without
-// a type is one that stands so in the field.
+// Property returns the value of the first property that has one of these names, such as "header.d"; a name without a
+// type matches a property written without one.
 func (r *Result) Property(names ...string) string {
 	for _, name := range names {
 		typ, n, typed := strings.Cut(name, ".")
@@ -180,7 +180,7 @@ func (p *parser) authserv() {
 	begin := p.at
 	id := p.value()
 	p.skip()
-	if p.peek() == '=' || strings.Contains(id, "=") { // a result stands in its place
+	if p.peek() == '=' || strings.Contains(id, "=") { // a result follows instead
 		p.at, p.comments = begin, nil
 		p.fault("the authserv-id (the name of the server) is missing")
 		return

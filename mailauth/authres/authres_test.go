@@ -234,7 +234,7 @@ func oracleResult(r oracle.Result) (method, value string) {
 	case *oracle.DMARCResult:
 		return "dmarc", string(r.Value)
 	case *oracle.GenericResult:
-		if strings.Contains(r.Method, ".") { // a property that stands alone
+		if strings.Contains(r.Method, ".") { // a property without a result
 			return "", ""
 		}
 		return r.Method, string(r.Value)

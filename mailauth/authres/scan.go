@@ -41,8 +41,8 @@ func (p *scanner) skip() {
 // maxName bounds a name that is written with white space around its dots.
 const maxName = 200
 
-// pair reads name=value; white space and comments may stand around the equals sign and around the dot and the slash
-// of the name (RFC 8601 section 2.2). Without an equals sign the name is all that was read. It always moves on.
+// pair reads name=value; white space and comments may surround the equals sign and the dot and the slash of the name
+// (RFC 8601 section 2.2). Without an equals sign it returns the name alone. It always advances.
 func (p *scanner) pair() (name, value string, ok bool) {
 	begin := p.at
 	for {

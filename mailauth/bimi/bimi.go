@@ -35,7 +35,7 @@ type LookupReport struct {
 	Partial                bool        `json:"partial" doc:"whether something could not be learned"`
 }
 
-// A Certificate is what is known of a certificate and what to think of it.
+// A Certificate holds the facts about a certificate and their verdict.
 type Certificate struct {
 	markcert.Certificate
 	Valid        bool           `json:"valid" doc:"whether receivers can use the certificate now"`
@@ -98,7 +98,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	return r
 }
 
-// Fields are what a record says. Reports embed them.
+// Fields are the contents of a record. Reports embed them.
 type Fields struct {
 	Valid              bool                    `json:"valid" doc:"whether receivers can use the record: there is one, without an error"`
 	Version            string                  `json:"version,omitempty" doc:"version of the record" example:"BIMI1"`
@@ -127,7 +127,7 @@ func (e *evidence) fields() Fields {
 
 const maxRecordLength = 8192
 
-// ValidateRequest asks what can be said of a record that need not be published.
+// ValidateRequest is a request to validate the text of a record, published or not.
 type ValidateRequest struct {
 	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/mark.pem"`
 }

@@ -22,7 +22,7 @@ var words = map[string]string{
 	"location": "l", "logo": "l", "svg": "l", "url": "l", "uri": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
 }
 
-// nobody are the values of a that say that there is no certificate: the first was one in drafts before 2021.
+// nobody lists values of the a tag that mean "no certificate": drafts before 2021 defined the first.
 var nobody = []string{"self", "none", "null", "-"}
 
 // correct returns the record as it should be written, with every address of what is published. It is empty if one of

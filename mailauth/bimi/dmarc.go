@@ -19,7 +19,7 @@ type DMARC struct {
 	Reason     string        `json:"reason,omitempty" doc:"why they do not, or why that is not known"`
 }
 
-// An obstacle is what keeps receivers from showing a logo for want of a strong DMARC policy.
+// An obstacle is a weakness of the DMARC policy that keeps receivers from showing a logo.
 type obstacle struct {
 	kind   obstacleKind
 	domain string // whose record it is
@@ -39,8 +39,8 @@ const (
 	dmarcPartial    obstacleKind = "pct"
 	dmarcTesting    obstacleKind = "t=y"
 	dmarcDisputed   obstacleKind = "disputed" // one of the others, to receivers of one standard only
-	// dmarcRejectPartial is none to the draft, which asks for pct=100 with quarantine only; some receivers ask for it
-	// with reject, too.
+	// dmarcRejectPartial is no obstacle under the draft, which requires pct=100 with quarantine only; some receivers
+	// require it with reject, too.
 	dmarcRejectPartial obstacleKind = "pct with reject"
 )
 
@@ -51,7 +51,7 @@ type standing struct {
 	unknown   error // why not all is known
 }
 
-// assess looks at DMARC as the receivers of either standard do.
+// assess evaluates DMARC under both standards.
 func assess(d *policy.Discovery) standing {
 	var s, older, newer standing
 	older.view(d, &d.List, policy.RFC7489)

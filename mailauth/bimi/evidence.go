@@ -24,7 +24,7 @@ type evidence struct {
 	suggested string // the record as it should be written; empty if that is not known
 	// What a lookup adds.
 	discovery *record.Discovery
-	place     *record.Place // where the records of found are; nil if there are none
+	place     *record.Place // location of the records in found; nil without records
 	failing   *record.Place // the place without an answer, for which it is not known whether there is a record; else nil
 	split     bool          // receivers of RFC 7489 and those of RFC 9989 find other records
 	dmarc     *policy.Discovery
@@ -97,7 +97,7 @@ func (e *evidence) none() bool {
 // active reports whether there is one record, which does not decline: one that asks for a logo to be shown.
 func (e *evidence) active() bool { return e.record != nil && !e.record.Declined }
 
-// torn reports whether a tag may be hidden in another one, so that nothing can be said about either.
+// torn reports whether a tag may be hidden in another one, which leaves both unknown.
 func (e *evidence) torn() bool {
 	hides := func(f taglist.Fault) bool {
 		return slices.Contains([]taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.Unparted}, f.Kind)
@@ -113,8 +113,8 @@ func (e *evidence) valid() bool {
 // maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 const maxName = 254
 
-// gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once, then for logo and
-// certificate, which do not wait for DMARC.
+// gather collects all evidence: the record, wherever it may be, and DMARC concurrently, then logo and certificate,
+// which do not wait for DMARC.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{now: env.Now()}
 	bounded, cancel := diag.Within(ctx, record.Timeout)

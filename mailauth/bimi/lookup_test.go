@@ -304,7 +304,7 @@ func TestTexts(t *testing.T) {
 	diagtest.Golden(t, "testdata/texts.json", append(text, '\n'))
 }
 
-// Record, DMARC and the guesses are asked for at once.
+// Record, DMARC and the guesses are looked up concurrently.
 func TestLookupRoundTrips(t *testing.T) {
 	for _, domain := range []string{"example.com", "a.b.example.com"} {
 		trips := diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(with(full)) },
@@ -342,7 +342,7 @@ func TestLookupFails(t *testing.T) {
 	})
 }
 
-// Nobody is told to read reports that do not come.
+// No advice refers to reports that are not sent.
 func TestPolicyIsMovedOnReports(t *testing.T) {
 	for _, tt := range []struct{ dmarc, begins string }{
 		{"v=DMARC1; p=none; rua=mailto:d@example.com", "Check in the DMARC reports that all your mail passes"},
@@ -354,7 +354,7 @@ func TestPolicyIsMovedOnReports(t *testing.T) {
 	}
 }
 
-// Who has no record and no strong DMARC policy is told to begin with DMARC.
+// Without a record and a strong DMARC policy, the advice begins with DMARC.
 func TestMissingBeginsWithDMARC(t *testing.T) {
 	none := mail + at("_dmarc.example.com", "v=DMARC1; p=none")
 	for _, tt := range []struct {

@@ -15,16 +15,15 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
-// fetched is what the addresses of a record served; each is nil if it was not asked for, or if there is no address that
-// can be used.
+// fetched holds what the URIs of a record served; each is nil if it was not requested, or has no usable URI.
 type fetched struct {
 	record *record.Record
 	logo   *logo.Fetched
 	mark   *markcert.LookupReport
 }
 
-// fetch fetches logo and certificate of the record at a place at once. The error is that of the context, or that of a
-// list of authorities that cannot be read.
+// fetch fetches logo and certificate of the record at a place concurrently. The error is that of the context, or that
+// of a list of authorities that cannot be read.
 func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Discovery, p *record.Place) (fetched, error) {
 	if p == nil || p.Record == nil {
 		return fetched{}, nil
@@ -74,8 +73,7 @@ func otherLineEnds(image []byte) []string {
 	return list
 }
 
-// A part is what the report on the logo or the certificate says, of which this one keeps what the reader must know: the
-// report itself is there as well.
+// A part is a summary of the report on the logo or the certificate, which is included as well.
 type part struct {
 	diag.Text
 	findings [3][]diag.Finding
@@ -119,7 +117,7 @@ func partRules(of func(*evidence) *part, rules ...rule) diag.Rules[*evidence] {
 	return rules
 }
 
-// failures takes the findings of a part over as one: each stands in the report of the part itself.
+// failures merges the findings of a part into one: the report of the part lists each.
 func failures(findings []diag.Finding) diag.Failures {
 	titles := make([]string, 0, len(findings))
 	list := diag.FailEach(findings, func(f diag.Finding) diag.Failures {

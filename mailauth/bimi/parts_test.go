@@ -134,7 +134,7 @@ func known(b *bool) string {
 	}
 }
 
-// Logo and certificate are fetched at once, after the record, and do not wait for DMARC and the guesses.
+// Logo and certificate are fetched concurrently, after the record, without waiting for DMARC and the guesses.
 func TestPartsRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 		w.Zone(with(full))

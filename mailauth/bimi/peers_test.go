@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Mail::BIMI (lib/Mail/BIMI/Error.pm) and checkdmarc (checkdmarc/bimi.py) tell apart, this package tells apart, too.
-// What they say of a message (DMARC_NOT_PASS, NO_DKIM) and of their own calls (CODE_…) is none of a domain.
+// This package distinguishes all errors that Mail::BIMI (lib/Mail/BIMI/Error.pm) and checkdmarc (checkdmarc/bimi.py)
+// do, except those about a message (DMARC_NOT_PASS, NO_DKIM) and about their own calls (CODE_…).
 func TestFindingsOfPeers(t *testing.T) {
 	past := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	good := shelf{logo: drawn, mark: issued(markcerttest.Mark{})}

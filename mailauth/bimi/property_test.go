@@ -29,8 +29,8 @@ var draws = rapid.Custom(func(t *rapid.T) string {
 	return text + pick("end", "", ";", " ", "”")
 })
 
-// checkCorrection fails if a correction is not what a suggestion must be (CONTRACT 1.8): a record without an error that
-// keeps every address and prefix that receivers can use, declines only if that was said, and needs no correction itself.
+// checkCorrection fails unless a correction is a record (CONTRACT 1.8) without an error that keeps every URI and
+// prefix that receivers can use, declines only if the original did, and needs no correction itself.
 func checkCorrection(t require.TestingT, suggested string, before ...string) {
 	if suggested == "" {
 		return
@@ -78,8 +78,8 @@ func TestCorrectionsHarmNobody(t *testing.T) {
 	})
 }
 
-// Whatever stands in the DNS, and whatever fails, the parts of a report agree, ignorance is not told as absence, and
-// suggestions harm nobody.
+// Whatever the DNS holds, and whatever fails, the parts of a report agree, unknowns are not reported as absent, and
+// suggestions are harmless.
 func TestReportsAreConsistent(t *testing.T) {
 	levels := []string{"example.com", "a.example.com", "b.a.example.com"}
 	rapid.Check(t, func(rt *rapid.T) {

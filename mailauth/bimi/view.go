@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=BIMI1")
 	v.Optional = r.State == diag.Missing
@@ -28,7 +28,7 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *ValidateReport) View() *view.View {
 	v := view.Of("BIMI record", r.Verdict, false)
 	v.Record = r.Record

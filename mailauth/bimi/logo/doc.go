@@ -10,7 +10,7 @@
 //
 // Receivers fetch it over HTTPS from time to time and cache it. They accept it only if the web server's certificate
 // is valid and the image is in SVG Tiny PS, the profile without scripts, animations and external references (see
-// package mailauth/bimi/svg), of at most 32 KiB. A rejected logo is not shown, and nobody is told why.
+// package mailauth/bimi/svg), of at most 32 KiB. A rejected logo is not shown, and receivers do not report why.
 //
 // # How to use the package
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// of completes a rule about one kind of fault in the image: it applies if the image was examined to its end, for what
-// comes behind the place where reading ended nobody knows, or if there is such a fault before.
+// of completes a rule about one kind of fault in the image: it applies if the image was read to its end, since faults
+// in an unread rest are unknown, or if the part that was read has such a fault.
 func of(k svg.Kind, r rule) rule {
 	r.Severity = k.Severity()
 	if r.Ref == "" {
@@ -26,11 +26,11 @@ func of(k svg.Kind, r rule) rule {
 
 func (e *evidence) document() *svg.Document { return diag.OrZero(e.fetched).Document }
 
-// maxListed is how many findings one kind of fault makes, and how many places a finding names; the rest is counted.
+// maxListed bounds the findings of one kind of fault, and the places that a finding names; the rest is counted.
 const maxListed = 8
 
-// list fails with the faults of one kind. Those of the same element and attribute are one, for one export option makes
-// the same fault on every shape, and what has one remedy is told in one finding.
+// list fails with the faults of one kind. Those of the same element and attribute are merged: one export option causes
+// the same fault on every shape, and one remedy is one finding.
 func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 	repeats := alike(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
 	groups := alike(repeats, func(r []svg.Fault) string { return remedy(r[0]) })

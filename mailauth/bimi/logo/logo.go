@@ -40,8 +40,8 @@ type Report struct {
 type evidence struct {
 	domain    diag.Domain
 	discovery *record.Discovery // nil if the address was given
-	place     *record.Place     // where the records are that apply; nil if there are none
-	record    *record.Record    // the record; nil if there is none, or more than one
+	place     *record.Place     // location of the records that apply; nil without any
+	record    *record.Record    // the record; nil unless there is exactly one
 	failure   error             // why it is not known which record applies
 	apex      diag.Answer[*dns.SOA]
 
@@ -124,18 +124,18 @@ func (e *evidence) report(include bool) *Report {
 	return r
 }
 
-// timeout is how long a logo is waited for; what has not come then is reported as unknown, before the caller's time is
-// up, which usually is 15 seconds (CONTRACT 1.9).
+// timeout bounds the fetch of a logo; what has not arrived by then is reported as unknown, before the caller's
+// deadline, usually 15 seconds (CONTRACT 1.9).
 const timeout = 10 * time.Second
 
-// A Fetched is what the address of a logo served, and what to think of it.
+// A Fetched is the response to a request for a logo, and its verdict.
 type Fetched struct {
 	URL    diag.URL
 	Result *fetch.Result
 	// Image is the image without compression; nil if none was served, or not as a whole.
 	Image      []byte
 	Compressed bool // it was compressed, by the server or as a file
-	// Document is what was learned about the image; nil without one.
+	// Document describes the image; nil without one.
 	Document *svg.Document
 
 	at     time.Time
@@ -143,8 +143,8 @@ type Fetched struct {
 	broken error // why the file could not be decompressed
 }
 
-// Fetch fetches a logo and judges it. It goes on when the certificate of the web server is not to be trusted, so that all
-// faults are found in one go. The address must begin with https. The error is a *[diag.InputError], or that of the
+// Fetch fetches a logo and judges it. It continues if the certificate of the web server is not trusted, so that all
+// faults are found in one pass. The address must begin with https. The error is a *[diag.InputError], or that of the
 // context; whatever else happens is in the result.
 func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	if u.Scheme() != "https" {
@@ -178,12 +178,12 @@ func (f *Fetched) read() {
 // Unanswered reports whether nothing was learned about the logo, because servers were silent.
 func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
 
-// head is the last answer; zero if there was none.
+// head returns the last response; zero without one.
 func (f *Fetched) head() fetch.Hop { return diag.OrZero(f.Result.Final()) }
 
 func (f *Fetched) contentType() string { return diag.Quote(f.head().Header.Get("Content-Type")) }
 
-// Facts are what is known of a logo, without what to think of it.
+// Facts are the facts about a logo, without a verdict.
 type Facts struct {
 	URL             string      `json:"url" doc:"address of the logo"`
 	FinalURL        string      `json:"final_url" doc:"address after redirects"`
@@ -201,13 +201,13 @@ type Facts struct {
 	FaultsCount     int         `json:"faults_count" min:"0" doc:"all departures, including those that are not listed"`
 }
 
-// A Logo is what is known of a logo and what to think of it. Reports about more than the logo hold one.
+// A Logo holds the facts about a logo and their verdict. Reports about more than the logo hold one.
 type Logo struct {
 	Facts
 	Findings []diag.Finding `json:"findings" doc:"what is wrong with the logo, the worst first"`
 }
 
-// SVG is what an image says about itself.
+// SVG describes an image.
 type SVG struct {
 	Version     string  `json:"version" doc:"version of SVG" example:"1.2"`
 	BaseProfile string  `json:"base_profile" doc:"profile that it declares" example:"tiny-ps"`

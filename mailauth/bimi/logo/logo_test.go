@@ -177,7 +177,7 @@ func TestImageRules(t *testing.T) {
 	require.Len(t, image, len(kinds))
 }
 
-// Faults of one cause are told once, and what is not told is counted.
+// Faults of one cause are reported once, and what is not listed is counted.
 func TestDetails(t *testing.T) {
 	r := lookup(t, "", serve(with(strings.Repeat("\n<g style=''/>", 80)+"<style/>")), byURL(address))
 	require.Len(t, r.Findings, 1)

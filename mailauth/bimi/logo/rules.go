@@ -130,8 +130,8 @@ func asked(e *evidence) bool { return e.fetched != nil }
 
 func (e *evidence) host() string { return e.fetched.Result.URL.Host().String() }
 
-// served reports whether there is an answer to judge. A redirect that was not followed, since it is longer than what is
-// read here, is none.
+// served reports whether there is a final response to judge. A redirect that was not followed, because it exceeds the
+// limit, does not count.
 func served(e *evidence) bool {
 	return asked(e) && e.fetched.Result.Final() != nil && (e.fetched.Result.Err == nil || !e.fetched.Result.Err.Limit)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *Report) View() *view.View {
 	v := view.Of(cmp.Or(r.Domain, r.URL), r.Verdict, r.Partial)
 	v.Fact("record", r.Record, "bimi.logo.record")

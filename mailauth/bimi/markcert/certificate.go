@@ -55,7 +55,7 @@ func readMark(c *x509.Certificate) *markCert {
 // forMarks reports whether the certificate has the purpose of mark certificates and is not that of an authority.
 func (m *markCert) forMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
 
-// logo returns the logo after decompression, or nil if there is none that can be decoded.
+// logo returns the decompressed logo, or nil if it is missing or cannot be decoded.
 func (m *markCert) logo() []byte {
 	if m.Logotype == nil || m.Logotype.Fault != "" {
 		return nil
@@ -115,7 +115,7 @@ func forMarks(c *x509.Certificate) bool {
 // wellKnown is the label between the selector and the domain in the name of a record.
 const wellKnown = "_bimi"
 
-// A Place is where a BIMI record stands: <Selector>._bimi.<Domain>.
+// A Place is the location of a BIMI record: <Selector>._bimi.<Domain>.
 type Place struct {
 	Domain         string // of the record, in A-labels
 	Organizational string // the organizational domain of that

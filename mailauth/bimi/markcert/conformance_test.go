@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// usageDER is the purpose of mark certificates as it stands in a certificate.
+// usageDER is the extended key usage of mark certificates in DER.
 var usageDER = []byte{0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x1f}
 
 // certificates reads the PEM blocks of a file, in the plainest way.

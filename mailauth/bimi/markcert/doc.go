@@ -3,11 +3,11 @@
 //
 // # How mark certificates work
 //
-// A BIMI record names a logo and, in its tag a, the URL of a certificate. Anyone can publish somebody else's logo,
+// A BIMI record names a logo and, in its tag a, the URL of a certificate. Anyone can publish another company's logo,
 // so Gmail, Apple and others show one only if a certificate contains it: a verified mark certificate (VMC) for a
-// registered trademark or a government mark, or a common mark certificate (CMC) for a logo that has been in use for
-// a year or departs from the registered form. The authority has verified who the applicant is and that the domain
-// and the mark are theirs.
+// registered trademark or a government mark, or a common mark certificate (CMC) for a logo that has been in use for a
+// year or departs from the registered form. The authority has verified who the applicant is and that the domain and
+// the mark are theirs.
 //
 // The certificate is an X.509 certificate (RFC 5280) with three additions: the key purpose
 // id-kp-BrandIndicatorforMessageIdentification, subject attributes that identify the mark, and the logo itself, as a

@@ -15,12 +15,12 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// evidence is all that the rules look at; only digest and the functions that fetch fill it.
+// evidence is the input of the rules; only digest and the functions that fetch fill it.
 type evidence struct {
 	now     time.Time
 	roots   *RootSet
 	logs    []pki.Log
-	place   *Place              // where the record stands; nil if no domain was given
+	place   *Place              // location of the record; nil if no domain was given
 	read    bool                // there is a text
 	bundle  *bundle             // never nil once there is a text
 	mark    *markCert           // the certificate that is judged; nil if the text has none
@@ -28,14 +28,14 @@ type evidence struct {
 	trust   trust
 	stamps  []Timestamp
 	garbled bool          // the list of timestamps cannot be read
-	drawing *svg.Document // the logo in the certificate; nil if there is none
+	drawing *svg.Document // the logo in the certificate; nil without one
 	first   string        // the first fault of the text that the corrected one does not have
 
 	url         string // that was asked for
 	urlFault    string // why it is not fetched, as a clause
 	fetched     *fetch.Result
 	discovery   *record.Discovery // if a domain was asked for
-	applies     *record.Place     // the record that applies; nil if there is none
+	applies     *record.Place     // the record that applies; nil without one
 	unlearned   error             // why that is not known
 	nonexistent bool              // the domain does not exist
 	unsure      bool              // whether it does is not known
@@ -130,8 +130,8 @@ func (e *evidence) logged() bool {
 	return slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
 }
 
-// corrected is the text as it should be: the certificate and those of its issuers, in their order. It is empty if the
-// chain is not complete, or if nobody but the owner knows which of several certificates is to stay.
+// corrected returns the text as it should be: the certificate and those of its issuers, in their order. It is empty if
+// the chain is not complete, or if only the owner knows which of several certificates to keep.
 func (e *evidence) corrected() string {
 	if !e.trust.Recognized || slices.ContainsFunc(e.others, e.rivals) {
 		return ""
@@ -143,12 +143,12 @@ func (e *evidence) corrected() string {
 	return text.String()
 }
 
-// timeout is how long a certificate is waited for; what has not come then is reported as unknown, before the caller's
-// time is up, which usually is 15 seconds (CONTRACT 1.9).
+// timeout bounds the fetch of a certificate; what has not arrived by then is reported as unknown, before the caller's
+// deadline, usually 15 seconds (CONTRACT 1.9).
 const timeout = 10 * time.Second
 
-// load fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so
-// that all faults are found in one go. The error is a *[diag.InputError], or that of the context; whatever else happens
+// load fetches the text of a certificate. It continues if the certificate of the web server is not trusted, so that
+// all faults are found in one pass. The error is a *[diag.InputError], or that of the context; whatever else happens
 // is in the result.
 func load(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error) {
 	return fetch.Do(ctx, env, fetch.Request{

@@ -62,7 +62,7 @@ func redirect(to string) func(*diagtest.World) {
 
 var named = zone + bimi("default", "v=BIMI1; l=https://brand.example/logo.svg; a="+markURL)
 
-// lookupCases are what is published, and what is said of it.
+// lookupCases pairs what is published with what is reported.
 var lookupCases = []struct {
 	name    string
 	zone    string
@@ -165,7 +165,7 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// silent looks for a certificate whose server does not answer: what is known of the record is said.
+// silent looks up a certificate whose server does not answer: the facts about the record are still reported.
 func silent(t *testing.T) (v diag.Verdict) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -242,7 +242,7 @@ func TestLists(t *testing.T) {
 	require.ErrorContains(t, err, "not that of an authority")
 }
 
-// The password of a URL is in no report, and what a record says in place of a URL is told in a sentence.
+// No report contains the password of a URL; other text in place of a URL is described in a sentence.
 func TestLookupDetails(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone + bimi("default", "v=BIMI1; l=https://brand.example/logo.svg; a=brand.example/mark.pem"))

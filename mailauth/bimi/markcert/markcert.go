@@ -32,8 +32,8 @@ type ParseReport struct {
 	diag.Verdict
 }
 
-// Parse judges the text of a certificate by the clock, the roots and the logs of the environment. It asks nobody. The
-// error is a *[diag.InputError], or that of a list that cannot be read.
+// Parse judges the text of a certificate by the clock, the roots and the logs of the environment. It makes no network
+// requests. The error is a *[diag.InputError], or that of a list that cannot be read.
 func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, error) {
 	if strings.TrimSpace(req.PEM) == "" {
 		return nil, diag.Invalid("pem", "is empty")
@@ -148,7 +148,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 
 // Check fetches the certificate at a URL and judges it for the record at a place, or for none if that is nil. It is
 // [Lookup] for those who have read the record themselves. The error is a *[diag.InputError], that of the context if it
-// ended, or that of a list that cannot be read; that servers were silent stands in the report.
+// ended, or that of a list that cannot be read; unresponsive servers are in the report.
 func Check(ctx context.Context, env *diag.Env, u diag.URL, at *Place) (*LookupReport, error) {
 	e, err := newEvidence(env)
 	if err != nil {

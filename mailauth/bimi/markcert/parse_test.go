@@ -32,7 +32,7 @@ func testEnv(now time.Time) *diag.Env {
 	return &diag.Env{Data: authority.Files(), Clock: func() time.Time { return now }}
 }
 
-// A text is made of a certificate without a fault and its issuer.
+// A text builds an input from a certificate without a fault and its issuer.
 type text func(leaf, issuer string) string
 
 func blocks(parts ...string) text {
@@ -260,7 +260,7 @@ var parseCases = []struct {
 
 func codes(list ...diag.Code) []diag.Code { return list }
 
-// A root that a provider refuses from some day on is accepted for what it issued before, and that is said.
+// A root that a provider distrusts after a date is accepted for what it issued before, and the report says so.
 func distrustVerdicts(t *testing.T) (seen []diag.Verdict) {
 	for _, since := range []time.Time{june, june.AddDate(-1, 0, 0)} {
 		e, err := newEvidence(testEnv(june))

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxBytes is how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
+	// maxBytes bounds how much of a text is read (CONTRACT 3.3.2). Certificates with a logo have up to 50 KiB.
 	maxBytes = 256 << 10
-	// maxCertificates is how many certificates of a text are read. Real ones have up to 4.
+	// maxCertificates bounds the certificates read from a text. Real ones have up to 4.
 	maxCertificates = 20
 )
 
-// A bundle is what a text of PEM blocks holds (RFC 7468).
+// A bundle is the content of a text of PEM blocks (RFC 7468).
 type bundle struct {
 	Certificates []*x509.Certificate // in the order of the text
 	Broken       []broken            // blocks that cannot be read
@@ -44,7 +44,7 @@ const (
 	html        form = "html"   // a page
 	svgText     form = "svg"    // a logo
 	empty       form = "empty"  // nothing
-	otherBlocks form = "blocks" // PEM blocks of other things
+	otherBlocks form = "blocks" // PEM blocks of other types
 	cut         form = "cut"    // a block that has no END line, or the other way around
 	other       form = "other"  // something else
 )
@@ -170,7 +170,7 @@ func (b *bundle) guess(text []byte) {
 	}
 }
 
-// oidSignedData stands at the beginning of PKCS #7 bundles (RFC 5652 section 5.1).
+// oidSignedData is the OID at the start of PKCS #7 bundles (RFC 5652 section 5.1).
 var oidSignedData = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
 
 func isPKCS7(der []byte) bool { return bytes.Contains(der[:min(len(der), 32)], oidSignedData) }

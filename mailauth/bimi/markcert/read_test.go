@@ -45,7 +45,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// What is said of a certificate in words, where a list, a time or the order of the rules decides.
+// Details of a certificate's findings that depend on a list, a time or the order of the rules.
 func TestDetails(t *testing.T) {
 	names := func(list ...string) text {
 		return func(_, issuer string) string { return authority.Issue(mark{Domains: list}) }

@@ -12,9 +12,8 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// The severities follow one principle: critical is what receivers refuse by the draft, so that no logo is shown; error
-// is what breaks a requirement on which some of them insist; warning is what authorities or publishers should do
-// better.
+// The severities follow one principle: critical faults make receivers refuse the logo under the draft; errors break a
+// requirement that some of them enforce; warnings are for authorities or publishers to improve.
 
 type rule = diag.Rule[*evidence]
 

@@ -16,7 +16,7 @@ const fieldsRef = mcr + " section 7.1.4.2.2"
 const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers currently show " +
 	"the logo regardless."
 
-// required are the fields that each mark certificate has, and those that a mark type asks for besides.
+// required are the fields of every mark certificate, and those that a mark type requires in addition.
 var (
 	required    = []field{organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionLand}
 	requiredFor = map[MarkType][]field{

@@ -37,7 +37,7 @@ func borrowed(c *template) {
 	}
 }
 
-// stamped gives a certificate a timestamp of a log that nobody knows.
+// stamped gives a certificate a timestamp from an unknown log.
 func stamped(version byte, millis uint64) func(*template) {
 	prefixed := func(b []byte) []byte { return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...) }
 	sct := binary.BigEndian.AppendUint64(append([]byte{version}, make([]byte, 32)...), millis)
@@ -59,7 +59,7 @@ func chained(change func(*template)) string {
 	return authority.Below("Changed Intermediate", change).Issue(mark{})
 }
 
-// selfSigned is a certificate that nobody vouches for.
+// selfSigned is a certificate without a trusted issuer.
 func selfSigned(hash string) string {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

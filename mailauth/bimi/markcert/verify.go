@@ -108,8 +108,8 @@ func validity(path []*x509.Certificate) (from, until time.Time) {
 	return from, until
 }
 
-// explain says why a chain is not trusted, in the words of mark certificates. Where not even the issuer of the
-// certificate is there, nobody can tell where the chain leads; a root may be left out.
+// explain says why a chain is not trusted, in the words of mark certificates. If the issuer of the certificate is
+// missing, the chain cannot be followed; a root may be omitted.
 func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certificate) (pki.Reason, string) {
 	top := topOf(leaf, others)
 	switch {

@@ -8,14 +8,14 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *ParseReport) View() *view.View {
 	v := view.Of("mark certificate", r.Verdict, false)
 	r.show(v)
 	return v
 }
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *LookupReport) View() *view.View {
 	subject := r.URL
 	if !r.Domain.IsZero() {

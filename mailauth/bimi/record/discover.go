@@ -15,14 +15,14 @@ import (
 // DefaultSelector is the selector of messages that name none (section 4.4 of the draft).
 const DefaultSelector = "default"
 
-// Node is what stands between the selector and the domain in the name of a record.
+// Node is the label between the selector and the domain in the name of a record.
 const Node = "_bimi"
 
 // The bounds of a discovery.
 const (
-	// Timeout is how long answers are waited for.
+	// Timeout bounds the wait for answers.
 	Timeout = 10 * time.Second
-	// maxPlaces is how many names are asked for: as many as a receiver may ask in looking for the organizational domain
+	// maxPlaces bounds the names that are queried: as many as a receiver may query to find the organizational domain
 	// (RFC 9989 section 4.10).
 	maxPlaces = policy.MaxQueries
 	// maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
@@ -38,7 +38,7 @@ type Place struct {
 	Record *Record // the record, if there is exactly one
 }
 
-// A Discovery is what the DNS says about the records of a domain and of those above it.
+// A Discovery holds the DNS answers for the records of a domain and its parents.
 type Discovery struct {
 	Domain   diag.Domain
 	Selector diag.Selector
@@ -50,9 +50,9 @@ func Name(selector diag.Selector, domain string) string {
 	return selector.String() + "." + Node + "." + domain
 }
 
-// Discover asks for the records of a domain and of the domains above it, one of which is the organizational domain, all
-// at once. A zero selector is the default. The error is that of the context, or a *[diag.InputError]; failures of the
-// DNS are in the result.
+// Discover queries the records of a domain and its parents, one of which is the organizational domain, concurrently. A
+// zero selector is the default. The error is that of the context, or a *[diag.InputError]; failures of the DNS are in
+// the result.
 func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector diag.Selector) (*Discovery, error) {
 	if selector.IsZero() {
 		selector = diag.MustSelector(DefaultSelector)
@@ -95,8 +95,8 @@ func check(domain diag.Domain, selector diag.Selector) error {
 	return nil
 }
 
-// ancestors lists a domain and those above it, without the top-level domain: mail does not come from there, and it is
-// nobody's organizational domain. Of a name with many labels the middle is left out, as in a tree walk.
+// ancestors lists a domain and its parents, without the top-level domain: it sends no mail, and is never an
+// organizational domain. Of a name with many labels the middle is left out, as in a tree walk.
 func ancestors(domain string) []string {
 	labels := strings.Split(domain, ".")
 	list := []string{domain}
@@ -129,8 +129,8 @@ func find(answer []*dns.TXT) taglist.Found {
 	return found
 }
 
-// Continues reports whether a text was probably meant as the rest of a record that stands in another one: it has no
-// version, and names a logo or a certificate.
+// Continues reports whether a text is probably the rest of a record split over several TXT records: it has no version,
+// and names a logo or a certificate.
 func Continues(text string) bool {
 	list := Format.Parse(text)
 	_, versioned := list.Tag("v")
@@ -181,8 +181,8 @@ func (d *Discovery) Organizational() string {
 	return policy.PublicSuffixOrganizational(d.Domain.String())
 }
 
-// Record returns the record that receivers use which go by the list of public suffixes, and the domain at which it
-// stands, which a certificate may name as well. The record is nil without an error if there is none, or more than one.
+// Record returns the record used by receivers that follow the public suffix list, and the domain that publishes it,
+// which a certificate may name as well. The record is nil without an error unless there is exactly one.
 func (d *Discovery) Record() (r *Record, domain string, err error) {
 	p, err := d.Applies(d.Organizational())
 	if p == nil || err != nil {

@@ -19,8 +19,8 @@
 //
 // # How to use the package
 //
-// [Discover] queries all names that may matter at once. [Discovery.Applies] returns the record that receivers use,
-// given the organizational domain, which they determine in two ways (see [policy.View]); [Discovery.Record] returns
-// the one by the public suffix list. A record is parsed as far as possible: [Record.Errors] says whether receivers
-// can use it.
+// [Discover] queries all names that may matter concurrently. [Discovery.Applies] returns the record that receivers
+// use, given the organizational domain, which they determine in two ways (see [policy.View]); [Discovery.Record]
+// returns the one by the public suffix list. A record is parsed as far as possible: [Record.Errors] says whether
+// receivers can use it.
 package record

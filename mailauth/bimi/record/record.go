@@ -47,17 +47,17 @@ const (
 	BadPrefix    taglist.Kind = "lps" // harmless: receivers ignore the prefix
 )
 
-// A Record is what a domain says about its logo. Its faults are in List.
+// A Record is a parsed BIMI record. Its faults are in List.
 type Record struct {
 	List taglist.List
-	// Location is the URI of the logo, and Authority that of the certificate, as they stand in l and a; empty if absent.
+	// Location is the URI of the logo, and Authority that of the certificate, as written in l and a; empty if absent.
 	Location, Authority URI
 	// Declined says that the domain wants no logo to be shown: l and a are empty (section 4.3.1 of the draft).
 	Declined bool
-	// AvatarPreference is what avp says, brand if it is absent or not valid.
+	// AvatarPreference is the value of avp; brand if it is absent or not valid.
 	AvatarPreference AvatarPreference
-	// LocalPartSelectors says that there is a tag lps. Then the part of the address before the @ is a selector if it
-	// begins with one of the prefixes, or if there is none.
+	// LocalPartSelectors reports whether there is a tag lps. Then the local part of the address is a selector if it
+	// begins with one of the prefixes, or if lps lists no prefix.
 	LocalPartSelectors bool
 	Prefixes           []string
 }
@@ -135,7 +135,7 @@ func (r *Record) readAvatar() {
 	}
 }
 
-// maxPrefix is how long a label of the DNS is (RFC 1035 section 2.3.4), and so a prefix of one.
+// maxPrefix is the maximum length of a DNS label (RFC 1035 section 2.3.4), and so of a prefix of one.
 const maxPrefix = 63
 
 // readPrefixes reads lps (section 4.3 of the draft).
@@ -159,13 +159,13 @@ func (r *Record) readPrefixes() {
 
 // A URI is the value of l or a.
 type URI struct {
-	Text    string // as it stands in the record
+	Text    string // as written in the record
 	URL     diag.URL
-	Fault   URIFault // empty if receivers can use it, or if there is none
+	Fault   URIFault // empty if receivers can use it, or without a URI
 	Problem string   // the fault as a clause about the URI
 }
 
-// A URIFault is what keeps receivers from using a URI.
+// A URIFault is the reason that receivers do not use a URI.
 type URIFault string
 
 // The faults of a URI.

@@ -16,7 +16,7 @@ const (
 func TestParse(t *testing.T) {
 	tests := []struct {
 		name, text string
-		fault      string // empty if there is none, also no harmless one
+		fault      string // empty without a fault, not even a harmless one
 		valid      bool
 	}{
 		{"logo and certificate", "v=BIMI1; l=" + logo + "; a=" + mark, "", true},

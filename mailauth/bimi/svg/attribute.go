@@ -87,7 +87,7 @@ func (v *validator) dangerous(a attr, key string, t token) bool {
 	return true
 }
 
-// told reports whether the element alone says what its address is for: a link, or a raster image in the document.
+// told reports whether the element alone determines the purpose of its URI: a link, or an embedded raster image.
 func told(t token, value string) bool {
 	_, local, found := strings.Cut(t.name, ":")
 	if !found {

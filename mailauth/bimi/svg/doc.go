@@ -4,19 +4,17 @@
 //
 // # How the profile works
 //
-// A logo is rendered by software that must trust nobody. The profile therefore removes from SVG Tiny 1.2 all that
-// moves, runs, or reaches outside the document: scripts, event handlers, animations, links, raster images, style
-// sheets, fonts. What remains is shapes, gradients, groups and text, 24 elements in all, with presentation
-// attributes:
+// A logo is rendered by software that must not trust its author. The profile therefore removes from SVG Tiny 1.2 all
+// that moves, runs, or reaches outside the document: scripts, event handlers, animations, links, raster images, style
+// sheets, fonts. What remains is shapes, gradients, groups and text, 24 elements in all, with presentation attributes:
 //
 //	<svg xmlns="http://www.w3.org/2000/svg" version="1.2" baseProfile="tiny-ps" viewBox="0 0 64 64">
 //	  <title>Example</title>
 //	  <rect width="64" height="64" fill="#0b5fff"/>
 //	</svg>
 //
-// The root has version 1.2, the baseProfile tiny-ps and no position; its first element is a title, which stands for
-// the image where it cannot be shown. An image should be square, at most 32 KiB, and without a transparent
-// background.
+// The root has version 1.2, the baseProfile tiny-ps and no position; its first element is a title, shown where the
+// image cannot be. An image should be square, at most 32 KiB, and without a transparent background.
 //
 // The profile is also published as a schema, which says which element may have which attributes and children.
 // [Validate] implements all of it, and what it cannot express: documents with a DTD, entities or processing

@@ -110,7 +110,7 @@ func (v *validator) root(t token, namespace, local string) bool {
 	switch {
 	case local != "svg":
 		v.add(NotSVG, t.offset, t.name, "", "The root element is %s, not svg.", clip(t.name))
-	case namespace == "" && v.doc.Counts[Entity] > 0: // which may well stand for the namespace; that is fault enough
+	case namespace == "" && v.doc.Counts[Entity] > 0: // an entity may expand to the namespace; it is a fault already
 		v.names = append(v.names, binding{"", namespaceSVG})
 		return true
 	case namespace == "":
@@ -139,7 +139,7 @@ func (v *validator) child(t token, namespace, local string, known bool) *model {
 		if k == "" {
 			k = Element
 		}
-		// What stands in an element that must not be there goes with it, unless it is a danger.
+		// The children of a forbidden element are not reported as well, unless they are dangerous.
 		if parent.model != nil || k.forbidden() != "" && banned()[parent.local] != k {
 			v.add(k, t.offset, t.name, "", "The element %s is not part of SVG Tiny PS.", clip(t.name))
 		}

@@ -28,8 +28,8 @@ const (
 // decodeText turns the bytes of a document into UTF-8 and names the encoding it found. The problem is empty if all
 // is well, else it ends the examination.
 //
-// Software that reads XML must know UTF-8 and UTF-16 and nothing else (XML 1.0 section 2.2). Encodings with one byte for
-// each character are read besides, since editors of old wrote them and most software knows them.
+// XML processors must support UTF-8 and UTF-16 only (XML 1.0 section 2.2). Single-byte encodings are accepted as well,
+// since old editors wrote them and most software supports them.
 func decodeText(image []byte) (text, encoding, problem string) {
 	switch {
 	case bytes.HasPrefix(image, []byte(markUTF16BE)), bytes.HasPrefix(image, []byte(markUTF16LE)):
@@ -75,7 +75,8 @@ func decodeBytes(text, encoding string) (string, bool) {
 
 var declared = diag.Regexp(`^<\?xml[^>]*?encoding[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')`)
 
-// declaredEncoding returns the encoding of an XML declaration, as far as it can be told without reading the document.
+// declaredEncoding returns the encoding of an XML declaration, as far as it can be determined without reading the
+// document.
 func declaredEncoding(text string) string {
 	m := declared().FindStringSubmatch(text[:min(len(text), 200)])
 	return strings.Join(m[min(1, len(m)):], "")
@@ -166,7 +167,7 @@ func gzipError(err error) error {
 // predefined are the entities of XML itself (XML 1.0 section 4.6).
 var predefined = map[string]string{"lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": `"`}
 
-// resolve replaces references by what they stand for, which is never longer.
+// resolve expands references, which never makes the text longer.
 func (s *scanner) resolve(raw string, offset int, value bool) (string, *syntaxError) {
 	if !strings.ContainsAny(raw, "&\t\r\n") {
 		return raw, nil

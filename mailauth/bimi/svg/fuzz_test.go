@@ -71,7 +71,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The names of colors, the numbers and the functions end, whatever stands there.
+// Parsing of colors, numbers and functions terminates on any input.
 func FuzzValues(f *testing.F) {
 	f.Add("M0 0 1 1zm.5.5e1-1,1A1 1 0 01 2 2")
 	f.Add("rgb(1,2,3) url(#a) red translate(1 2)")

@@ -33,7 +33,7 @@ const (
 	RasterImage    Kind = "raster_image"
 	Stylesheet     Kind = "stylesheet"
 	Link           Kind = "link"
-	ForeignContent Kind = "foreign_content" // HTML, audio, video and the like
+	ForeignContent Kind = "foreign_content" // such as HTML, audio and video
 )
 
 // What the profile has no place for.
@@ -42,7 +42,7 @@ const (
 	Font       Kind = "font"        // embedded fonts
 	EditorData Kind = "editor_data" // elements and attributes of other namespaces
 	Element    Kind = "element"     // another element that the profile does not know
-	Placement  Kind = "placement"   // an element or text where it must not stand
+	Placement  Kind = "placement"   // an element or text where it is not allowed
 	Attribute  Kind = "attribute"   // an attribute that the element must not have
 	Value      Kind = "value"       // a value that the attribute must not have
 	Version    Kind = "version"
@@ -75,7 +75,7 @@ type trait struct {
 	forbidden string
 }
 
-// traits are the kinds in the order in which a reader would want to know.
+// traits lists the kinds in order of importance to a reader.
 var traits = []trait{
 	{Syntax, diag.Critical, ""}, {Encoding, diag.Critical, ""}, {NotSVG, diag.Critical, ""}, {Limit, diag.Error, ""},
 	{Script, diag.Critical, "script"}, {EventHandler, diag.Critical, "event_handler"},
@@ -103,7 +103,7 @@ func (k Kind) trait() trait {
 	return trait{kind: k, severity: diag.Error}
 }
 
-// Severity is how grave faults of the kind are.
+// Severity returns the severity of faults of the kind.
 func (k Kind) Severity() diag.Severity { return k.trait().severity }
 
 // forbidden is the word for what the profile keeps out for safety, such as "script"; empty for other kinds.
@@ -135,7 +135,7 @@ var bannedAttrs = kindsOf(map[Kind]string{
 	Effect:     "filter mask clip-path clip enable-background mix-blend-mode isolation",
 })
 
-// places are the faults of elements that the profile knows, where they must not stand.
+// places describes the faults of known elements in places where they are not allowed.
 var places = map[string]string{
 	"title":    "a title names the whole image and stands only as the first element of svg",
 	"desc":     "a description stands only directly in svg",

@@ -100,7 +100,7 @@ func (v *validator) notice(t token, o *open) {
 	}
 }
 
-// draw notes a shape. The first of all is what lies behind the others.
+// draw records a shape. The first one is the background of the others.
 func (v *validator) draw(t token, o *open) {
 	if !o.hidden && !v.drawn {
 		v.drawn, v.backed = true, v.covers(t, o)
@@ -131,7 +131,7 @@ func (v *validator) covers(t token, o *open) bool {
 	case "polygon", "ellipse", "use":
 		return true // who knows
 	}
-	const slack = 0.01 // of the image, which nobody sees
+	const slack = 0.01 // share of the image, too small to be visible
 	dx, dy := slack*all.Width, slack*all.Height
 	return shape.X <= all.X+dx && shape.Y <= all.Y+dy &&
 		shape.X+shape.Width >= all.X+all.Width-dx && shape.Y+shape.Height >= all.Y+all.Height-dy
@@ -146,7 +146,7 @@ func extent(v string, whole float64) float64 {
 	return size
 }
 
-// maxTitle is how long a title should be at most, in characters (section 2.1 of the draft).
+// maxTitle is the recommended maximum length of a title, in characters (section 2.1 of the draft).
 const maxTitle = 64
 
 func (v *validator) finish() {
@@ -180,10 +180,10 @@ func short(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
 // The bounds of what is examined.
 const (
-	// MaxLogo is how long an image should be at most, uncompressed ("32 kilobytes": section 2.4 of the draft).
+	// MaxLogo is the maximum size of an image, uncompressed ("32 kilobytes": section 2.4 of the draft).
 	MaxLogo = 32 << 10
-	// MaxBytes is how much is read at most. Exports with a raster image inside reach some hundred kilobytes; with a
-	// longer file no designer needs to know what else is wrong.
+	// MaxBytes bounds how much is read. Exports with an embedded raster image reach some hundred kilobytes; in a
+	// longer file, further faults do not matter.
 	MaxBytes = 1 << 20
 	// maxDepth bounds nested elements, as libxml2 does. Real logos have less than 20.
 	maxDepth = 256
@@ -196,7 +196,7 @@ const (
 	maxPerKind = 50
 )
 
-// A Document is what was learned about an image.
+// A Document describes an image.
 type Document struct {
 	Version, BaseProfile string
 	Title, Desc          string // text, with white space collapsed; cut after some hundred characters
@@ -230,7 +230,7 @@ func (b Box) square() bool { return b.Width > 0 && nearly(b.Width, b.Height) }
 // Square reports whether the image is as wide as it is high.
 func (d *Document) Square() bool { return d.Box.square() && d.Counts[NotSquare] == 0 }
 
-// nearly reports whether lengths differ by less than a hundredth, which nobody sees in a logo.
+// nearly reports whether lengths differ by less than a hundredth, which is not visible in a logo.
 func nearly(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }
 
 // A Fault is one departure from the profile, or from what makes a good logo.
@@ -245,7 +245,7 @@ type Fault struct {
 	offset int // in the text; below 0 if the fault concerns the whole
 }
 
-// Severity is how grave the fault is.
+// Severity returns the severity of the fault.
 func (f Fault) Severity() diag.Severity { return f.Kind.Severity() }
 
 // Compliant reports whether the image follows the profile: its schema, its ban of what is in no schema, and its size.

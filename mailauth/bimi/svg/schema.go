@@ -84,7 +84,7 @@ var (
 const (
 	shapes    = "path rect circle ellipse line polyline polygon"
 	graphics  = shapes + " solidColor textArea linearGradient radialGradient text g defs use"
-	rootHolds = graphics + " desc metadata" // besides the title, which comes first
+	rootHolds = graphics + " desc metadata" // in addition to the title, which comes first
 )
 
 // models are the elements of the profile but for those of fonts, which no element may hold.
@@ -150,7 +150,7 @@ func withText(m *model) *model {
 	return m
 }
 
-// A valueType is what the values of an attribute may be. The schema is strict about some and takes any text for the
+// A valueType is the type of an attribute's values. The schema is strict about some and allows any text for the
 // others, of which software for SVG understands only part (SVG Tiny 1.2 chapters 8 to 11).
 type valueType struct {
 	strict     func(string) bool // what the schema takes; nil: any text
@@ -234,7 +234,7 @@ func collapse(s string) string {
 }
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
-// and the words that stand for colors.
+// and the keywords that are valid as colors.
 var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white yellow " +
 	"inherit currentcolor none transparent " +
 	"aliceblue antiquewhite aquamarine azure beige bisque blanchedalmond blueviolet brown burlywood cadetblue " +

@@ -38,7 +38,7 @@ type open struct {
 	names       int    // how many namespaces were in scope before it
 	children    int    // elements
 	based       bool   // it or one around it has an xml:base that leads away
-	hidden      bool   // it or one around it is not drawn: it stands in defs or a gradient
+	hidden      bool   // it or an ancestor is not drawn, such as defs or a gradient
 	moved       bool   // it or one around it has a transform
 	fill        string // what fills shapes in it
 	text        *strings.Builder
@@ -216,7 +216,7 @@ func (v *validator) characters(t token) bool {
 	return true
 }
 
-// traces are what careless software searches documents for, in comments as well.
+// traces are the strings that careless software searches documents for, even in comments.
 var traces = map[Kind]string{Script: "<script", Doctype: "<!doctype", Entity: "<!entity"}
 
 // traces refuses a document that holds such a text where it does nothing, such as in a comment: software that looks for

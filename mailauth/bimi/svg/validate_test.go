@@ -19,7 +19,7 @@ const (
 	good   = titled + filled + "</svg>"
 )
 
-// with returns the good image with more shapes, which stand in a line of their own.
+// with returns the good image with more shapes, on a line of their own.
 func with(elements string) string { return titled + filled + "\n" + elements + "</svg>" }
 
 // root returns the good image with other attributes of the root.
