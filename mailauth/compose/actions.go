@@ -31,12 +31,13 @@ var gates = map[diag.Code][]Kind{
 	"dnssec.ds.island":            {DANE},
 }
 
-// dormant has no effect today, and loses mail once the gate of which it stands is opened.
+// dormant has no effect today, but causes loss of mail once its gate is opened.
 const dormant = "dane.tlsa.dormant"
 
 const nothing = "Leave it"
 
-// actions are what to do about the findings, in their order. No advice stands twice, and none where nothing is to be done.
+// actions returns the recommendations for the findings, in their order: each advice once, and only where action is
+// needed.
 func (w *Whole) actions(list []told) []diag.Recommendation {
 	recommendations := []diag.Recommendation{}
 	advised, valued := map[string]bool{"": true}, map[string]bool{}
@@ -94,7 +95,7 @@ func (w *Whole) first(t *told) *blocker {
 	return nil
 }
 
-// cleared reports whether no gate of the advice may hide an error that nobody could see.
+// cleared reports whether no gate of the advice may hide an unseen error.
 func (w *Whole) cleared(t *told) bool {
 	return !slices.ContainsFunc(w.Parts, func(s WeightedPart) bool {
 		return slices.Contains(gates[t.Code], s.kind) && !s.settled()
@@ -117,7 +118,7 @@ func (w *Whole) elsewhere(t *told) bool {
 	return w.Name.Kind == nameuse.Alias && (t.part.kind == SPF || t.part.kind == MX || t.part.kind == nameKind)
 }
 
-// value is what the part suggests to publish about a finding, if the whole can pass it on.
+// value returns the value that the part suggests publishing for a finding, if the whole can pass it on.
 func (w *Whole) value(t *told) string {
 	for _, r := range t.part.verdict.Recommendations {
 		if r.Code != t.Code || r.Detail != t.Advice || r.SuggestedValue == "" {
@@ -170,8 +171,8 @@ type root struct {
 	grave  bool // the cause must be critical: from a lesser one it does not follow
 }
 
-// roots name the faults that are told of another: the code of the consequence, and how the codes of its causes begin. A
-// consequence is left out where a cause is in the list that is as grave. An info causes nothing but infos.
+// roots maps the code of a consequence to the code prefixes of its causes. A consequence is left out if the list has a
+// cause of the same severity or a higher one. An info causes nothing but infos.
 var roots = map[diag.Code]root{
 	"mtasts.tls_rpt.missing":        {causes: []string{"tlsrpt.record.", "tlsrpt.rua."}},
 	"mtasts.mx.address":             {causes: []string{"mx.host."}, host: true},

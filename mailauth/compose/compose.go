@@ -22,11 +22,11 @@ type WeightedPart struct {
 	NoMatter bool
 }
 
-// A Whole is what is to be summed up.
+// A Whole is a set of parts to summarize.
 type Whole struct {
 	Domain diag.Domain
 	Parts  []WeightedPart // in the order of a reader
-	// Own is what the operation has found beside its parts.
+	// Own holds the operation's findings apart from those of its parts.
 	Own []*Summary
 	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
 	Good, Open diag.Text
@@ -34,13 +34,13 @@ type Whole struct {
 	Now time.Time
 	// Route is where the DNS says that mail for the domain goes.
 	Route reception.Route
-	// Name is what the domain is, see [Domain.Name].
+	// Name is the use of the domain, see [Domain.Name].
 	Name nameuse.Name
 	// Sends says that the domain seems to send mail, see [Sends].
 	Sends bool
 	// Untested says that something on which mail depends was not examined, beside parts that are not known.
 	Untested bool
-	// LeftOut are the parts that nobody asked for.
+	// LeftOut are the parts that were not requested.
 	LeftOut []diag.ScopePart
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
@@ -109,7 +109,7 @@ func (w *Whole) Sum() diag.Verdict {
 	return v
 }
 
-// scope tells of each part whether it was examined.
+// scope returns, for each part, whether it was examined.
 func (w *Whole) scope() []diag.ScopePart {
 	list := diag.Map(w.Parts, func(p WeightedPart) diag.ScopePart {
 		one := diag.ScopePart{Part: p.Target(), State: diag.Examined}
@@ -205,7 +205,7 @@ func (w *Whole) score(v *diag.Verdict) {
 	v.Band = diag.BandOf(*v.Score)
 }
 
-// Points are what the part earns of its weight; measured is false if it has no score.
+// Points returns how much of its weight the part earns; measured is false if it has no score.
 func (p *WeightedPart) Points() (points, most int, measured bool) {
 	score := p.rating()
 	if score == nil {
@@ -295,8 +295,8 @@ func headline(t *told) string {
 	return t.Title
 }
 
-// remainder counts what there is beside the first thing to do, which may do for several faults, such as one at each of
-// several addresses.
+// remainder counts the findings that remain after the first action, which may fix several faults, such as one at each
+// of several addresses.
 func remainder(list []told, first *told) string {
 	var errors, warnings int
 	for _, f := range list {

@@ -66,7 +66,7 @@ func whole(parts ...*Summary) *Whole {
 	return w
 }
 
-// What is done first mends the gravest fault. Of equally grave ones it is the one that does most to mail.
+// The first action fixes the gravest fault; of equally grave ones, the one that affects mail most.
 func TestOrder(t *testing.T) {
 	v := whole(
 		part(BIMI, 0, fault{code: "bimi.record.syntax", severity: diag.Critical}),
@@ -168,7 +168,7 @@ func TestDormantTLSA(t *testing.T) {
 	}
 }
 
-// Whether mail works is told only if all that it depends on was examined.
+// Whether mail works is reported only if all that it depends on was examined.
 func TestReady(t *testing.T) {
 	yes, no := new(true), new(false)
 	unknown := part(MX, 0, fault{code: "mx.lookup.unknown", severity: diag.Error, unknown: true})

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// A DKIMPart is the key at one selector, or what came of the search for one.
+// A DKIMPart is the key at one selector, or the outcome of the search for one.
 type DKIMPart struct {
 	Selector string `json:"selector,omitempty" doc:"selector of the key; absent where none was found"`
 	Part[dkim.LookupReport]
@@ -39,8 +39,8 @@ var errEnded = errors.New("the search for keys ended early")
 // maxKeys bounds the keys that are examined; a wildcard that answers for all selectors counts as none.
 const maxKeys = 20
 
-// FindKeys begins to examine the keys of a domain: those at the given selectors, each of which must be there, or where
-// none are given whatever is found at common ones. [Keys.Parts] tells them when [Run.Wait] has returned.
+// FindKeys starts to examine the keys of a domain: those at the given selectors, each of which must exist, or without
+// any those found at common selectors. [Keys.Parts] returns them after [Run.Wait].
 func FindKeys(r *Run, domain diag.Domain, selectors []diag.Selector) *Keys {
 	k := &Keys{domain: domain, asked: len(selectors) > 0, tried: selectors}
 	if k.asked {
@@ -67,11 +67,11 @@ func (k *Keys) examine(r *Run, selectors []diag.Selector) {
 	}
 }
 
-// Parts are the keys that count, at least one entry: the keys, or that none is known. A domain that sends no mail, by its
-// SPF record, needs none.
+// Parts returns the keys that count, or a single entry without a key if no key is known. A domain that sends no mail,
+// by its SPF record, needs none.
 //
-// Where selectors are guessed, a revoked key or an alias that leads nowhere beside a usable key is what a rotation leaves
-// behind, and is left out; so are revoked keys of a domain that sends no mail, and those beside which a key may be usable.
+// Where selectors are guessed, a revoked key or a dangling alias next to a usable key is a remnant of a rotation, and
+// is left out; so are revoked keys of a domain that sends no mail, and those next to a key that may be usable.
 func (k *Keys) Parts(sender *Part[spf.LookupReport]) []*DKIMPart {
 	return k.parts(&keyEvidence{silent: Silent(sender) || Parked(sender), unsure: !sender.Known(), services: senders(sender)})
 }
@@ -104,7 +104,7 @@ func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 	return list
 }
 
-// beside takes from Ed25519 keys that they stand alone, where an RSA key works at another selector.
+// beside removes the finding that an Ed25519 key is the only key, if an RSA key works at another selector.
 func beside(list []*DKIMPart) {
 	const alone = "dkim.key.ed25519.alone"
 	rsa := func(p *DKIMPart) bool { return p.Works() && p.Result != nil && p.Result.KeyType == dkim.RSA }

@@ -21,7 +21,7 @@ type Domain struct {
 	TLSRPT *Part[tlsrpt.LookupReport]
 
 	Silent bool // the domain says that it sends no mail
-	Doubt  bool // it says so, and has a key to sign mail with
+	Doubt  bool // it says that it sends no mail, but has a key to sign mail with
 
 	keys *Keys
 }
@@ -37,7 +37,7 @@ func AskDomain(run *Run, domain diag.Domain, ip diag.IP, selectors []diag.Select
 	}
 }
 
-// Conclude makes of the parts what they say together, once [Run.Wait] has returned.
+// Conclude draws the conclusions from all parts together, after [Run.Wait] has returned.
 func (d *Domain) Conclude() {
 	d.DKIM = d.keys.Parts(d.SPF)
 	d.Doubt = Doubtful(d.SPF, d.DKIM)

@@ -25,7 +25,7 @@ func keysOf(t *testing.T, w *diagtest.World, silent bool, services []*provider.S
 	return keys.parts(&keyEvidence{silent: silent, services: services})
 }
 
-// What is said where no key was found. A key is never called missing that nobody asked for.
+// Reports where no key was found: a key that was not requested is never called missing.
 func TestNoKey(t *testing.T) {
 	var seen diagtest.Seen
 	google := []*provider.Service{provider.BySPF("_spf.google.com")}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A service that has the mailboxes is told of where it is certain that its mail is not covered, and only there.
+// The mailbox provider is reported if, and only if, its mail is certainly not covered.
 func TestMailboxes(t *testing.T) {
 	const services = `_spf.google.com. TXT "v=spf1 ip4:192.0.2.0/24 -all"
 spf.protection.outlook.com. TXT "v=spf1 ip4:198.51.100.0/24 -all"

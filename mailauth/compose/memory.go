@@ -29,7 +29,7 @@ type memory struct {
 	parts map[string]remembered
 }
 
-// remembered is the report of a part, and what it heard from the DNS.
+// remembered is the report of a part, and the DNS replies that it is based on.
 type remembered struct {
 	report any
 	heard  []exchange
@@ -37,7 +37,7 @@ type remembered struct {
 
 type exchange struct{ query, reply *dns.Msg }
 
-// A journal is what a part heard. It is of no use if a question had no answer.
+// A journal records the DNS replies to a part. It is unusable if a query was not answered.
 type journal struct {
 	mu      sync.Mutex
 	heard   []exchange
@@ -50,7 +50,7 @@ type noting struct{ diag.Resolver }
 // Exchange implements [diag.Resolver].
 func (n noting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	reply, err := n.Resolver.Exchange(ctx, q)
-	if j, ok := ctx.Value(journalKey{}).(*journal); ok && !errors.Is(err, context.Canceled) { // nobody waited for it
+	if j, ok := ctx.Value(journalKey{}).(*journal); ok && !errors.Is(err, context.Canceled) { // not a canceled query
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		if j.silence = j.silence || err != nil || reply == nil; !j.silence {
@@ -60,7 +60,7 @@ func (n noting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return reply, err
 }
 
-// recall is the report of a part, or nil if there is none that still holds.
+// recall returns the report of a part, or nil without one that is still valid.
 func (m *memory) recall(ctx context.Context, env *diag.Env, key string) any {
 	m.mu.Lock()
 	known := m.parts[key]
@@ -104,7 +104,7 @@ func once[Q, P any](
 	return report, err
 }
 
-// whole is what was heard so far, unless a question had no answer. Questions that nobody waits for may still be under way.
+// whole returns the replies so far, unless a query was not answered. Abandoned queries may still be pending.
 func (j *journal) whole() (heard []exchange, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

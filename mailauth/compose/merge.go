@@ -15,14 +15,14 @@ type told struct {
 
 func (t *told) effect() effect { return effectOf(t.Code, t.Severity) }
 
-// cause finds the finding of the list that tells the cause of this one, the gravest of them; nil if there is none.
+// cause returns the gravest finding of the list that causes this one; nil without any.
 func (t *told) cause(list []told) *told {
 	r, ok := roots[t.Code]
 	if !ok {
 		return nil
 	}
 	var found *told
-	open := t.hosts() // those of which no cause is told
+	open := t.hosts() // those without a reported cause
 	for i := range list {
 		other := &list[i]
 		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
@@ -56,9 +56,8 @@ func (t *told) hosts() []string {
 	return list
 }
 
-// attribute leaves out the findings whose cause is told, or may be there. What is graver than its cause is a fault of its
-// own.
-// Those of the failed lookups may be told in one, and are causes nevertheless.
+// attribute leaves out the findings whose cause is reported, or may exist. A finding graver than its cause is a fault
+// of its own. Failed lookups may be merged into one finding, but still count as causes.
 func (w *Whole) attribute(list, failed []told) (rest []told) {
 	causes := slices.Concat(list, failed)
 	for i := range list {
@@ -70,7 +69,7 @@ func (w *Whole) attribute(list, failed []told) (rest []told) {
 	return rest
 }
 
-// mayFollow reports whether a cause of the fault, which would be told instead, was left open.
+// mayFollow reports whether a cause of the fault, which would be reported instead, is unknown.
 func (w *Whole) mayFollow(code diag.Code) bool {
 	r := roots[code]
 	causes := func(open diag.Code) bool {
@@ -133,7 +132,7 @@ func (w *Whole) merge() []told {
 	return list
 }
 
-// lookups makes one finding of the failed lookups of several parts. Those of one part alone stand for themselves.
+// lookups merges the failed lookups of several parts into one finding. Those of a single part are kept as they are.
 func (w *Whole) lookups(failed []told) []told {
 	var labels []string
 	for _, t := range failed {
@@ -187,7 +186,7 @@ var wholeRules = diag.Rules[*lookupEvidence]{{
 	},
 }}
 
-// An effect is what a fault does to mail. It decides what comes first of faults that are equally grave.
+// An effect is the consequence of a fault for mail. It orders faults of the same severity.
 type effect int
 
 // The effects, the gravest first.
@@ -200,7 +199,7 @@ const (
 	extra                    // nice to have
 )
 
-// effects tells the effect of a fault by the longest beginning of its code.
+// effects maps code prefixes to the effect of a fault; the longest prefix applies.
 var effects = map[string]effect{
 	"spf.":                  acceptance,
 	"spf.syntax.":           loss,    // permerror (RFC 7208 section 4.6)

@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 )
 
-// Uses are what a whole knows about a name beside the parts that [AskDomain] begins; nil and zero are not known.
+// Uses are the facts about a name apart from the parts that [AskDomain] starts; nil and zero are unknown.
 type Uses struct {
 	Route  reception.Route
 	SMTP   *Part[smtpcheck.Report]
@@ -65,8 +65,9 @@ func (d *Domain) Name(domain diag.Domain, u Uses) nameuse.Name {
 	return nameuse.Of(e)
 }
 
-// specialNames end names that nobody can register in the DNS: RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476, and the
-// choice of ICANN for private use. Those for documentation and tests (RFC 2606) are left out: whoever looks them up means it.
+// specialNames are the suffixes of names that cannot be registered in the DNS: RFC 6761, RFC 6762, RFC 7686, RFC 8375,
+// RFC 9476, and the choice of ICANN for private use. Those for documentation and tests (RFC 2606) are left out: they
+// are looked up on purpose.
 var specialNames = []string{"localhost", "local", "invalid", "onion", "alt", "internal", "home.arpa"}
 
 func special(d diag.Domain) bool {
@@ -121,7 +122,7 @@ func applied(r *dmarc.LookupReport) (p nameuse.Policy, from string, sample int) 
 // nameKind is that of findings about the name as a whole.
 var nameKind = Kind{Code: "name"}
 
-// named is what the rules about a name are judged by.
+// named is the evidence for the rules about a name.
 type named struct {
 	nameuse.Name
 	domain diag.Domain
@@ -235,5 +236,5 @@ func (w *Whole) unneeded(t *told) bool {
 		slices.Contains([]Kind{MTASTS, DANE, TLSRPT}, t.part.kind) // which protect mail on its way to the name
 }
 
-// keySearches are what is said of a search for keys that found none.
+// keySearches are the codes of findings about a search that found no key.
 var keySearches = []diag.Code{"check.dkim.selector", "check.dkim.none"}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Every code that the tables name is one of a part: a rule that is renamed would silently be told twice.
+// Every code in the tables is one of a part: otherwise a renamed rule would silently be reported twice.
 func TestNamedCodesExist(t *testing.T) {
 	rules := slices.Concat((*domaincheck.Report)(nil).Rules(), (*deliverability.Report)(nil).Rules())
 	for _, name := range compose.Named() {

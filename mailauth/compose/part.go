@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
-// A Kind is what a part examines.
+// A Kind is the subject of a part.
 type Kind struct {
 	Code  string // as findings of the whole name the part: "spf"
 	Label string // in a sentence: "SPF"
@@ -35,7 +35,7 @@ var (
 	Reputation = Kind{"reputation", "Reputation"}
 )
 
-// A Summary is what the whole says about a part.
+// A Summary is the report of the whole about a part.
 type Summary struct {
 	State    diag.State     `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
 	Score    *int           `json:"score,omitempty" min:"0" max:"100" doc:"score of the part; absent where nothing can be scored"`
@@ -69,13 +69,13 @@ type Part[R any] struct {
 	Result *R `json:"result,omitempty" doc:"the report of the part itself, with detail full; absent if it could not be made"`
 }
 
-// Detail is how much a whole tells of its parts.
+// Detail is the level of detail that a whole reports about its parts.
 type Detail string
 
 // The details.
 const (
 	Brief Detail = "summary" // the verdict, the record and the findings of each part; the zero value means it, too
-	Full  Detail = "full"    // the report of each part besides
+	Full  Detail = "full"    // the report of each part as well
 )
 
 // Values lists the details.
@@ -88,7 +88,7 @@ func (p *Part[R]) Shorten() {
 	}
 }
 
-// A Report is what a part returns. Reports that embed a [diag.Verdict] have its method Judgement.
+// A Report is the result of a part. Reports that embed a [diag.Verdict] have its method Judgement.
 type Report interface {
 	Judgement() diag.Verdict
 	Rules() []diag.RuleInfo
@@ -102,7 +102,7 @@ type judged struct {
 
 func (j *judged) Rules() []diag.RuleInfo { return j.rules }
 
-// Judge applies rules of a whole, as a report whose [Summary] stands beside those of the parts.
+// Judge applies rules of a whole and returns a report, whose [Summary] is listed next to those of the parts.
 func Judge[E any](rules diag.Rules[E], e E, texts diag.Texts) Report {
 	return &judged{rules.Judge(e, texts), rules.Describe()}
 }
@@ -117,7 +117,8 @@ type Run struct {
 	panics Panics
 }
 
-// Panics are those that ended parts. A report that embeds them tells an operator of what its reader is not told.
+// Panics are the panics that ended parts. A report that embeds them exposes them to the operator, but not to its
+// reader.
 type Panics []*diag.GoPanic
 
 // Panicked returns the panics.
@@ -231,7 +232,7 @@ func (p *Part[R]) Partially(partial func(*R) bool) {
 	p.partial = p.partial || p.Result != nil && partial(p.Result)
 }
 
-// Answered says that the part is not known although nobody left a question open: nothing was to be asked.
+// Answered marks the part as unknown although no query failed: there was nothing to query.
 func (s *Summary) Answered() { s.answered = true }
 
 // Add joins to the part what the operation finds out about it beside the part's own report, which stays as it is.
@@ -273,7 +274,7 @@ func (s *Summary) named(target string) { s.target = target }
 // part suggests to publish is no advice to this one.
 func (s *Summary) Foreign() { s.foreign = true }
 
-// Target is how findings of the whole name the part.
+// Target returns the name of the part in findings of the whole.
 func (s *Summary) Target() string {
 	if s.target != "" {
 		return s.target
@@ -290,7 +291,7 @@ func (s *Summary) Known() bool { return s.State != diag.Unknown }
 // Works reports whether the part is known and has no error.
 func (s *Summary) Works() bool { return s.Known() && s.State != diag.Missing && s.worst() < diag.Error }
 
-// Fails reports whether the part is known to have an error: ignorance is none.
+// Fails reports whether the part is known to have an error; an unknown is not an error.
 func (s *Summary) Fails() bool { return s.worst() >= diag.Error }
 
 // worst is the severity of the gravest finding about the domain that is not ignorance.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whether a name leads back to its address is known only if the servers said so of each name.
+// Forward confirmation of an address is known only if the servers answered for each name.
 func TestConfirmed(t *testing.T) {
 	for _, tt := range []struct {
 		name, rcode, host, forward string

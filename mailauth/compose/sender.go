@@ -23,7 +23,7 @@ type ReverseName struct {
 	ForwardConfirmed *bool      `json:"forward_confirmed,omitempty" doc:"whether one of them leads back to the address; absent if the servers did not say"`
 }
 
-// LookupReverse looks up the names of addresses at once, and whether they lead back: two round trips.
+// LookupReverse looks up the names of addresses concurrently, and whether they are forward-confirmed: two round trips.
 func LookupReverse(ctx context.Context, env *diag.Env, addresses []netip.Addr) []ReverseName {
 	list := make([]ReverseName, len(addresses))
 	var g diag.Group
@@ -62,8 +62,8 @@ func ReverseOpen(list []ReverseName) bool {
 	return slices.ContainsFunc(list, func(n ReverseName) bool { return n.ForwardConfirmed == nil })
 }
 
-// ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole. What fails for
-// one address stands, whatever is not known of others.
+// ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole. A failure at one
+// address is final, even if others are unknown.
 func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 	any := func(e E) bool { return len(names(e)) > 0 }
 	each := func(all string, fails func(ReverseName) diag.Failures) func(E) diag.Failures {
@@ -114,7 +114,7 @@ func listed(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// MaxAddresses bounds the sending addresses that are looked at.
+// MaxAddresses bounds the sending addresses that are examined.
 const MaxAddresses = 5
 
 // SendingAddresses are those that are known to send mail of a domain, at most [MaxAddresses]: single hosts that its SPF
@@ -189,8 +189,8 @@ func signs(keys []*DKIMPart) bool {
 	return slices.ContainsFunc(keys, func(k *DKIMPart) bool { return k.Works() })
 }
 
-// Doubtful reports whether SPF lets nobody send although there is a key to sign with, and tells it with the SPF part. Nobody
-// knows then whether the domain sends mail.
+// Doubtful reports whether SPF authorizes no host although there is a key to sign with, and adds that to the SPF part.
+// Whether the domain sends mail is then unknown.
 func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	doubt := Silent(p) && signs(keys)
 	p.Add(Judge(senderRules, doubt, senderTexts))
@@ -210,7 +210,7 @@ var senderRules = diag.Rules[bool]{{
 
 var senderTexts = diag.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
-// CheckMailboxes tells with the SPF part if the service that has the mailboxes of the domain, by its MX hosts, may
+// CheckMailboxes reports with the SPF part if the service that hosts the mailboxes of the domain, by its MX hosts, may
 // not send for it: neither its SPF record nor a DKIM key is for that service. It says so only where all of this is
 // known: selectors were tried and not named by the caller, and the record names services and single networks, among
 // which those of the service cannot be.

@@ -13,7 +13,7 @@ var doers = map[Kind]view.Who{
 	DANE: view.Zone, TLSRPT: view.Zone, SMTP: view.MailServer, DNSSEC: view.NameServer, Reputation: view.Sender,
 }
 
-// routes are what the part about mail servers says of the MX records that lead there.
+// routes are the codes of findings about MX records in the part about mail servers.
 var routes = []diag.Code{"smtp.mx.unused", "smtp.mx.implicit", "smtp.mx.implicit.unknown", "smtp.mx.missing", "smtp.mx.null_beside",
 	"smtp.mx.literal", "smtp.mx.alias", "smtp.hosts.nxdomain", "smtp.hosts.address", "smtp.hosts.literal", "smtp.hosts.blocked"}
 
@@ -48,8 +48,8 @@ func (w *Whole) ordered(list []told) []told {
 	return list
 }
 
-// Steps are what to do, in order: one step for each recommendation of the verdict, with what the part itself says
-// belongs to it, such as the record that announces a policy.
+// Steps returns the actions in order: one step for each recommendation of the verdict, with what belongs to it
+// according to the part, such as the record that announces a policy.
 func (w *Whole) Steps() []view.Step {
 	list := w.ordered(w.merge())
 	steps := []view.Step{}

@@ -10,7 +10,7 @@ import (
 
 const maxShown = 80
 
-// Mark is how the part stands in a view of the whole.
+// Mark returns the mark of the part in a view of the whole.
 func (s *Summary) Mark() view.Mark {
 	switch {
 	case s.Unneeded():
