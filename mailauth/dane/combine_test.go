@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// kinds are mail servers, each with something else about it; "mx" stands for the host.
+// kinds are mail servers that differ in one respect each; "mx" is a placeholder for the host.
 var kinds = map[string]struct {
 	zone  string
 	spoil func(*diagtest.World, string)

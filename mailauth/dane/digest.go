@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A fault is what keeps DANE from protecting a host, the first in the order in which a sender meets them.
+// A fault is the first problem, in the order in which a sender meets them, that keeps DANE from protecting a host.
 type fault string
 
 // The faults. Of those from unusable on the sender knows that DANE applies.
@@ -27,7 +27,7 @@ const (
 	unsigned       fault = "unsigned"     // it has some, and its addresses or they themselves are not signed
 	unusable       fault = "unusable"     // senders can use none of the records
 	unverified     fault = "unverified"   // no connection was asked for
-	unreachable    fault = "unreachable"  // no connection came about, or not as far as to STARTTLS
+	unreachable    fault = "unreachable"  // the connection failed before STARTTLS
 	noStartTLS     fault = "no starttls"
 	badStartTLS    fault = "bad starttls"
 	mismatch       fault = "mismatch"

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
-	// (CONTRACT 1.9).
+	// timeout bounds every wait, and ends before the caller's deadline, usually 15 seconds (CONTRACT 1.9).
 	timeout = 12 * time.Second
-	// maxHosts is how many servers are examined, the most preferred first. Large providers have up to ten.
+	// maxHosts bounds the servers that are examined, the most preferred first. Large providers have up to ten.
 	maxHosts = 10
-	// maxRecords is how many TLSA records of a host are looked at. Two are needed, and four are usual during a change.
+	// maxRecords bounds the TLSA records of a host that are examined. Two are needed, and four are usual during a
+	// change.
 	maxRecords = 50
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -68,8 +68,8 @@ type host struct {
 	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
 
 	addressStatus, tlsaStatus diag.DNSSECStatus
-	// ground is what the use of the TLSA base domain rests on: the addresses, or for a secure alias of an unsigned
-	// host the alias.
+	// ground is the status that permits the TLSA base domain: that of the addresses, or for a secure alias of an
+	// unsigned host that of the alias.
 	ground diag.DNSSECStatus
 
 	tlsa    diag.Answer[*dns.TLSA]
@@ -90,8 +90,8 @@ func (e *evidence) recordName(base string) string {
 	return "_" + strconv.Itoa(int(e.port)) + "._tcp" + "." + base
 }
 
-// gather asks in three round trips: for the hosts, for their addresses and TLSA records, and over connections to all of
-// them at once. Hosts that are aliases and answers that the resolver does not vouch for take more.
+// gather takes three round trips: for the hosts, for their addresses and TLSA records, and for concurrent connections
+// to all of them. Hosts that are aliases and answers that the resolver did not validate take more.
 func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
@@ -252,11 +252,11 @@ func weaker(a, b diag.DNSSECStatus) diag.DNSSECStatus {
 	return diag.Secure
 }
 
-// peerChain is what a server presented, that of the server first.
+// peerChain is the chain that a server presented, its own certificate first.
 type peerChain []*x509.Certificate
 
-// connect fetches the certificates of a host over IPv4 and over IPv6: one address of each kind, for behind several
-// addresses of a kind there mostly is one server, and nobody should get more than two connections of us at a time.
+// connect fetches the certificates of a host over IPv4 and over IPv6: one address of each family, since several
+// addresses of a family mostly lead to the same server, and a host should get at most two connections at a time.
 func (e *evidence) connect(ctx context.Context, env *diag.Env, h *host) {
 	var v4, v6 netip.Addr
 	for _, ip := range h.Addresses.All() {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is suggested can be published beside the records that are there, and then mail is delivered again. Nothing is
-// suggested where nobody vouches for what the server presents.
+// A suggestion can be published next to the existing records, and then mail is delivered again. Nothing is suggested
+// where no authority vouches for the server's certificate.
 func TestSuggestions(t *testing.T) {
 	suggested := 0
 	for _, tt := range tests {
@@ -107,8 +107,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// What would come into force by the advice is judged as it would be then: a record is only said to match, or to be moved,
-// if the server presents its key.
+// Records that the advice would bring into force are judged as if they were: one is only said to match, or to be
+// moved, if the server presents its key.
 func TestDormant(t *testing.T) {
 	const away = "_25._tcp.example.com. TLSA "
 	stale := strings.Fields(other)[3]

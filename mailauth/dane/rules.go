@@ -156,8 +156,8 @@ var (
 	factorCoverage    = diag.Category{Code: "coverage", Label: "Mail servers covered"}
 )
 
-// eachRecord fails for every record of every host that a test finds fault with; the test returns a clause about it. The
-// advice of the rule is how to correct the record: it is given if senders could use it then.
+// eachRecord fails for every record of every host for which the test returns a clause. The advice of the rule is to
+// correct the record: it is given if senders could use it then.
 func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.hosts, func(h host) diag.Failures {
@@ -174,8 +174,8 @@ func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
 	}
 }
 
-// correction is what to do about a record that senders cannot use: it comes into force when it is corrected, and then
-// the server must match it. It is empty where no certificate was seen, or nothing can be made of the record.
+// correction returns the advice for a record that senders cannot use: it comes into force when it is corrected, and
+// then the server must match it. It is empty if no certificate was seen, or the record cannot be corrected.
 func (h *host) correction(r Record) string {
 	s := h.server()
 	if s == nil || len(s.chain) == 0 {
@@ -303,7 +303,7 @@ var recordRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// shownDigits is how much of the data stands in a sentence: enough to tell records apart.
+// shownDigits is the number of digits of the data that a sentence quotes: enough to distinguish records.
 const shownDigits = 16
 
 func brief(r Record) string {

@@ -195,7 +195,7 @@ func mismatches(e *evidence) diag.Failures {
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 
-// unsent names the public authority that a record of usage 2 stands for, if it issued the certificate of the host and
+// unsent names the public authority that a record of usage 2 designates, if it issued the certificate of the host and
 // the server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
 func (e *evidence) unsent(h *host) string {
 	s := h.server()
@@ -261,9 +261,9 @@ func (e *evidence) cause(h *host, s *server) string {
 	return ""
 }
 
-// suggest returns the line of a zone file with which senders can authenticate a host as it is now; empty if nothing
-// proves that what answered is the server, and not somebody in between: a public authority must vouch for the name,
-// at every address.
+// suggest returns the line of a zone file with which senders can authenticate a host in its current state; empty if
+// nothing proves that the peer is the server and not an attacker in between: a public authority must vouch for the
+// name, at every address.
 func (e *evidence) suggest(h *host) string {
 	line := ""
 	for _, s := range h.servers {

@@ -209,7 +209,7 @@ func (e *evidence) displaced(h *host) bool {
 }
 
 // elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force,
-// so that the present keys of the mail servers decide what is to be published, and not they.
+// so the records to publish follow from the current keys of the mail servers instead.
 func (e *evidence) elsewhere() diag.Failures {
 	hosts := e.without()
 	f := diag.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),

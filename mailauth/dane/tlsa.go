@@ -8,11 +8,11 @@ type (
 	Selector   = tlsa.Selector   // which part of it
 	Matching   = tlsa.Matching   // how that part is compared
 	Record     = tlsa.Record     // a TLSA record
-	Peer       = tlsa.Peer       // what a server presented, and how it is to be judged
+	Peer       = tlsa.Peer       // what a server presented, and how to judge it
 	Reason     = tlsa.Reason     // why a record does not authenticate a server
-	Match      = tlsa.Match      // what one record says of a server
+	Match      = tlsa.Match      // the match of one record with a server
 	MatchError = tlsa.MatchError // why it does not authenticate the server
-	Result     = tlsa.Result     // what TLSA records say of a server
+	Result     = tlsa.Result     // the outcome of all TLSA records for a server
 )
 
 const (

@@ -47,7 +47,7 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// Without a certificate nothing is said about matches, which is null and not false.
+// Without a certificate matches is null, not false.
 func TestMatchesIsNull(t *testing.T) {
 	for want, verify := range map[string]bool{"true": true, "null": false} {
 		r := (&setting{zone: oneMX + key, req: Request{Verify: &verify}}).lookup(t)
@@ -89,7 +89,7 @@ func TestDomainIsAlias(t *testing.T) {
 	require.Equal(t, Pass, r.Hosts[0].Status)
 }
 
-// The advice is for those who can act: whoever runs the mail servers publishes TLSA records, in a zone that is signed.
+// The advice addresses those who can act: the operator of the mail servers publishes TLSA records, in a signed zone.
 func TestAdviceIsForWhoCanAct(t *testing.T) {
 	provider := "example.com. MX 10 mx.example.net.\nmx.example.net. A 198.51.100.25\n"
 	for _, tt := range []struct{ zone, signed, detail, advice string }{
@@ -107,7 +107,7 @@ func TestAdviceIsForWhoCanAct(t *testing.T) {
 	}
 }
 
-// What is missing is said of the records that lack it.
+// The finding names the records that are not signed.
 func TestErrorNamesWhatIsNotSigned(t *testing.T) {
 	provider := "example.com. MX 10 mx.example.net.\nmx.example.net. A 198.51.100.25\n"
 	for signed, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxUnsent is how many trust anchors that the server does not send are tried (package tlsa).
+// maxUnsent bounds the unsent trust anchors that are tried (package tlsa).
 const maxUnsent = 4
 
 // A kit makes records of the certificates of a world.

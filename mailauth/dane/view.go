@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	protected := fmt.Sprintf("%d of %s", r.Summary.ProtectedCount, diag.Count(r.Summary.HostCount, "server"))

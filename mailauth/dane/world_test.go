@@ -33,7 +33,7 @@ const (
 
 // A setting is a world with a mail server, and what is wrong with it.
 type setting struct {
-	zone   string            // in which {key}, {cert}, {issuer}, {rootkey} and {key512} stand for digests of what the server presents
+	zone   string            // in which {key}, {cert}, {issuer}, {rootkey} and {key512} are digests of what the server presents
 	signed string            // zones that are signed, separated by blanks; empty means example.com.
 	cert   diagtest.CertSpec // of the mail server
 	tls    func(tls.Certificate) *tls.Config
