@@ -19,7 +19,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// A Report says how likely mail of a domain is to be accepted, and what to do first.
+// A Report states how likely mail of a domain is to be accepted, and what to do first.
 type Report struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -35,7 +35,7 @@ type Report struct {
 	compose.Panics `json:"-"`
 }
 
-// Components are what the score consists of.
+// Components are the parts of the score.
 type Components struct {
 	SPF        *Component[spf.LookupReport]    `json:"spf" doc:"which hosts may send"`
 	DKIM       *Component[KeyReport]           `json:"dkim" doc:"keys with which mail is signed"`
@@ -54,12 +54,12 @@ type Component[R any] struct {
 	Measured  bool `json:"measured" doc:"whether the component is known"`
 }
 
-// A KeyReport is what was found about DKIM keys.
+// A KeyReport holds the findings about DKIM keys.
 type KeyReport struct {
 	Keys []*compose.DKIMPart `json:"keys" maxitems:"20" doc:"one entry for each key; one of state unknown if none was found"`
 }
 
-// Advice is what to do first.
+// Advice is the first action to take.
 type Advice struct {
 	Cause  Cause  `json:"cause" doc:"the fault that does most harm to mail"`
 	Action Action `json:"action" doc:"what to do about it"`
@@ -275,7 +275,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 	return c
 }
 
-// dkimComponent is what all keys come to: the state and the texts are those of the worst.
+// dkimComponent merges all keys into one component: its state and texts are those of the worst key.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
 	shares := compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)
 	worst := slices.IndexFunc(shares, func(p compose.WeightedPart) bool { return p.Weight > 0 })

@@ -37,7 +37,7 @@ var mute = edits{
 	"tlsrpt": "", "dkim": "", "spf": `example.com. TXT "v=spf1 -all"`, "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
 }
 
-// Each world says what its reader is told first, what the score is, and what is not known.
+// Each world states what the report puts first, the score, and what is unknown.
 func TestWorlds(t *testing.T) {
 	none := `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`
 	elsewhere := `x2026._domainkey.example.com. TXT ` + key2048
@@ -209,8 +209,8 @@ func consistent(t *testing.T, r *Report) {
 	}
 }
 
-// What is to be done stands in an order in which it can be done, each action once, and with a value only where nothing has
-// to be done before.
+// Actions are listed in an order in which they can be taken, each once, and with a value only if no other action must
+// precede it.
 func TestActions(t *testing.T) {
 	none := `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`
 	parked := edits{"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": "", "dmarc": ""}
@@ -275,14 +275,14 @@ func ExampleScore() {
 	// reputation dnsbl.listed.decisive
 }
 
-// The reception of reports was not examined, and nobody is told that it was.
+// The reception of reports was not examined, and no text claims that it was.
 func TestReception(t *testing.T) {
 	r := score(t, nil, nil, example).Components.TLSRPT
 	require.Equal(t, diag.Excellent, r.Band)
 	require.Contains(t, r.Sub, "the reception of reports was not")
 }
 
-// What SPF and DKIM say of each other, and what nobody knows, is not praised.
+// Contradictions between SPF and DKIM, and unknowns, are not praised.
 func TestContradictions(t *testing.T) {
 	mute := edits{"spf": `example.com. TXT "v=spf1 -all"`}
 	r := score(t, mute, nil, example)
@@ -296,7 +296,7 @@ func TestContradictions(t *testing.T) {
 	require.Nil(t, r.Score, "no score without knowledge")
 }
 
-// What addresses are taken for those that send.
+// Which addresses are assumed to send mail.
 func TestAddresses(t *testing.T) {
 	six := edits{"mx": "", "host": ""}
 	for i := range 6 {
@@ -327,7 +327,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The mail servers of a service do not say much about mail of its customers, and the reader is told.
+// The mail servers of a service say little about mail of its customers, and the report states that.
 func TestService(t *testing.T) {
 	r := score(t, edits{"mx": "example.com. MX 1 smtp.google.com.\nsmtp.google.com. A 203.0.113.60"}, nil, example)
 	i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Code == "score.address.assumed" })
@@ -405,7 +405,7 @@ func TestRules(t *testing.T) {
 	diagtest.CheckTexts(t, reputationTexts, reputationRules.Describe(), reputation)
 }
 
-// Where nobody answers at all there is no result, and the caller is not charged.
+// If no server answers at all, there is no result, and the caller is not charged.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

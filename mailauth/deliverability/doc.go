@@ -6,9 +6,9 @@
 // SPF 25 (RFC 7208), DKIM 25 (RFC 6376), DMARC 20 (RFC 9989), the reputation of the sending addresses 20, and 5 each
 // for BIMI and TLS-RPT (RFC 8460), which well-run senders have.
 //
-// Reputation is what blocklists say about the address (RFC 5782), and whether its reverse DNS is forward-confirmed.
-// Without an address the domain's mail servers are examined, which often send, too; the reply says that this was
-// assumed.
+// Reputation covers the blocklists' answers about the address (RFC 5782), and whether its reverse DNS is
+// forward-confirmed. Without an address the domain's mail servers are examined, which often send, too; the reply says
+// that this was assumed.
 //
 // # What does not count
 //

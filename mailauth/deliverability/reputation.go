@@ -13,19 +13,19 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// A ReputationReport is what is known of the addresses that send mail of the domain.
+// A ReputationReport holds the facts about the addresses that send mail of the domain.
 type ReputationReport struct {
 	Assumed   bool                  `json:"assumed" doc:"whether the addresses are those of the mail servers, or of the domain itself, because the request gave none"`
 	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
 	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
 
 	open    error             // why the mail servers are not known
-	service *provider.Service // whose mail servers they all are; nil if nobody's or unknown
+	service *provider.Service // operator of all the mail servers; nil if not a known service
 	quiet   bool              // nothing suggests that the domain sends mail
 	verdict diag.Verdict
 }
 
-// An Address is one that sends mail, and what blocklists say of it.
+// An Address is one that sends mail, with its listings on blocklists.
 type Address struct {
 	Address netip.Addr    `json:"address" doc:"the address"`
 	Report  *dnsbl.Report `json:"report,omitempty" doc:"the report of blacklist/ip; absent if no list answered"`
@@ -89,7 +89,7 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 	return r, nil
 }
 
-// assume takes the addresses of the mail servers, or of the domain itself where there are none, which often send, too.
+// assume uses the addresses of the mail servers, or of the domain itself without any, since they often send as well.
 func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport) {
 	hosts := reception.LookupHosts(ctx, env, s.domain.Name(), compose.MaxAddresses)
 	r.open = hosts.MX.Err()

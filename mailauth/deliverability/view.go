@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/compose"
 )
 
-// View is what a person sees of the report: the parts with their points.
+// View renders the report for display: the parts with their points.
 func (r *Report) View() *view.View {
 	v := compose.ViewOf(cmp.Or(r.Email, r.Domain.String()), r.Domain, r.Verdict, r.Partial)
 	if r.State == diag.Missing { // there is no such domain
