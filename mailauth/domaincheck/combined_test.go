@@ -69,7 +69,7 @@ func TestMailServers(t *testing.T) {
 // T is the type of tests, where a variable has its package's name.
 type T = testing.T
 
-// variants are what each part may look like, by what the lines of the good domain are about.
+// variants are alternatives for each part, keyed by the subject of the good domain's lines.
 var variants = map[string][]string{
 	"mx":     {"", "example.com. MX 0 .", "example.com. MX 10 gone.example.com.", "example.com. MX 10 mx1.example.com.\nexample.com. MX 0 ."},
 	"host":   {"", "mx1.example.com. A 10.0.0.1\nmx2.example.com. A 198.51.100.25", "mx1.example.com. CNAME mx2.example.com.\nmx2.example.com. A 198.51.100.25"},

@@ -203,7 +203,7 @@ func (c *check) shares() []compose.WeightedPart {
 	return list
 }
 
-// ratingOf is what a part without a score of its own counts for: nothing if there is none and none is needed.
+// ratingOf returns the rating of a part without a score of its own: nil if it is absent and not needed.
 func ratingOf(s *compose.Summary) *int {
 	switch s.State {
 	case diag.Valid:

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each world says what its reader is told first, what is told at all, and whether the domain is ready.
+// Each world states what the report puts first, what it reports at all, and whether the domain is ready.
 func TestWorlds(t *testing.T) {
 	lone := `example.com. TXT "v=spf1 -all"`
 	for _, tt := range []struct {

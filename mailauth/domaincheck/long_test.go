@@ -2,7 +2,7 @@
 
 package domaincheck
 
-// The race detector makes these many times slower, and nothing in them runs at once.
+// The race detector makes these many times slower, and nothing in them runs concurrently.
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
-// Whatever is combined, the reply is consistent, and what it suggests harms nobody.
+// For every combination the reply is consistent, and its suggestions are harmless.
 func TestAnyCombination(t *testing.T) {
 	keys := []string{"mx", "host", "ptr", "spf", "dkim", "dmarc", "sts", "tlsrpt", "policy", "more", "signed"}
 	n := 80

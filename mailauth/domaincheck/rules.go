@@ -84,7 +84,7 @@ const (
 // Values lists the receivers.
 func (Receiver) Values() []string { return diag.Values(google, yahoo, microsoft) }
 
-// A Requirement is what a receiver asks of domains that send much mail, compared with what can be seen.
+// A Requirement is a receiver's requirement for bulk senders, compared with what can be observed.
 type Requirement struct {
 	Code       Receiver `json:"code" doc:"the receiver"`
 	Met        *bool    `json:"met,omitempty" doc:"whether all is met that can be seen from outside; absent where something unknown decides"`

@@ -102,7 +102,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// A domain that lets nobody send, and has a key to sign with, is neither set up correctly nor ready.
+// A domain that authorizes no host to send, but has a key to sign with, is neither set up correctly nor ready.
 func TestContradictions(t *testing.T) {
 	r := run(t, edits{"spf": `example.com. TXT "v=spf1 -all"`}.world(t), example)
 	require.Equal(t, []diag.Code{"check.spf.mute"}, grave(r))
@@ -124,7 +124,8 @@ func TestTwoKinds(t *testing.T) {
 	}
 }
 
-// With its mail servers seen at work, a domain without a fault is ready; with one of them out of reach nobody knows.
+// With its mail servers seen at work, a domain without a fault is ready; with one of them unreachable, that is
+// unknown.
 func TestReady(t *testing.T) {
 	req := example
 	req.IncludeSMTP = true
@@ -141,7 +142,7 @@ func TestReady(t *testing.T) {
 	require.NotContains(t, r.Headline, "ready")
 }
 
-// Where nobody answers at all there is no result, and the caller is not charged.
+// If no server answers at all, there is no result, and the caller is not charged.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -154,7 +155,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// One name that nobody answers for costs no more than its part.
+// One unanswered name costs no more than its part.
 func TestSilenceOfOnePart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := edits{}.world(t, func(w *diagtest.World) { w.Silence("_dmarc.example.com") })
@@ -192,7 +193,8 @@ func TestSubdomain(t *testing.T) {
 	}
 }
 
-// What follows from a missing record is told of no other fault where the lookup of that record's wrong places failed.
+// A consequence of a missing record is not attributed to another fault if the lookup of that record's wrong places
+// failed.
 func TestConsequenceOfAFailedLookup(t *testing.T) {
 	e := edits{"dmarc": "", "more": `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg"`}
 	r, err := Check(t.Context(), e.world(t, servfailTXT("example.com")).Env(), example)

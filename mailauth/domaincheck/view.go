@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// View is what a person sees of the report: the parts, each in a line.
+// View renders the report for display: the parts, each in a line.
 func (r *Report) View() *view.View {
 	v := compose.ViewOf(r.Domain.String(), r.Domain, r.Verdict, r.Partial)
 	if r.State == diag.Missing { // there is no such domain

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is the same for several receivers is said once; parts that are not known are no faults.
+// What is the same for several receivers is stated once; unknown parts are not faults.
 func TestView(t *testing.T) {
 	r := &Report{Domain: diag.MustDomain("example.com"), Requirements: []Requirement{
 		{Code: "google_bulk", Missing: []string{"DMARC"}}, {Code: "yahoo_bulk", Missing: []string{"DMARC"}},
