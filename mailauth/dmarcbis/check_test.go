@@ -241,7 +241,7 @@ func firstSuggestion(list []diag.Recommendation) string {
 	return ""
 }
 
-// An alias that leads to no record is told in the step that met it.
+// An alias that leads to no record is reported in the step that met it.
 func TestCheckAliasDetail(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(mx + "_dmarc.example.com. CNAME gone.example.net.\n")
@@ -272,7 +272,7 @@ func TestCheckWrongNXDOMAIN(t *testing.T) {
 	require.Equal(t, diag.Valid, r.State, "%+v", r.Findings)
 }
 
-// A record that is longer than any that works is told, but neither examined nor rewritten.
+// A record longer than any that works is reported, but neither examined nor rewritten.
 func TestCheckHugeRecord(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	text := "v=DMARC1; p=quarantine; pct=5" + strings.Repeat("; a=b", 2000)
@@ -285,7 +285,7 @@ func TestCheckHugeRecord(t *testing.T) {
 	require.Empty(t, firstSuggestion(r.Recommendations))
 }
 
-// Everything is asked for at once.
+// All queries are sent concurrently.
 func TestCheckRoundTrips(t *testing.T) {
 	trips := diagtest.DNSRoundTrips(t, func(w *diagtest.World) {
 		w.Zone(mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.net"))
@@ -312,6 +312,6 @@ func checkSuggestion(t *testing.T, record, suggested string) {
 	}
 }
 
-// treated are the treatments by receivers of a standard; those of RFC 7489 that ignore p at a wrong place and the like
-// are left out.
+// treated are the treatments by receivers of a standard; those of RFC 7489 that ignore, for example, a misplaced p are
+// left out.
 func treated(r *policy.Record, s string) treatments { return under(r, policy.Standard(s)) }

@@ -16,7 +16,7 @@ type CheckRequest struct {
 	Domain diag.Domain `json:"domain" doc:"domain in the From field of mail" example:"example.com"`
 }
 
-// CheckReport says how receivers of RFC 9989 find the policy of a domain, and what stands in the way.
+// CheckReport describes how receivers of RFC 9989 find the policy of a domain, and what prevents that.
 type CheckReport struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`

@@ -4,8 +4,8 @@
 // # What is new
 //
 // Receivers must know which domains belong to one organization: the record of example.com covers news.example.com,
-// and a signature of one may stand for the other. RFC 7489 left that to a public suffix list, of which everybody had
-// a different copy. Receivers of RFC 9989 walk up the DNS tree instead:
+// and a signature of one may align with the other. RFC 7489 left that to a public suffix list, of which every receiver
+// had a different copy. Receivers of RFC 9989 walk up the DNS tree instead:
 //
 //	_dmarc.news.example.com   no record
 //	_dmarc.example.com        v=DMARC1; p=reject

@@ -87,7 +87,7 @@ func (c *conversion) compatible() bool {
 	}
 }
 
-// A DiffOp is what becomes of a line: keep, remove or add.
+// A DiffOp is the change to a line: keep, remove or add.
 type DiffOp string
 
 const (
@@ -105,7 +105,7 @@ type DiffLine struct {
 	Text string `json:"text" doc:"the tag and its value"`
 }
 
-// diff sets the tags of both records side by side: each tag that is kept stands once.
+// diff compares the tags of both records: each tag that is kept is listed once.
 func diff(before, after []string) []DiffLine {
 	lines := []DiffLine{}
 	add := func(op DiffOp, list []string) {
@@ -153,7 +153,7 @@ const (
 // Values lists the scopes.
 func (Scope) Values() []string { return diag.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
 
-// A Treatment is what receivers are asked to do with mail that fails DMARC.
+// A Treatment is the requested handling of mail that fails DMARC.
 type Treatment struct {
 	Policy     policy.Policy `json:"policy" doc:"what is applied; none where there is no usable record"`
 	Percentage int           `json:"percentage" min:"0" max:"100" doc:"share of the mail to which it is applied; the rest is treated one level lower"`
@@ -242,7 +242,7 @@ func changed(list []Comparison) Behavior {
 	return sum(diag.Map(list, func(c Comparison) Behavior { return c.Change })...)
 }
 
-// realigned is how alignment changes with the declaration of a public suffix (RFC 9989 section 4.10.2). With
+// realigned returns the change of alignment by the declaration of a public suffix (RFC 9989 section 4.10.2). With
 // psd=y the subdomains are organizations of their own; with psd=n the domain is one, which only changes something
 // where it is not one anyway.
 func realigned(before, after policy.PSD, domain string) Behavior {

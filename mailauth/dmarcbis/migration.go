@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// An Action is what becomes of a tag: keep, remove, replace or add.
+// An Action is the change to a tag: keep, remove, replace or add.
 type Action string
 
 // The actions.
@@ -25,7 +25,7 @@ const (
 // Values lists the actions.
 func (Action) Values() []string { return diag.Values(Keep, remove, replace, add) }
 
-// A Change is what becomes of one tag, and why.
+// A Change is the change to one tag, and its reason.
 type Change struct {
 	Tag       string `json:"tag" doc:"name of the tag; empty for what is no tag"`
 	Action    Action `json:"action" doc:"what becomes of it"`

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// values are what the tags of generated records may say.
+// values are the possible values of tags in generated records.
 var values = map[string][]string{
 	"p": {"none", "quarantine", "reject", "Reject", "rejct", ""}, "sp": {"none", "quarantine", "reject", "x"},
 	"np": {"none", "quarantine", "reject", "y"}, "pct": {"0", "1", "50", "99", "100", "101", "x"},
@@ -131,7 +131,7 @@ func checkMigration(t *testing.T, req MigrateRequest) *MigrateReport {
 	return r
 }
 
-// inForce is what receivers do by a record, which is nothing where they cannot use it.
+// inForce returns how receivers treat mail under a record, which is not at all if they cannot use it.
 func inForce(r *policy.Record, s policy.Standard) treatments {
 	if !r.Reading(s).Usable {
 		return treat(policy.Policies{}, 100)
@@ -171,7 +171,7 @@ func drawn(before, after *policy.Record) map[Scope]Behavior {
 	return changes
 }
 
-// fate is how severely one message is treated: 0 to 2.
+// fate returns how severely one message is treated: 0 to 2.
 func fate(r *policy.Record, scope Scope, lot int) int {
 	reading := r.Reading(policy.RFC9989)
 	p := reading.Requested.Domain

@@ -34,7 +34,7 @@ func (e *evidence) nonexistent() bool {
 	return known && !exists && !e.Walk.Steps[0].Answer.Exists()
 }
 
-// leaveSuffix is the advice where a public suffix has no record: whoever does not operate it can publish none there.
+// leaveSuffix is the advice where a public suffix has no record: only its operator can publish one there.
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 

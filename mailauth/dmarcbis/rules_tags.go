@@ -81,8 +81,8 @@ var suffixRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// legacyRules is how the codes of rules begin that are about receivers of RFC 7489 alone: a record that fails them is
-// ready for RFC 9989 all the same.
+// legacyRules is the code prefix of rules that concern receivers of RFC 7489 alone: a record that fails them is ready
+// for RFC 9989 all the same.
 const legacyRules = "dmarcbis.legacy."
 
 // legacyRulesTable are about receivers of RFC 7489.

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *CheckReport) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	v.PublishAt("v=DMARC1", "_dmarc."+cmp.Or(r.PolicyDomain, r.Domain.String())+".", "TXT")
@@ -47,7 +47,7 @@ var outcomes = map[policy.Outcome]view.Standing{
 	policy.Skipped: {Mark: view.Error, Note: "none that counts"}, policy.Failed: {Mark: view.Unknown, Note: "not known"},
 }
 
-// View is what a person sees of the report: the record to publish, and what becomes of each tag.
+// View renders the report for display: the record to publish, and the change to each tag.
 func (r *MigrateReport) View() *view.View {
 	v := view.Answer(cmp.Or(r.Name, "DMARC record"), "The record is ready for RFC 9989 as it is")
 	if r.Changed {

@@ -116,7 +116,7 @@ func obsolete(r *policy.Record) []ObsoleteTag {
 	return list
 }
 
-// insteadOfPercentage says what RFC 9989 has instead of the pct of a record, and what becomes of pct.
+// insteadOfPercentage returns the RFC 9989 replacement for the pct of a record, and the effect of pct.
 func insteadOfPercentage(r *policy.Record) (replacement, effect string) {
 	switch pct := r.Percentage; {
 	case !sampled(r):
