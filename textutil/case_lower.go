@@ -13,20 +13,20 @@ import (
 
 const (
 	dotAbove = '\u0307'
-	above    = 230 // canonical combining class of what stands above a letter
+	above    = 230 // canonical combining class of marks above a letter
 )
 
 // lower returns valid UTF-8 in lower case (Unicode Standard section 3.13 rule R2, SpecialCasing.txt). The library
 // looks no further than 30 characters to find the end of a word.
 func lower(text string, locale Locale) string {
-	if locale == Lithuanian { // the library knows no mark between the letter and what stands above it
+	if locale == Lithuanian { // the library knows no mark between the letter and the mark above it
 		return cases.Lower(language.Und).String(withSoftDots(text))
 	}
 	return cases.Lower(language.Make(string(locale))).String(text)
 }
 
-// withSoftDots writes out the dots of capital i and j that Lithuanian small letters keep when something stands
-// above them too (SpecialCasing.txt, More_Above).
+// withSoftDots writes out the dots of capital i and j that Lithuanian small letters keep when another mark is above
+// them too (SpecialCasing.txt, More_Above).
 func withSoftDots(text string) string {
 	text = strings.NewReplacer("Ì", "I\u0300", "Í", "I\u0301", "Ĩ", "I\u0303").Replace(text)
 	var b strings.Builder
@@ -39,7 +39,7 @@ func withSoftDots(text string) string {
 	return b.String()
 }
 
-// markedAbove reports whether something stands above the letter before (SpecialCasing.txt, More_Above).
+// markedAbove reports whether the preceding letter has a mark above it (SpecialCasing.txt, More_Above).
 func markedAbove(rest string) bool {
 	for _, r := range rest {
 		if c := combiningClass(r); c == 0 || c == above {
@@ -86,7 +86,7 @@ func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
 }
 
-// caseIgnorable reports whether the character stands inside a word without being a part of it
+// caseIgnorable reports whether the character is transparent inside a word
 // (Unicode Standard definition D136). Where a character is both cased and ignorable, as modifier
 // letters are, it is ignored: the standard leaves it open, and this is what browsers do.
 func caseIgnorable(r rune) bool {
@@ -99,12 +99,12 @@ func caseIgnorable(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
 
-// withoutSoftDots removes the dots that Lithuanian writes out above i and j when an accent stands
-// there too: capital letters have no dot to keep (SpecialCasing.txt, After_Soft_Dotted).
+// withoutSoftDots removes the dots that Lithuanian writes out above i and j when an accent is there too: capital
+// letters have no dot to keep (SpecialCasing.txt, After_Soft_Dotted).
 func withoutSoftDots(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
-	softDotted := false // such a letter stands before, with nothing above it yet
+	softDotted := false // the preceding letter is one, with nothing above it yet
 	for _, r := range text {
 		if r == dotAbove && softDotted {
 			softDotted = false // behind this dot, which is above the letter, another is not the letter's own
@@ -141,15 +141,15 @@ const (
 )
 
 // greekUpper returns the text in upper case by the rules of Modern Greek: capital letters carry neither accents nor
-// breathings, an iota below is written beside, and the dialytika stays. Where an accent alone told that the next vowel
-// is one of its own, that vowel gets a dialytika: "άι" is "ΑΪ". Only the word "ή" (or) keeps its accent, to differ from
+// breathings, an iota below is written after, and the dialytika stays. Where only an accent showed that the next vowel
+// is separate, that vowel gets a dialytika: "άι" is "ΑΪ". Only the word "ή" (or) keeps its accent, to differ from
 // the article "Η". These are the rules of CLDR as browsers carry them out.
 func greekUpper(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	others := cases.Upper(language.Und)
 	other := 0              // where the text begins that is not Greek
-	var unaccented spelling // a vowel stands before that has lost its accent
+	var unaccented spelling // the preceding vowel, which has lost its accent
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		letter, ok := takeApart(r)
@@ -207,7 +207,7 @@ func (l *greekLetter) addMarks(rest string) int {
 	return len(rest)
 }
 
-// add adds a mark. It reports false if it is none that Greek puts on letters.
+// add adds a mark. It reports false if Greek does not use the mark.
 func (l *greekLetter) add(mark rune, how spelling) bool {
 	switch mark {
 	case '\u0300', '\u0301', '\u0302', '\u0303', '\u0311', '\u0342': // varia, tonos, perispomeni in its shapes

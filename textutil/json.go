@@ -94,7 +94,7 @@ func FormatJSON(req JSONFormatRequest) (*JSONReport, error) {
 }
 
 // JSONToYAML returns a JSON text as YAML. The order of members and the text of numbers survive. Strings
-// stand in quotes exactly where a reader of YAML 1.2 or 1.1 would take them for something else, and
+// are quoted exactly where a parser of YAML 1.2 or 1.1 would give them another type, and
 // strings of several lines as literal blocks. What [YAMLToJSON] makes of the result is the same JSON. The
 // text is held to what [FormatJSON] says, except that of members with the same name the last is kept, for
 // YAML has no such mappings, and that it is nested at most 256 deep. The error is an [InputError].

@@ -44,7 +44,7 @@ func (w *jsonYAML) inline(node int32) bool {
 	return c != '{' && c != '[' || n.behind == node+1
 }
 
-// block writes a collection whose entries stand at the column. The first begins where the writer is.
+// block writes a collection whose entries are at the column. The first begins at the current position.
 // Nothing is written beyond the limit.
 func (w *jsonYAML) block(node int32, column int) {
 	n := w.nodes[node]

@@ -68,7 +68,7 @@ func losesDigits(f float64, digits string) bool {
 	switch n := len(digits); {
 	case n <= always:
 		return false
-	case n > exact || n > 17 && (f < 1e-30 || f > 1e30): // to write it out is costly, and nobody does
+	case n > exact || n > 17 && (f < 1e-30 || f > 1e30): // writing it out is costly, and not customary
 		return true
 	}
 	mantissa, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', len(digits)-1, 64), "e")

@@ -48,8 +48,9 @@ const (
 // Values lists the modes.
 func (PasswordMode) Values() []string { return valuesOf(passwordCharacters, PasswordPassphrase) }
 
-// A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to guess, at a
-// million million guesses a second, which is a fast hash in many machines. It is weak, fair, strong or very_strong.
+// A PasswordStrength is a band of entropy: how long an attacker who knows how the password was generated has to
+// guess, at a million million guesses a second, which is a fast hash on many machines. It is weak, fair, strong or
+// very_strong.
 type PasswordStrength string
 
 // The bands. Each holds what is not in the band above it.

@@ -139,7 +139,7 @@ func TestGeneratePasswordWithoutRandomness(t *testing.T) {
 	}
 }
 
-// A passwordTally counts how often each character stands at each position, and how often each number of
+// A passwordTally counts how often each character occurs at each position, and how often each number of
 // characters of the classes occurs.
 type passwordTally struct {
 	places   map[string]*[8]float64
@@ -180,7 +180,7 @@ func (x *chiSquare) add(got, want float64) {
 // chance exceeds less often than once in 10^9 times.
 func (x *chiSquare) fair() bool { return x.statistic < x.degrees+8*math.Sqrt(2*x.degrees) }
 
-// ofPlaces compares how often each character stands at each position.
+// ofPlaces compares how often each character occurs at each position.
 func (tally *passwordTally) ofPlaces(space *passwordSpace) (x chiSquare) {
 	for i, class := range space.classes {
 		others := []int{}
@@ -189,7 +189,7 @@ func (tally *passwordTally) ofPlaces(space *passwordSpace) (x chiSquare) {
 				others = append(others, len(space.classes[j]))
 			}
 		}
-		// By symmetry, a character stands at each position as often as at the first.
+		// By symmetry, a character occurs at each position as often as at the first.
 		want := share(countPasswords(others, len(class), space.length-1), space) * float64(tally.drawn)
 		for _, c := range class {
 			for _, got := range tally.place(c) {

@@ -31,8 +31,8 @@ type RegexRequest struct {
 	// a line feed too, and repetitions prefer few.
 	Flags  string `json:"flags,omitempty" default:"" maxlen:"4" pattern:"^[imsU]*$" doc:"as in (?imsU)" example:"i"`
 	Global *bool  `json:"global,omitempty" default:"true" doc:"find all matches, not just the first"`
-	// Replacement, if not nil, takes the place of every match in the report: $1 and ${1} stand for a
-	// group, ${name} and $name for a named one, $0 for the match, $$ for a dollar sign.
+	// Replacement, if not nil, replaces every match in the report: $1 and ${1} are a group, ${name} and $name a
+	// named one, $0 the match, $$ a dollar sign.
 	Replacement *string `json:"replacement,omitempty" maxlen:"4096" doc:"put in place of each match; $1 ${name} $0 $$"`
 	MaxMatches  int     `json:"max_matches,omitempty" default:"100" min:"1" max:"1000" doc:"most matches in the report"`
 }

@@ -138,8 +138,8 @@ func regexFaultAt(pattern string, tokens []regexToken, e *syntax.Error) *int {
 	return &at
 }
 
-// unpairedParen returns where the innermost group begins that has no end, or where the first end is
-// that has no beginning; -1 if there is none.
+// unpairedParen returns the offset of the innermost group that is not closed, or of the first closing parenthesis
+// that opens no group; -1 if all are paired.
 func unpairedParen(tokens []regexToken, kind regexTokenKind) int {
 	open := []int{}
 	for _, t := range tokens {
@@ -183,7 +183,7 @@ const (
 	hintNumber  = "Give the groups of each branch their own numbers"
 )
 
-// regexGroupConstructs are groups of other engines. A longer prefix stands before its own beginning.
+// regexGroupConstructs are groups of other engines. A longer prefix precedes its own beginning.
 var regexGroupConstructs = []regexConstruct{
 	{"(?=", "lookahead", "a lookahead", hintAhead},
 	{"(?!", "negative_lookahead", "a negative lookahead", hintNot},

@@ -238,8 +238,8 @@ func regexOpening(text string) (opening string, capture bool) {
 	return text[:2], false
 }
 
-// regexWithin returns the pattern as a part of a longer one, in a group of its own that captures. Unless
-// told so, the groups of the pattern do not capture there.
+// regexWithin returns the pattern as a part of a longer one, in a capturing group of its own. Unless capture is
+// set, the groups of the pattern do not capture there.
 func regexWithin(pattern, flags string, capture bool) string {
 	var b strings.Builder
 	b.WriteString("(")

@@ -45,7 +45,7 @@ type regexSearch struct {
 	over          bool // whether a search was cut short
 
 	middle *regexp.Regexp    // for searches from behind the first character
-	inside [4]*regexp.Regexp // for groups, by what stands around the match
+	inside [4]*regexp.Regexp // for groups, by the context of the match
 }
 
 func newRegexSearch(req *RegexRequest, instructions int, names []string) *regexSearch {
@@ -173,7 +173,7 @@ func (s *regexSearch) compile(before, behind string, capture bool) *regexp.Regex
 // maxRegexResult bounds the text after replacement, in bytes.
 const maxRegexResult = 4 << 20
 
-// A regexPart is a piece of a replacement: a text, or the group that stands in its place.
+// A regexPart is a piece of a replacement: a text, or a reference to a group.
 type regexPart struct {
 	text  string
 	group int // 0: the match; -1: the text
@@ -225,8 +225,8 @@ func (p regexPart) in(m *RegexMatch) string {
 	return *m.Groups[p.group-1].Value
 }
 
-// parseReplacement cuts a replacement into parts. A group that the pattern does not have stands for
-// nothing, and is found; a dollar sign that begins no reference stands for itself.
+// parseReplacement splits a replacement into parts. A reference to a group that the pattern does not have is empty,
+// and yields a finding; a dollar sign that begins no reference is literal.
 func parseReplacement(text string, names []string) ([]regexPart, []Finding) {
 	parts, findings := []regexPart{}, []Finding{}
 	for at := 0; at < len(text); {
@@ -259,8 +259,8 @@ func parseReplacement(text string, names []string) ([]regexPart, []Finding) {
 	return parts, findings
 }
 
-// regexReference reads the reference that the text begins with. The name is empty for $$ and for a
-// dollar sign that stands for itself.
+// regexReference reads the reference that the text begins with. The name is empty for $$ and for a literal dollar
+// sign.
 func regexReference(text string) (name string, size int) {
 	rest := text[1:]
 	switch {

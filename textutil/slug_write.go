@@ -28,7 +28,7 @@ func (w *slugWriter) write(text []rune) {
 	}
 }
 
-// writeAt writes what stands at i, and returns how many characters that is.
+// writeAt writes the text at i, and returns how many characters it consumed.
 func (w *slugWriter) writeAt(text []rune, i int) int {
 	c := text[i]
 	switch {
@@ -149,7 +149,7 @@ func decomposed(c rune) string {
 	return text
 }
 
-// digitValue returns the value of a decimal digit of any script: the digits stand in order.
+// digitValue returns the value of a decimal digit of any script: the digits are in ascending order.
 func digitValue(c rune) byte {
 	value := byte(0)
 	for value < 9 && unicode.Is(unicode.Nd, c-rune(value)-1) {
@@ -158,7 +158,7 @@ func digitValue(c rune) byte {
 	return value
 }
 
-// isLetterlike reports whether a symbol stands for letters, as № does for No. Marks of trade are no part of a name.
+// isLetterlike reports whether a symbol abbreviates letters, as № does No. Trademark signs are not part of a name.
 func isLetterlike(c rune) bool {
 	return unicode.Is(unicode.So, c) && c != '™' && c != '℠' && strings.ContainsFunc(decomposed(c), isSlugASCII)
 }

@@ -19,7 +19,7 @@ func sentencesOf(text string) int {
 	return n
 }
 
-// sentenceLetters stand for the classes in sentenceRules: R is CR, N LF, P Sep, X Extend, S Sp, l Lower,
+// sentenceLetters are the symbols of the classes in sentenceRules: R is CR, N LF, P Sep, X Extend, S Sp, l Lower,
 // U Upper, O OLetter, 1 Numeric, A ATerm, c SContinue, T STerm, C Close.
 var sentenceLetters = map[rune]rune{
 	'\r': 'R', '\n': 'N', 0x2028: 'P', 0x301: 'X', 0xad: 'X', 0x200d: 'X', ' ': 'S', 'a': 'l', 'B': 'U', 'א': 'O', '1': '1',

@@ -53,20 +53,20 @@ func (m URLMode) keeps() string {
 	return urlUnreserved
 }
 
-// A URLEncodeRequest asks for a text in a form that may stand in a URL.
+// A URLEncodeRequest asks for a text in a form that is allowed in a URL.
 type URLEncodeRequest struct {
 	Text string  `json:"text" maxbytes:"1048576" doc:"the text" example:"a b&c"`
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL that the text is for"` // empty: component
 }
 
-// A URLEncodeReport is a text in a form that may stand in a URL.
+// A URLEncodeReport is a text in a form that is allowed in a URL.
 type URLEncodeReport struct {
 	Result      string `json:"result" doc:"the encoded text, ASCII only"`
 	InputBytes  int    `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
 	OutputBytes int    `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
-// URLEncode replaces what has a meaning of its own in a URL, or may not stand in one, by percent signs
+// URLEncode replaces what has a meaning of its own in a URL, or is not allowed in one, by percent signs
 // and hexadecimal digits (RFC 3986 section 2.1). The result has at most three times the bytes of the
 // text. The error is an [InputError].
 func URLEncode(req URLEncodeRequest) (*URLEncodeReport, error) {
@@ -147,7 +147,7 @@ func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
 	return report, nil
 }
 
-// notUTF8 tells which byte of the text stands for the first decoded byte that belongs to no character.
+// notUTF8 returns the byte of the text that encodes the first decoded byte that belongs to no character.
 func notUTF8(text, data string) DecodeFault {
 	bad := invalidByte(data)
 	offset := 0

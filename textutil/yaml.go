@@ -49,7 +49,7 @@ type YAMLError struct {
 
 // FormatYAML returns a YAML text in another layout. Indentation and spacing change, and the order of
 // pairs if asked for: comments, the style and the text of scalars, anchors, tags, directives and single
-// empty lines survive. Nothing that aliases stand for is written out. A text that is no YAML is a report
+// empty lines survive. Aliases are not expanded. A text that is not YAML is a report
 // that says so. The error is an [InputError]; the limits are those of [YAMLToJSON].
 func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 1)
@@ -63,8 +63,8 @@ func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	return reading.report(reading.format(indent, req.SortKeys, maxResult))
 }
 
-// YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what aliases stand
-// for is written out; keys that are no strings become their text. Scalars have the types of the core schema (YAML 1.2.2
+// YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; aliases
+// are expanded; keys that are not strings become their text. Scalars have the types of the core schema (YAML 1.2.2
 // section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. Tags that JSON has no type for are
 // left out; each is a finding, and so is a number that a double cannot hold. A text that is no YAML is a report that
 // says so. The error is an [InputError]: so is a text that is nested more than 256 deep, has more than 600,000 values,
@@ -110,7 +110,7 @@ type yamlReading struct {
 	stream   *yaml.Stream
 	merge    bool  // whether "<<" merges
 	err      error // why the text cannot be used: a [yaml.SyntaxError] or an [InputError]
-	// placeholders are the keys that stand for what is in the braces of templates; nil if there are none.
+	// placeholders are the keys that replace the contents of the braces of templates; nil without templates.
 	placeholders map[*yaml.Node]bool
 	findings
 }

@@ -129,8 +129,8 @@ func hostileTexts(most int) []hostileText {
 			return before + strings.Repeat(unit, min(count, (most-len(before)-len(behind))/len(unit))) + behind
 		}
 	}
-	// numbered returns a text with a unit so many times, in which its number stands for "#" and the number
-	// before for "@".
+	// numbered returns a text with a unit repeated count times, in which its number replaces "#" and the number
+	// before it "@".
 	numbered := func(before, unit string, count int) func() string {
 		return func() string {
 			text := []byte(before)
@@ -262,7 +262,7 @@ func laughs(width, height int) string {
 	return b.String()
 }
 
-// TestYAMLBoundsAliases holds what aliases stand for to the length of the text: a thousand bytes must not become
+// TestYAMLBoundsAliases bounds the expansion of aliases by the length of the text: a thousand bytes must not become
 // megabytes.
 func TestYAMLBoundsAliases(t *testing.T) {
 	small := aliasedResult
@@ -270,7 +270,7 @@ func TestYAMLBoundsAliases(t *testing.T) {
 	large := aliasedFactor * (len(ten) + len(copies(20)))
 	cases := []struct {
 		name, text string
-		limit      int // in the error, or 0 if there is none
+		limit      int // in the error, or 0 if it has none
 	}{
 		{"laughs", laughs(9, 9), small},
 		{"few laughs", laughs(2, 6), 0},

@@ -12,7 +12,7 @@ import (
 const maxResult = 8 << 20
 
 // The JSON of a text with aliases is bounded by how long the text is: a thousand bytes of aliases of aliases
-// stand for more than any memory holds, and nobody who means well writes them.
+// expand to more than any memory holds, and no legitimate text has them.
 const (
 	aliasedResult = 64 << 10 // bytes that any text may become
 	aliasedFactor = 8        // how many times as long a longer text may become
@@ -24,7 +24,7 @@ const maxJSONDepth = 512
 // errLong says that the JSON would be longer than the limit.
 var errLong = errors.New("too long")
 
-// A yamlWriter writes nodes as JSON, with what aliases stand for.
+// A yamlWriter writes nodes as JSON, with aliases expanded.
 type yamlWriter struct {
 	*yamlReading
 	out    []byte
@@ -297,8 +297,8 @@ func (w *yamlWriter) pairs(n *yaml.Node) []pair {
 	return list
 }
 
-// sources returns the mappings that stand behind a merge key: one, or a list of them. Of anything else, which is kept
-// as it stands, there is a finding.
+// sources returns the mappings that a merge key refers to: one, or a list of them. Any other value is kept
+// unchanged and yields a finding.
 func (w *yamlWriter) sources(value *yaml.Node) []*yaml.Node {
 	list := []*yaml.Node{value.Target()}
 	if list[0].Kind() == yaml.Sequence {
@@ -320,7 +320,7 @@ func (w *yamlWriter) sources(value *yaml.Node) []*yaml.Node {
 	return list
 }
 
-// identity tells keys apart: scalars by type and value, collections by where they stand.
+// identity identifies a key: scalars by type and value, collections by their position.
 func (w *yamlWriter) identity(key *yaml.Node) string {
 	n := key.Target()
 	if n.Kind() != yaml.Scalar {

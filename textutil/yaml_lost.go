@@ -122,7 +122,7 @@ func (r *yamlReading) tagFinding(t *lostTag) Finding {
 	return finding
 }
 
-// A tagMeaning is what a program does where a tag stands, and what to do about it.
+// A tagMeaning says what a program does at a tag, with advice.
 type tagMeaning struct{ meaning, advice string }
 
 // programTags are tags of programs that many use.
@@ -176,7 +176,7 @@ var stackFunctions = func() map[string]string {
 	return functions
 }()
 
-// longForm returns a node of a CloudFormation template as JSON in which the long forms of functions stand for tags, or
+// longForm returns a node of a CloudFormation template as JSON in which the long forms of functions replace tags, or
 // nothing if it is too long to be shown.
 func (r *yamlReading) longForm(n *yaml.Node) string {
 	w := &yamlWriter{yamlReading: &yamlReading{stream: r.stream}, indent: -1, limit: 200, longForms: true}
@@ -186,7 +186,7 @@ func (r *yamlReading) longForm(n *yaml.Node) string {
 	return string(w.out)
 }
 
-// function writes the long form of a function of CloudFormation, or reports false where there is none.
+// function writes the long form of a function of CloudFormation, or reports false if the node is not one.
 func (w *yamlWriter) function(n *yaml.Node) bool {
 	if !w.longForms || stackFunctions[n.Tag()] == "" {
 		return false

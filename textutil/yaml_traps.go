@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
-// A role is where a node stands.
+// A role is the position of a node in its parent.
 type role uint8
 
 const (

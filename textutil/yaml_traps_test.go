@@ -19,8 +19,8 @@ func said(findings []textutil.Finding) string {
 	return b.String()
 }
 
-// TestYAMLTraps holds what is said of texts that are valid and do not mean what they look like. Each piece stands in one
-// of the findings with the code; without a code there are none.
+// TestYAMLTraps checks the findings of texts that are valid and do not mean what they look like. Each piece is in
+// one of the findings with the code; without a code there are no findings.
 func TestYAMLTraps(t *testing.T) {
 	cases := []struct {
 		name, text, code string
@@ -71,7 +71,7 @@ func TestYAMLTraps(t *testing.T) {
 		{"comments", "a: # fff\nb: '#fff'\nc: 5 #5\nd: x # 5\ne: x#5\nf: #x\n  g: h\n#i", "", nil},
 		{"entity", "a: &nbsp;", "text.yaml.anchor.value", []string{`quotes: "&nbsp;".`}},
 		{"anchors", "a: &b\nc: *b\nd: R & D", "", nil},
-		// Characters that nobody sees.
+		// Invisible characters.
 		{"indentation", "a:\n\u00a0\u00a0b: 1", "text.yaml.character.unseen",
 			[]string{"warning", "Line 2, column 1", "U+00A0 (no-break space)", "write a space"}},
 		{"ideographic space", "a:\n\u3000b: 1", "text.yaml.character.unseen", []string{"U+3000 (ideographic space)"}},

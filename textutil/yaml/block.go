@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// A place is where a node of a block stands.
+// A place is the position of a node of a block.
 type place uint8
 
 const (
 	root    place = 0 // a document
 	item    place = 1 // behind "-": a collection may begin on the line
-	value   place = 2 // behind a key and its colon: a sequence may stand at the column of the mapping
+	value   place = 2 // behind a key and its colon: a sequence may be at the column of the mapping
 	complex place = 3 // behind "?", or ":" that belongs to it: both
 )
 
@@ -59,7 +59,7 @@ type blockPlace struct {
 	start  int // offset, with the properties on the line
 }
 
-// blockContent reads a node, or a mapping that begins with it. Of the properties, the inner ones stand on
+// blockContent reads a node, or a mapping that begins with it. Of the properties, the inner ones are on
 // the same line: they belong to the first key of a mapping, and the outer ones to the mapping.
 func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 	switch c := p.at(0); {

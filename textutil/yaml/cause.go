@@ -60,8 +60,8 @@ func quote(text string) string {
 	return string(appendDoubleQuoted(nil, text))
 }
 
-// explained returns an error whose cause is a character that nobody sees, or a template, in place of one that follows
-// from it.
+// explained returns an error whose cause is an invisible character or a template, in place of one that follows from
+// it.
 func (p *parser) explained(wrong *SyntaxError) *SyntaxError {
 	if p.quoting {
 		return wrong
@@ -138,7 +138,7 @@ var (
 	crampedKey = lazily(`^([A-Za-z_][-A-Za-z0-9_.]*|"[^"]*"|'[^']*'):([^\s\p{Z}:/\\].*)$`)
 	// crampedDash matches a line that would be an item, were there a space behind its dash.
 	crampedDash = lazily(`^-([^-\s\p{Z}].*)$`)
-	// otherColon matches a line in which something else stands for the colon.
+	// otherColon matches a line in which another character is in place of the colon.
 	otherColon = lazily(`^([A-Za-z_][-A-Za-z0-9_.]*)\s*(?:=>?|：|﹕)\s*(\S.*)$`)
 	blockMark  = lazily(`(^|[:\-?]\s+)[|>][-+0-9]*\s*(#.*)?$`)
 )

@@ -156,8 +156,8 @@ func (c *checker) canonical(n *Node) string {
 	}
 }
 
-// canonicalFloat returns a decimal number as digits without zeros at either end, and the power of ten that
-// they stand before.
+// canonicalFloat returns a decimal number as digits without zeros at either end, and the power of ten that they are
+// multiplied with.
 func canonicalFloat(text string) string {
 	unsigned, negative := strings.CutPrefix(text, "-")
 	whole, fraction, exponent := NumberParts(unsigned)
@@ -171,7 +171,7 @@ func canonicalFloat(text string) string {
 	if exponent != "" && len(exponent) <= maxRadixDigits {
 		power.SetString(strings.TrimPrefix(exponent[1:], "+"), 10)
 	} else if exponent != "" {
-		return text // nobody writes the same number of this size in two ways
+		return text // numbers of this size are not written in two ways
 	}
 	power.Add(power, big.NewInt(int64(len(digits)-len(trimmed)-len(fraction))))
 	if negative {
@@ -180,8 +180,8 @@ func canonicalFloat(text string) string {
 	return trimmed + "e" + power.String()
 }
 
-// digest returns a short text that collections have in common if they are equal, be they as large as they
-// may with what aliases in them stand for.
+// digest returns a short text that equal collections have in common, however large they are with their aliases
+// expanded.
 func (c *checker) digest(n *Node) string {
 	if known, ok := c.digests[n]; ok {
 		return known

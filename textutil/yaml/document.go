@@ -2,7 +2,7 @@ package yaml
 
 import "strings"
 
-// maxDirectives bounds the directives of a document: nobody needs more, and a printer has to keep them.
+// maxDirectives bounds the directives of a document: no real document needs more, and a printer has to keep them.
 const maxDirectives = 100
 
 // stream reads all documents (YAML 1.2.2 section 9.2).
@@ -337,7 +337,7 @@ func (w *noter) entries(n *Node, limit int32) {
 	}
 }
 
-// colon returns where the colon behind a key is, or the limit if there is none.
+// colon returns the offset of the colon behind a key, or the limit without one.
 func (w *noter) colon(end, limit int32) int32 {
 	for i := end; i < limit; i++ {
 		switch c := w.Text[i]; {

@@ -8,7 +8,7 @@ import (
 // A Layout is how [Stream.Format] prints a text.
 type Layout struct {
 	Indent   int  // spaces for each level, 1 to 8
-	SortKeys bool // the pairs of mappings stand in the order of their keys by code points
+	SortKeys bool // orders the pairs of mappings by the code points of their keys
 	Limit    int  // bytes of the result; what is longer is cut somewhere behind
 }
 
@@ -38,7 +38,7 @@ func (s *Stream) Format(layout Layout) (text string, unsorted []*Document) {
 	return string(w.out), unsorted
 }
 
-// sortable reports whether anchors of a document still stand before their aliases when keys are sorted.
+// sortable reports whether anchors of a document still precede their aliases when keys are sorted.
 func (w *printer) sortable(doc *Document) bool {
 	if !doc.aliases {
 		return true
@@ -179,7 +179,7 @@ func (w *printer) beginContent(root *Node) {
 	}
 }
 
-// leaveToFirst takes those comments from the head of a document that stand right above the first entry
+// leaveToFirst takes those comments from the head of a document directly above the first entry
 // of its collection: they move with it when keys are sorted.
 func (w *printer) leaveToFirst(root *Node, head []comment) []comment {
 	if root.style != Block || root.props != nil {

@@ -30,7 +30,7 @@ const (
 )
 
 // A Node is a node of a document with its place in the text. A mebibyte may have half a million of them, so
-// what few nodes have stands in properties.
+// what few nodes have is in properties.
 type Node struct {
 	first, next *Node       // see First, Next and Target
 	props       *properties // nil if it has none
@@ -44,8 +44,8 @@ type Node struct {
 // properties are the anchor and the tag of a node (YAML 1.2.2 section 6.9).
 type properties struct {
 	start     int32  // where the first is written
-	anchor    string // without the "&"; empty if there is none
-	tag       string // written out; "!" is the non-specific tag, and empty if there is none
+	anchor    string // without the "&"; empty if absent
+	tag       string // resolved; "!" is the non-specific tag; empty if absent
 	tagText   string // as written
 	anchorEnd int32
 	tagEnd    int32
@@ -69,7 +69,7 @@ func (n *Node) First() *Node {
 // Next returns the next child of the same collection, or nil.
 func (n *Node) Next() *Node { return n.next }
 
-// Target returns what an alias stands for, or the node itself.
+// Target returns the node that an alias refers to, or the node itself.
 func (n *Node) Target() *Node {
 	if n.kind == alias {
 		return n.first
@@ -85,7 +85,7 @@ func (n *Node) Anchor() string {
 	return n.props.anchor
 }
 
-// Tag returns the tag that is written for the node: "!" is the non-specific tag, and nothing stands for none.
+// Tag returns the tag that is written for the node: "!" is the non-specific tag; it is empty if absent.
 func (n *Node) Tag() string {
 	if n.props == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep collections may lie in one another. What reads and writes them calls itself for
-// each level; nobody reads a document that is deeper.
+// MaxDepth bounds the nesting of collections. Readers and writers recurse for each level; no real document is
+// deeper.
 const MaxDepth = 256
 
 // maxTags bounds the bytes of the different tags of a text when their handles are written out: a prefix of a
@@ -87,8 +87,8 @@ func LineFeeds(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// checkCharacters refuses what no YAML may hold (YAML 1.2.2 section 5.1), and looks for characters that
-// may stand in quotes only.
+// checkCharacters refuses characters that YAML forbids (YAML 1.2.2 section 5.1), and looks for those that are
+// allowed in quotes only.
 func (p *parser) checkCharacters() {
 	for i := 0; i < len(p.Text); i++ {
 		c := p.Text[i]
@@ -107,7 +107,7 @@ func (p *parser) checkCharacters() {
 	p.findOdd(0)
 }
 
-// findOdd looks for the next character that may stand in quotes only.
+// findOdd looks for the next character that is allowed in quotes only.
 func (p *parser) findOdd(from int) {
 	p.odd = -1
 	for i := from; i < len(p.Text); i++ {

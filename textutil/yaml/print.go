@@ -86,7 +86,7 @@ func (w *printer) properties(n *Node) {
 }
 
 // value writes a node behind an indicator of a collection at the column, or as a document if that is -1.
-// A comment stands behind the indicator. A collection may begin on the line if compact is set.
+// A comment goes behind the indicator. A collection may begin on the line if compact is set.
 func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 	deeper := w.step
 	if column >= 0 {
@@ -203,7 +203,7 @@ func (w *printer) flowKey(key *Node, column int) {
 	w.out = append(w.out, ':')
 }
 
-// flowValue writes a node inside a flow collection, whose brackets may stand at the column.
+// flowValue writes a node inside a flow collection, whose brackets may be at the column.
 func (w *printer) flowValue(n *Node, column int) {
 	w.properties(n)
 	if n.props != nil && !n.blank() {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// coreTag is what "!!" stands for (YAML 1.2.2 section 6.8.2.1).
+// coreTag is the prefix that "!!" abbreviates (YAML 1.2.2 section 6.8.2.1).
 const coreTag = "tag:yaml.org,2002:"
 
 // tagPrefixes are what handles mean without a directive (YAML 1.2.2 section 6.8.2.1).
 var tagPrefixes = map[string]string{"!": "!", "!!": coreTag}
 
-// properties reads the anchor and the tag of a node as far as they are on this line. It returns nil if there
-// is none, and whether it came to another line behind.
+// properties reads the anchor and the tag of a node as far as they are on this line. It returns nil without any,
+// and whether it crossed into another line.
 func (p *parser) properties() (props *properties, crossed bool) {
 	for !crossed && (p.at(0) == '&' || p.at(0) == '!') {
 		props = p.property(props, false)
@@ -47,7 +47,7 @@ func (p *parser) property(props *properties, flow bool) *properties {
 	return props
 }
 
-// merged returns the properties of a node that stand on several lines.
+// merged returns the properties of a node that are on several lines.
 func (p *parser) merged(outer, inner *properties) *properties {
 	switch {
 	case outer == nil:
@@ -152,7 +152,7 @@ func (p *parser) tag(props *properties) {
 	props.tagText, props.tagEnd = p.Text[begin:p.pos], int32(p.pos)
 }
 
-// shortTag returns the tag that a text without angles stands for.
+// shortTag returns the tag that a shorthand, without angle brackets, resolves to.
 func (p *parser) shortTag(begin int, text string) string {
 	if tag, ok := p.tags[text]; ok {
 		return tag
@@ -209,12 +209,12 @@ func (p *parser) verbatimTag() string {
 // tagHandle matches a tag handle (YAML 1.2.2 section 6.8.2.1).
 var tagHandle = lazily(`^!([-0-9A-Za-z]*!)?$`)
 
-// notURI reports whether a character is none of those that tags are made of (YAML 1.2.2 section 5.6).
+// notURI reports whether a character is not allowed in tags (YAML 1.2.2 section 5.6).
 func notURI(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || strings.ContainsRune("%-#;/?:@&=+$,_.!~*'()[]", r))
 }
 
-// decoded returns a part of a tag, or of a prefix of tags, with the characters that its escapes stand for.
+// decoded returns a part of a tag, or of a prefix of tags, with its escapes decoded.
 func (p *parser) decoded(part string, begin int, what, whole string) string {
 	text, err := url.PathUnescape(part)
 	switch {

@@ -130,7 +130,7 @@ func (p *parser) quoted(n int, style Style, props *properties) *Node {
 	}
 }
 
-// quoteEnds returns a scalar in quotes, which may hold characters that cannot stand elsewhere.
+// quoteEnds returns a scalar in quotes, which may hold characters that are not allowed elsewhere.
 func (p *parser) quoteEnds(style Style, begin int, props *properties) *Node {
 	p.pos++
 	p.quoting = false
@@ -175,9 +175,9 @@ func (p *parser) escape() {
 	p.pos += 2 + digits
 }
 
-// IsLiteral reports whether a string can be a literal block: it has several lines, and each character
-// may stand as it is. Where blanks begin the text, the block would need an indentation indicator, which
-// readers of YAML do not all understand in the same way.
+// IsLiteral reports whether a string can be a literal block: it has several lines, and each character is allowed
+// unescaped. Where blanks begin the text, the block would need an indentation indicator, which YAML parsers
+// interpret differently.
 func IsLiteral(value string) bool {
 	if !strings.Contains(strings.TrimRight(value, "\n"), "\n") && !strings.HasSuffix(value, "\n") {
 		return false
@@ -185,7 +185,7 @@ func IsLiteral(value string) bool {
 	return !strings.ContainsAny(value[:1], " \t\n") && isPrintable(value, true)
 }
 
-// isPrintable reports whether each character may stand outside of double quotes (YAML 1.2.2 section
+// isPrintable reports whether each character is allowed outside of double quotes (YAML 1.2.2 section
 // 5.1), also for readers of YAML 1.1, to which U+0085, U+2028 and U+2029 are line breaks.
 func isPrintable(value string, lines bool) bool {
 	for i := 0; i < len(value); i++ {

@@ -38,10 +38,10 @@ func UnseenName(r rune) (name, remedy string) {
 	return name, "remove it"
 }
 
-// Unseen returns where a line has the first character that looks like a space or like nothing, and is text where
-// people do not mean it: at the beginning or end, behind a colon or a dash that would be an indicator, before a
-// comment, inside a key or a word in ASCII. It returns -1 if there is none. Spaces between words and joiners inside
-// them are text.
+// Unseen returns the offset of the first character of a line that looks like a space or like nothing, and is text
+// where it was hardly meant: at the beginning or end, behind a colon or a dash that would be an indicator, before a
+// comment, inside a key or a word in ASCII. It returns -1 if the line has none. Spaces between words and joiners
+// inside them are text.
 func Unseen(line string, isKey bool) int {
 	begin := strings.IndexFunc(line, isSeen)
 	end := strings.LastIndexFunc(line, isSeen)
