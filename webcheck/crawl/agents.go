@@ -28,7 +28,7 @@ type Cause struct {
 	Text  string `json:"text" doc:"the rule or directive, or how robots.txt was served" example:"googlebot: noindex"`
 }
 
-// Place is where a cause stands: robots_txt, x_robots_tag or meta.
+// Place is where a cause is set: robots_txt, x_robots_tag or meta.
 type Place string
 
 // The places.
@@ -55,7 +55,7 @@ type visit struct {
 	file *robotsTxt
 }
 
-// rule is the rule that decided, as it stands in the file; empty if none did.
+// rule is the rule that decided, as written in the file; empty if none did.
 func (r *robot) rule() string {
 	if r.decision.Rule == nil {
 		return ""
@@ -63,7 +63,7 @@ func (r *robot) rule() string {
 	return clip(r.decision.Rule.String(), maxValue)
 }
 
-// silent reports whether nobody knows what robots.txt allows it.
+// silent reports whether the robots.txt that applies to it is unknown.
 func (r *robot) silent() bool { return r.visit.file.silent() }
 
 // learnRobots says what each crawler may do: ours, those of the large search engines, and the one that was asked for.

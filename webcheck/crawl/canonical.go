@@ -29,7 +29,7 @@ type CanonicalReport struct {
 type canonical struct {
 	page.Ref
 	byField bool // the Link field says it
-	body    bool // it stands outside the head, where it is ignored
+	body    bool // outside the head, where it is ignored
 }
 
 // canonicalsOf lists what the header and the page at a URL say; the page may be nil.

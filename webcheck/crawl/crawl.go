@@ -133,7 +133,7 @@ type Metadata struct {
 	Feeds               []string            `json:"feeds" maxitems:"100" doc:"feeds that the page names"`
 }
 
-// A Fallback stands in for something that is missing.
+// A Fallback replaces something that is missing.
 type Fallback struct {
 	Value  string `json:"value" doc:"what is shown"`
 	Source string `json:"source" doc:"where it is from" example:"og:title"`
@@ -360,7 +360,7 @@ func (e *evidence) metadata() Metadata {
 	return m
 }
 
-// meta1 returns the content of a meta element, empty if there is none.
+// meta1 returns the content of a meta element; empty if absent.
 func (e *evidence) meta1(name string) string {
 	s, _ := e.page.Meta(name)
 	return clip(page.Collapse(s), maxValue)

@@ -65,7 +65,7 @@ func (f *robotsTxt) decide(c crawler, u diag.URL) robots.Decision {
 // 2.3.1.4).
 func (f *robotsTxt) unreachable(c crawler) bool { return f.of(c.dialect).All == robots.AllDisallowed }
 
-// silent reports whether nobody knows what stands in it.
+// silent reports whether its content is unknown.
 func (f *robotsTxt) silent() bool { return f.result.Err != nil && f.result.Err.Unanswered }
 
 // final returns the last answer for the page, or nil.

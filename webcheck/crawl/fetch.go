@@ -21,8 +21,8 @@ const (
 	maxRedirects = fetch.DefaultRedirects
 	// maxRobotsRedirects is how many are followed for a robots.txt (RFC 9309 section 2.3.1.2).
 	maxRobotsRedirects = 5
-	// timeout is how long anything is waited for, so that what is known by then can be told in time (CONTRACT
-	// 1.9). RobotsTimeout is the share of one robots.txt.
+	// timeout bounds every wait, so that what is known by then can be reported in time (CONTRACT 1.9).
+	// RobotsTimeout is the share of one robots.txt.
 	timeout       = 13 * time.Second
 	robotsTimeout = 6 * time.Second
 )
@@ -284,7 +284,7 @@ func productToken(userAgent string) string {
 	return robots.Token(userAgent)
 }
 
-// A wall is how a service against bots shows that its answer stands in for the page.
+// A wall is how a bot protection service shows that its answer replaces the page.
 type wall struct {
 	name          string
 	field, value  string // of the header: the field is there, and holds the value
@@ -293,7 +293,7 @@ type wall struct {
 	withoutHeader bool
 }
 
-// walls are those that are told apart by what they themselves write.
+// walls are those identified by their own header fields or text.
 var walls = []wall{
 	{name: "Cloudflare", field: "Cf-Mitigated", value: "challenge", anyStatus: true},
 	{name: "Cloudflare", marks: "/cdn-cgi/challenge-platform/h/", withoutHeader: true},
@@ -314,7 +314,7 @@ var walls = []wall{
 // maxMarks is how far in a body marks are looked for, in bytes: such pages are short.
 const maxMarks = 64 << 10
 
-// wallWords are those of pages that ask whether somebody is human.
+// wallWords are phrases of pages that ask for proof of being human.
 var wallWords = []string{"verify you are human", "are you a robot", "just a moment", "checking your browser",
 	"unusual traffic", "enable javascript and cookies to continue", "request unsuccessful"}
 

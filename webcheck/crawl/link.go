@@ -6,7 +6,7 @@ import "strings"
 type webLink struct {
 	target string
 	rel    []string // in lower case
-	anchor string   // what the link is about; the page itself if there is none
+	anchor string   // what the link is about; the page itself if absent
 }
 
 // The bounds of Link fields.

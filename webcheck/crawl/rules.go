@@ -35,7 +35,7 @@ var (
 	factorSecurity = diag.Category{Code: "security", Label: "HTTPS and mixed content"}
 )
 
-// The references that stand with several rules.
+// The references that several rules share.
 const (
 	htmlStandard = "HTML Standard section "
 	googleDoc    = "Google Search Central, "

@@ -213,7 +213,7 @@ func (c canonical) place() string {
 	return "link element with rel=canonical"
 }
 
-// said is the URL, and the field if it stands there.
+// said returns the URL, and names the Link field if it is from there.
 func (c canonical) said() string {
 	if c.byField {
 		return c.URL + " (Link field)"

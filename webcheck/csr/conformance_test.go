@@ -100,7 +100,7 @@ func (r *Report) found(name string) bool {
 	})
 }
 
-// spoken reports whether all words of a name stand in a finding, whatever their endings.
+// spoken reports whether all words of a name occur in a finding, whatever their endings.
 func spoken(f diag.Finding, name string) bool {
 	const stem = 6
 	all := strings.ToLower(fmt.Sprint(f.Code, f.Title, f.Detail))

@@ -14,7 +14,7 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// contents are what a request asks for (RFC 2986 section 4). Values are as they stand: nothing of them is known to be
+// contents are what a request asks for (RFC 2986 section 4). Values are verbatim: none of them is known to be
 // sensible.
 type contents struct {
 	Version    int64
@@ -82,7 +82,7 @@ const (
 
 type generalName struct {
 	Type  NameType
-	Value string     // the bytes, or what the type is called if it is none of the four
+	Value string     // the bytes, or the name of the type if it is not one of the four
 	IP    netip.Addr // of an address that can be read
 }
 
@@ -116,7 +116,7 @@ func malformed(format string, args ...any) error {
 }
 
 // readDER takes a request in DER form apart. The error is a *malformedError; what is wrong in a part of the request,
-// such as one extension, stands among the Faults.
+// such as one extension, is in Faults.
 func readDER(der []byte) (*contents, error) {
 	length, header, ok := derLength(der)
 	switch {

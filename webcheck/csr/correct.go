@@ -43,7 +43,7 @@ func (e *evidence) correct(keep bool) string {
 	return strings.Join(append(words, "-out "+file+"-new.csr"), " ")
 }
 
-// commandless takes away from advice what it says of a suggested command, for where there is none.
+// commandless removes from advice the mentions of a suggested command, for reports without one.
 var commandless = strings.NewReplacer(", as the suggested command does where it can", "",
 	", as the suggested command does", "", "; the suggested command does so", "",
 	" The suggested command leaves them out.", "")
@@ -88,7 +88,7 @@ func (e *evidence) certifiable() []Name {
 	return list
 }
 
-// repaired takes away what stands around a name, or gives an address its type.
+// repaired removes what surrounds a name, or gives an address its type.
 func repaired(n generalName) generalName {
 	if n.Type != dnsName {
 		return n
@@ -152,7 +152,7 @@ func (e *evidence) subject(names []Name) (string, bool) {
 // escaped keeps values in one piece: openssl separates them by slashes.
 var escaped = strings.NewReplacer(`\`, `\\`, "/", `\/`, "+", `\+`)
 
-// plain reports whether a value can stand between single quotation marks in a shell.
+// plain reports whether a value is safe between single quotation marks in a shell.
 func plain(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r == '\'' || r == '\\' || r == unicode.ReplacementChar || r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.Zs) && r != ' '

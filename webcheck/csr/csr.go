@@ -105,8 +105,8 @@ func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 // Judgement is the report as a verdict without a score.
 func (r *Report) Judgement() diag.Verdict { return r.verdict }
 
-// Parse judges the text of a signing request, with the lists of known keys of the environment. It asks nobody. The
-// error is a *[diag.InputError], or that of a list that cannot be read.
+// Parse judges the text of a signing request, with the lists of known keys of the environment. It sends no queries.
+// The error is a *[diag.InputError], or that of a list that cannot be read.
 func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.CSR == "":

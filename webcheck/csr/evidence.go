@@ -26,13 +26,13 @@ type evidence struct {
 	key      pki.PublicKey
 	checks   map[pki.CheckCode]pki.KeyCheck
 	ordered  []pki.KeyCheck
-	names    []Name // of the SAN; where there is none, the common name
+	names    []Name // of the SAN; without one, the common name
 	common   []string
 	fixed    *string // what correction found, which many findings repeat
 
 	usable  bool     // nothing in the request keeps all authorities from issuing, and no private key is beside it
 	clean   string   // the request in PEM form, where the text is not the file that should be handed in
-	damages []string // what became of the text on its way, as clauses
+	damages []string // how the text was altered, as clauses
 }
 
 // maxJudged bounds the names that are judged: public authorities stop at 100.

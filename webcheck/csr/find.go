@@ -22,15 +22,15 @@ const (
 
 type paste struct {
 	Blocks []block
-	Secret kind // of a private key anywhere in the text; empty if there is none
+	Secret kind // of a private key anywhere in the text; empty without one
 	Kind   kind // what the text is if it has no block; empty if it has
 
-	Encoding string // of the whole text, beside that of its own, as a clause; empty if there is none
+	Encoding string // of the whole text, in addition to its own, as a clause; empty without one
 }
 
 // A block is a part of a text that encodes something, between lines BEGIN and END or without them (RFC 7468).
 type block struct {
-	Label string // of the line BEGIN; empty if there is none
+	Label string // of the line BEGIN; empty without one
 	Kind  kind   // by its content, or else by its label
 	DER   []byte // nil if it cannot be decoded
 	Fault string // why not, as a sentence
@@ -42,11 +42,12 @@ var boundary = diag.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/
 // bareBoundary is the first or the last line of a request whose hyphens were lost.
 var bareBoundary = diag.Regexp(`(?im)^[^A-Z0-9\n]*(?:BEGIN|END) (?:NEW )?CERTIFICATE REQUEST[^A-Z0-9\n]*$`)
 
-// secretText is what tells a private key by the text around it, whatever became of its lines.
+// secretText identifies a private key by the text around it, however its lines were altered.
 var secretText = diag.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
 	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
 
-// hasSecret reports whether the text tells of a private key. Few texts have one of the words, and the pattern is slow.
+// hasSecret reports whether the text indicates a private key. Few texts have one of the words, and the pattern is
+// slow.
 func hasSecret(text string) bool {
 	lower := strings.ToLower(text)
 	return slices.ContainsFunc([]string{"private", "putty", "age-secret", `"d"`}, func(s string) bool { return strings.Contains(lower, s) }) &&
@@ -65,7 +66,7 @@ func find(text string) *paste {
 	return p
 }
 
-// find looks for blocks, and where there is none for something that is encoded without them.
+// find looks for blocks, and without any for data that is encoded without them.
 func (p *paste) find(original string, again bool) {
 	text := restored(original)
 	if hasSecret(original) || hasSecret(text) {
@@ -90,7 +91,7 @@ func (p *paste) find(original string, again bool) {
 	}
 }
 
-// newBlock decodes what stands between the lines.
+// newBlock decodes the text between the lines.
 func newBlock(label, body string) block {
 	b := block{Label: label, Kind: kindOfLabel(label)}
 	var data strings.Builder
@@ -111,7 +112,7 @@ func newBlock(label, body string) block {
 		case kindOf(der).secret():
 			b.Kind = kindOf(der)
 		case complete(der):
-			b.DER, b.Fault = der, "" // other text follows where a line END should stand
+			b.DER, b.Fault = der, "" // other text follows where a line END should be
 		}
 	}
 	if b.DER != nil {
@@ -223,10 +224,10 @@ func (p *paste) bare(text string, again bool) {
 	}
 }
 
-// paragraphs sets blank lines apart from lines in Base64, between which they may stand.
+// paragraphs separates blank lines from the lines in Base64 that they may occur between.
 var paragraphs = strings.NewReplacer("\n\n", "\n.\n")
 
-// hexDigits takes away what stands between digits, and before them.
+// hexDigits removes separators and prefixes of digits.
 var hexDigits = strings.NewReplacer(" ", "", "\n", "", "\t", "", ":", "", "0x", "", "0X", "", "x", "",
 	",", "")
 

@@ -21,7 +21,7 @@ var pemLabels = []string{"CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"}
 const maxLine = 76
 
 // isPEM reports whether authorities can read a request in a text as it is: in Base64 between lines BEGIN and END that
-// have nothing beside them (RFC 7468 section 3). Lines may end with CRLF and white space, and other text may stand
+// have nothing beside them (RFC 7468 section 3). Lines may end with CRLF and white space, and other text is allowed
 // before and after the request.
 func isPEM(text string, der []byte) bool {
 	for _, label := range pemLabels {
@@ -158,7 +158,7 @@ var between = diag.Regexp(`(?is)[^\n]*BEGIN[^\n]{1,40}(?:CERTIFICATE|REQUEST).*`
 // endLine is the last line of a block of any kind.
 var endLine = diag.Regexp(`(?i)-[ \t]*END[ \t][^\n]*-`)
 
-// damages says what became of a request in a text that is not a PEM file, as clauses. It is nothing where the text is
+// damages says how a request was altered in a text that is not a PEM file, as clauses. It is empty if the text is
 // the Base64 encoding of a request without lines BEGIN and END, as some control panels give it.
 func damages(text, label string) (list []string) {
 	part := between().FindString(text)

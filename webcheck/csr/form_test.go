@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A form is a text of one request, and a word of what the finding about it says: "bare" for Base64 without lines BEGIN
-// and END, about which there is none, and nothing for a PEM file.
+// A form is a text of one request, and a word of the finding about it: "bare" for Base64 without lines BEGIN
+// and END, which has no finding, and empty for a PEM file.
 type form struct{ name, text, want string }
 
 // forms are texts of the same request.

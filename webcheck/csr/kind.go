@@ -24,7 +24,7 @@ const (
 	unknownKind     kind = "unknown"
 )
 
-// secret reports whether it is something that nobody should paste.
+// secret reports whether it is something that must not be pasted.
 func (k kind) secret() bool { return k == privateKeyKind || k == pkcs12Kind }
 
 // The first bytes of DER values (X.690 section 8.1.2).

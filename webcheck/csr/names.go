@@ -37,7 +37,7 @@ const (
 	internalName             // it does not exist in the public DNS
 	reverseName              // it belongs to the reverse DNS
 	reservedIP               // the address is not public
-	addressAsDNS             // an address where a host name should stand
+	addressAsDNS             // an address where a host name should be
 	foreignType              // a mail address, URI or another type
 )
 
@@ -81,7 +81,8 @@ func (n *Name) fail(fault NameFault, format string, args ...any) {
 	}
 }
 
-// judgeIP judges an address: those of the registries of IANA are nobody's (Baseline Requirements section 4.2.2).
+// judgeIP judges an address: those reserved in IANA registries are not certified (Baseline Requirements section
+// 4.2.2).
 func (n *Name) judgeIP(ip netip.Addr) {
 	if !ip.IsValid() {
 		n.fail(badSyntax, "an IP address has 4 or 16 bytes")
@@ -266,13 +267,14 @@ func isDefault(a subjectAttribute) bool {
 	return slices.Contains(defaults[a.OID], strings.ToLower(strings.TrimSpace(a.Value)))
 }
 
-// isPlaceholder reports whether a value stands for the lack of one (Baseline Requirements section 7.1.2.7.4: only '.', '-' or ' ').
+// isPlaceholder reports whether a value is a placeholder (Baseline Requirements section 7.1.2.7.4: only '.', '-' or
+// ' ').
 func isPlaceholder(s string) bool {
 	trimmed := strings.ToLower(strings.Trim(s, ". -_"))
 	return trimmed == "" || trimmed == "n/a" || trimmed == "na" || trimmed == "none" || trimmed == "null"
 }
 
-// countries are the codes of ISO 3166-1, and XX, which stands for countries without one (Baseline Requirements section
+// countries are the codes of ISO 3166-1, and XX, which is for countries without one (Baseline Requirements section
 // 7.1.2.7.4); as of 2026-11-22.
 const countries = " AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY " +
 	"BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR " +

@@ -31,7 +31,7 @@ var authorityRules = sync.OnceValue(func() diag.Rules[*evidence] {
 // readable reports whether there is a request that can be read.
 func readable(e *evidence) bool { return e.csr != nil }
 
-// judged reports whether it matters what the text is: a private key without a request is told alone.
+// judged reports whether the kind of text matters: a private key without a request is reported alone.
 func judged(e *evidence) bool { return e.csr != nil || e.paste.Secret == "" }
 
 // regenerate is what to do where the request itself has to be made anew.
@@ -183,7 +183,7 @@ var signatureRules = diag.Rules[*evidence]{{
 	Code: "csr.signature.unchecked", Severity: diag.Warning, Ref: pkcs + "4.2",
 	Title: "Signature of an unusual algorithm or key was not checked", Requirement: "The signature can be checked",
 	Advice: "Sign the request with SHA-256 and a usual key; check this one with openssl req -verify.",
-	When: func(e *evidence) bool { // a key at fault is told as such
+	When: func(e *evidence) bool { // a fault of the key is reported as such
 		return isRSA(e) || isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
 	},
 	Fails: func(e *evidence) diag.Failures {
@@ -224,7 +224,7 @@ func (e *evidence) texts() diag.Texts {
 	return texts
 }
 
-// damagedTexts are those of a request that stands in a text other than the file that should be handed in.
+// damagedTexts are the texts for a request found in something other than the file to submit.
 var damagedTexts = diag.Texts{
 	"valid": {
 		Headline: "Request is compliant, but the text is not a file to hand in",

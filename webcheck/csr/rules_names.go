@@ -15,7 +15,7 @@ const sanRef = br + "7.1.2.7.12"
 
 func named(e *evidence) bool { return e.csr != nil && len(e.names) > 0 }
 
-// nameRule is one that refuses names of a kind, of which one stands for all.
+// nameRule returns a rule that refuses names of a kind, and reports one for all.
 func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Name) bool) rule {
 	return rule{
 		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
@@ -168,7 +168,7 @@ func (e *evidence) has(name string) bool {
 	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == dnsName && strings.EqualFold(n.Value, name) })
 }
 
-// repeated lists the names that stand more than once.
+// repeated lists the names that occur more than once.
 func (e *evidence) repeated() (list []string) {
 	seen := map[string]int{}
 	for _, n := range e.csr.Names[:min(len(e.csr.Names), maxJudged)] {

@@ -50,7 +50,8 @@ func secretTexts(t *testing.T) map[string]string {
 	}
 }
 
-// A private key is told in whatever form it comes, and nothing of it is in the report: no run of it of 12 characters.
+// A private key is reported in whatever form it comes, and nothing of it is in the report: no run of it of 12
+// characters.
 func TestPrivateKeys(t *testing.T) {
 	for name, text := range secretTexts(t) {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestPrivateKeys(t *testing.T) {
 	}
 }
 
-// A key that was bent as requests are is still told, under its own label and under that of a request.
+// A key that was altered as requests are is still reported, under its own label and under that of a request.
 func TestBentPrivateKeys(t *testing.T) {
 	der, err := x509.MarshalPKCS8PrivateKey(signer())
 	require.NoError(t, err)
@@ -95,7 +96,7 @@ func TestBentPrivateKeys(t *testing.T) {
 	}
 }
 
-// A key is told under the label of a request where the rest of it is garbled.
+// A key is reported under the label of a request where the rest of it is garbled.
 func TestGarbledPrivateKey(t *testing.T) {
 	der, err := x509.MarshalPKCS8PrivateKey(signer())
 	require.NoError(t, err)

@@ -10,10 +10,10 @@ import (
 
 // A comma is one in a Content-Security-Policy where a semicolon or a space was probably meant.
 type comma struct {
-	before, after string // what it stands between
+	before, after string // the text on either side
 	offset        int
 	meant         string // the whole line
-	listed        bool   // what stands behind it is a source, not a directive
+	listed        bool   // it is followed by a source, not a directive
 	meta          bool   // it is the text of a meta element
 }
 

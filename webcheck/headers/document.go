@@ -40,10 +40,10 @@ type load struct {
 	integrity []string
 }
 
-// An inline is a script or style that stands in the page.
+// An inline is a script or style in the page itself.
 type inline struct{ nonce, text string }
 
-// readDocument reads the HTML of a page. What stands in templates and comments is neither loaded nor run.
+// readDocument reads the HTML of a page. Templates and comments are ignored: they are neither loaded nor run.
 func readDocument(body []byte, hop *fetch.Hop) *document {
 	decoded := page.Decode(body, hop.Header.Get("Content-Type"))
 	d := &document{charset: decoded.Charset, base: hop.URL}
@@ -210,7 +210,7 @@ func (d *document) load(directive, ref string, a map[string]string) {
 	d.loads = append(d.loads, load{directive, u, ref, a["nonce"], strings.Fields(a["integrity"])})
 }
 
-// resolve returns where a reference leads, or nil if it is none that is fetched.
+// resolve returns where a reference leads, or nil if it is not fetched.
 func (d *document) resolve(ref string) *url.URL {
 	if strings.TrimSpace(ref) == "" {
 		return nil

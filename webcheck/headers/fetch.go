@@ -19,7 +19,7 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxPage bounds the part of a page that is read. Elements that load something stand in the first half
+	// MaxPage bounds the part of a page that is read. Elements that load something are in the first half
 	// megabyte, or are added by scripts.
 	MaxPage = 1 << 20
 	// Memory is what a check takes at worst: three fetches of the longest page with the longest head, that of
@@ -178,7 +178,7 @@ type evidence struct {
 	features   features
 	contacts   *securityTxt // nil if it is not known
 
-	grade  *observatory.Result // nil if there is none
+	grade  *observatory.Result // nil without a grade
 	tests  []observatory.Test  // those whose answers are known
 	quirks []observatory.Test  // those that took points and are not explained by other rules
 

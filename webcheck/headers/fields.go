@@ -90,7 +90,7 @@ func (e *evidence) cacheDirectives() map[string]string {
 	return list
 }
 
-// cacheableStatus are those that caches may keep without being told to (RFC 9110 section 15.1).
+// cacheableStatus are the codes whose answers are heuristically cacheable (RFC 9110 section 15.1).
 var cacheableStatus = []int{200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501}
 
 // caching says what caches may do (RFC 9111 section 3).

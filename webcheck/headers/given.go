@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// An Answer is what a server answered to somebody else, such as to an [http.Client] of one's own or to a test of one's
-// own handler.
+// An Answer is what a server answered to another client, such as an [http.Client] of the caller, or to a test of
+// the caller's handler.
 type Answer struct {
 	URL        diag.URL    // that was asked for; one with https is taken to have come with a trusted certificate
 	StatusCode int         // 0 means 200
@@ -25,10 +25,10 @@ type Answer struct {
 	At time.Time
 }
 
-// Judge examines the header fields of an answer that was given, by the rules of [Check] that need nothing else. It asks
-// nobody: what plain HTTP leads to, other sites may read and security.txt says is left out, and the report says so. The
-// score is that of the tests of the HTTP Observatory which the answer alone decides. An answer without a URL is a
-// *[diag.InputError].
+// Judge examines the header fields of an answer that was given, by the rules of [Check] that need nothing else. It
+// sends no requests: what plain HTTP leads to, other sites may read and security.txt says is left out, and the
+// report says so. The score is that of the tests of the HTTP Observatory which the answer alone decides. An answer
+// without a URL is a *[diag.InputError].
 func Judge(a Answer) (*Report, error) {
 	if a.URL.IsZero() {
 		return nil, diag.Invalid("url", "is missing")

@@ -217,7 +217,7 @@ var hygieneRules = diag.Rules[*evidence]{{
 			ReportTo string `json:"report_to"`
 		}
 		if e.has("NEL") {
-			_ = json.Unmarshal([]byte(e.values("NEL")[0]), &nel) // without a group there is none to be defined
+			_ = json.Unmarshal([]byte(e.values("NEL")[0]), &nel) // without a group none needs a definition
 			all = diag.FailIf(nel.ReportTo != "" && !slices.Contains(groups, nel.ReportTo),
 				"NEL sends reports to the group %s, which Report-To does not define.", diag.Quote(nel.ReportTo)).About("NEL")
 		}

@@ -36,7 +36,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 // Unanswered implements [diag.Unanswerer].
 func (e *evidence) Unanswered() []diag.Source {
 	if e.given {
-		return nil // nobody was asked
+		return nil // nothing was asked
 	}
 	open := site.Seen(e).Unanswered()
 	for _, s := range []struct {
@@ -169,8 +169,8 @@ var losses = map[string]loss{
 	"corp-header-invalid": {[]diag.Code{"headers.resource.invalid"}, "Send one value of Cross-Origin-Resource-Policy."},
 }
 
-// gradePage grades the page as the HTTP Observatory does. Where that gives no grade, where the page was not read, and
-// where the answer is no page there is none.
+// gradePage grades the page as the HTTP Observatory does. There is no grade where the Observatory gives none, where
+// the page was not read, and where the answer is not a page.
 func (e *evidence) gradePage() {
 	if e.unread() || !e.isPage() || !observatory.Gradable(e.final.StatusCode) {
 		return

@@ -15,7 +15,7 @@ import (
 type features struct {
 	sent    bool
 	err     error
-	lists   map[string][]string // the allowlist of each feature, as far as browsers know its entries; * stands for itself
+	lists   map[string][]string // the allowlist of each feature, as far as browsers know its entries; * is literal
 	order   []string
 	ignored []entry
 }
@@ -54,7 +54,7 @@ func readFeatures(values []string) features {
 	return f
 }
 
-// The bounds of what is told and of what is examined for misspellings and corrected: there are some 130 features.
+// The bounds of what is reported and of what is examined for misspellings and corrected: there are some 130 features.
 const (
 	maxIgnored  = 20
 	maxFeatures = 200
@@ -70,7 +70,7 @@ func (f *features) add(name string, item httpsfv.Item, alone bool) {
 		case v == "*" || v == "self":
 			f.lists[name] = append(f.lists[name], e.text)
 			return
-		case v == "none" && alone: // allows nobody, as it was meant
+		case v == "none" && alone: // allows no origin, as was meant
 			return
 		case v == "src":
 			e.why = "counts in the allow attribute of a frame only"
@@ -94,7 +94,7 @@ func (f *features) add(name string, item httpsfv.Item, alone bool) {
 	}
 }
 
-// addParameters takes what stands behind semicolons, as features do in Feature-Policy.
+// addParameters adds the parameters behind semicolons, as features do in Feature-Policy.
 func (f *features) addParameters(name string, params *httpsfv.Params) {
 	if params == nil {
 		return

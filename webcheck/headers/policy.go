@@ -30,12 +30,12 @@ func strengthOf(runs *csp.Runs) Strength {
 	}
 }
 
-// fromAnyone returns the sources of an answer that stand for no certain host.
+// fromAnyone returns the sources of an answer that match no particular host.
 func fromAnyone(a *csp.Answer) []string {
 	return slices.DeleteFunc(slices.Clone(a.Sources), func(v string) bool { _, ok := bypassOf(v); return ok })
 }
 
-// bypasses returns the sources of an answer that stand for a host where anyone can put a script.
+// bypasses returns the sources of an answer that match a host where anyone can publish a script.
 func bypasses(a *csp.Answer) []string {
 	return slices.DeleteFunc(slices.Clone(a.Sources), func(v string) bool { _, ok := bypassOf(v); return !ok })
 }

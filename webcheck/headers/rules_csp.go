@@ -278,7 +278,7 @@ var faultTexts = map[csp.Kind]string{
 		"the rest was not examined.", csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources),
 }
 
-// outdated says what became of the directives that were taken out of the specification.
+// outdated describes the directives that were removed from the specification.
 var outdated = map[string]string{
 	"block-all-mixed-content": "is no longer needed: browsers upgrade or block mixed content by themselves",
 	"plugin-types":            "was taken out of browsers together with plug-ins; object-src restricts what is left of them",

@@ -219,8 +219,8 @@ func (s *securityTxt) readExpires(value string) {
 
 const securityTxtField = "security.txt"
 
-// The ages of security.txt: it should not be valid for more than a year (RFC 9116 section 2.5.5), and whoever is to
-// renew it wants to know some time before.
+// The ages of security.txt: it should not be valid for more than a year (RFC 9116 section 2.5.5), and its owner needs
+// notice before it is due for renewal.
 const (
 	longestSecurityTxt = 366 * 24 * time.Hour
 	securityTxtNotice  = 14 * 24 * time.Hour

@@ -34,7 +34,7 @@ func TestConformanceStructuredFields(t *testing.T) {
 			switch v.Type {
 			case "item":
 				var want struct{ Type, Value string }
-				if !v.MustFail { // the type stands beside the value where JSON has none for it
+				if !v.MustFail { // the type accompanies the value where JSON has no such type
 					var typed struct {
 						Type  string `json:"__type"`
 						Value any

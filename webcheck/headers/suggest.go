@@ -101,7 +101,7 @@ func originOf(u, self *url.URL) string {
 	}
 }
 
-// plainHost reports whether a host can stand in a policy: addresses of IPv6 cannot.
+// plainHost reports whether a host is allowed in a policy: IPv6 addresses are not.
 func plainHost(host string) bool {
 	s, ok := csp.ParseSource("https://" + host)
 	return ok && s.Host != "*"
@@ -121,7 +121,7 @@ func addOrigin(list []string, origin string) []string {
 	return list
 }
 
-// addInline allows inline scripts or styles by their hashes. What stands in attributes has no hash that browsers
+// addInline allows inline scripts or styles by their hashes. Code in attributes has no hash that browsers
 // would take, and where there is a hash they ignore 'unsafe-inline'.
 func addInline(list []string, found []inline, attributes int) []string {
 	if attributes > 0 || len(found) > maxHashes {

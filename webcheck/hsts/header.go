@@ -29,7 +29,7 @@ const (
 )
 
 // A Header is one Strict-Transport-Security field value, read by the rules of RFC 6797. Its values are read as far as
-// they can be, also where Faults make browsers ignore all of it; of a directive that stands twice the first counts.
+// they can be, also where Faults make browsers ignore all of it; of a repeated directive the first counts.
 type Header struct {
 	Text              string      // the field value as it came
 	Directives        []Directive // in order, at most 50
@@ -58,7 +58,7 @@ type Kind string
 
 const (
 	badSyntax     Kind = "syntax"      // does not follow the grammar
-	repeated      Kind = "repeated"    // a directive stands twice
+	repeated      Kind = "repeated"    // a directive occurs twice
 	noMaxAge      Kind = "no max-age"  // the directive that every header needs is missing
 	badMaxAge     Kind = "bad max-age" // or its value is no number
 	valueRejected Kind = "value"       // includeSubDomains has a value
@@ -75,7 +75,7 @@ type Fault struct {
 // Valid reports whether browsers obey the header (RFC 6797 section 6.1).
 func (h *Header) Valid() bool { return len(h.Faults) == 0 }
 
-// Age is max-age as a duration: 0 if there is none, the longest there is if it is longer.
+// Age is max-age as a duration: 0 if absent, capped at the longest Duration.
 func (h *Header) Age() time.Duration {
 	switch {
 	case h.MaxAge == nil:
@@ -86,7 +86,7 @@ func (h *Header) Age() time.Duration {
 	return time.Duration(*h.MaxAge) * time.Second
 }
 
-// Location returns where the first directive of a name stands, or nil.
+// Location returns the position of the first directive of a name, or nil.
 func (h *Header) Location(name string) *diag.Location {
 	for _, d := range h.Directives {
 		if d.Is(name) {
@@ -96,7 +96,7 @@ func (h *Header) Location(name string) *diag.Location {
 	return nil
 }
 
-// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong stands in the header's
+// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong is in the header's
 // Faults. Several fields in one answer are not to be joined: only the first counts (RFC 6797 section 8.1).
 func Parse(text string) *Header {
 	s := scanner{h: &Header{Text: text}, seen: map[string]bool{}}
@@ -150,7 +150,7 @@ func (s *scanner) directive() {
 	}
 }
 
-// skip goes on to the next semicolon and says that what stands before it is no directive.
+// skip advances to the next semicolon and reports the text before it as not a directive.
 func (s *scanner) skip(from int) {
 	at := s.pos
 	for !s.ended() {
@@ -213,7 +213,7 @@ func (s *scanner) maxAge(d Directive, wellFormed bool) {
 func (s *scanner) at(c byte) bool { return s.pos < len(s.h.Text) && s.h.Text[s.pos] == c }
 func (s *scanner) ended() bool    { return s.pos >= len(s.h.Text) || s.h.Text[s.pos] == ';' }
 
-// blanks skips what may stand between any two tokens (RFC 2616 section 2.1, on which RFC 6797 section 6.1
+// blanks skips white space as allowed between any two tokens (RFC 2616 section 2.1, on which RFC 6797 section 6.1
 // builds its grammar).
 func (s *scanner) blanks() {
 	for s.at(' ') || s.at('\t') {
@@ -310,7 +310,7 @@ func (e *evidence) sameHosts(age uint64) string {
 	return Value(age, subdomains, subdomains && e.header.Preload && e.listed())
 }
 
-// listedValue is the header that a listed domain has to send. It cuts off nobody: browsers have all of that on
+// listedValue is the header that a listed domain has to send. It breaks no site: browsers have all of that on
 // their list.
 func (e *evidence) listedValue() string {
 	if !e.trusted() || !e.listed() || !e.entry.IncludeSubdomains || e.wwwDoubtful() {
@@ -320,7 +320,7 @@ func (e *evidence) listedValue() string {
 	if e.inForce() {
 		age = e.age()
 	}
-	return Value(max(age, stages[len(stages)-1]), true, !e.wholeSuffix()) // nobody submits a name below a listed suffix
+	return Value(max(age, stages[len(stages)-1]), true, !e.wholeSuffix()) // never submitted below a listed suffix
 }
 
 func (e *evidence) withoutPreload() string {

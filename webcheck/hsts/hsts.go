@@ -192,16 +192,16 @@ type evidence struct {
 	www     *fetch.Result // of https://www.domain; nil if it does not matter
 	wwwHTTP *fetch.Result // of http://www.domain
 
-	list   *List // without a version if there is none
+	list   *List // without a version if no list is known
 	entry  *Entry
 	fields []string // the header as often as it came over HTTPS
-	header *Header  // the first of them; nil if there is none
+	header *Header  // the first of them; nil without any
 	issues Issues   // what hstspreload.org would say
 	kept   Issues   // what it would say by the policy under which the entry was added
 }
 
 // siteOf returns where a host has its site over HTTPS and over plain HTTP. The error says why a URL cannot have
-// such a host: the name stands for the machine itself, or is too long.
+// such a host: the name denotes the machine itself, or is too long.
 func siteOf(host string) (secure, plain diag.URL, err error) {
 	if secure, err = diag.ParseURL("https://" + host + "/"); err == nil {
 		plain, err = diag.ParseURL("http://" + host + "/")

@@ -334,8 +334,8 @@ func consistent(t *testing.T, r *Report) {
 	}
 }
 
-// harmless holds a suggestion to what may be published as it is: a valid header that covers no more hosts than
-// browsers insist on already, and that invites nobody to submit the domain.
+// harmless checks that a suggestion is safe to publish as it is: a valid header that covers no more hosts than
+// browsers insist on already, and that does not suggest submitting the domain.
 func harmless(t *testing.T, r *Report, value string) {
 	t.Helper()
 	if value == "" {
@@ -391,7 +391,7 @@ func silentVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// What nobody said makes nothing better: no requirement is met, and no value suggested that would cut www off.
+// Unknown answers improve nothing: no requirement is met, and no value suggested that would cut www off.
 func TestCheckPartial(t *testing.T) {
 	tests := []struct {
 		name, list, header, port string
@@ -454,7 +454,7 @@ func TestCheckEnds(t *testing.T) {
 	require.True(t, ok)
 }
 
-// Names that stand for the machine itself have no site (RFC 6761 section 6.3); a name that is too long with www in
+// Names that denote the machine itself have no site (RFC 6761 section 6.3); a name that is too long with www in
 // front of it has one.
 func TestCheckNames(t *testing.T) {
 	for _, name := range []string{"localhost", "LOCALHOST", "localhost.", "foo.localhost", "x.localhost.", "a.b.LocalHost"} {

@@ -23,7 +23,7 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	head := first(e.https)
 	switch {
 	case silent(e.https):
-		return found // nobody knows
+		return found // unknown
 	case head == nil:
 		found.fail("domain.tls.cannot_connect")
 		return found
@@ -41,7 +41,7 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	found.add(answer)
 	redirects, afterRedirect := e.httpIssues(policy)
 	found.add(redirects)
-	if answer.OK() { // else it would be told twice
+	if answer.OK() { // else it would be reported twice
 		found.add(afterRedirect)
 	}
 	found.add(followIssues(e.https, 1))
@@ -88,7 +88,7 @@ func obsolete(t *pki.TLS) bool {
 	return t.Version != tls.VersionName(tls.VersionTLS13) && !slices.Contains(modern, t.CipherSuite)
 }
 
-// httpIssues are about plain HTTP. What is wrong with the header behind the first redirect stands apart.
+// httpIssues are about plain HTTP. What is wrong with the header behind the first redirect is separate.
 func (e *evidence) httpIssues(policy Policy) (found, afterRedirect Issues) {
 	head := first(e.http)
 	if head == nil {
@@ -182,7 +182,7 @@ func insecureIssues(r *fetch.Result) (found Issues) {
 	return found
 }
 
-// wwwReachable reports whether the host www speaks HTTPS; nil if there is no such host, or nobody knows.
+// wwwReachable reports whether the host www speaks HTTPS; nil if there is no such host, or it is unknown.
 func (e *evidence) wwwReachable() *bool {
 	switch {
 	case e.www == nil || silent(e.www):
@@ -198,7 +198,7 @@ func (e *evidence) wwwReachable() *bool {
 func checkFormat(domain string) (found Issues) {
 	suffix, _ := publicsuffix.PublicSuffix(domain)
 	_, err := netip.ParseAddr(domain)
-	dotted := err == nil && strings.Contains(domain, ".") // an address is told below, if it has only digits and dots
+	dotted := err == nil && strings.Contains(domain, ".") // an address of digits and dots is reported below
 	switch {
 	case strings.HasPrefix(domain, "."):
 		found.fail("domain.format.begins_with_dot")
@@ -220,7 +220,7 @@ func notLDH(r rune) bool {
 	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
 }
 
-// checkLevel says whether a domain stands directly below a public suffix: only such domains are accepted, for
+// checkLevel says whether a domain is directly below a public suffix: only such domains are accepted, for
 // the sake of the list's size.
 func checkLevel(domain string) (found Issues) {
 	registrable, err := publicsuffix.EffectiveTLDPlusOne(domain)

@@ -18,7 +18,7 @@ import (
 // nothing is said about whether a domain is listed, unless its whole top-level domain is.
 const File = "hsts-preload.json"
 
-// NoList is the file that stands for none.
+// NoList returns the file that means no list.
 func NoList() []byte { return []byte("{}\n") }
 
 // Policy says under which requirements an entry came onto the preload list.
@@ -91,7 +91,7 @@ const (
 	pendingEntry   uint8 = 1 << 6
 )
 
-// PreloadList returns the operator's list, or if there is none that of the top-level domains that are built in. The error
+// PreloadList returns the operator's list, or without one that of the top-level domains that are built in. The error
 // names the file.
 func PreloadList(env *diag.Env) (*List, error) {
 	list, err := diag.List(env, File, builtIn, ParseList)
@@ -113,7 +113,7 @@ var builtIn = sync.OnceValue(func() *List {
 	list, err := newList("", diag.Map(topLevel, func(name string) Entry {
 		return Entry{Name: name, IncludeSubdomains: true, Policy: publicSuffix}
 	}))
-	if err != nil { // a name stands twice above: a test reads the list
+	if err != nil { // a duplicate name above: a test reads the list
 		return &List{}
 	}
 	list.source = topLevelSource
@@ -163,7 +163,7 @@ func newList(version string, entries []Entry) (*List, error) {
 		if i > 0 && e.Name == entries[i-1].Name {
 			return nil, errors.New(e.Name + " stands twice")
 		}
-		d := uint8(max(0, slices.Index(policies, e.Policy))) // one that came into use after this was written is none
+		d := uint8(max(0, slices.Index(policies, e.Policy))) // a policy unknown to this version counts as none
 		if e.IncludeSubdomains {
 			d |= withSubdomains
 		}
@@ -196,8 +196,8 @@ const forceHTTPS = "force-https"
 //	  {"name": "example.com", "include_subdomains": true, "policy": "bulk-1-year", "status": "preloaded"}
 //	]}
 //
-// Chromium's file names no version: then it is the beginning of the SHA-256 of the file. A member that stands
-// twice and a domain that stands twice are refused, and in our own form also a member that is unknown. An empty
+// Chromium's file names no version: then it is the beginning of the SHA-256 of the file. A member that occurs
+// twice and a domain that occurs twice are refused, and in our own form also a member that is unknown. An empty
 // object is the list that has no version and no entries, and of which nothing is claimed.
 func ParseList(data []byte) (*List, error) {
 	list, err := parseList(data)

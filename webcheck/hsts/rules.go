@@ -41,7 +41,7 @@ func (e *evidence) seen() *ground.Seen {
 	s := &ground.Seen{Host: e.domain.String(), Port: 443, Err: e.https.Err, Now: e.now}
 	if head := first(e.https); head != nil {
 		s.Err, s.TLS, s.Hops = nil, []*pki.TLS{head.TLS}, []fetch.Hop{*head}
-		s.Hops[0].Faults = slices.DeleteFunc(slices.Clone(head.Faults), ofHSTS) // a rule of our own tells of those
+		s.Hops[0].Faults = slices.DeleteFunc(slices.Clone(head.Faults), ofHSTS) // a rule of this package reports those
 	} else if e.https.TLS != nil {
 		s.TLS = []*pki.TLS{e.https.TLS}
 	}

@@ -183,7 +183,7 @@ func ofHSTS(f fetch.HeadFault) bool {
 // maxTypos is how many letters of the field's name may be wrong.
 const maxTypos = 3
 
-// meantAsField reports whether a line begins with the name of the field, whatever stands between its words and behind it.
+// meantAsField reports whether a line begins with the name of the field, whatever is between its words and after it.
 func meantAsField(line string) bool {
 	letters := strings.Map(func(c rune) rune {
 		if 'a' <= c|0x20 && c|0x20 <= 'z' {
@@ -194,7 +194,7 @@ func meantAsField(line string) bool {
 	return strings.HasPrefix(letters, "stricttransportsecurity")
 }
 
-// meantAsDirective reports whether a line is what stands behind a semicolon of the header.
+// meantAsDirective reports whether a line is what follows a semicolon of the header.
 func meantAsDirective(line string) bool {
 	h := Parse(line)
 	return len(h.Directives) > 0 && slices.ContainsFunc([]string{nameMaxAge, nameInclude, namePreload}, h.Directives[0].Is)

@@ -17,7 +17,7 @@ const (
 const maxIssues = 1000
 
 // A strict is a header as hstspreload.org reads it. That differs from RFC 6797, and so from what browsers do:
-// white space around "=" and quoted values are refused, a directive that stands twice or has a value too
+// white space around "=" and quoted values are refused, a directive that is repeated or has a value too
 // many is only warned about.
 type strict struct {
 	MaxAge            *uint64 // nil: none
@@ -152,7 +152,7 @@ func (i Issues) OK() bool { return len(i.Errors) == 0 }
 func (i *Issues) fail(code Issue) { i.Errors = append(i.Errors, code) }
 func (i *Issues) warn(code Issue) { i.Warnings = append(i.Warnings, code) }
 
-// failOnce and warnOnce add what is told only once for a header.
+// failOnce and warnOnce add what is reported only once for a header.
 func (i *Issues) failOnce(code Issue) {
 	if !slices.Contains(i.Errors, code) {
 		i.fail(code)

@@ -40,7 +40,7 @@ func (r *Report) View() *view.View {
 		v.Fact("certificate", view.Join(r.TLS.Chain[0].Remaining(), r.TLS.Version), "hsts.certificate", "hsts.tls")
 	}
 	if !r.HTTPSReachable || r.Preload.Policy == publicSuffix && r.Preload.Entry != r.Domain.String() {
-		return v // nobody submits a name below a listed suffix
+		return v // a name below a listed suffix is never submitted
 	}
 	d, told := v.Rows(view.Table, "What the preload list requires"), ""
 	for _, q := range r.Preload.Requirements {

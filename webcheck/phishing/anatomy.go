@@ -25,7 +25,7 @@ type anatomy struct {
 	domain     diag.Domain // zero for an address
 	unicode    string      // of the host
 	labels     []string    // of the host in ASCII
-	registered string      // registrable domain, empty if there is none
+	registered string      // registrable domain; empty without one
 	suffix     string      // public suffix
 	below      []string    // labels to the left of the registrable domain
 
@@ -35,7 +35,7 @@ type anatomy struct {
 	segments []string // of the path, without empty ones
 	words    []string // of path, query and fragment, in lower case
 
-	raw       string   // path, query and fragment as they stand in the URL
+	raw       string   // path, query and fragment as written in the URL
 	corrected []string // what was corrected of the input before it was read, as clauses
 	proxied   bool     // whether a proxy put the name of another host in front of its own
 	wrapped   *anatomy // of the URL that the host rewrote, or nil: what a filter of mail or a proxy leads to
@@ -48,7 +48,7 @@ type anatomy struct {
 // A mention is a brand's name in a URL.
 type mention struct {
 	target *lookalike.Target
-	text   string // as it stands there
+	text   string // verbatim
 	domain bool   // whether it is a whole domain of the brand
 }
 

@@ -18,7 +18,7 @@ var elsewhere = map[string]string{
 	"blob":       "an object in a browser is on no site; give the URL of the page that made it",
 }
 
-// The ways in which reports write URLs so that nobody follows them by accident, and a scheme that was pasted in front
+// The ways in which reports defang URLs, and a scheme that was pasted in front
 // of a URL that has one.
 var (
 	defangedScheme = diag.Regexp(`(?i)^h(?:xx|\*\*|__|xt|tx)p(s?)(?:\[:?//\]|\[?:\]?/{2}|:?//)`)

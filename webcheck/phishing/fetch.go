@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The bounds of what is fetched. Pages that ask for passwords are small: a kit of more than 2 MiB is none.
+// The bounds of what is fetched. Pages that ask for passwords are small: kits of more than 2 MiB are not known.
 const (
 	maxPage         = 2 << 20
 	maxRefresh      = 256 << 10 // of each document on the way, in which a refresh is looked for
@@ -93,7 +93,7 @@ func (e *evidence) visit(ctx context.Context, env *diag.Env) {
 	e.examine()
 }
 
-// readPage reads the page of an answer, or returns nil if it is none.
+// readPage reads the page of an answer, or returns nil if it is not one.
 func readPage(hop fetch.Hop, body []byte) *page.Page {
 	kind := strings.ToLower(hop.Header.Get("Content-Type"))
 	if len(bytes.TrimSpace(body)) == 0 ||
@@ -190,7 +190,7 @@ func (e *evidence) form(f *page.Form, to page.Ref) Form {
 	return out
 }
 
-// foreign reports whether a host belongs to somebody else than the site whose page was read: another
+// foreign reports whether a host belongs to another owner than the site whose page was read: another
 // registrable domain, and neither one of the same brand nor one that has the name of the site in its own.
 func (e *evidence) foreign(host string) bool {
 	registered, err := publicsuffix.EffectiveTLDPlusOne(host)
@@ -213,7 +213,7 @@ var (
 // maxFrames bounds the frames that are looked at.
 const maxFrames = 20
 
-// hiddenFrames lists the hosts of frames of other sites that nobody can see.
+// hiddenFrames lists the hosts of invisible frames of other sites.
 func hiddenFrames(body []byte, base string) (hosts []string) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for name := range page.StartTags(z) {

@@ -22,7 +22,7 @@ const (
 	brandInHost  Group = "brand_in_address"  // the name of a brand in the address
 	hosting      Group = "hosting"           // a place where anyone puts pages
 	topLevel     Group = "top_level_domain"  // where names cost next to nothing
-	compromised  Group = "compromised_site"  // a page in somebody else's site
+	compromised  Group = "compromised_site"  // a page on a site of another owner
 	kit          Group = "kit"               // traces of a kit for making phishing pages
 	onward       Group = "onward"            // what leads to another site
 	recipient    Group = "recipient"         // the visitor's own address

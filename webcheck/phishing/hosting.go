@@ -95,8 +95,8 @@ var credentialParts = []string{"login", "logon", "signin", "verif", "secur", "pa
 // hostWords are those of them that few honest hosts have in their name.
 var hostWords = lists("words of credentials in hosts")
 
-// programDirs are where the software of a web site keeps its own files: a page for visitors there was most
-// likely put by somebody who broke in.
+// programDirs are where the software of a web site keeps its own files: a page for visitors there was
+// most likely put there by an intruder.
 var programDirs = lists("program directories")
 
 // kitParams are parameters that kits for making phishing pages add to look busy, and that no site needs.

@@ -189,7 +189,7 @@ func (e *evidence) mailHost() bool {
 	return len(a.below) > 0 && says(hintKey(a.below[0]), "mail hosts") || slices.Contains(panelPorts, a.url.Port())
 }
 
-// hostName is the label that somebody registered, without hyphens and without what says nothing of whose it is.
+// hostName returns the registered label, without hyphens and without parts that do not identify an owner.
 func (e *evidence) hostName() string {
 	var name string
 	for _, w := range strings.Split(e.last().label(), "-") {
@@ -207,13 +207,13 @@ const (
 	minHostShare = 50
 )
 
-// called reports whether a text has the label that somebody registered, even if it is a word that any page may have.
+// called reports whether a text has the registered label, even if it is a word that any page may have.
 func (e *evidence) called(text string) bool {
 	label := strings.ReplaceAll(e.last().label(), "-", "")
 	return len(label) >= minHostWord && strings.Contains(letters(text), label)
 }
 
-// matches reports whether words of a page are the name that somebody registered.
+// matches reports whether words of a page are the registered name.
 func (e *evidence) matches(own []string) bool {
 	label := strings.ReplaceAll(e.last().label(), "-", "")
 	if label == "" {
@@ -229,7 +229,7 @@ func (e *evidence) matches(own []string) bool {
 	return share >= minHostShare || len(label) > minHostWord && strings.Contains(strings.Join(own, ""), label)
 }
 
-// equals reports whether a text is the label that somebody registered, as "Nintendo Forum" is nintendoforum.
+// equals reports whether a text is the registered label, as "Nintendo Forum" is nintendoforum.
 func (e *evidence) equals(text string) bool {
 	return letters(text) == strings.ReplaceAll(e.last().label(), "-", "")
 }

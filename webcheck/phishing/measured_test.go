@@ -52,8 +52,8 @@ func visitAt(t *testing.T, url, body string, age int) *Report {
 	return r
 }
 
-// TestMeasuredPages measures how many pages that pose as a brand's or ask for what nobody should give are accused, and
-// how many others are found clean.
+// TestMeasuredPages measures how many pages that impersonate a brand or ask for secrets that no site should ask for
+// are flagged, and how many others are found clean.
 func TestMeasuredPages(t *testing.T) {
 	for dir, test := range map[string]struct {
 		age    int

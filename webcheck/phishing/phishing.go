@@ -131,8 +131,9 @@ type Form struct {
 	Insecure    bool   `json:"insecure" doc:"whether it sends without encryption"`
 }
 
-// Check examines a URL. The error is a *[diag.InputError] for what is no URL that a browser would fetch, and for any
-// reputation source, as there is none; or that of the context if it ended. A site that does not answer is a result.
+// Check examines a URL. The error is a *[diag.InputError] for text that is not a URL that a browser would fetch,
+// and for any reputation source, because none exists; or that of the context if it ended. A site that does not
+// answer is a result.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := examine(ctx, env, req)
 	if err != nil {
@@ -169,10 +170,10 @@ type evidence struct {
 	visited  bool // whether the site may be visited
 
 	site         *fetch.Result // nil if it was not fetched
-	page         *page.Page    // nil if there is none: no answer, or no HTML
+	page         *page.Page    // nil without an answer or without HTML
 	body         []byte
 	ages         []age    // of the registrable domains of both ends
-	survey       *survey  // what the page shows and asks for; nil if there is none
+	survey       *survey  // what the page shows and asks for; nil without a page
 	identity     identity // whose it says it is
 	hiddenFrames []string
 }
@@ -315,7 +316,7 @@ func heuristics(judged diag.Verdict) int {
 	return n
 }
 
-// verdict is what the risk says. It is inconclusive where the page was not examined, where nobody vouches for the
+// verdict returns the verdict on the risk. It is inconclusive where the page was not examined, where no source vouches for the
 // domain by a registration or by knowing whose it is, where the page asks for a secret and does not say for whom or is
 // made by what was not examined, and where an answer that did not come could have raised the risk so far that the
 // verdict would be another one.

@@ -13,7 +13,7 @@ type rule = diag.Rule[*evidence]
 
 // rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
 // it raises the risk, see [risk]. A rule without a weight says what could not be examined.
-// What was found stands, whatever else was not answered.
+// What was found holds, whatever else was not answered.
 var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 	type urlRule = diag.Rule[*anatomy]
 	return slices.Concat(

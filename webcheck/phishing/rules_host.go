@@ -19,7 +19,7 @@ const (
 	manyConsons = 5 // "Schmidt" has four in a row
 )
 
-// called reports whether whoever has the pages chose the name of the host: services for files draw theirs.
+// called reports whether the owner of the pages chose the host name: services for files draw theirs.
 func called(a *anatomy) bool { return named(a) && a.service() == nil }
 
 func named(a *anatomy) bool { return !a.domain.IsZero() && foreign(a) }
@@ -318,7 +318,7 @@ func mentioning(domain bool) func(*anatomy) diag.Failures {
 	}
 }
 
-// place is what says whose site it is: the registrable domain, or the host if there is none.
+// place returns the name that identifies the site's owner: the registrable domain, or the host without one.
 func (a *anatomy) place() string {
 	if a.registered != "" {
 		return a.registered
@@ -326,7 +326,7 @@ func (a *anatomy) place() string {
 	return a.url.Host().String()
 }
 
-// namesDomain reports whether path or query has the domain of another company, which is then what is told.
+// namesDomain reports whether path or query has the domain of another company, which is then what is reported.
 func (a *anatomy) namesDomain() bool {
 	return slices.ContainsFunc(a.names, func(m mention) bool { return m.domain })
 }

@@ -246,7 +246,7 @@ var contentRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// widely are brands whose icons, fonts and frames stand in pages of everybody.
+// widely are brands whose icons, fonts and frames are embedded in pages of all kinds.
 var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
 
 // impersonation is the failure of a page that speaks in the name of a brand.

@@ -233,8 +233,8 @@ func (a *anatomy) leadsOn() bool {
 // maxAddressTries bounds the at signs around which a mail address is looked for.
 const maxAddressTries = 5
 
-// addressIn returns a mail address that stands in a text, or nothing. Only what is around an at sign is looked
-// at, for the expression is slow.
+// addressIn returns a mail address in a text, or nothing. Only the text around an at sign is searched, because the
+// expression is slow.
 func addressIn(s string) string {
 	for begin, try := 0, 0; try < maxAddressTries; try++ {
 		at := strings.IndexByte(s[begin:], '@')
@@ -253,11 +253,11 @@ func addressIn(s string) string {
 	return ""
 }
 
-// made reports whether the names in path and query were chosen by whoever put the page there. A service that keeps
+// made reports whether the names in path and query were chosen by the author of the page. A service that keeps
 // files for others makes them itself, and one that leads to a URL within adds who followed it.
 func made(a *anatomy) bool { return foreign(a) && a.service() == nil && !a.leadsOn() }
 
-// foreign reports whether the host is not that of a known brand, where nobody else has pages: what follows the
+// foreign reports whether the host is not that of a known brand, where no others have pages: what follows the
 // host is then the brand's own.
 func foreign(a *anatomy) bool { return !a.trusted() }
 

@@ -24,7 +24,7 @@ const (
 	aPhrase   secret = "phrase"
 )
 
-// inWords says what a page asks for, in the order in which it is told.
+// inWords says what a page asks for, in the order of the report.
 var inWords = []struct {
 	kind secret
 	what string
@@ -78,8 +78,8 @@ func hintKey(s string) string {
 	return " " + strings.Join(list, " ") + " "
 }
 
-// minJoined is the length from which a phrase is told inside of other letters, as in "txtCardNumber"; shorter ones
-// stand as words. Scripts without spaces need two characters.
+// minJoined is the length from which a phrase is recognized inside of other letters, as in "txtCardNumber"; shorter
+// ones must be words of their own. Scripts without spaces need two characters.
 const minJoined = 6
 
 // calls reports whether a text, as a key, calls something a secret of this kind.

@@ -40,7 +40,7 @@ const (
 type shown struct {
 	spot spot
 	text string
-	top  bool // it stands before the first field
+	top  bool // before the first field
 	file bool // it is the name of a file
 }
 
@@ -108,7 +108,7 @@ func (s *survey) read(text []byte) {
 	}
 }
 
-// unseen are the elements whose text nobody sees.
+// unseen are the elements whose text is not shown.
 var unseen = diag.Words("style noscript template textarea option iframe")
 
 // kept are the elements whose text says something together.
@@ -180,7 +180,7 @@ var void = diag.Words("area base br col embed hr img input link meta source trac
 // typed are the elements into which something is typed.
 var typed = diag.Words("input textarea select")
 
-// notTyped are the types of inputs into which nobody types what they know.
+// notTyped are the types of inputs that do not take typed text.
 var notTyped = diag.Words("hidden submit button checkbox radio search file range color image reset")
 
 func hiddenElement(a map[string]string) bool {
@@ -294,8 +294,8 @@ func (s *survey) image(a map[string]string) {
 	s.logo(a["alt"]+" "+a["title"], a["src"])
 }
 
-// logo takes what may present the page as somebody's: a picture outside of buttons, and of links to elsewhere, with the
-// text that stands for it, or else the name of its file.
+// logo records what may present the page as that of a brand: a picture outside of buttons, and of links to
+// elsewhere, with the alternative text, or else the name of its file.
 func (s *survey) logo(text, file string) {
 	if s.within("button", "label") != nil {
 		return

@@ -133,8 +133,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// What reports write so that nobody follows it, and what is pasted twice, is read as it was meant; what is no page says
-// so.
+// Defanged URLs and URLs pasted twice are read as they were meant; what is not a page is reported as such.
 func TestCorrect(t *testing.T) {
 	for input, want := range map[string]string{
 		"hxxps://example[.]com/a":            "https://example.com/a",

@@ -340,7 +340,7 @@ func TestPartial(t *testing.T) {
 	require.Nil(t, r.AgeDays)
 }
 
-// A resolver that is dead is our failure; a domain whose registration nobody confirms is not clean.
+// A resolver that is dead is our failure; a domain whose registration is unconfirmed is not clean.
 func TestSilence(t *testing.T) {
 	dead := &diag.Env{Resolver: closed{}}
 	_, err := Check(t.Context(), dead, Request{URL: "https://example.com/"})
@@ -357,7 +357,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// closed is a resolver whose port nobody listens on.
+// closed is a resolver whose port is closed.
 type closed struct{}
 
 func (closed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, syscall.ECONNREFUSED }

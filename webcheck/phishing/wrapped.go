@@ -16,8 +16,8 @@ import (
 type wrapper struct {
 	host string // or one under it, if it begins with a dot
 	path string // with which the path begins
-	how  string // where the other URL stands: a key of unwrapping
-	in   string // the parameters, separated by commas; "-" if it stands in none
+	how  string // where the other URL is: a key of unwrapping
+	in   string // the parameters, separated by commas; "-" if it is in none
 }
 
 // wrappers come from the services' own documents: learn.microsoft.com "safe-links-about" and, for the suffixes of
@@ -34,7 +34,7 @@ var wrappers = sync.OnceValue(func() (list []wrapper) {
 //go:embed wrappers.txt
 var wrapperLines string
 
-// unwrapping are the ways in which the URL within is read; they return nothing if there is none.
+// unwrapping are the ways in which the URL within is read; they return nothing if absent.
 var unwrapping = map[string]func(a *anatomy, w *wrapper) string{
 	"query": (*anatomy).innerParameter,
 	"proofpoint": func(a *anatomy, w *wrapper) string {
@@ -124,8 +124,8 @@ var (
 	academicEnd   = diag.Regexp(`^(?:edu|ac|edu\.[a-z]{2}|ac\.[a-z]{2}|mil|gov)$`)
 )
 
-// exemptProxy takes back a likeness to a brand that is due to a proxy of a library: all of it where nobody else can have
-// the name, and most of it where only the label says so.
+// exemptProxy takes back a likeness to a brand that is due to a proxy of a library: all of it where no one else can
+// have the name, and most of it where only the label says so.
 func (a *anatomy) exemptProxy() {
 	if a.match == nil || a.match.Technique != lookalike.Subdomain {
 		return
@@ -136,7 +136,7 @@ func (a *anatomy) exemptProxy() {
 		proxy = general
 	}
 	switch {
-	case proxy < 1: // nothing stands in front of it
+	case proxy < 1: // nothing precedes it
 	case academicEnd().MatchString(a.suffix), a.registered == "oclc.org":
 		a.match, a.proxied = nil, true
 	case a.match.Strength > lookalike.Fair:

@@ -28,7 +28,7 @@ type evidence struct {
 
 	steps    []step
 	domains  []string
-	location *locationFault // of the last hop; nil if there is none
+	location *locationFault // of the last hop; nil without one
 
 	page             *page.Page
 	pageHop          int         // index of the hop that it is of

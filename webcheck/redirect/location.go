@@ -187,7 +187,7 @@ func scriptTarget(script []byte) string {
 const maxNames = 50
 
 // tracking names query parameters by which clicks, campaigns and visitors are followed; those that end in an underscore
-// stand for all that begin so. It was compiled from the documentation of the vendors, as known in November 2026.
+// are prefixes. It was compiled from the documentation of the vendors, as known in November 2026.
 var tracking = []string{
 	"utm_", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "gad_source", "gad_campaignid", "srsltid", // Google
 	"_ga", "_gl",

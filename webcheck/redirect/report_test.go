@@ -75,7 +75,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// What is beyond our limits is told as left out, and blamed on nobody.
+// What is beyond our limits is reported as left out, and blamed on no site.
 func TestCheckLeavesOut(t *testing.T) {
 	for script, want := range map[string]diag.ScopePart{
 		"https://example.com/ 302 | Location: /" + strings.Repeat("a", 9000): {
@@ -142,7 +142,7 @@ func TestCheckContextEnds(t *testing.T) {
 	})
 }
 
-// closed is a resolver whose port nobody listens on.
+// closed is a resolver whose port is closed.
 type closed struct{}
 
 func (closed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, syscall.ECONNREFUSED }

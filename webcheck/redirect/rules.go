@@ -25,7 +25,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		refreshRules.With(rule{Category: factorRedirects, Reads: []diag.Source{ground.SourceAnswer, sourceBody}}),
 		transportRules.With(rule{Category: factorTransport}), destinationRules.With(rule{Category: factorDestination}),
 		wayRules.With(rule{Category: factorDestination}))
-	// What was met on the way stands, and nothing is praised unless the end is known.
+	// What was met on the way holds, and nothing is praised unless the end is known.
 	met := rule{Reads: []diag.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
 	causes := hostRules.With(rule{Category: factorRedirects, When: answered}) // of hosts that do not exist
 	return slices.Concat(diag.Rules[*evidence]{portRule}, causes.With(met), serverRules, onTheWay.With(met))

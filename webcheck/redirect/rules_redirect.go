@@ -278,7 +278,7 @@ var locationRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// hostRules are about targets that lead to a host that nobody meant.
+// hostRules are about targets that lead to an unintended host.
 var hostRules = diag.Rules[*evidence]{{
 	Code: "url.location.host", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.2",
 	Title: "Redirect has no valid host in its target", Requirement: "Every redirect to another site names its host behind two slashes",
@@ -287,7 +287,7 @@ var hostRules = diag.Rules[*evidence]{{
 }}
 
 // schemeless reports whether a Location is a URL without its scheme, or without the colon behind it: a path that begins
-// with the host itself, or one below or above it, is one that nobody meant.
+// with the host itself, or one below or above it, is unintended.
 func (s *step) schemeless() bool {
 	if s.hop.RedirectType != fetch.HTTPRedirect {
 		return false
@@ -301,7 +301,7 @@ func (s *step) schemeless() bool {
 	return named && (first == host.String() || first == "www."+host.String() || "www."+first == host.String())
 }
 
-// lostLocation returns the line of the header that was meant as a Location and is none, or nothing.
+// lostLocation returns the line of the header that was meant as a Location and is not one, or nothing.
 func (s *step) lostLocation() string {
 	for _, f := range s.hop.Faults {
 		if !f.Read && strings.HasPrefix(strings.ToLower(strings.TrimLeft(f.Line, " \t")), "location") {

@@ -100,7 +100,7 @@ func (c *caa) relevant(wildcard bool) (domains []string, found bool) {
 	return domains, c.has(tag)
 }
 
-// malformed lists the records that authorize nobody for their syntax.
+// malformed lists the records that authorize no issuer because of their syntax.
 func (c *caa) malformed() (list []string) {
 	for _, r := range c.records {
 		if tag := strings.ToLower(r.Tag); tag == tagIssue || tag == tagIssueWild {

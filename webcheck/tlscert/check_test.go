@@ -248,7 +248,7 @@ func TestCheck(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
-// Of certificates of an authority of one's own what clients enforce is told, and nothing of the Baseline Requirements.
+// For certificates of a private authority only what clients enforce is reported, not the Baseline Requirements.
 func TestPrivateAuthority(t *testing.T) {
 	a := authorities{root: (*ca)(nil).authority(t, "Example Ltd", "Example Root", start.AddDate(-5, 0, 0), start.AddDate(9, 0, 0))}
 	a.public = a.root.authority(t, "Example Ltd", "Example CA", start.AddDate(-1, 0, 0), start.AddDate(2, 0, 0))

@@ -153,7 +153,7 @@ func (d *distrust) refuses(e *evidence) bool {
 	return e.issuedFor(d).After(d.after)
 }
 
-// says tells of an announcement.
+// says describes an announcement.
 func (d *distrust) says(e *evidence) string {
 	last := d.after.Format(time.DateOnly)
 	switch {
@@ -173,7 +173,7 @@ func (d *distrust) says(e *evidence) string {
 		d.browser, d.authority, how, last, d.source, how, e.issuedFor(d).UTC().Format(time.DateOnly))
 }
 
-// distrusted tells of announcements by which a browser refuses the certificate, or of the others.
+// distrusted reports the announcements by which a browser refuses the certificate, or of the others.
 func (e *evidence) distrusted(refused bool) diag.Failures {
 	var list []string
 	var due time.Time

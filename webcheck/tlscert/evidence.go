@@ -134,7 +134,7 @@ func (e *evidence) digest() {
 	chain, err := parseChain(e.served)
 	e.broken = err
 	if e.broken == nil && e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "failed to parse certificate") {
-		e.broken = e.failure // crypto/tls hands it to nobody then
+		e.broken = e.failure // crypto/tls does not expose it then
 	}
 	if len(chain) == 0 {
 		return
@@ -187,7 +187,7 @@ func (e *evidence) issuer() *x509.Certificate {
 }
 
 // verify returns a path from the leaf to a trusted authority, the shortest of those with the most certificates as
-// served, or nil if there is none.
+// served, or nil without one.
 func (e *evidence) verify(chain []*x509.Certificate) []*x509.Certificate {
 	if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return !pki.Checkable(c) }) {
 		return nil
@@ -309,7 +309,7 @@ func (e *evidence) wantedSCTs() int {
 }
 
 // readStaple reads the stapled response, and checks that it is for the certificate and signed in the name of its issuer.
-// Without the issuer nobody knows what it is worth.
+// Without the issuer it cannot be verified.
 func (e *evidence) readStaple() {
 	if issuer := e.issuer(); len(e.staple) > 0 && issuer != nil {
 		e.response, e.ocspErr = revocation.ParseOCSP(e.staple, e.leaf(), issuer, e.now)

@@ -19,7 +19,7 @@ import (
 // of its own, which the rules judge.
 type examination struct {
 	parts    []*evidence // what was presented at addresses that answered, that which clients meet first at the head
-	missing  *evidence   // stands for all that was asked and did not answer; nil if all did
+	missing  *evidence   // in place of all that did not answer; nil if all did
 	places   []*place    // all addresses, if there are several
 	surplus  int         // addresses beyond maxAddresses
 	silences []string    // kinds of addresses of which the DNS did not say whether there are any
@@ -129,7 +129,7 @@ func (e *evidence) another() *evidence {
 // scanned themselves where they differ: a host is not asked the same hundreds of questions at each of its addresses.
 type baseline struct {
 	mu   sync.Mutex
-	done chan struct{} // nil until somebody makes the scan
+	done chan struct{} // nil until the scan starts
 	scan *probe.Report
 }
 

@@ -145,7 +145,7 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 		Time: env.Now,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			e.asksClient = true
-			return &tls.Certificate{}, nil // there is none
+			return &tls.Certificate{}, nil // the client has none
 		},
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 			e.served = raw

@@ -44,7 +44,7 @@ func FuzzServed(f *testing.F) {
 	})
 }
 
-// Whatever a CAA record says, a value that cannot be read authorizes nobody, and nobody twice.
+// Whatever a CAA record says, a value that cannot be read authorizes no issuer, and no issuer is authorized twice.
 func FuzzCAA(f *testing.F) {
 	f.Add("issue", "letsencrypt.org; validationmethods=dns-01", byte(0))
 	f.Add("issuewild", ";", byte(128))

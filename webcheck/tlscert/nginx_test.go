@@ -1,6 +1,6 @@
 //go:build tlstools
 
-// The test against nginx, on loopback addresses that each stand for a way to set it up. Run it with
+// The test against nginx, on loopback addresses, one for each configuration. Run it with
 //
 //	go test -tags tlstools -run TestAgainstNginx ./webcheck/tlscert
 //	go test -tags tlstools -run '^$' -bench Nginx ./webcheck/tlscert
@@ -158,7 +158,7 @@ func nginxServer(addr, host, certificates, settings string) string {
 		addr, nginxPort, host, certificates, settings)
 }
 
-// certificateFiles writes a certificate, and returns what nginx is told of it.
+// certificateFiles writes a certificate, and returns its directives for nginx.
 func certificateFiles(tb testing.TB, dir, name string, cert tls.Certificate) string {
 	writeCertificate(tb, filepath.Join(dir, name), cert)
 	return fmt.Sprintf("ssl_certificate %[1]s.crt; ssl_certificate_key %[1]s.key; ", name)

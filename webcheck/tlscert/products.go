@@ -19,8 +19,8 @@ type product struct {
 	signs  []sign // one of which a certificate has
 }
 
-// A sign is what the names in a certificate are like: each field that is not empty must match. An asterisk stands for
-// anything, capitals do not count.
+// A sign is a pattern of the names in a certificate: each field that is not empty must match. An asterisk matches
+// anything, case is ignored.
 type sign struct {
 	cn, org, unit, email          string // of the subject
 	issuer, issuerOrg, issuerUnit string // of the issuer: common name, organization, unit
@@ -327,7 +327,7 @@ func like(pattern string, texts ...string) bool {
 	return false
 }
 
-// glob matches a text with a pattern in which asterisks stand for anything.
+// glob matches a text with a pattern in which asterisks match anything.
 func glob(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	text, ok := strings.CutPrefix(text, parts[0])

@@ -17,14 +17,14 @@ func (s setup) selfSigned(name pkix.Name, names ...string) {
 	s.site(key, []*x509.Certificate{cert})
 }
 
-// stranger is an authority that nobody trusts.
+// stranger is an untrusted authority.
 func stranger(t testing.TB, name pkix.Name) *ca {
 	cert, key := (*ca)(nil).issue(t, &x509.Certificate{Subject: name, NotBefore: start.AddDate(-1, 0, 0),
 		NotAfter: start.AddDate(9, 0, 0), IsCA: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign})
 	return &ca{cert, key}
 }
 
-// productCases are about certificates that products make by themselves: the cause is told, and none of its symptoms.
+// productCases are about certificates that products make by themselves: only the cause is reported, no symptoms.
 var productCases = []testCase{
 	{name: "Kubernetes ingress", setup: func(s setup) {
 		s.selfSigned(pkix.Name{CommonName: "Kubernetes Ingress Controller Fake Certificate",

@@ -112,7 +112,7 @@ func (e *evidence) renewals() (list []renewal) {
 	return list
 }
 
-// judge says whether the records allow an issuer, by its names in CAA, and whether that can be told.
+// judge says whether the records allow an issuer, by its names in CAA, and whether that is known.
 func (r *renewal) judge(own []string) (yes, known bool) {
 	domains, found := r.relevant(r.wildcard)
 	switch {
@@ -126,8 +126,8 @@ func (r *renewal) judge(own []string) (yes, known bool) {
 	return slices.ContainsFunc(domains, func(d string) bool { return slices.Contains(own, d) }), true
 }
 
-// allowed says whether the records allow the issuer to certify all names of the certificate again, and whether that can
-// be told.
+// allowed says whether the records allow the issuer to certify all names of the certificate again, and whether that
+// is known.
 func (e *evidence) allowed() (yes, known bool) {
 	if e.tls == nil {
 		return false, false

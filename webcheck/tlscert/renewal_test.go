@@ -65,7 +65,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// Parameters are told as they stand.
+// Parameters are reported verbatim.
 func TestCAAParameters(t *testing.T) {
 	a := newAuthorities(t)
 	const zone = "example.com. A 192.0.2.10\n" +
@@ -90,7 +90,7 @@ func TestOtherCAAUnanswered(t *testing.T) {
 	require.True(t, r.Partial)
 }
 
-// Names beyond the bound are told to be left out.
+// Names beyond the bound are reported as left out.
 func TestManyNames(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, "", nil, func(s setup) {

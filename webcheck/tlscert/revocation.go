@@ -163,8 +163,7 @@ func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x50
 	})
 }
 
-// stapledCheck is the stapled response as an answer among the others; false if there is none, or nobody knows what it
-// is worth.
+// stapledCheck returns the stapled response as an answer among the others; false if absent or not verifiable.
 func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
 	c.Method = byStaple
 	switch {

@@ -113,7 +113,7 @@ var clientRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// reasonOf is the message of a failure; it is also called where there is none.
+// reasonOf is the message of a failure; the failure may be nil.
 func reasonOf(f *fetch.Error) string {
 	if f == nil {
 		return ""

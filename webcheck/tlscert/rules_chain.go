@@ -14,7 +14,7 @@ import (
 )
 
 // missesKnown reports whether the chain is incomplete as a matter of fact: its issuer says where its certificate is,
-// or is a known authority. Otherwise it may as well be an authority that nobody trusts.
+// or is a known authority. Otherwise it may as well be an untrusted authority.
 func (e *evidence) missesKnown() bool {
 	return e.incomplete() && (e.repaired || e.distrusted(true) == nil &&
 		(e.public() || len(e.top().IssuingCertificateURL) > 0))
@@ -190,7 +190,7 @@ var chainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// everywhere are the rules of the Baseline Requirements that clients enforce whoever issued the certificate: Apple wants
+// everywhere are the rules of the Baseline Requirements that clients enforce for any issuer: Apple wants
 // a purpose (support.apple.com/103769), and Firefox refuses the certificate of an authority.
 var everywhere = []string{"eku.missing", "leaf.ca"}
 
@@ -203,8 +203,8 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 	for _, f := range faults {
 		switch {
 		case !e.linted, len(path) > 1 && f.Cert == path[len(path)-1]: // a root is trusted as it is
-		case f.ID == "key.kind" && e.unsupportedKey(): // that clients refuse it is told already
-		case nameless && (f.ID == "san.missing" || f.ID == "cn.foreign"): // that no name matches is told already
+		case f.ID == "key.kind" && e.unsupportedKey(): // that clients refuse it is reported already
+		case nameless && (f.ID == "san.missing" || f.ID == "cn.foreign"): // that no name matches is reported already
 		case !e.public() && strings.HasPrefix(f.Reference, "BR ") && !slices.Contains(everywhere, f.ID):
 		default:
 			e.faults = append(e.faults, f)
@@ -214,7 +214,7 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 
 func linted(id string, code diag.Code, severity diag.Severity, ref, title, requirement string) rule {
 	r := rule{Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement}
-	r.When = func(e *evidence) bool { // what breaks the whole chain is told as such
+	r.When = func(e *evidence) bool { // what breaks the whole chain is reported as such
 		return e.linted && (severity < diag.Error || e.reason() != pki.BadChain && e.reason() != pki.WrongUsage)
 	}
 	r.Advice = "Have the certificate reissued in the right form: clients differ in what they accept."

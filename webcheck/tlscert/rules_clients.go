@@ -124,7 +124,7 @@ var clientReasons = []struct {
 	{clients.NoRoot, "the root of the chain is not trusted there", "Send a chain to a root that they trust."},
 }
 
-// told reports whether other rules tell that clients fail for a reason.
+// told reports whether other rules report that clients fail for a reason.
 func (e *evidence) told(why clients.Reason) bool {
 	switch why {
 	case clients.LargeHello, clients.TLS13Hello, clients.ALPNHello, clients.OddHello:

@@ -130,14 +130,14 @@ var remedies = map[revocation.Reason]string{
 var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder",
 	byCRL: "revocation list"}
 
-// title tells of the revocation of the certificate of the server in a few words.
+// title summarizes the revocation of the certificate of the server.
 func (c *RevocationCheck) title() string {
 	by := map[RevocationMethod]string{byStaple: "stapled OCSP", byOCSP: "OCSP", byCRL: "CRL"}[c.Method]
 	return fmt.Sprintf("Certificate was revoked on %s (%s)", c.RevokedAt.Format(time.DateOnly),
 		strings.Join(slices.DeleteFunc([]string{by, string(c.Reason)}, func(s string) bool { return s == "" }), ", "))
 }
 
-// sinceWhen tells of a revocation, after the name of what was revoked.
+// sinceWhen describes a revocation, after the name of what was revoked.
 func (c *RevocationCheck) sinceWhen() string {
 	why := "the authority names no reason"
 	if c.Reason != "" {
@@ -150,7 +150,7 @@ func (c *RevocationCheck) sinceWhen() string {
 		c.RevokedAt.Format(time.DateOnly), methodNames[c.Method], c.URL, why)
 }
 
-// failuresOf tells of services without an answer, each by its URL, in one failure.
+// failuresOf reports services without an answer, each by its URL, in one failure.
 func failuresOf(list []RevocationCheck, because string) diag.Failures {
 	if len(list) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func (e *evidence) expiredPeers() (list []*x509.Certificate) {
 
 // stale lists the expired certificates that a client which follows the chain as it was sent comes by, although a valid
 // path leads elsewhere: another certificate over name and key of an authority of that path, such as a cross-signed
-// root, and what stands above it.
+// root, and its issuers.
 func (e *evidence) stale() (list []*x509.Certificate) {
 	follows := func(c *x509.Certificate) bool {
 		return slices.ContainsFunc(e.verified[1:], func(v *x509.Certificate) bool { return sameHolder(v, c) }) ||
@@ -34,7 +34,7 @@ func (e *evidence) stale() (list []*x509.Certificate) {
 	if len(e.verified) == 0 {
 		return nil
 	}
-	for range e.tls.Peers { // each round finds what stands above those of the last
+	for range e.tls.Peers { // each round finds the issuers of those of the last
 		for _, c := range e.expiredPeers() {
 			if !slices.ContainsFunc(list, func(known *x509.Certificate) bool { return same(known, c) }) && follows(c) {
 				list = append(list, c)
@@ -49,7 +49,7 @@ func sameHolder(a, b *x509.Certificate) bool {
 	return bytes.Equal(a.RawSubject, b.RawSubject) && bytes.Equal(a.RawSubjectPublicKeyInfo, b.RawSubjectPublicKeyInfo)
 }
 
-// sendsStale tells of the certificates of stale, which have one cause and one remedy.
+// sendsStale reports the certificates of stale, which have one cause and one remedy.
 func (e *evidence) sendsStale() diag.Failures {
 	var names []string
 	for _, c := range e.stale() {

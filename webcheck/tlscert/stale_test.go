@@ -19,7 +19,7 @@ func (a *ca) cross(t testing.TB, of *ca) *x509.Certificate {
 	}, of.key)
 }
 
-// older is an authority that nobody trusts any more, and that has expired.
+// older is an expired authority that is no longer trusted.
 func older(t testing.TB) *ca {
 	return (*ca)(nil).authority(t, "Digital Signature Trust Co.", "DST Root CA X9", start.AddDate(-20, 0, 0),
 		start.AddDate(0, -2, 0))

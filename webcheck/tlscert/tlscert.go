@@ -239,8 +239,8 @@ func (e *evidence) incomplete() bool {
 // disordered reports whether a certificate does not follow the one that it signed (RFC 5246 section 7.4.2).
 func (e *evidence) disordered() bool { return !slices.IsSorted(e.path) }
 
-// extra lists the certificates that belong to no path: the same twice, or of others. One with the name and the key of
-// one on the path is another way to a root, and is none.
+// extra lists the certificates that belong to no path: duplicates and unrelated ones. One with the name and the key of
+// one on the path is another path to a root, and not extra.
 func (e *evidence) extra() (list []*x509.Certificate) {
 	stale := e.stale()
 	for i, c := range e.tls.Peers {

@@ -48,7 +48,7 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// short says what is known of the certificate of the server; empty if there is none.
+// short summarizes what is known of the certificate of the server; empty if nothing is known.
 func (r Revocation) short(c *pki.Certificate) (text string) {
 	switch r.Status {
 	case "": // there is no certificate
@@ -162,13 +162,13 @@ func (r *Report) factAddresses(v *view.View) {
 	v.Fact("addresses", diag.Series(list, maxNamed), "tls.address")
 }
 
-// addressesDiffer reports whether one of several addresses does not stand as well as the rest.
+// addressesDiffer reports whether one of several addresses has another result than the rest.
 func (r *Report) addressesDiffer() bool {
 	marks := view.Unique(diag.Map(r.Addresses, func(a AddressReport) string { return string(r.standing(a).Mark) }))
 	return len(marks) > 1
 }
 
-// drawAddresses shows how each address stands.
+// drawAddresses shows the result of each address.
 func (r *Report) drawAddresses(v *view.View) {
 	d := v.Rows(view.Table, "Addresses", "address", "expires", "versions")
 	for _, a := range r.Addresses {
@@ -180,7 +180,7 @@ func (r *Report) drawAddresses(v *view.View) {
 	}
 }
 
-// standing is how an address stands: the worst that is said of it and not of all, or how far the check came.
+// standing returns the result of an address: the worst that is said of it and not of all, or how far the check came.
 func (r *Report) standing(a AddressReport) view.Standing {
 	here := func(p diag.Place) bool { return p.Target == a.Address }
 	for _, f := range r.Findings { // the worst first

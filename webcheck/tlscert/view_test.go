@@ -38,7 +38,7 @@ func TestViewClients(t *testing.T) {
 	}
 }
 
-// What the server sends is drawn where no path leads to a trusted authority, and why stands beside the fault.
+// What the server sends is drawn where no path leads to a trusted authority, with the reason beside the fault.
 func TestViewChain(t *testing.T) {
 	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
 	leaf := pki.Certificate{Subject: pki.Name{CommonName: "example.com"}, Issuer: pki.Name{CommonName: "CA"}, NotAfter: end}
@@ -69,7 +69,7 @@ func TestViewChain(t *testing.T) {
 	}
 }
 
-// Where one address stands apart, the addresses are drawn, with what is wrong there.
+// Where one address differs, the addresses are drawn, with what is wrong there.
 func TestViewAddresses(t *testing.T) {
 	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
 	speaks := func(addr string) AddressReport {

@@ -202,7 +202,7 @@ func suites12(ids ...uint16) probetest.Server {
 		DHBits: 2048}
 }
 
-// tls12 is what all fakes with TLS 1.2 only are told beside their fault.
+// fakeCodes are reported for all fakes with TLS 1.2 only, in addition to their fault.
 var fakeCodes = []diag.Code{"tls.handshake.uncommon"}
 
 func codes(list ...diag.Code) []diag.Code { return append([]diag.Code{}, list...) }

@@ -18,7 +18,7 @@ const (
 type Policy struct {
 	Directives []Directive
 	Faults     []Fault
-	Meta       bool // stands in a meta element, where some directives have no effect
+	Meta       bool // is in a meta element, where some directives have no effect
 }
 
 // A Directive is a name and its values.
@@ -37,10 +37,10 @@ const (
 	UnknownDirective    Kind = "unknown_directive"    // ignored
 	DeprecatedDirective Kind = "deprecated_directive" // was taken out of the specification
 	MetaDirective       Kind = "meta_directive"       // ignored in a meta element
-	MissingSemicolon    Kind = "missing_semicolon"    // the name of a directive stands among the values of another
+	MissingSemicolon    Kind = "missing_semicolon"    // the name of a directive is among the values of another
 	MissingQuotes       Kind = "missing_quotes"       // a keyword or scheme is written as a host
 	InvalidSource       Kind = "invalid_source"       // ignored
-	WildcardPath        Kind = "wildcard_path"        // * in a path stands for itself
+	WildcardPath        Kind = "wildcard_path"        // * in a path is literal
 	InvalidValue        Kind = "invalid_value"        // of a directive that lists words of its own; ignored
 	NoneWithOthers      Kind = "none_with_others"     // 'none' is ignored beside other sources
 	MissingValue        Kind = "missing_value"        // a directive that needs a value has none

@@ -168,7 +168,8 @@ func TestParseList(t *testing.T) {
 	require.Len(t, csp.ParseList(strings.Repeat("img-src *,", 1000)), csp.MaxPolicies)
 }
 
-// FuzzParse: what is printed reads back as the same, a corrected policy has no faults, and no source has faults that depend on where it stands.
+// FuzzParse checks that what is printed reads back as the same, that a corrected policy has no faults, and that the
+// faults of a source do not depend on its position.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"default-src 'self'; img-src *", "script-src 'nonce-a' 'strict-dynamic', x", ";;a b c;A d"} {
 		f.Add(s)

@@ -213,8 +213,8 @@ func (l List) addPlaces(places []*url.URL, script bool) []*url.URL {
 // stranger is a host that anyone could have.
 const stranger = "stranger"
 
-// place returns a URL that the source allows and where anyone can put something, or nil if none is known. What blob:
-// and filesystem: stand for is made by the page's own scripts; and browsers load no scripts and frames by ws: and
+// place returns a URL that the source allows and where anyone can publish something, or nil if none is known. URLs
+// of blob: and filesystem: are made by the page's own scripts; and browsers load no scripts and frames by ws: and
 // wss:, although section 6.7.2.9 has them match https.
 func (s Source) place(script bool) *url.URL {
 	if s.Host == "" && s.Scheme == "data" {

@@ -16,7 +16,7 @@ type Source struct {
 	Path    string
 }
 
-// keywords are those that stand in quotes.
+// keywords are the sources that are quoted.
 var keywords = map[string]bool{
 	"self": true, "none": true, "unsafe-inline": true, "unsafe-eval": true, "strict-dynamic": true,
 	"unsafe-hashes": true, "report-sample": true, "wasm-unsafe-eval": true, "unsafe-allow-redirects": true,
@@ -153,7 +153,7 @@ func unquoted(s string) string { return strings.Trim(s, "'\"\u2018\u2019\u201c\u
 // A Bypass is a host from which anybody can have a script of his choice served, so that a policy that allows
 // it does not stop injected scripts.
 type Bypass struct {
-	Host   string // without a star: it stands for all names below it, if it begins with a dot
+	Host   string // without a star: with a leading dot, all names below it match
 	Reason string // as an end of "the host …"
 }
 
@@ -188,8 +188,8 @@ var bypasses = []Bypass{
 	{"dl.dropboxusercontent.com", tenants}, {"raw.githubusercontent.com", tenants},
 }
 
-// BypassOf returns the place of that kind that a source allows, if there is one. A source that names one file,
-// or one customer's own host, is none.
+// BypassOf returns the place of that kind that a source allows, if there is one. A source that names one file, or
+// the host of one customer, is not a bypass.
 func BypassOf(s Source) (Bypass, bool) {
 	if s.Host == "" || s.Host == "*" || s.Path != "" && !strings.HasSuffix(s.Path, "/") || len(s.Path) > 1 {
 		return Bypass{}, false

@@ -49,7 +49,7 @@ func (s *scan) transportHeader() string {
 	}
 }
 
-// leadingInt reads the number at the beginning of a text, as far as it goes; NaN if there is none.
+// leadingInt reads the number at the beginning of a text, as far as it goes; NaN without a number.
 func leadingInt(s string) float64 {
 	s = strings.TrimLeftFunc(s, isSpace)
 	sign := 1.0
@@ -215,7 +215,7 @@ const maxCookies = 300
 type jarred struct {
 	name, domain, path string
 	secure, httpOnly   bool
-	sameSite           string // empty if there is none that is known
+	sameSite           string // empty if absent or unknown
 }
 
 // readCookie reads a Set-Cookie line as the jar of the Observatory does, which is nearly RFC 6265 section 5.2.

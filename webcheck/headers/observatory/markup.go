@@ -142,7 +142,7 @@ func hostOf(src string) string {
 }
 
 // registrable returns the domain that was registered for a host, below the suffixes of registries only;
-// empty if there is none, as for an address.
+// empty without one, as for an address.
 func registrable(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" || strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":") {
@@ -161,7 +161,7 @@ type policies struct {
 	all      directives // nil if one of them cannot be read
 	repeated bool
 	err      error
-	effect   int // how many directives have an effect where they stand
+	effect   int // how many directives are effective in their position
 }
 
 // notInMeta are directives that a meta element cannot give.

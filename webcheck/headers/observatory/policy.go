@@ -29,10 +29,10 @@ type source struct {
 	keep  bool
 }
 
-// mayRepeat are directives that may stand in a policy twice.
+// mayRepeat are directives that may occur in a policy twice.
 var mayRepeat = []string{"report-uri", "report-to"}
 
-// parsePolicies makes one policy of several. Of a directive that stands in several policies, a source remains
+// parsePolicies makes one policy of several. Of a directive in several policies, a source remains
 // if it matches the one before it that is of another policy; of sources in one policy those are dropped that
 // begin with the one before them. A directive without values for sources, and one of which nothing remains,
 // is 'none'. The second result tells whether a directive that may repeat did.

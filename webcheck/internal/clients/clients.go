@@ -23,7 +23,7 @@ type Family struct {
 	Shares     []probe.Group // for which it sends key shares in TLS 1.3
 	Signatures []uint16
 	ALPN       []string
-	GREASE     bool     // it sends values that are reserved for what nobody knows (RFC 8701)
+	GREASE     bool     // it sends reserved values that servers must ignore (RFC 8701)
 	Extensions []uint16 // of [probe.BrowserExtensions]
 	Octets     int      // size of the ClientHello on the wire, with a short name of a server
 
@@ -232,7 +232,7 @@ func (f Family) suspect(s Server) Reason {
 	return ""
 }
 
-// stumble is the property of the family's ClientHello that the server is known not to take; empty if there is none.
+// stumble returns the property of the family's ClientHello that the server is known to reject; empty without one.
 func (f Family) stumble(s Server) Reason {
 	for _, i := range s.Scan.Intolerances {
 		switch i.Property {

@@ -193,7 +193,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// What the server chooses for a family is told as it is.
+// What the server chooses for a family is reported unchanged.
 func TestChoice(t *testing.T) {
 	server := tls12(0xC02F, 0xC013)
 	server.Suites[probe.TLS13] = []uint16{0x1302, 0x1301}

@@ -38,7 +38,7 @@ func (f Family) Expect(s Server) Outcome {
 	return f.fails(why)
 }
 
-// common returns the newest version that client and server have in common, 0 if there is none, and whether there is an
+// common returns the newest version that client and server have in common, 0 without one, and whether there is an
 // older one as well. It is not known if that of a version is not.
 func (f Family) common(scan *probe.Report) (newest probe.Version, older, known bool) {
 	for _, v := range f.Versions {

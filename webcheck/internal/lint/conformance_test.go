@@ -62,7 +62,7 @@ func TestConformanceLimbo(t *testing.T) {
 }
 
 // play reports whether the certificate of a case is accepted, and otherwise why not. A certificate that
-// crypto/x509 cannot read is accepted by nobody here.
+// crypto/x509 cannot read counts as rejected.
 func (c limboCase) play(t *testing.T) (bool, []string) {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -105,7 +105,7 @@ func (c limboCase) play(t *testing.T) (bool, []string) {
 	return len(ids) == 0, ids
 }
 
-// profile is told by the suite, which is what stands before the first colon.
+// profile returns the profile of the suite, the name before the first colon.
 func (c limboCase) profile() lint.Profile {
 	if suite, _, _ := strings.Cut(c.ID, ":"); suite == "webpki" || suite == "online" {
 		return lint.WebPKI

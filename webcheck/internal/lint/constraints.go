@@ -72,7 +72,7 @@ func constraints(path []*x509.Certificate) []Fault {
 		}
 		t, ok := parseConstraints(e.Value)
 		if !ok {
-			continue // told already
+			continue // reported already
 		}
 		for j, subject := range path[:i] {
 			if j > 0 && selfIssued(subject) {
@@ -144,7 +144,7 @@ func (n generalName) String() string {
 	}
 }
 
-// touches reports whether a name lies within a base. A wildcard stands for many names: it is within an
+// touches reports whether a name lies within a base. A wildcard matches many names: it is within an
 // excluded base if one of them may be, and within a permitted one only if all are.
 func (base generalName) touches(n generalName, any bool) bool {
 	if base.kind != n.kind {
@@ -179,7 +179,7 @@ func withinDomain(name, base string, any bool) bool {
 	if withinHostOrBelow(rest, base) {
 		return true // and so are all names below it
 	}
-	// *.example.com stands for foo.example.com too.
+	// *.example.com matches foo.example.com too.
 	_, parent, _ := strings.Cut(base, ".")
 	return wildcard && any && strings.EqualFold(parent, rest)
 }
@@ -298,7 +298,7 @@ func names(c *x509.Certificate) []Fault {
 	return faults
 }
 
-// badName says why a name may not stand in a certificate as a DNS name; empty if it may.
+// badName says why a name is not allowed in a certificate as a DNS name; empty if it is.
 func badName(name string) string {
 	rest := strings.TrimPrefix(name, "*.")
 	switch _, err := netip.ParseAddr(name); {
@@ -328,8 +328,8 @@ func hostName(name string) bool {
 	return true
 }
 
-// coversSuffix reports whether a wildcard stands directly before a suffix under which anybody may register a
-// domain. Those that companies run for their own customers do not count: whoever owns one may have it certified.
+// coversSuffix reports whether a wildcard is directly before a suffix under which anyone may register a
+// domain. Those that companies run for their own customers do not count: the owner of one may have it certified.
 func coversSuffix(name string) bool {
 	name, wildcard := strings.CutPrefix(strings.ToLower(name), "*.")
 	suffix, registry := publicsuffix.PublicSuffix(name)

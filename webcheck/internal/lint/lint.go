@@ -28,7 +28,7 @@ const (
 type Fault struct {
 	ID        string            // of the rule, such as "serial.zero"; permanent
 	Detail    string            // what is wrong, a sentence without a full stop
-	Reference string            // where the rule stands
+	Reference string            // the document and section of the rule
 	Cert      *x509.Certificate // that breaks it; nil if it is the path as a whole
 }
 
@@ -183,7 +183,7 @@ func readGeneralName(in *cryptobyte.String) (generalName, bool) {
 }
 
 // namesOf returns what is held against name constraints: the alternative names, the subject, and mail
-// addresses in it where there is none among the alternative names. It is false if they cannot be read.
+// addresses in it if the alternative names have none. It is false if they cannot be read.
 func namesOf(c *x509.Certificate) (list []generalName, ok bool) {
 	if e := find(c, oidSAN); e != nil {
 		in := cryptobyte.String(e.Value)
@@ -238,7 +238,7 @@ func paths(sent []*x509.Certificate, v pki.Verifier) [][]*x509.Certificate {
 	return s.found
 }
 
-// extend looks for what stands above the last certificate of a path: a trusted root, or another that was sent.
+// extend looks for the issuer of the last certificate of a path: a trusted root, or another that was sent.
 func (s *search) extend(path []*x509.Certificate) {
 	top := path[len(path)-1]
 	for _, root := range s.anchors(top) {

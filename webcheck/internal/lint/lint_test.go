@@ -316,7 +316,8 @@ func TestProfiles(t *testing.T) {
 	assert.Equal(t, []string{"constraints.noncritical"}, ids(c.check(t, lint.RFC5280)))
 }
 
-// The best of two paths counts: an expired cross-signed intermediate harms nobody who finds the other way.
+// The best of two paths counts: an expired cross-signed intermediate does not matter to clients that find the other
+// path.
 func TestBestPath(t *testing.T) {
 	first, second := issue(t, authority("First"), nil, nil), issue(t, authority("Second"), nil, nil)
 	expired := authority("Issuer")

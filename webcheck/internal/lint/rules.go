@@ -86,10 +86,10 @@ func certificate(c *x509.Certificate, r role, p Profile) []Fault {
 	return append(faults, constraintsForm(c, p)...)
 }
 
-// BR stands for the Baseline Requirements for TLS server certificates of the CA/Browser Forum, version 2.2.6 of
+// BR means the Baseline Requirements for TLS server certificates of the CA/Browser Forum, version 2.2.6 of
 // 2026-03-31 (cabforum.org/working-groups/server/baseline-requirements).
 // What they alone demand is left out for [RFC5280]. What crypto/x509 refuses to read at all, such as a negative
-// serial number, an extension that stands twice or a critical key identifier, needs no rule here.
+// serial number, a duplicate extension or a critical key identifier, needs no rule here.
 var rules = []rule{
 	{"version.old", "BR section 7.1.1", all, func(c *x509.Certificate) bool { return c.Version != 3 },
 		"The certificate is not of version 3"},

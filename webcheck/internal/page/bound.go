@@ -20,7 +20,7 @@ const (
 	attrSize = 48 + 16
 	// maxStack is how deep the parser nests elements, and so how many formatting elements it opens again.
 	maxStack = 512
-	// maxDistinct bounds the formatting tags that are told apart.
+	// maxDistinct bounds the formatting tags that are distinguished.
 	maxDistinct = 1000
 )
 
@@ -30,7 +30,7 @@ const (
 // opened again in each paragraph (html.spec.whatwg.org section 13.2.4.3), so that 400 of them and a million
 // times "<p>x" make 400 million nodes. The parser has no bound for that. Most pages are
 // cleared by counting what they can come to at worst. In the others an empty span element with the same attributes
-// stands for each formatting element, which is as good to a reader of pages, and the nodes are counted.
+// replaces each formatting element, which is equivalent for a reader of pages, and the nodes are counted.
 func bounded(text []byte) (safe []byte, whole bool) {
 	most, at := reopenable(text), 0
 	if worst(text, most) <= maxTree {
@@ -188,7 +188,7 @@ var (
 	// integrating are those of SVG and MathML in which there may be HTML.
 	integrating = map[string]bool{"foreignobject": true, "desc": true, "annotation-xml": true, "mi": true, "mo": true,
 		"mn": true, "ms": true, "mtext": true}
-	// verbatim are those of HTML whose text is none.
+	// verbatim are those of HTML whose content is raw text.
 	verbatim = map[string]bool{"title": true, "style": true, "script": true, "xmp": true, "iframe": true, "noembed": true,
 		"noframes": true, "noscript": true, "textarea": true, "plaintext": true}
 )
@@ -202,7 +202,7 @@ func worst(text []byte, reopened int) int {
 	return (2*tags+1)*(nodeSize+reopened) + attrs*attrSize + len(text)
 }
 
-// beforeAttribute is 1 for what may stand in front of an attribute.
+// beforeAttribute is 1 for bytes that may precede an attribute.
 var beforeAttribute = func() (table [256]byte) {
 	for c := range table {
 		if c <= ' ' || c == '/' || c == '"' || c == '\'' {
@@ -218,7 +218,7 @@ var formatting = map[atom.Atom]bool{
 	atom.Small: true, atom.Strike: true, atom.Strong: true, atom.Tt: true, atom.U: true, atom.Nobr: true,
 }
 
-// reopenable is what one tag may open again at worst: the size of three of each formatting tag that stands
+// reopenable is what one tag may open again at worst: the size of three of each formatting tag
 // in the text, since no more than three alike are kept, and of an a.
 func reopenable(text []byte) int {
 	seen, size := map[string]bool{}, 0

@@ -68,7 +68,7 @@ var hostile = []struct{ name, begin, unit string }{
 	{"captures", strings.Repeat("<h1>", 100), "xxxxxxx<br>"},
 }
 
-// A page takes no more memory and time than is set aside for it, whatever stands in it.
+// A page takes no more memory and time than allotted, whatever its content.
 func TestHostilePages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -55,7 +55,7 @@ func TestConformancePages(t *testing.T) {
 	}
 	equal := 0
 	for _, c := range cases {
-		if c.File == "synthetic-template-content.html" { // the other parser counts what stands in a template, which is inert
+		if c.File == "synthetic-template-content.html" { // the other parser counts inert content of templates
 			c.Expected.H1, c.Expected.Headings[0], c.Expected.Links, c.Expected.LinksInternal = []string{"shown"}, 1, 0, 0
 		}
 		ok := t.Run(c.File, func(t *testing.T) {

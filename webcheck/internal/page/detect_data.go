@@ -46,7 +46,7 @@ const (
 		"พ\u0E39ไชโผธ\u0E47\u0E36\u0E4Dซถศณญ\u0E33ภฟษฉฐๆฯฎฏฝฬฮฤฆ๑๒๓"
 )
 
-// The characters that are frequent in the languages of East Asia. Those of Japanese stand beside kana.
+// The characters that are frequent in the languages of East Asia. Those of Japanese occur with kana.
 const (
 	japanese = "日一国人年大本中出長会時行上事生分自者間東前合入社学地的員発見理業新同手定場立部方力法代明関用高下作性相体対月問思気市知" +
 		"変金政実家民化目度通連平回三主来私今書言現名最電話品店売案内世界情報検索文字使物小水道山田京都車県町村無料予約会員登録" +

@@ -67,7 +67,7 @@ type reader struct {
 
 	head, template, svg, hidden int // how many of them are open
 	forms                       []int
-	tableForm                   int // index and 1 of a detached form, 0 if there is none
+	tableForm                   int // index plus 1 of a detached form, 0 without one
 	captures                    []*capture
 	anchor                      int  // index and 1 of the link that is open
 	pending                     bool // white space in the visible text
@@ -86,7 +86,7 @@ func (r *reader) capture(e *element, limit int, done func(c *capture)) {
 	}
 }
 
-// unnoticed are the elements whose text nobody sees.
+// unnoticed reports whether the text of an element is invisible.
 func unnoticed(e *element) bool {
 	switch e.atom {
 	case atom.Script, atom.Style, atom.Template, atom.Title, atom.Noscript, atom.Textarea, atom.Select, atom.Iframe,
@@ -230,7 +230,7 @@ func (r *reader) visible(s string) {
 	}
 }
 
-// inline reports whether an element stands within a line (html.spec.whatwg.org section 15.3).
+// inline reports whether an element is inline (html.spec.whatwg.org section 15.3).
 func inline(e *element) bool {
 	switch e.atom {
 	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del,

@@ -12,7 +12,7 @@ import (
 const (
 	maxJSONLD  = 1 << 20 // bytes: a longer one is not read
 	maxTypes   = 20      // of a block
-	maxSnippet = 40      // bytes of what stands at an error
+	maxSnippet = 40      // bytes of the text at an error
 )
 
 // jsonLD reads a block of JSON-LD as search engines do: as JSON, strictly (RFC 8259; JSON-LD 1.1 section 7).

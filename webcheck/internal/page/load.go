@@ -22,7 +22,7 @@ func (r *reader) loadsFrom(e *element, attr string, blockable bool) {
 	}
 }
 
-// load takes the elements that load something and are not told apart otherwise.
+// load records the elements that load something and have no kind of their own.
 func (r *reader) load(e *element) {
 	switch e.atom {
 	case atom.Iframe, atom.Frame:

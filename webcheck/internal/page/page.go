@@ -30,7 +30,7 @@ type Options struct {
 	ContentType string   // the Content-Type field, for its charset
 }
 
-// A Page is what stands in an HTML document.
+// A Page is the content of an HTML document.
 type Page struct {
 	Charset   string        // name of the encoding, as in "utf-8" or "windows-1252"
 	CharsetBy CharsetSource // how it was determined
@@ -47,7 +47,7 @@ type Page struct {
 	HasLang bool
 
 	Base     string     // that references are resolved against: the document's, or that of a base element
-	BaseTag  Ref        // the first base element with a href; zero if there is none
+	BaseTag  Ref        // the first base element with a href; zero without one
 	Titles   []string   // of title elements outside SVG, white space collapsed
 	Metas    []Meta     // in document order
 	LinkTags []LinkTag  // link elements with a rel, in document order
@@ -82,8 +82,8 @@ type Meta struct {
 	Name, Property, HTTPEquiv string
 	Content                   string // white space around it removed
 	HasContent                bool
-	InHead                    bool // it stands in the head, where some of them must
-	Inert                     bool // it stands in a template, where browsers ignore it
+	InHead                    bool // in the head, where some of them must be
+	Inert                     bool // in a template, where browsers ignore it
 }
 
 // A LinkTag is a link element.
@@ -92,7 +92,7 @@ type LinkTag struct {
 	Rel            []string // in lower case
 	Hreflang, Type string
 	HasHref        bool
-	InHead         bool // it stands in the head: elsewhere search engines ignore a canonical
+	InHead         bool // in the head: elsewhere search engines ignore a canonical
 }
 
 // A Heading is one of h1 to h6.
@@ -167,13 +167,13 @@ type Structured struct {
 	Error   string // what is wrong with it, as a clause
 	Line    int    // of the error within the block, from 1; 0 if unknown
 	Column  int    // in characters, from 1
-	Snippet string // what stands there
+	Snippet string // the text there
 }
 
-// A Noscript is what stands in noscript elements, for those who do not run scripts.
+// A Noscript is the content of noscript elements, for clients that do not run scripts.
 type Noscript struct {
 	Text    string   // its beginning
-	Refresh *Refresh // the first; nil if there is none
+	Refresh *Refresh // the first; nil without one
 }
 
 // Title returns the first title that is not empty, and whether there is one.

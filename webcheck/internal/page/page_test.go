@@ -192,7 +192,7 @@ func TestReadLoads(t *testing.T) {
 	require.Equal(t, 2, p.Counts.ExternalScripts)
 }
 
-// What stands in a template is neither shown nor loaded, whatever a script may make of it.
+// The content of a template is neither shown nor loaded, whatever a script may do with it.
 func TestReadTemplate(t *testing.T) {
 	for _, nest := range []string{"", strings.Repeat("<div>", 600)} { // without a tree, too
 		p := read(t, `<form><template><h2>No</h2><a href=/x onclick=f()>no</a><img src=x><form action=/y><input type=password></form>`+

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Read reads a page. There is none that it cannot read.
+// Read reads a page. Every input can be read.
 func Read(body []byte, o Options) *Page {
 	d := Decode(body, o.ContentType)
 	return read(d, o)

@@ -40,7 +40,7 @@ func (b parts) resolve(ref string, hasBase bool) (string, bool) {
 // defaultPorts are the schemes whose URLs have a host, a path and a port that is left out.
 var defaultPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 
-// cutScheme splits a reference at its scheme, which comes in lower case; empty if there is none.
+// cutScheme splits a reference at its scheme, which is returned in lower case; empty without one.
 func cutScheme(s string) (scheme, rest string) {
 	for i := range len(s) {
 		switch c := s[i] | 0x20; {

@@ -6,7 +6,7 @@
 // A robots.txt has groups: one or more user-agent lines, and below them rules that allow or disallow paths. A
 // crawler follows all groups that name its product token, merged; failing that, those of "*"; failing that, it may
 // fetch everything. Of the rules that match a path the longest counts, and among equals the one that allows (RFC
-// 9309 section 2.2.2). In a rule * stands for any characters, and $ for the end.
+// 9309 section 2.2.2). In a rule * matches any characters, and $ the end.
 //
 //	file := robots.Parse(body)
 //	decision := file.Match("Googlebot", "/private/offer")

@@ -55,7 +55,7 @@ func (r *Rule) octets(path string) int {
 	return 0
 }
 
-// families are the tokens whose groups a crawler follows where there is none for its own, before that of all (Google
+// families are the tokens whose groups a crawler follows without one of its own, before that of all (Google
 // Search Central, Google crawlers; Bing Webmaster Blog, September 2010).
 var families = map[string][]string{
 	"googlebot-image": {"googlebot"}, "googlebot-news": {"googlebot"}, "googlebot-video": {"googlebot"},

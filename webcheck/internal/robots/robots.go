@@ -59,7 +59,7 @@ func DisallowAll() *File { return &File{All: AllDisallowed} }
 
 // A Group is rules for some crawlers.
 type Group struct {
-	Agents     []string // product tokens in lower case; * stands for all
+	Agents     []string // product tokens in lower case; * matches all
 	Rules      []Rule
 	CrawlDelay time.Duration // between requests, for those crawlers that know it, such as Bing's; 0: none is stated
 }
@@ -70,10 +70,10 @@ type Rule struct {
 	Path      string // as written
 	Line      int    // from 1
 	pattern   string // normalised
-	directory string // pattern of the directory that is allowed with its index.html; empty if there is none
+	directory string // pattern of the directory that is allowed with its index.html; empty without one
 }
 
-// String writes the rule as it stands in a file.
+// String writes the rule as written in a file.
 func (r Rule) String() string {
 	if r.Allow {
 		return "Allow: " + r.Path
@@ -288,7 +288,7 @@ func (p *parser) userAgent(value string) {
 		token = "*"
 	case token == "":
 		p.fault("names no crawler: " + quote(value) + " does not begin with a product token")
-		token = "\x00" // a group that is for nobody
+		token = "\x00" // a group for no crawler
 	}
 	if p.agents++; p.agents > maxAgents {
 		return

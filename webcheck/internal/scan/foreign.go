@@ -9,7 +9,7 @@ import (
 	"github.com/makiuchi-d/gozxing/datamatrix"
 )
 
-// A Symbology is a kind of code that is told apart from QR codes and not read.
+// A Symbology is a kind of code that is distinguished from QR codes and not read.
 type Symbology string
 
 // The symbologies.
@@ -21,8 +21,8 @@ const (
 	PDF417     Symbology = "PDF417"      // ISO/IEC 15438
 )
 
-// Foreign returns what kind of code is in an image that has no QR code. It is empty if there is none, or none that is
-// certain. Where a kind is told by its fixed patterns the code must not be seen at an angle.
+// Foreign returns what kind of code is in an image that has no QR code. It is empty without one, or if none is
+// certain. Where a kind is recognized by its fixed patterns the code must not be seen at an angle.
 func Foreign(img *raster.Gray) Symbology {
 	binarizer := gozxing.NewHybridBinarizer(&luminance{img: img})
 	bits, err := binarizer.GetBlackMatrix()
@@ -67,7 +67,7 @@ func (s *scanner) foreign() Symbology {
 
 // ready is a binarizer whose work is done.
 type ready struct {
-	gozxing.Binarizer // for methods that nobody calls
+	gozxing.Binarizer // for methods that are never called
 	bits              *gozxing.BitMatrix
 }
 
@@ -110,7 +110,8 @@ func (f finder) at(x, y float64) Point {
 
 func (f finder) dark(p Point) bool { return f.bits.Get(int(math.Floor(p.X)), int(math.Floor(p.Y))) }
 
-// symbology tells the kind of the symbol if it can be told. Data begin beyond a light line around the finder pattern.
+// symbology returns the kind of the symbol; empty if unknown. Data begin beyond a light line around the finder
+// pattern.
 func (f finder) symbology() Symbology {
 	const size = 7 // modules
 	for i := range size + 1 {

@@ -69,7 +69,7 @@ func (s *scanner) try(v view, p try) {
 	}
 }
 
-// beside looks for inverted symbols in a view that shows others: both kinds may stand in one image. What seems to be
+// beside looks for inverted symbols in a view that shows others: one image may have both kinds. What seems to be
 // one and gives none is no reason for more tries.
 func (s *scanner) beside(v view, p try) {
 	rest, cut := s.rest, s.cut
@@ -81,7 +81,7 @@ func (s *scanner) beside(v view, p try) {
 
 // luminance hands an image to the library.
 type luminance struct {
-	gozxing.LuminanceSource // for methods that nobody calls
+	gozxing.LuminanceSource // for methods that are never called
 	img                     *raster.Gray
 }
 

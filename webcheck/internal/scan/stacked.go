@@ -59,8 +59,8 @@ func hasRows(w, h int, dark func(x, y int) bool) bool {
 	return false
 }
 
-// stackedRow finds the beginning and the end of a row, and returns where it begins and the width of a module, which is 0
-// if there is none.
+// stackedRow finds the beginning and the end of a row, and returns where it begins and the width of a module, which
+// is 0 without a row.
 func stackedRow(runs []int) (at, module float64) {
 	x := 0
 	for i := 1; i+len(startPattern) < len(runs); i += 2 {
@@ -78,7 +78,7 @@ func stackedRow(runs []int) (at, module float64) {
 }
 
 // moduleOf returns the width of a module if runs have the widths of a pattern, and a light margin of 2 modules may be
-// what stands before them; else 0.
+// the runs before them; else 0.
 func moduleOf(margin int, runs, pattern []int) float64 {
 	var pixels, modules int
 	for i, n := range pattern {

@@ -44,7 +44,7 @@ type Segment struct {
 type Content struct {
 	Segments []Segment
 	FNC1     int // 0: none, 1: in first position (GS1), 2: in second
-	Part     int // of a structured append, from 1; 0: the symbol stands alone
+	Part     int // of a structured append, from 1; 0: a single symbol
 	Parts    int
 	Parity   byte
 }
@@ -225,7 +225,7 @@ func (r *bitReader) readDigits(n int) (out []byte) {
 	return out
 }
 
-// readAlphanumeric reads pairs of characters in eleven bits; the last may stand alone.
+// readAlphanumeric reads pairs of characters in eleven bits; the last may be single.
 func (r *bitReader) readAlphanumeric(n int) (out []byte) {
 	const base = len(alphanumerics)
 	for ; n > 1 && !r.short; n -= 2 {

@@ -19,13 +19,13 @@ const (
 // A Cookie is one Set-Cookie field as browsers read it.
 type Cookie struct {
 	Name, Value string
-	Domain      string // in lower case, without a first dot; empty if there is none
-	Path        string // empty if there is none that is valid
+	Domain      string // in lower case, without a first dot; empty if absent
+	Path        string // empty if absent or invalid
 	Expires     *time.Time
 	MaxAge      *int64 // in seconds
 	Secure      bool
 	HTTPOnly    bool
-	SameSite    string // Strict, Lax or None; empty if there is none, or one that is not known
+	SameSite    string // Strict, Lax or None; empty if absent or unknown
 	Partitioned bool
 
 	RawSameSite string    // as written, also if it is not known
@@ -62,7 +62,7 @@ func Parse(line string) (Cookie, bool) {
 	return c, true
 }
 
-// maxIgnored bounds the attributes that are kept to be told.
+// maxIgnored bounds the ignored attributes that are reported.
 const maxIgnored = 10
 
 func (c *Cookie) ignore(attribute, why string) {
@@ -231,7 +231,7 @@ func (c *Cookie) BrokenPromises() []string {
 	return broken
 }
 
-// parseDate reads a date as browsers read it in cookies: the parts in any order, whatever stands between them
+// parseDate reads a date as browsers read it in cookies: the parts in any order, whatever is between them
 // (RFC 6265bis section 5.1.1).
 func parseDate(s string) (time.Time, bool) {
 	var clock [3]int

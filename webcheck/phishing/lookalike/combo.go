@@ -138,7 +138,7 @@ var wordLists string
 
 var lists = diag.WordLists(wordLists)
 
-// trustWords give a name that is put together the air of a service: what deceives stands beside a brand.
+// trustWords make a compound name look like that of a service: deceptive names put them beside a brand.
 var trustWords = lists("words of trust")
 
 // trusted reports whether a text is a word of confidence, two or three of them, or a number.
@@ -163,11 +163,11 @@ func consists(s string, n int) bool {
 // softWords are those of trustWords that clubs, shops and fans put beside a brand as often as impostors do.
 var softWords = lists("soft words")
 
-// confident reports whether a text consists of words of confidence that nobody has beside a brand but the brand
+// confident reports whether a text consists of words of confidence that are used beside a brand only by the brand
 // itself and impostors.
 func confident(s string) bool { return trusted(s) && !softWords()[s] }
 
-// pairs are letters that look like one when they stand together.
+// pairs are letters that look like one when they are adjacent.
 var pairs = strings.NewReplacer("rn", "m", "vv", "w", "cl", "d")
 
 var digits = strings.NewReplacer("0", "o", "1", "l", "2", "z", "3", "e", "4", "a", "5", "s", "6", "b", "7", "t", "8",
@@ -188,7 +188,7 @@ func letters(label string) string {
 }
 
 // loose are more pairs for one letter. They are too common in plain names, and only looked for among letters
-// that are not plain, which nobody uses by accident.
+// that are not plain, which are not used by accident.
 var loose = strings.NewReplacer("nn", "m", "lb", "b", "dl", "d", "cl", "d")
 
 // glance is look, for labels with letters that are not plain.
@@ -197,7 +197,7 @@ func glance(label string) string { return loose.Replace(look(label)) }
 // An edit is one step that makes one word of another.
 type edit int
 
-// The edits, and what is none or more than one.
+// The edits; noEdit is none, or more than one.
 const (
 	noEdit        edit = 0
 	omission      edit = 1 // a letter left out

@@ -122,7 +122,7 @@ func trusting(n name, except string) bool {
 	})
 }
 
-// registrable compares the label that somebody registered.
+// registrable compares the registered label.
 func (t *Targets) registrable(n name) *Match {
 	plain := idn.Fold(n.label)
 	if target := t.labels[plain]; target != nil && plain == n.label {
@@ -153,7 +153,7 @@ func (t *Targets) sameSuffix(target *Target, suffix string) bool {
 	return slices.ContainsFunc(target.Domains, func(d string) bool { return strings.HasSuffix(d, "."+suffix) })
 }
 
-// label compares a label in Unicode form, which is none of a brand's, with those of all brands.
+// label compares a label in Unicode form, which is not one of a brand, with those of all brands.
 func (t *Targets) label(label string) *Match {
 	plain := idn.Fold(label)
 	closed := strings.ReplaceAll(plain, "-", "")
@@ -190,7 +190,7 @@ func (t *Targets) edited(label, plain, closed string) (best *Match) {
 					m.Technique, m.Kind, m.Distance = Homoglyph, looksAlike, differing(label, brand)
 				}
 				if plain != label && m.Strength > 0 {
-					m.Strength = Strong // nobody types such letters by accident
+					m.Strength = Strong // such letters are not typed by accident
 				}
 				if m.Strength > 0 && (best == nil || m.Strength > best.Strength) {
 					best = m

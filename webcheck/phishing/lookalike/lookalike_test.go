@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// easy are the techniques of which nearly every one must be told.
+// easy are the techniques of which nearly every one must be detected.
 var easy = map[string]bool{
 	"homoglyph": true, "cyrillic": true, "hyphenation": true, "repetition": true, "transposition": true,
 	"omission": true, "subdomain": true, "dictionary": true,

@@ -32,7 +32,7 @@ const (
 )
 
 // Naming reads a text that presents a page. Of several brands it is the one that is claimed, or the first. "Sign in
-// with PayPal" names nobody: it offers a way.
+// with PayPal" names no brand: it offers a way to sign in.
 func (t *Targets) Naming(text string) (n Naming) {
 	for _, part := range textParts(text) {
 		list := t.unmask(tokens(part))
@@ -71,7 +71,7 @@ func others(list []token, from, to int, belongs func(token) bool) (words []strin
 	return words
 }
 
-// domainIn returns the brand whose domain stands in a text as it is.
+// domainIn returns the brand whose domain is in a text verbatim.
 func (t *Targets) domainIn(text string) *Target {
 	for _, w := range strings.Fields(text) {
 		if target := t.Domain(bare(w)); target != nil {
@@ -84,7 +84,7 @@ func (t *Targets) domainIn(text string) *Target {
 // bare is a word in lower case without punctuation around it.
 func bare(word string) string { return strings.Trim(strings.ToLower(word), ".,;!?\"'") }
 
-// named finds the longest name of a brand among words, and where it stands.
+// named finds the longest name of a brand among words, and its position.
 func (t *Targets) named(list []token) (m *Target, from, to int) {
 	for size := min(maxNameWords, len(list)); size > 0; size-- {
 		for i := 0; i+size <= len(list); i++ {
@@ -132,7 +132,7 @@ func (t *Targets) exact(m *Target, name []token) bool {
 
 // A token is a word of a text.
 type token struct {
-	text, key string // as it stands there, and what is compared
+	text, key string // verbatim, and as it is compared
 	cjk       bool   // of a script that puts no spaces between words
 }
 
@@ -155,7 +155,7 @@ func textParts(text string) []string {
 	return parts
 }
 
-// tokens cuts a text into words; names and words of signing in that stand in a script without spaces are words, too.
+// tokens splits a text into words; names and sign-in words in a script without spaces are words, too.
 func tokens(text string) (list []token) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r)

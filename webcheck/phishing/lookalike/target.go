@@ -192,7 +192,7 @@ func (t *Targets) Owner(host string) *Target {
 	return nil
 }
 
-// registered returns the brand whose label stands right under the public suffix of a host, and that suffix.
+// registered returns the brand whose label is directly under the public suffix of a host, and that suffix.
 func (t *Targets) registered(host string) (*Target, string) {
 	suffix, _ := publicsuffix.PublicSuffix(host)
 	rest, _ := strings.CutSuffix(host, "."+suffix)
@@ -217,7 +217,7 @@ func (t *Targets) Label(label string) *Target { return t.labels[label] }
 // Domain returns the brand that has a domain, with or without www, or nil.
 func (t *Targets) Domain(name string) *Target { return t.own[strings.TrimPrefix(name, "www.")] }
 
-// minWithin is the length from which a label is told inside of other words.
+// minWithin is the length from which a label is recognized inside of other words.
 const minWithin = 6
 
 // Within returns the brand whose label begins or ends a word, and the label, if it is no ordinary word.

@@ -26,7 +26,7 @@ func row(gap int, list ...*image.Gray) *image.Gray {
 	return out
 }
 
-// Dark and inverted codes of one image are all read, and it is told which is which.
+// Dark and inverted codes of one image are all read, and the report says which is which.
 func TestInvertedBeside(t *testing.T) {
 	const path = "/a/longer/path/that/makes/a/larger/code?with=a&query=string"
 	dark := func(text string, size int) *image.Gray { return drawn(t, "dark "+text, size) }

@@ -121,7 +121,7 @@ func parse(text string) (kind ContentType, p *Parsed, fault string) {
 	return parseURL(trimmed)
 }
 
-// parseBare tells addresses that stand alone.
+// parseBare recognizes bare addresses.
 func parseBare(text string) (ContentType, *Parsed, string) {
 	if local, domain, ok := strings.Cut(text, "@"); ok && local != "" && strings.Contains(domain, ".") &&
 		!strings.ContainsAny(text, " \t\r\n/?<>()") && strings.Count(text, "@") == 1 {

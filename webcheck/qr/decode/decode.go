@@ -80,7 +80,7 @@ type Code struct {
 
 	symbol  *scan.Symbol
 	content *scan.Content
-	fault   string // why what looks like a Wi-Fi network, account or place is none
+	fault   string // why what looks like a Wi-Fi network, account or place is invalid
 }
 
 // AppendState says which part of a text a code is.

@@ -172,7 +172,7 @@ func decodeImage(t testing.TB, r Request) *Report {
 	return report
 }
 
-// The format is told by the content, and all of them are read alike.
+// The format is detected from the content, and all of them are read alike.
 func TestFormats(t *testing.T) {
 	img := drawn(t, link, 200)
 	for format, encode := range map[raster.Format]func(b *bytes.Buffer) error{

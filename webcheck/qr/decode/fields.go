@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A fieldList is what stands in texts of the form "S:name;T:WPA;;": names with values, in their order.
+// A fieldList is the content of texts of the form "S:name;T:WPA;;": names with values, in their order.
 type fieldList []field
 
 // A field has a name in upper case. Its value may have parts of its own in raw, where escapes are still in place.
@@ -30,7 +30,7 @@ func splitFields(text string) fieldList {
 	return list
 }
 
-// splitEscaped splits a text where a separator stands without a backslash before it. There is one part at least.
+// splitEscaped splits a text at each separator without a backslash before it. There is one part at least.
 func splitEscaped(text string, separator byte) (parts []string) {
 	begin := 0
 	for i := 0; i < len(text); i++ {

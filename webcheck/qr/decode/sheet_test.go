@@ -42,7 +42,7 @@ func pngOf(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// Of sheets all codes are read, and what is left out is told.
+// Of sheets all codes are read, and what is left out is reported.
 func TestSheets(t *testing.T) {
 	for _, tt := range []struct {
 		codes, size int
@@ -59,7 +59,7 @@ func TestSheets(t *testing.T) {
 	}
 }
 
-// Thousands of finder patterns are cheap, and that not all were tried is told.
+// Thousands of finder patterns are cheap, and the report says that not all were tried.
 func TestSquares(t *testing.T) {
 	for _, unit := range []int{1, 2, 4} {
 		out := image.NewGray(image.Rect(0, 0, 2000, 2000))

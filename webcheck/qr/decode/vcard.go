@@ -17,16 +17,16 @@ import (
 
 // A property is one of a vCard: a name, parameters, and a value that may have several parts.
 type property struct {
-	name    string // in upper case, without the group that may stand before it
-	value   string // as it stands, without line breaks
+	name    string // in upper case, without the group that may precede it
+	value   string // verbatim, without line breaks
 	quoted  bool   // encoded as quoted-printable
 	base64  bool
 	charset string // of what is encoded; empty if none is named
-	lists   bool   // commas separate what stands in one part: version 3 and later
+	lists   bool   // commas separate the values of one part: version 3 and later
 }
 
 // parseVCard reads the first contact of a text, which may be of version 2.1, 3.0 (RFC 2426) or 4.0 (RFC 6350). A contact
-// that stands in it is left out.
+// nested in it is left out.
 func parseVCard(text string) (*Parsed, string) {
 	p := &Parsed{}
 	var formatted, structured string
@@ -98,7 +98,7 @@ func vcardProperties(text string) (list []property) {
 
 func isFolded(line string) bool { return line != "" && (line[0] == ' ' || line[0] == '\t') }
 
-// cutValue splits a line at its first colon that does not stand in quotation marks.
+// cutValue splits a line at its first colon outside of quotation marks.
 func cutValue(line string) (head, value string, ok bool) {
 	inQuotes := false
 	for i := range len(line) {
@@ -112,7 +112,7 @@ func cutValue(line string) (head, value string, ok bool) {
 	return "", "", false
 }
 
-// newProperty reads name and parameters. In version 2.1 an encoding may stand alone, without ENCODING=.
+// newProperty reads name and parameters. In version 2.1 an encoding may be given alone, without ENCODING=.
 func newProperty(head string) (p property) {
 	for i, part := range strings.Split(head, ";") {
 		part = strings.ToUpper(strings.TrimSpace(part))
@@ -229,8 +229,8 @@ func (p property) joined(separator string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
 }
 
-// structuredName joins prefix, given name, further names, family name and suffix. They stand as family; given; further;
-// prefix; suffix.
+// structuredName joins prefix, given name, further names, family name and suffix. They are stored as family; given;
+// further; prefix; suffix.
 func (p property) structuredName() string {
 	var parts [5]string
 	for i, raw := range splitEscaped(p.value, ';') {

@@ -20,7 +20,7 @@ type pngReader struct {
 	left          int // bytes left of the current IDAT chunk
 	shades        [256]byte
 	alphas        [256]byte
-	transparent   []byte // the one colour that is, as it stands in tRNS
+	transparent   []byte // the one colour that is, as given in tRNS
 	ground        byte
 	img           *Gray
 }
@@ -174,7 +174,7 @@ func (r *pngReader) channels() int {
 func (r *pngReader) readPass(in io.Reader, width, height int, take func(y int, row []byte)) error {
 	bits := r.channels() * r.depth
 	length, pixel := (width*bits+7)/8, max(1, bits/8)
-	// What stands left of the first pixel and above the first row is zero.
+	// What is left of the first pixel and above the first row is zero.
 	this, above := make([]byte, pixel+1+length), make([]byte, pixel+1+length)
 	row := make([]byte, width)
 	for y := range height {
@@ -194,7 +194,7 @@ func (r *pngReader) readPass(in io.Reader, width, height int, take func(y int, r
 	return nil
 }
 
-// unfilter restores a row, which stands behind as many zeros as a pixel has bytes, from the one above (section 9.2).
+// unfilter restores a row, which follows as many zeros as a pixel has bytes, from the one above (section 9.2).
 func unfilter(filter byte, this, above []byte, pixel int) error {
 	switch filter {
 	case 0:
@@ -290,7 +290,7 @@ func (r *pngReader) isTransparent(p []byte, width int) bool {
 	return true
 }
 
-// passes are the seven of Adam7, section 8: where each begins and how far its pixels stand apart.
+// passes are the seven of Adam7, section 8: where each begins and how far apart its pixels are.
 var passes = [7]struct{ x, y, dx, dy int }{
 	{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2},
 }

@@ -221,7 +221,7 @@ func (h *Header) measureJPEG(data []byte) (perPixel float64, err error) {
 }
 
 // frame reads a frame header. Decoded planes take a byte for each of their samples, coefficients of progressive images
-// four more; four components, and three that stand for red, green and blue, are brought together at four a pixel.
+// four more; four components, and three that are red, green and blue, are brought together at four a pixel.
 func (h *Header) frame(marker byte, data []byte) (perPixel float64) {
 	if len(data) < 6 || len(data) < 6+3*int(data[5]) {
 		return 0
@@ -246,5 +246,5 @@ func (h *Header) frame(marker byte, data []byte) (perPixel float64) {
 	return perPixel
 }
 
-// Sentence says it to whoever sent the image.
+// Sentence returns the reason as a sentence for the sender of the image.
 func (e *TooLargeError) Sentence() string { return strings.ToUpper(e.Reason[:1]) + e.Reason[1:] + "." }

@@ -18,12 +18,12 @@ import (
 type Gray struct {
 	Width, Height int
 	Pix           []byte // by rows, 0 is black
-	Factor        int    // how many pixels of the file, in each direction, one of these stands for
+	Factor        int    // how many pixels of the file, in each direction, one pixel covers
 	Offset        image.Point
 	Transparent   bool // whether some pixels of the file let the ground shine through
 }
 
-// MaxReduced bounds a reduced image, in pixels. What stands on paper or on a screen is told apart at
+// MaxReduced bounds a reduced image, in pixels. What is on paper or on a screen is legible at
 // that size, and the work of a search grows with it.
 const MaxReduced = 4_000_000
 

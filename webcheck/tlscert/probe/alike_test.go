@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What another server speaks is told apart by any difference that a rule or a client would notice.
+// Another server's protocol support is distinguished by any difference that a rule or a client would notice.
 func TestAlike(t *testing.T) {
 	usual := func(change func(*probetest.Server)) probetest.Server {
 		s := probetest.Server{

@@ -358,7 +358,7 @@ func browser(b *cryptobyte.Builder, number uint16) {
 	})
 }
 
-// share returns a key share, the private half of which nobody keeps; nil for groups of which none can be made.
+// share returns a key share whose private half is discarded; nil for groups that it cannot make one for.
 func share(g Group) []byte {
 	curve := map[Group]ecdh.Curve{
 		X25519: ecdh.X25519(), P256: ecdh.P256(), P384: ecdh.P384(), X25519MLKEM768: ecdh.X25519(),

@@ -48,7 +48,7 @@ type Report struct {
 	// reasons, as far as they were found.
 	Browser      Answer
 	Intolerances []Intolerance
-	// Old is the reply to the newest of TLS 1.2 and earlier, New that of TLS 1.3; nil if there is none.
+	// Old is the reply to the newest of TLS 1.2 and earlier, New that of TLS 1.3; nil without one.
 	Old, New *Reply
 
 	NotTLS bool // what answers is no TLS

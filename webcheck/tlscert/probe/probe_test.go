@@ -92,7 +92,7 @@ func TestScanOfLittle(t *testing.T) {
 		r.Compression})
 }
 
-// What is no TLS, silence, and a server that stops to answer are told apart.
+// Protocols other than TLS, silence, and a server that stops answering are distinguished.
 func TestScanOfStrangers(t *testing.T) {
 	plain := func(conn net.Conn) {
 		go io.Copy(io.Discard, conn)

@@ -19,12 +19,12 @@ type Reply struct {
 	Version     Version
 	Suite       uint16
 	Compression bool   // data would be compressed
-	Group       Group  // of the key exchange; 0 if there is none, or it is not a group
+	Group       Group  // of the key exchange; 0 if absent, or if it is not a group
 	Retry       bool   // the server wants a key share for the group first (RFC 8446 section 4.1.4)
 	DHBits      int    // size of the prime, if keys are agreed on modulo a prime of the server
 	ALPN        string // application protocol
 
-	SecureRenegotiation bool // RFC 5746; in TLS 1.3 nobody renegotiates
+	SecureRenegotiation bool // RFC 5746; TLS 1.3 has no renegotiation
 	MasterSecret        bool // extended master secret (RFC 7627)
 	SessionTicket       bool // RFC 5077
 	Heartbeat           bool // RFC 6520

@@ -91,7 +91,7 @@ func (s Suite) FiniteField() bool {
 func (s Suite) Anonymous() bool { return strings.Contains(s.exchange, "anon") }
 
 // KeyType is the kind of key that the certificate of the server needs in TLS 1.2 and earlier: RSA, ECDSA or DSS; empty
-// if the suite needs none. ECDSA stands for EdDSA as well (RFC 8422 section 2).
+// if the suite needs none. ECDSA includes EdDSA (RFC 8422 section 2).
 func (s Suite) KeyType() string {
 	switch {
 	case s.exchange == "ECDH_RSA", strings.HasSuffix(s.exchange, "ECDSA"):

@@ -18,7 +18,7 @@ const (
 	Large      Property = "large"      // more octets than fit a TCP segment, as with post-quantum key shares
 	NewVersion Property = "tls13"      // TLS 1.3 among the versions, where the server only speaks older ones
 	Protocols  Property = "alpn"       // application protocols (RFC 7301)
-	Reserved   Property = "grease"     // values that are reserved for what nobody knows (RFC 8701)
+	Reserved   Property = "grease"     // reserved values that servers must ignore (RFC 8701)
 	Extensions Property = "extensions" // extensions that browsers have and the server does not know
 	KeyShare   Property = "key_share"  // a key share for X25519MLKEM768, not its size
 )
@@ -27,7 +27,7 @@ const (
 type Intolerance struct {
 	Property Property
 	Reaction string // what happens instead of an answer, such as "the server closed the connection"
-	Alert    Alert  // that of the reaction, if it is one; 0 is none
+	Alert    Alert  // that of the reaction, if it is one; else 0
 	// Answered and Failed are the sizes of the largest ClientHello that was answered and of the smallest that was not,
 	// in octets on the wire. InSegments says that a small one fails as well where it comes in two TCP segments, and
 	// InRecords where it comes in two records. They are set for Large only.
@@ -41,7 +41,7 @@ const browserOctets = 1800
 // sizes are tried to tell how large a ClientHello may be. The last two are below and above what a TCP segment holds.
 var sizes = []int{700, 1000, 1400, 1500}
 
-// toleranceTime bounds one exchange: servers that ignore a ClientHello are to be told from slow ones.
+// toleranceTime bounds one exchange: servers that ignore a ClientHello must be distinguished from slow ones.
 const toleranceTime = 2 * time.Second
 
 // Tolerates reports whether a server has answered a ClientHello with a property, as far as that is known.

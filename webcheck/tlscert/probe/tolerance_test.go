@@ -96,7 +96,7 @@ func TestLargeHello(t *testing.T) {
 	}
 }
 
-// A server that is silent to a large ClientHello is told from one that is silent to all.
+// A server that is silent to a large ClientHello is distinguished from one that is silent to all.
 func TestKnock(t *testing.T) {
 	config := probe.Config{ServerName: "example.com", ALPN: []string{"h2"}}
 	for name, tt := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
-// A Middlebox stands in front of a server and hands on what it can read: the first record of a client decides. Its zero
-// value hands on everything.
+// A Middlebox is in front of a server and forwards what it can parse: the first record of a client decides. Its zero
+// value forwards everything.
 type Middlebox struct {
 	MaxOctets  int              // a longer ClientHello is dropped; 0 means no limit
 	OneSegment bool             // as is one that does not come in one piece

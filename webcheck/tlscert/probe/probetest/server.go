@@ -150,7 +150,7 @@ func (s Server) pick(v probe.Version, h hello) (uint16, bool) {
 	return 0, false
 }
 
-// group returns the first group that both sides have; 0 if there is none.
+// group returns the first group that both sides have; 0 without one.
 func (s Server) group(h hello) probe.Group {
 	for _, g := range s.Groups {
 		if slices.Contains(h.groups, g) {
