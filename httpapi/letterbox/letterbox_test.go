@@ -79,6 +79,14 @@ func (l fromListener) Accept() (net.Conn, error) {
 
 func newPost(t *testing.T) *post {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return newPostOn(t, l)
+}
+
+// newPostOn is a letter box at work on a listener.
+func newPostOn(t *testing.T, l net.Listener) *post {
+	t.Helper()
 	w := diagtest.NewWorld(t)
 	w.Zone(zones)
 	env := w.Env()
@@ -86,8 +94,6 @@ func newPost(t *testing.T) *post {
 	clock := func() time.Time { p.mu.Lock(); defer p.mu.Unlock(); return p.now }
 	env.Clock = clock
 	box, err := New(Config{Env: env, Domain: diag.MustDomain("box.example"), Clock: clock})
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	p.Box, p.addr = box, l.Addr().String()
 	served := make(chan error, 1)

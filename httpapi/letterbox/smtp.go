@@ -113,6 +113,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	local := strings.ToLower(to[:max(at, 0)])
 	if strings.EqualFold(strings.TrimSuffix(to[at+1:], "."), s.box.Domain.String()) && s.box.expects(local) {
 		s.to = local
+		receiving(s.conn.Conn(), true)
 		return nil
 	}
 	if s.refused++; s.refused < maxRefused {
@@ -161,6 +162,7 @@ func (s *session) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.from, s.to = "", ""
+	receiving(s.conn.Conn(), false)
 }
 
 func (*session) Logout() error { return nil }
@@ -207,24 +209,47 @@ type conn struct {
 	left  int         // bytes to be read
 	said  int         // lines, or records of TLS
 	last  atomic.Bool // the reply under way is the last
+	// receiving says that there is a recipient, and what comes is a message or leads to one.
+	receiving atomic.Bool
 }
 
 // last ends a connection once the reply under way is written.
 func last(c net.Conn) {
-	if secured, ok := c.(*tls.Conn); ok {
-		c = secured.NetConn()
-	}
-	if c, ok := c.(*conn); ok {
+	if c := bounded(c); c != nil {
 		c.last.Store(true)
 	}
 }
 
-func (c *conn) Read(b []byte) (int, error) {
-	if c.last.Load() || c.left <= 0 {
+// receiving notes whether a message may come on a connection.
+func receiving(c net.Conn, on bool) {
+	if c := bounded(c); c != nil {
+		c.receiving.Store(on)
+	}
+}
+
+// bounded is the connection below TLS; nil if it is not one of a [listener].
+func bounded(c net.Conn) *conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	own, _ := c.(*conn)
+	return own
+}
+
+// Read fails with errLost while a message may come. Of a chunk of BDAT, go-smtp would take the end of the connection for
+// the end of the message, and send the client the text of any other error.
+func (c *conn) Read(b []byte) (n int, err error) {
+	if c.last.Load() {
 		return 0, io.EOF
 	}
-	n, err := c.Conn.Read(b)
-	c.left -= n
+	err = io.EOF
+	if c.left > 0 {
+		n, err = c.Conn.Read(b)
+		c.left -= n
+	}
+	if err != nil && c.receiving.Load() {
+		err = errLost
+	}
 	return n, err
 }
 
