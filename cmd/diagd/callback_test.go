@@ -1,23 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/budget"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
@@ -145,6 +155,75 @@ func TestCallbackOutcome(t *testing.T) {
 		assert.Contains(t, w.Body.String(), c.text)
 		assert.NotContains(t, w.Body.String(), "s3cret")
 		assert.Equal(t, c.retry, w.Header().Get("Retry-After"))
+	}
+}
+
+// Whoever sends callbacks is told nothing of the inside of the server: of bad signatures, of bodies that are broken or
+// do not arrive, and of a store that fails.
+func TestCallbackLeaksNothing(t *testing.T) {
+	database := errors.New(`ERROR: relation "records" does not exist (SQLSTATE 42P01)`)
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	fails := func(err error) func(*http.Request) {
+		return func(r *http.Request) { r.Body = io.NopCloser(iotest.ErrReader(err)) }
+	}
+	for _, c := range []struct {
+		name   string
+		body   string // paidWord if empty
+		change func(r *http.Request)
+		outage meteringtest.Fault
+		status int
+	}{
+		{name: "no timestamp", change: header("webhook-timestamp", ""), status: 401},
+		{name: "a word for a timestamp", change: header("webhook-timestamp", "soon"), status: 401},
+		{name: "a timestamp of 30 digits", change: header("webhook-timestamp", strings.Repeat("9", 30)), status: 401},
+		{name: "no base64", change: header("webhook-signature", "v1,%%%"), status: 401},
+		{name: "half of base64", change: header("webhook-signature", "v1,AAA"), status: 401},
+		{name: "no version", change: header("webhook-signature", ","), status: 401},
+		{name: "another secret", change: header("webhook-signature", "v1,"+strings.Repeat("A", 43)+"="), status: 401},
+
+		{name: "late body", change: fails(os.ErrDeadlineExceeded), status: 408},
+		{name: "broken off", change: fails(io.ErrUnexpectedEOF), status: 400},
+		{name: "reset", change: fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), status: 400},
+		{name: "too long", body: strings.Repeat("x", maxWord+1), status: 413},
+
+		{name: "blank", body: " ", status: 400},
+		{name: "no JSON", body: "<paid/>", status: 400},
+		{name: "half of JSON", body: paidWord[:len(paidWord)/2], status: 400},
+		{name: "a list", body: "[]", status: 400},
+		{name: "null", body: "null", status: 400},
+		{name: "a number for a text", body: strings.Replace(paidWord, `"acc_a"`, "7", 1), status: 400},
+		{name: "an object for a status", body: strings.Replace(paidWord, `"paid"`, `{"a":1}`, 1), status: 400},
+		{name: "a status of two lines", body: strings.Replace(paidWord, `"paid"`, `"paid\n"`, 1), status: 400},
+		{name: "no UTF-8", body: strings.Replace(paidWord, `"paid"`, "\"\xff\"", 1), status: 400},
+		{name: "twice", body: strings.Replace(paidWord, `{`, `{"status":"paid",`, 1), status: 400},
+		{name: "control characters", body: strings.Replace(paidWord, `"pi_1"`, `"\u0000"`, 1), status: 400},
+
+		{name: "no such invoice", status: 404},
+		{name: "store", outage: meteringtest.Fault{Call: meteringtest.Any, Err: database}, status: 503},
+		{name: "store unavailable", outage: meteringtest.Fault{Call: meteringtest.Any,
+			Err: fmt.Errorf("%w: %w", metering.ErrUnavailable, database)}, status: 503},
+		{name: "store does not answer", outage: meteringtest.Fault{Call: meteringtest.Any,
+			Err: context.DeadlineExceeded}, status: 503},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := meteringtest.Faulty(memory.New(memory.Config{}))
+			defer store.Close()
+			if c.outage.Err != nil {
+				store.Inject(c.outage)
+			}
+			listener, _ := heard(t, nil)
+			listener.settle = billing.Billing{Store: store, Clock: listener.clock}.Settle
+			r := signed(t, cmp.Or(c.body, paidWord), callbackNow)
+			if c.change != nil {
+				c.change(r)
+			}
+			w := answerTo(listener, r)
+			assert.Equal(t, c.status, w.Code, w.Body)
+			assert.NotEmpty(t, w.Body.String())
+			assert.Empty(t, diagtest.Leaks(w.Body.String()))
+		})
 	}
 }
 
