@@ -80,7 +80,7 @@ func (s *FaultyStore) Die(calls int, done bool, err error) {
 	s.Inject(Fault{Call: Any, Skip: calls, Err: err})
 }
 
-// Calls tells how often a method was called, with or without success.
+// Calls tells how often a method was called, or with [Any] how often all of them were, with or without success.
 func (s *FaultyStore) Calls(c Call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,6 +101,7 @@ func (s *FaultyStore) next(c Call) (fault Fault, failing bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c]++
+	s.calls[Any]++
 	for i := range s.faults {
 		f := s.faults[i]
 		if f.Call != c && f.Call != Any {
