@@ -10,10 +10,11 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// maxHops bounds how many addresses of a header are looked at: no path has as many proxies.
+// maxHops bounds how many addresses of a header are examined: no path has as many proxies.
 const maxHops = 32
 
-// ClientIP is the address that a request counts for, as [Config.TrustedProxies] has it: for handlers beside the API.
+// ClientIP returns the address to which a request is attributed under [Config.TrustedProxies], for handlers outside
+// the API.
 func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	return (&server{Config: Config{TrustedProxies: trustedProxies}, log: slog.New(slog.DiscardHandler)}).clientIP(r)
 }
@@ -54,8 +55,8 @@ func (s *server) clientIP(r *http.Request) netip.Addr {
 	return client
 }
 
-// warnOfProxy says once that there seems to be a proxy which nobody named: it makes one address of all
-// clients, with one bucket for all of them.
+// warnOfProxy logs once that requests seem to come through a proxy that is not configured: all its clients then share
+// one address and one bucket.
 func (s *server) warnOfProxy(peer netip.Addr) {
 	s.proxySeen.Do(func() {
 		s.log.Warn("a peer sends X-Forwarded-For or Forwarded, and no proxy is trusted: "+
@@ -64,7 +65,7 @@ func (s *server) warnOfProxy(peer netip.Addr) {
 	})
 }
 
-// rightmost walks from the peer towards the client, up to the first address that is no trusted proxy.
+// rightmost walks from the peer towards the client, up to the first address that is not a trusted proxy.
 func (s *server) rightmost(peer netip.Addr, hops []string) netip.Addr {
 	ip := peer
 	for i, n := len(hops)-1, 0; i >= 0; i-- {

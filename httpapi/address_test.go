@@ -92,8 +92,8 @@ func FuzzForwarded(f *testing.F) {
 	})
 }
 
-// An address that cannot be read is in no allowlist, and behind a proxy the proxy's own must not stand
-// in for it. Without an allowlist such requests share a bucket of their own.
+// An unparsable address matches no allowlist, and the address of a proxy must not replace it. Without an allowlist
+// such requests share a bucket of their own.
 func TestAddressThatCannotBeRead(t *testing.T) {
 	a := newAPI(t, "self", func(c *Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
@@ -123,7 +123,7 @@ func TestAddressThatCannotBeRead(t *testing.T) {
 	require.Equal(t, 401, a.post("/x", `{}`, append(bad, "203.0.113.9")...).Code)
 }
 
-// A proxy that nobody named is told of once.
+// An unconfigured proxy is logged once.
 func TestWarningOfProxy(t *testing.T) {
 	a := newAPI(t, "self", nil, row("/x", 1, echo))
 	for range 3 {

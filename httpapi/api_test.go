@@ -112,7 +112,7 @@ func (a *api) newKey(scopes ...metering.Scope) (metering.Key, string) {
 	return key, secret.Reveal()
 }
 
-// used is what the ledger says, after an audit.
+// used returns the usage that the ledger records, after an audit.
 func (a *api) used() int64 {
 	a.t.Helper()
 	audit, err := a.store.Audit(context.Background())

@@ -32,7 +32,7 @@ func Handler(c Config) http.Handler { return New(c) }
 // ServeHTTP implements [http.Handler].
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
-// An Answer is what a key that acts in this process is answered.
+// An Answer is the reply to a key that acts in this process.
 type Answer struct {
 	Result
 	RequestID string // of the row in the ledger
@@ -40,9 +40,9 @@ type Answer struct {
 	Remaining int64  // of the month's allowance
 }
 
-// Ask runs an operation as a request does that shows the key: its scopes and its account's credits decide, and the
-// answer is charged. Only addresses and rates are not looked at. The fields are a JSON object, wherever HTTP has them.
-// Errors are those of [metering.Gate.Acting] and of [Problem.Err].
+// Ask runs an operation like a request that presents the key: its scopes and its account's credits decide, and the
+// answer is charged. Only address and rate limits do not apply. The fields are a JSON object, wherever HTTP carries
+// them. Errors are those of [metering.Gate.Acting] and of [Problem.Err].
 func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields []byte) (*Answer, error) {
 	caller, err := a.server.Gate.Acting(ctx, key, a.server.clock())
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *server) serveCaller(w http.ResponseWriter, r *http.Request, c *metering
 // Error implements error.
 func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Code, p.Message, p.RequestID) }
 
-// Err is the problem as the error that the operation itself would have returned, where it has told of one: a
-// [*ViolationsError], or what [diag.Unavailable] makes of a silent server. Else it is the problem.
+// Err returns the problem as the error that the operation itself would have returned, if it reported one: a
+// [*ViolationsError], or the error of [diag.Unavailable] for a silent server. Otherwise it returns the problem.
 func (p *Problem) Err() error {
 	if len(p.Details.Fields) > 0 {
 		return &ViolationsError{Violations: p.Details.Fields}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkServe is a metered request through all steps of a server, without the network: many at once, so that a store
-// commits them in groups. What it costs is told by cpu-µs/op; the machine may have other work.
+// BenchmarkServe is a metered request through all steps of a server, without the network: many at once, so that a
+// store commits them in groups. Its cost is cpu-µs/op; the machine may have other work.
 func BenchmarkServe(b *testing.B) {
 	for _, store := range []struct {
 		name string
@@ -61,7 +61,7 @@ func benchServe(b *testing.B, open opener) {
 	b.ReportMetric(float64((processTime(b)-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 
-// processTime is what the process has used of the processors.
+// processTime returns the CPU time that the process has used.
 func processTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

@@ -25,7 +25,7 @@ func weighing(release chan bool) []Endpoint {
 	return []Endpoint{slow, fast}
 }
 
-// A key that holds its share waits, is refused in the end without a charge, and is in nobody's way.
+// A key that holds its share waits, is finally refused without a charge, and blocks no other key.
 func TestOverloadOfOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)

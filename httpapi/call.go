@@ -41,7 +41,8 @@ const (
 	textFactor = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
 )
 
-// An Operation is what an endpoint does: a Go function and what the API must know about it. [Call] and [Pure] make it.
+// An Operation is the work of an endpoint: a Go function and what the API must know about it. [Call] and [Pure] make
+// it.
 type Operation struct {
 	summary string       // what it does, where the purpose of the row says less
 	request reflect.Type // struct
@@ -53,7 +54,7 @@ type Operation struct {
 	factor  int64              // and for each byte of the body
 	repeats bool               // the same request always has the same reply, and no context ends the work
 	form    metering.ReplyForm // how a reply is kept for replays
-	upload  *upload            // how a file may be sent, beside JSON; nil: not at all
+	upload  *upload            // how a file may be sent instead of JSON; nil: not at all
 	id      string             // of the endpoint, once it is served: every request asks for it
 	placed  bool               // some fields are outside the body; known once the row is served
 	owned   bool               // run needs an ownedRequest
@@ -93,7 +94,7 @@ func Call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) O
 // errNoReport is the error of an operation that returned neither a report nor an error.
 var errNoReport = errors.New("the operation returned no report")
 
-// oneOf is a report or an error, never a pointer to nothing beside an error.
+// oneOf returns either a report or an error, never a nil pointer with an error.
 func oneOf[Rep any](report Rep, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func text[Req, Rep any](f func(Req) (*Rep, error)) Operation {
 // fields is the type of the request; that of an endpoint without an operation has no fields.
 func (op *Operation) fields() reflect.Type { return cmp.Or(op.request, reflect.TypeFor[struct{}]()) }
 
-// A picture is a reply that is no JSON.
+// A picture is a reply that is not JSON.
 type picture interface {
 	MediaType() string
 	Bytes() []byte
@@ -147,14 +148,14 @@ func (op Operation) about(summary string) Operation { op.summary = summary; retu
 // UpTo sets the size of the largest body, in bytes.
 func (op Operation) UpTo(bytes int64) Operation { op.body = bytes; return op }
 
-// Holding sets how many bytes the operation holds at worst, beside what depends on the body: the server runs at once
-// what fits into [Config.Memory].
+// Holding sets how many bytes the operation holds at worst, in addition to what depends on the body: the server runs
+// as many requests concurrently as fit into [Config.Memory].
 func (op Operation) Holding(bytes int64) Operation { op.weight = bytes; return op }
 
 // A weighed request knows better than its row what it makes the operation hold.
 type weighed interface{ Memory() int64 }
 
-// memory is what a request may make the operation hold, in bytes.
+// memory returns how many bytes a request may make the operation hold.
 func (op *Operation) memory(req any, body int) int64 {
 	bytes := op.weight + op.factor*int64(body)
 	if w, ok := req.(weighed); ok {
@@ -169,7 +170,7 @@ func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
 // Within sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
 func (op Operation) Within(d time.Duration) Operation { op.time = cmp.Or(d, defaultTime); return op }
 
-// A Result is what an operation answered.
+// A Result is the reply of an operation.
 type Result struct {
 	MediaType string
 	Body      []byte // JSON or an image
@@ -304,8 +305,8 @@ func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedsp
 	return ep.Operation.execute(ctx, env, req)
 }
 
-// sealed keeps the reply under a key derived from the caller's API secret, of which the store has only
-// a hash: whoever reads the store cannot open it (CONTRACT 5.4).
+// sealed keeps the reply encrypted under a key derived from the caller's API secret, of which the store has only a
+// hash: a reader of the store cannot decrypt it (CONTRACT 5.4).
 //
 // Such an operation draws random numbers: it has another reply each time.
 func (op Operation) sealed() Operation {

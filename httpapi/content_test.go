@@ -114,7 +114,7 @@ func TestParametersAreMetered(t *testing.T) {
 	require.Equal(t, int64(6), a.used())
 }
 
-// The path belongs to a request. Keys of GET requests are of no account, whatever they look like.
+// The path is part of a request. Idempotency keys of GET requests are ignored, valid or not.
 func TestIdempotencyOfParameters(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, key, first, second string

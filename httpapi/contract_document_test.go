@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// section returns what stands in CONTRACT.md from one heading to the next of the same depth.
+// section returns the text of CONTRACT.md from one heading to the next of the same depth.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile("CONTRACT.md")
@@ -57,7 +57,7 @@ func TestContractTypes(t *testing.T) {
 		rows++
 		require.Contains(t, schemas, name[1])
 		described := schemas[name[1]].(map[string]any)
-		if parts, ok := described["allOf"].([]any); ok { // its own members stand last
+		if parts, ok := described["allOf"].([]any); ok { // its own members come last
 			described = parts[len(parts)-1].(map[string]any)
 		}
 		required := described["required"]

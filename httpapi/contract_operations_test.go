@@ -14,7 +14,7 @@ import (
 
 var contractRow = regexp.MustCompile("^\\| (?:(GET|POST) )?`(/[^`]+)`(?: \\((\\d+)\\))? \\|")
 
-// An operationRow is what section 3 of the contract says about an endpoint.
+// An operationRow is the row of section 3 of the contract about an endpoint.
 type operationRow struct {
 	Endpoint
 	heading        string

@@ -101,8 +101,8 @@ func crashing(t *testing.T, path, at string) (url string, stop func()) {
 	}
 }
 
-// A server that dies at any point of a request has charged it or not, and never half: the retry runs, or is a
-// replay, and is charged once. Its claim died with it, so that nobody waits for a lease.
+// A server that dies at any point of a request has charged it completely or not at all: the retry runs, or is a
+// replay, and is charged once. Its claim died with it, so that no retry waits for a lease.
 func TestCrash(t *testing.T) {
 	for _, tt := range []struct {
 		at      string
@@ -162,7 +162,7 @@ func TestCrash(t *testing.T) {
 				assert.Equal(t, replayed, r.Header.Get("X-Idempotent-Replay") == "true")
 				want := int64(3)
 				if key == "" {
-					want += tt.charged // nobody can tell that it was asked for twice
+					want += tt.charged // the second request cannot be recognized as a retry
 				}
 				assert.Equal(t, want, used())
 			})

@@ -19,8 +19,8 @@ import (
 const maxViolations = 50
 
 // decode reads a JSON body into the struct that target points to, by the tags of its fields. It is stricter than
-// encoding/json: names are compared exactly, a repeated or unknown name, null for a required member, invalid UTF-8 and
-// trailing data are faults. All faults are collected; only of a body with a syntax error nothing else is told.
+// encoding/json: names are compared exactly, and a repeated or unknown name, null for a required member, invalid
+// UTF-8 and trailing data are faults. All faults are collected; a syntax error is reported alone.
 func decode(body []byte, target any) error {
 	p := parser{data: body}
 	v := reflect.ValueOf(target).Elem()
@@ -55,7 +55,7 @@ func (p *parser) readDocument(v reflect.Value, o *object) {
 	}
 }
 
-// syntaxFault says where a text that is no JSON is not, and why.
+// syntaxFault returns the position and the reason of a JSON syntax error.
 func syntaxFault(data []byte) string {
 	err := json.Unmarshal(data, new(json.RawMessage))
 	wrong, _ := errors.AsType[*json.SyntaxError](err)
@@ -111,7 +111,7 @@ func (p *parser) report(reason, format string, args ...any) {
 // invalid reports a value that its field does not allow.
 func (p *parser) invalid(format string, args ...any) { p.report(reasonInvalid, format, args...) }
 
-// space steps over blanks, and over commas and colons, which stand nowhere but where they must.
+// space skips blanks, commas and colons, which occur only where the grammar requires them.
 func (p *parser) space() {
 	for ; p.pos < len(p.data); p.pos++ {
 		switch p.data[p.pos] {
@@ -175,7 +175,7 @@ func (p *parser) member(base int, name string) {
 		p.path = append(p.path, '.')
 	}
 	p.path = append(p.path, name...)
-	if len(name) > 100 { // as long as any sensible name; the path stands in the reply
+	if len(name) > 100 { // as long as any sensible name; the path is part of the reply
 		p.path = append(p.path[:base+100], "…"...)
 	}
 }

@@ -15,7 +15,7 @@ var (
 	sunset = time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// describeRow is what the document says of one row.
+// describeRow returns the description of one row in the document.
 func describeRow(t *testing.T, ep Endpoint) schema {
 	var doc struct{ Paths map[string]map[string]schema }
 	text := openAPI([]Endpoint{ep}, func(Endpoint) example { return example{} })

@@ -20,7 +20,7 @@ import (
 // ours begins the import paths of this module.
 const ours = "github.com/diagkit/diagkit/"
 
-// docLink matches what go doc takes for a link: a name, or a name of an imported package, in brackets.
+// docLink matches what go doc treats as a link: a name, or a name of an imported package, in brackets.
 var docLink = regexp.MustCompile(`(?:^|[\s"'(\x60—–-])\[\*?((?:[a-z][\w/]*\.)?[A-Z]\w*(?:\.[A-Z]\w*)?)\](?:$|[^\w(\[])`)
 
 // TestDocLinks follows the links of all comments that lead into this module.

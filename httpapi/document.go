@@ -67,8 +67,8 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sharedDocument is that of every server without endpoints of its own.
 var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
 
-// documentOf returns what makes the document of a table. One with endpoints of one's own is made at once, so that a
-// type that cannot be described is seen at start.
+// documentOf returns a function that makes the document of a table. One with endpoints of one's own is made
+// immediately, so that a type that cannot be described is detected at start.
 func documentOf(t Table) func() *File {
 	if len(t.own()) == 0 {
 		return sharedDocument

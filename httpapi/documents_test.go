@@ -80,7 +80,7 @@ func incompleteRules() []byte {
 
 func hasFindings(ep Endpoint) bool { return len(ep.Rules()) > 0 }
 
-// findingsPage lists the codes that an operation can report, or returns nil where there are none.
+// findingsPage lists the codes that an operation can report, or returns nil if it has none.
 func findingsPage(ep Endpoint) []byte {
 	if !hasFindings(ep) {
 		return nil

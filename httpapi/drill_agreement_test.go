@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDrillAgreement asks all operations about the subjects of all worlds: a headline and the first action are those
-// of the gravest finding, nothing is praised beside its contrary, nothing is advised below a verdict that says nothing
-// is to be done, no cause is told twice, and no two operations disagree about one fact of one domain.
+// TestDrillAgreement runs all operations on the subjects of all worlds: a headline and the first action are those of
+// the gravest finding, nothing is praised next to its contrary, nothing is advised below a verdict without action, no
+// cause is reported twice, and no two operations disagree about one fact of one domain.
 func TestDrillAgreement(t *testing.T) {
 	own, others := drillCases(t)
 	asked := 0
@@ -54,10 +54,10 @@ type factTold struct {
 	by       string
 }
 
-// mayRepeat are codes whose findings are several by nature: what each tells is a fact of its own.
+// mayRepeat are codes whose findings are several by nature: each reports a fact of its own.
 var mayRepeat = regexp.MustCompile(`^(dnsbl\.listed|csp\.|headers\.cookies\.|phishing\.|lint\.|tls\.chain\.|zone\.answers\.)`)
 
-// nothingToDo is how a verdict says that all is well.
+// nothingToDo matches verdicts that require no action.
 var nothingToDo = regexp.MustCompile(`(?i)nothing (needs|has|is) to be done|nothing to do`)
 
 // contradictions lists where a reply is at odds with itself.

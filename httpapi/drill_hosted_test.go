@@ -81,7 +81,7 @@ func (h *hostedProfiles) copied(r *drillRun) hostedspf.Store {
 	return store
 }
 
-// access is what a request works with: all resolutions begin with the same profile.
+// access returns the profiles of a request: all resolutions begin with the same profile.
 func (h *hostedProfiles) access(r *drillRun) hostedspf.Access {
 	store := h.store
 	if r.c.profile != nil && r.c.ep.Method != http.MethodGet {

@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ourAddress is where the broken resolver of the drill listens: no text may hold it.
+// ourAddress is the address of the broken resolver of the drill: no text may contain it.
 const ourAddress = "10.66.66.66"
 
 func socketError(err error) error {
@@ -49,8 +49,8 @@ var resolverOutages = map[string]brokenResolver{
 	},
 }
 
-// TestDrillOutage breaks what the operations stand on: the resolver, and all servers that are asked over TCP. Where
-// nothing was learned the reply is 502 or 504, and free; no text holds an address, a socket or a Go error of ours
+// TestDrillOutage breaks what the operations depend on: the resolver, and all servers that are contacted over TCP. If
+// nothing was learned the reply is 502 or 504, and free; no text contains an address, a socket or a Go error of ours
 // (CONTRACT 1.5).
 func TestDrillOutage(t *testing.T) {
 	own, others := drillCases(t)
@@ -112,8 +112,8 @@ func (r *drillRun) outages() (asked int) {
 	return asked
 }
 
-// panics asks with resolvers that panic. The panic reaches who has asked, in whichever goroutine it happened, or leaves
-// a part unknown; the process goes on.
+// panics uses resolvers that panic. The panic reaches the caller, in whichever goroutine it happened, or leaves a
+// part unknown; the process continues.
 func (r *drillRun) panics() int {
 	for _, every := range []int64{1, 3} { // of so many questions one
 		var questions atomic.Int64
@@ -131,7 +131,7 @@ func (r *drillRun) panics() int {
 	return 2
 }
 
-// mayAnswerAlone are operations that have something to say about what was sent, whoever can be asked.
+// mayAnswerAlone are operations that can assess the request itself while no server is reachable.
 var mayAnswerAlone = map[string]bool{
 	"mail/header-audit": true, "mail/header-analyze": true, "dmarc/report/analyze": true, "phishing/check": true,
 	"spf/hosted/{id}/resolve": true, // by CONTRACT 3.3.3 a failed resolution is a result

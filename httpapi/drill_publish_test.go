@@ -96,7 +96,7 @@ func (r *drillRun) publish(before *drillReply, advice diag.Recommendation) bool 
 	return true
 }
 
-// end is where the redirects of a page end, and the page of the domain if the reply does not say.
+// end returns the URL at which the redirects of a page end, or the page of the domain if the reply does not state it.
 func (d *drillReply) end(domain string) string {
 	if v, ok := valueAt(d.all, []string{"final_url"}); ok {
 		if text, _ := v.(string); text != "" {
@@ -120,8 +120,8 @@ func (r *drillRun) records(name string, qtype uint16) (list []dns.RR) {
 	return list
 }
 
-// keyName is where the DKIM key is that an advice is about: at the selector that was asked about, or at one that was found
-// and is named, or is the only one.
+// keyName returns the name of the DKIM key that an advice is about: at the selector of the request, at one that was
+// found and is named, or at the only one.
 func (r *drillRun) keyName(domain, detail string) string {
 	if selector := fieldOf(r.c.request, "selector"); selector != "" {
 		return selector + "._domainkey." + domain
@@ -262,7 +262,7 @@ type rawRecorder struct {
 
 func (r *rawRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) { return rawConn{rec: r}, nil, nil }
 
-// answer is what came, without the lines that are no HTTP.
+// answer returns the response, without the lines that are not HTTP.
 func (r *rawRecorder) answer(req *http.Request) *httptest.ResponseRecorder {
 	if r.text.Len() == 0 {
 		return r.ResponseRecorder

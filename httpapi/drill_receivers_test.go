@@ -25,8 +25,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// effects are what others make of a domain: who may send as it, what becomes of messages in its name, whether a strict
-// sender delivers to it, and whether its zone validates. Of what a value cannot change nothing is looked at.
+// effects is how others treat a domain: who may send as it, how receivers handle messages in its name, whether a
+// strict sender delivers to it, and whether its zone validates. What a value cannot change is not examined.
 type effects struct {
 	spf       map[netip.Addr]eval.Outcome
 	messages  map[string]delivery
@@ -35,7 +35,7 @@ type effects struct {
 	strict    int               // how strict the policy is that is in force; -1 if that does not matter
 }
 
-// A delivery is what a receiver does with a message.
+// A delivery is a receiver's treatment of a message.
 type delivery struct {
 	passed bool
 	policy policy.Policy // applied if it did not pass
@@ -51,7 +51,7 @@ var (
 	changesZone     = regexp.MustCompile(`^(\S+\.) IN (DS|DNSKEY) `)
 )
 
-// effects looks at what others make of the domain of the case.
+// effects determines how others treat the domain of the case.
 func (r *drillRun) effects(value string, addresses []netip.Addr) (e effects) {
 	domain := r.c.subject()
 	e.strict = r.inForce(value)
@@ -115,7 +115,7 @@ func (is effects) worse(was effects, advice diag.Recommendation, named func(neti
 	return faults
 }
 
-// spf is what a receiver decides of an address.
+// spf returns a receiver's SPF result for an address.
 func (r *drillRun) spf(a netip.Addr, domain string) eval.Outcome {
 	result, err := eval.Check(r.t.Context(), r.world.NewEnv(), eval.Request{IP: a, Sender: "user@" + domain, HELO: "mail.sender.example"})
 	if err != nil {
@@ -128,8 +128,8 @@ var networkText = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*:[0-9
 
 var mechanism = regexp.MustCompile(`(?i)\bip[46]:`)
 
-// networks are all that the records behind SPF of a domain name, by address or by host; hosts with each length of a
-// prefix that stands anywhere.
+// networks returns all networks that the SPF records of a domain authorize, by address or by host; hosts with each
+// prefix length that occurs in them.
 func (r *drillRun) networks(domain, suggested string) (list []netip.Prefix) {
 	texts, hosts := []string{suggested}, []netip.Addr{}
 	r.world.Forget()
@@ -194,9 +194,9 @@ func boundaries(networks []netip.Prefix) (list []netip.Addr) {
 	return append(list, netip.MustParseAddr("203.0.113.77"), netip.MustParseAddr("2001:db8:dead::1"))
 }
 
-// messages are those that somebody may send with the domain in the From field, each with what a receiver does: from the
-// domain, a host of it and a name below that does not exist; authenticated by SPF from an address that may send, by each
-// key that is published, by a domain below, or by nothing that is aligned, as after forwarding.
+// messages returns possible messages with the domain in the From field, each with a receiver's treatment: from the
+// domain, a host of it and a name below that does not exist; authenticated by SPF from an authorized address, by each
+// published key, by a subdomain, or by nothing that is aligned, as after forwarding.
 func (r *drillRun) messages(domain string, addresses []netip.Addr) map[string]delivery {
 	list := map[string]delivery{}
 	name := func(s string) diag.Name { n, _ := diag.ParseName(s); return n }
@@ -215,7 +215,7 @@ func (r *drillRun) messages(domain string, addresses []netip.Addr) map[string]de
 		}
 	}
 	if len(senders) == 2 && !r.hasMX(domain) {
-		return list // nobody sends mail in its name
+		return list // the domain sends no mail
 	}
 	for sender, m := range senders {
 		for _, from := range []string{domain, "news." + domain, "mx1." + domain} {
@@ -236,7 +236,7 @@ func (r *drillRun) hasMX(domain string) bool {
 	return slices.ContainsFunc(r.records(domain, dns.TypeMX), func(rr dns.RR) bool { return rr.(*dns.MX).Mx != "." })
 }
 
-// received is what becomes of the message of the scenario.
+// received returns the receiver's treatment of the message of the scenario.
 func (r *drillRun) received() delivery {
 	reply := r.other("mail/header-analyze", r.c.message)
 	result, _ := valueAt(reply.all, []string{"live", "dmarc", "result"})
@@ -245,8 +245,8 @@ func (r *drillRun) received() delivery {
 	return delivery{result == "pass", policy.Policy(word)}
 }
 
-// deliveries says of each mail exchanger of a domain why a sender that enforces DANE (RFC 7672) and MTA-STS (RFC 8461)
-// does not deliver to it.
+// deliveries returns for each mail exchanger of a domain why a sender that enforces DANE (RFC 7672) and MTA-STS (RFC
+// 8461) does not deliver to it.
 func (r *drillRun) deliveries(domain string) map[string]string {
 	list := map[string]string{}
 	patterns := r.enforced(domain)
@@ -361,7 +361,7 @@ func (r *drillRun) tlsa(host string) (list []*dns.TLSA) {
 	return list
 }
 
-// enforced are the mx patterns of a policy of MTA-STS that is enforced; nil if there is none.
+// enforced returns the mx patterns of an MTA-STS policy in enforce mode; nil without one.
 func (r *drillRun) enforced(domain string) (patterns []string) {
 	records := r.records("_mta-sts."+domain, dns.TypeTXT)
 	if len(records) != 1 || !regexp.MustCompile(`^v=STSv1\s*;.*id=[A-Za-z0-9]{1,32}\s*;?`).MatchString(strings.Join(records[0].(*dns.TXT).Txt, "")) {

@@ -27,8 +27,8 @@ signed.example. 3600 IN TXT "v=spf1 mx -all"
 _dmarc.signed.example. 3600 IN TXT "v=DMARC1\; p=reject\; rua=mailto:dmarc@signed.example"
 _25._tcp.mx1.signed.example. 3600 IN TLSA 3 1 1 ` + "0000000000000000000000000000000000000000000000000000000000000000" + "\n"
 
-// signedCases are worlds that are made: each way to sign a zone wrongly, whole and for the keys alone, by the operations
-// that look at signatures.
+// signedCases returns generated worlds: each way to sign a zone wrongly, whole and for the keys alone, with the
+// operations that examine signatures.
 func signedCases() (list []drillCase) {
 	for _, fault := range []diagtest.SigningFault{
 		"", diagtest.SigExpired, diagtest.SigNotYetValid, diagtest.SigCorrupt, diagtest.SigUnknownKey, diagtest.SigWrongSigner,

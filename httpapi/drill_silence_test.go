@@ -63,7 +63,7 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 		}
 		asked++
 		for _, fault := range append(r.lessKnown(full, reply), r.hosts.lost(reply)...) {
-			if !seen[fault] { // one fault is enough to be told once
+			if !seen[fault] { // each fault is reported once
 				seen[fault] = true
 				faults = append(faults, fmt.Sprintf("%s of %s: %s", how, list, fault))
 			}
@@ -99,8 +99,8 @@ func (r *drillRun) hasOther(q question) bool {
 	return false
 }
 
-// examined are findings about the very servers that did not answer: of those operations that ask them themselves, it
-// is what they are there to find out. A state may be graver for one; nothing may be better.
+// examined are findings about the very servers that did not answer: of the operations that query them directly, whose
+// purpose is to find that out. A state may be graver for one; nothing may be better.
 var examined = map[diag.Code]string{
 	"zone.ns.unreachable":         "the audit asks each name server",
 	"zone.ns.lame":                "the audit asks each name server for the zone",
@@ -113,13 +113,14 @@ var examined = map[diag.Code]string{
 	"smtp.backup.unavailable":     "the test connects to each mail server, and the preferred one answered",
 }
 
-// within are findings that another one told of, which needs more knowledge: that no server accepts mail tells of what is
-// wrong with each, and that there are TLSA records at the domain alone tells that those of its mail servers are missing.
+// within maps a finding to the less specific one that replaces it with less knowledge: that no server accepts mail
+// includes the faults of each server, and that only the domain itself has TLSA records includes that those of its
+// mail servers are missing.
 var within = map[diag.Code]diag.Code{
 	"smtp.connection.refused": "smtp.servers.unreachable", "dane.tlsa.missing": "dane.tlsa.location",
 }
 
-// notKnown reports whether a code tells of ignorance.
+// notKnown reports whether a code means that something is unknown.
 func notKnown(code diag.Code) bool {
 	r, known := rulesByCode()[code]
 	return known && r.State == diag.Unknown
@@ -129,7 +130,7 @@ var rulesByCode = sync.OnceValue(ruleBook)
 
 var stateOrder = map[string]int{"valid": 0, "warning": 1, "invalid": 2, "missing": 3}
 
-// lessKnown lists what a reply with less knowledge must not say beside the one with more.
+// lessKnown lists the statements that a reply with less knowledge must not make, given the complete reply.
 func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	switch less.status {
@@ -188,16 +189,16 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	return faults
 }
 
-// symptom reports whether a finding of a whole takes the place of its cause, of which another part had told before: a part
-// told of it when everything was known, too, and the whole left it out.
+// symptom reports whether a finding of the whole replaces its cause, which a part reported: with complete knowledge,
+// too, a part reported it and the whole omitted it.
 func (r *drillRun) symptom(f diag.Finding, full, less *drillReply) bool {
 	return full.whole && slices.ContainsFunc(full.Findings, func(cause diag.Finding) bool {
 		return compose.Follows(f.Code, cause.Code) && cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
 	}) && r.partTold(f)
 }
 
-// partTold reports whether the report of a part tells of a finding, at the same place and as grave, when everything is
-// known.
+// partTold reports whether, with complete knowledge, the report of a part has a finding at the same place and of the
+// same severity.
 func (r *drillRun) partTold(f diag.Finding) bool {
 	if r.parts == nil {
 		r.parts = map[string]bool{}

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDrillSuggestions publishes each value that a reply suggests in the world of the reply, and asks again: its
-// finding is gone, no fault is new, the score is no lower, nothing is stricter than what was in force, and whoever
-// could send or be reached still can (CONTRACT 1.8, Suggestions).
+// TestDrillSuggestions publishes each value that a reply suggests in the world of the reply, and runs the operation
+// again: its finding is gone, no fault is new, the score is no lower, nothing is stricter than what was in force, and
+// every host that could send or receive mail still can (CONTRACT 1.8, Suggestions).
 func TestDrillSuggestions(t *testing.T) {
 	own, others := drillCases(t)
 	tried, faulty, left := 0, 0, map[string]int{}
@@ -170,7 +170,7 @@ func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults
 	}
 	was := r.effects(advice.SuggestedValue, addresses)
 	r.world.Forget()
-	r.ask() // whose questions tell where its keys are
+	r.ask() // whose queries show where its keys are
 	if !r.publish(before, advice) {
 		for begins := range notPublished {
 			if strings.HasPrefix(advice.SuggestedValue, begins) {
@@ -226,8 +226,8 @@ func strictness(value string) int {
 	return map[string]int{"none": 0, "testing": 0, "quarantine": 1, "reject": 2, "enforce": 2}[strings.ToLower(m[1])]
 }
 
-// inForce is how strict the policy of the case is, of the kind of a value; -1 if it has none that is judged: only mail of
-// domains that send or receive any can be hurt.
+// inForce returns how strict the policy of the case is, of the kind of a value; -1 if it has none that is judged:
+// only mail of domains that send or receive any can be affected.
 func (r *drillRun) inForce(value string) int {
 	if record := fieldOf(r.c.request, "record"); record != "" {
 		return r.policy("dmarc/validate", fmt.Sprintf(`{"record":%q}`, record), "effective.policy")

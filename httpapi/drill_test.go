@@ -35,7 +35,7 @@ import (
 type drillCase struct {
 	name    string
 	world   scenarioWorld
-	other   func(testing.TB) *diagtest.World // makes a world that is no scenario's; else nil
+	other   func(testing.TB) *diagtest.World // makes a generated world; nil for a scenario
 	ep      Endpoint
 	request []byte
 	message []byte             // asks mail/header-analyze about a message of the world; nil if it has none
@@ -50,7 +50,7 @@ func (c *drillCase) build(t testing.TB) *diagtest.World {
 	return c.world.build(t)
 }
 
-// subject is the domain that the case is about; empty if there is none.
+// subject returns the domain that the case is about; empty if it has none.
 func (c *drillCase) subject() string {
 	if c.profile != nil {
 		return c.profile.Domain.String()
@@ -88,7 +88,7 @@ type drillRun struct {
 	parts map[string]bool // what parts of a whole tell, see partTold
 }
 
-// A drillReply is what came of a request.
+// A drillReply is the outcome of a request.
 type drillReply struct {
 	status    int
 	body      []byte
@@ -107,7 +107,7 @@ type drillReply struct {
 	Breakdown diag.Breakdown         `json:"score_breakdown"`
 }
 
-// forEach plays cases, several at once, and lets none but one write down what it found.
+// forEach plays cases, several concurrently, and serializes the recording of what they find.
 func forEach(t *testing.T, cases []drillCase, play func(t *testing.T, c drillCase, found *sync.Mutex)) {
 	var found sync.Mutex
 	t.Run("cases", func(t *testing.T) {
@@ -175,7 +175,7 @@ func (d *drillReply) suggested() []string { return suggestions(d.all) }
 // verdict reports whether the reply has one.
 func (d *drillReply) verdict() bool { return d.State != "" }
 
-// yes lists the paths of what the reply affirms: booleans that a reader takes for a promise.
+// yes lists the paths of what the reply affirms: booleans that a reader understands as a promise.
 func (d *drillReply) yes() []string { return affirmed(d.all, "") }
 
 var promises = map[string]bool{
@@ -248,14 +248,14 @@ func (r *drillRun) fail(q question, how failing) (undo func()) {
 		if c, err := r.world.Dial(r.t.Context(), "tcp", q.server.String()); err == nil {
 			c.Close()
 		} else {
-			how = servfail // nobody listens there, and a connection would be something new
+			how = servfail // no server listens there, and a connection would be something new
 		}
 		r.world.Behave(q.server.String(), map[failing]diagtest.Behaviour{servfail: diagtest.Unreachable, silence: diagtest.Hangs}[how])
 		return func() { r.world.Behave(q.server.String(), diagtest.Serves) }
 	}
 	fault := diagtest.Fault{Rcode: dns.RcodeServerFailure}
 	if _, err := r.world.Exchange(r.t.Context(), new(dns.Msg).SetQuestion(q.name, q.qtype)); err != nil || how == silence {
-		fault = diagtest.Fault{Silent: true} // where nobody answers, a failure would be something new
+		fault = diagtest.Fault{Silent: true} // where no server answers, a failure would be something new
 	}
 	r.world.FaultEverywhere(q.name, q.qtype, fault)
 	return func() { r.world.FaultEverywhere(q.name, q.qtype, diagtest.Fault{}) }
@@ -341,7 +341,7 @@ func demoCases(t *testing.T) (list []drillCase) {
 	return list
 }
 
-// subjectOf is the domain that a request is about; empty if there is none.
+// subjectOf returns the domain that a request is about; empty if it has none.
 func subjectOf(request []byte) string {
 	var body struct{ Domain, Host, URL, Email string }
 	if json.Unmarshal(request, &body) != nil {
@@ -374,7 +374,7 @@ func authorOf(request []byte) string {
 	return strings.ToLower(found[1])
 }
 
-// requestAbout is what an operation that asks the network is asked about a domain; nil if it asks of other things.
+// requestAbout returns the request of a network operation about a domain; nil if its subject is not a domain.
 func requestAbout(ep Endpoint, domain string) []byte {
 	more := map[string]string{
 		"resolve": `"qname":%q,"qtype":"A"`, "resolve/propagation": `"qname":%q`, "dkim/lookup": `"domain":%q,"selector":"s1"`,

@@ -48,7 +48,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert"
 )
 
-// Prefix stands before the path of every endpoint.
+// Prefix precedes the path of every endpoint.
 const Prefix = "/public/v1"
 
 // The scopes, by the names that the table uses.
@@ -199,7 +199,7 @@ type Deprecation struct {
 	Sunset time.Time // zero: no end is decided yet
 }
 
-// A transition is a scope that a row accepts for a while beside its own.
+// A transition is a scope that a row temporarily accepts in addition to its own.
 type transition struct {
 	scope metering.Scope
 	Deprecation
@@ -224,7 +224,7 @@ func (ep Endpoint) Scopes() []metering.Scope {
 	return list
 }
 
-// deprecatedOperation is what an [Observation] says of the use of a deprecated row.
+// deprecatedOperation is the value of [Observation.Deprecated] for the use of a deprecated row.
 const deprecatedOperation = "operation"
 
 // admitScope checks that the key carries a scope of the row, and takes note of what is deprecated.

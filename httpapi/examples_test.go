@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exampleZone is what the examples of the documentation find.
+// exampleZone is the zone that the examples of the documentation query.
 const exampleZone = `
 example.com.            SOA  ns1.example.com. hostmaster.example.com. 2026010101 7200 3600 1209600 3600
 example.com.            NS   ns1.example.com.

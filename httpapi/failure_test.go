@@ -165,7 +165,8 @@ func TestStoreUnavailable(t *testing.T) {
 	require.Equal(t, 503, f.status)
 }
 
-// An outage of the store is told when it begins and when it ends, with how many requests it cost, and not for each.
+// An outage of the store is logged when it begins and when it ends, with the number of failed requests, not for each
+// request.
 func TestOutageIsToldOnce(t *testing.T) {
 	var log syncBuffer
 	a := newAPI(t, "self", func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, row("/x", 1, echo))
@@ -197,8 +198,8 @@ func rotate(t *testing.T, a *api) {
 	a.key, a.secret = key, secret.Reveal()
 }
 
-// A retry with the secret of today is a replay of what was charged under that of yesterday. A sealed reply opens for
-// nobody else than the old secret, and one that was too large was not kept; neither is charged again.
+// A retry with a new secret is a replay of a charge under the old secret. A sealed reply can be decrypted with the
+// old secret only, and one that was too large was not kept; neither is charged again.
 func TestRepetitionAfterRotation(t *testing.T) {
 	sealed := row("/secret", 1, echo)
 	sealed.Operation = sealed.Operation.sealed()
@@ -236,7 +237,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	require.Equal(t, int64(3), a.used())
 }
 
-// A sealed reply is replayed to its owner, and the store alone cannot tell what it says.
+// A sealed reply is replayed to its owner, and cannot be read from the store alone.
 func TestSealedReply(t *testing.T) {
 	runs := 0
 	sealed := row("/secret", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {

@@ -13,21 +13,21 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// A Front is the handler of a server. It gives each reply what all of them have: a request id, that nobody may keep it
-// unless a handler says so, and over TLS the word that this host is to be asked by TLS alone. A panic of a handler
-// becomes an internal error. It leads requests to the parts of a server that stand beside its API, such as a dashboard;
-// unlike an [http.ServeMux] it does nothing to a path: that is for the API to judge.
+// A Front is the handler of a server. It gives each reply the common headers: a request ID, no-store unless a handler
+// sets another policy, and over TLS the requirement to use TLS for this host. A panic of a handler becomes an
+// internal error. It routes requests to the parts of a server next to its API, such as a dashboard; unlike an
+// [http.ServeMux] it does not change a path: that is left to the API.
 type Front struct {
 	API   http.Handler            // answers whatever no part does
 	Parts map[string]http.Handler // by the first word of the path, such as "dashboard"
 	Log   *slog.Logger            // hears of panics; nil means silence
-	// Requests bounds the requests of each network that run at once, of which a connection of HTTP/2 has many, but for
+	// Requests bounds the concurrent requests of each network, of which a connection of HTTP/2 has many, except for
 	// peers in Exempt, as in a [Listener]. Nil means any number.
 	Requests *metering.NetworkCount
 	Exempt   []netip.Prefix
 }
 
-// silent is a log that nobody reads.
+// silent is a logger that discards everything.
 var silent = slog.New(slog.DiscardHandler)
 
 // strictTransport is for the host alone: of the names below it nothing is known here (RFC 6797 section 7.1).
@@ -56,13 +56,13 @@ func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cmp.Or(f.Parts[first], f.API).ServeHTTP(begun, r)
 }
 
-// admitPeer counts something for the networks of a peer, unless it is exempt. It is false where one of them has all it
-// may; leave is to be called in any case.
+// admitPeer counts a request or connection for the networks of a peer, unless it is exempt. It returns false if one
+// of them has reached its limit; leave must be called in any case.
 func admitPeer(count *metering.NetworkCount, exempt []netip.Prefix, address string) (leave func(), ok bool) {
 	if count == nil {
 		return func() {}, true
 	}
-	peer, _ := netip.ParseAddrPort(address) // all that cannot be told apart are one
+	peer, _ := netip.ParseAddrPort(address) // all addresses that cannot be parsed count as one
 	ip := peer.Addr().Unmap().WithZone("")
 	if slices.ContainsFunc(exempt, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return func() {}, true
@@ -83,7 +83,8 @@ func identify(h http.Header) (id string) {
 	return id
 }
 
-// fail answers for a handler that panicked. A reply that had begun is cut off, so that nobody takes it for whole.
+// fail answers for a handler that panicked. A reply that had begun is aborted, so that no client treats it as
+// complete.
 func (f Front) fail(w *begunWriter, r *http.Request, id string, p any) {
 	if p == http.ErrAbortHandler {
 		panic(p)
@@ -129,7 +130,7 @@ func (w *begunWriter) Write(p []byte) (int, error) {
 
 func (w *begunWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A Mux is an [http.ServeMux] that can tell its patterns, so that tests can ask for everything that a server serves.
+// A Mux is an [http.ServeMux] that can list its patterns, so that tests can request everything that a server serves.
 type Mux struct {
 	http.ServeMux
 	patterns []string

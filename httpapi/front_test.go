@@ -35,7 +35,8 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// A panic of a part is told to its client, with an id that the log has too, and not why. What had begun is cut off.
+// A panic of a part is reported to its client with an ID that the log has too, and without the cause. A reply that
+// had begun is aborted.
 func TestFrontOfPanics(t *testing.T) {
 	var log syncBuffer
 	handler := func(f func(w http.ResponseWriter)) http.Handler {

@@ -106,9 +106,9 @@ func (x *exchange) serveContent() *failure {
 	return x.charge(req, body)
 }
 
-// admitAddress takes a token of the address. Where it has none left, a key that is known to be good passes without asking a
-// store: whoever guesses from behind the same proxy must not lock it out. Nor must he lock out one that was not seen
-// since the start: what may be a key has a smaller bucket of its own.
+// admitAddress takes a token of the address. If it has none left, a key that is known to be good passes without a
+// query to the store: a guesser behind the same proxy must not lock it out. Nor may he lock out a key that was not
+// seen since the start: a key with a valid form has a smaller bucket of its own.
 func (x *exchange) admitAddress() *failure {
 	x.ip = x.clientIP(x.r)
 	if x.limiter == nil {
@@ -162,9 +162,9 @@ func (x *exchange) route() *failure {
 	return nil
 }
 
-// admitKey checks key, address and rate. It comes before the route, so that each reply to a good key tells the state of
-// its own bucket; without one, an unknown path is what anybody is told. An address that shows a good key gets its token back:
-// the customer's plan bounds it from there on.
+// admitKey checks key, address and rate. It runs before routing, so that each reply to a good key reports the state
+// of its own bucket; without a good key, the reply to an unknown path reveals nothing. An address that presents a
+// good key gets its token back: from there on the customer's plan bounds it.
 func (x *exchange) admitKey() *failure {
 	caller, err := x.Gate.Admit(x.r.Context(), bearer(x.r.Header["Authorization"]), x.ip, x.began)
 	refused, isRefusal := errors.AsType[*metering.RefusedError](err)

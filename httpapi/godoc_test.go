@@ -41,7 +41,7 @@ func TestGoDoc(t *testing.T) {
 	require.NotZero(t, packages)
 }
 
-// A sourcePackage is what stands in the files of a folder, tests left out.
+// A sourcePackage holds the declarations in the files of a folder, tests excluded.
 type sourcePackage struct {
 	dir    string
 	decls  []ast.Decl
@@ -154,8 +154,8 @@ func (p *sourcePackage) check(t *testing.T) {
 	}
 }
 
-// listed returns the values of an enumeration that its method Values lists; none if its constants are all exported, so
-// that they stand below it.
+// listed returns the values of an enumeration that its method Values lists; none if its constants are all exported,
+// because they are then listed below it.
 func (p *sourcePackage) listed(values *ast.FuncDecl, of string) (list []string) {
 	hidden := false
 	ast.Inspect(values.Body, func(n ast.Node) bool {

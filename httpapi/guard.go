@@ -10,9 +10,9 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// Hold waits for room in memory for a request beside the endpoints that is no key's, such as a form: for so many bytes,
-// of what requests behind [API.Guard] may hold. An account has a share of it like a key. Release gives the room back;
-// it must be called. The error is a *[Problem] if the server is busy, or that of the context.
+// Hold waits for room in memory for a request outside the endpoints that belongs to no key, such as a form: for so
+// many bytes, of what requests behind [API.Guard] may hold. An account has a share of it like a key. The caller must
+// call release, which gives the room back. The error is a *[Problem] if the server is busy, or that of the context.
 func (a *API) Hold(ctx context.Context, account metering.AccountID, bytes int64) (release func(), err error) {
 	l, err := a.server.Budget.Forms.Take(ctx, budget.Owner{Account: account}, bytes)
 	if err != nil && ctx.Err() == nil {
@@ -24,10 +24,10 @@ func (a *API) Hold(ctx context.Context, account metering.AccountID, bytes int64)
 	return l.Release, nil
 }
 
-// Guard lets requests pass to a handler beside the endpoints, where what it does is done by [API.Forward]: those with a
-// good key, and a body of at most so many bytes. Others are refused as an endpoint refuses them. A request takes a
-// token of its key's rate, and room for a few copies of its body until it ends. The handler finds the whole body read,
-// and has the given name in metrics and logs.
+// Guard passes requests to a handler outside the endpoints that does its work by [API.Forward]: those with a good
+// key, and a body of at most so many bytes. Others are refused as an endpoint refuses them. A request takes a token
+// of its key's rate, and room for a few copies of its body until it ends. The handler finds the whole body read, and
+// has the given name in metrics and logs.
 func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := a.server.begin(w, r)
@@ -64,8 +64,8 @@ func (a *API) Guard(name string, maxBody int64, next http.Handler) http.Handler 
 	})
 }
 
-// Guesses lets requests pass to a handler beside the API whose paths are secrets, such as links in mail, until a network
-// has asked for too many that it does not have: those that it answers with 404.
+// Guesses passes requests to a handler outside the API whose paths are secrets, such as links in mail, until a
+// network has requested too many paths that do not exist: those that the handler answers with 404.
 func (a *API) Guesses(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		visits, ip, now := a.server.Budget.Visits, a.server.clientIP(r), a.server.clock()
@@ -81,7 +81,7 @@ func (a *API) Guesses(next http.Handler) http.Handler {
 	})
 }
 
-// holdBody reads the body of a request that somebody else understands.
+// holdBody reads the body of a request that another handler decodes.
 func (x *exchange) holdBody(most int64) *failure {
 	body, err := io.ReadAll(io.LimitReader(x.r.Body, most+1))
 	if err != nil {

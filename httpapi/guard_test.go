@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A handler beside the endpoints is reached with a good key alone, and what it forwards is its client's.
+// A handler outside the endpoints is reached with a good key only, and what it forwards is attributed to its client.
 func TestGuard(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	api := &API{a.handler.(*server)}

@@ -27,7 +27,7 @@ type handshakes struct {
 	ready  chan accepted
 }
 
-// accepted is what Accept returns.
+// accepted is the result of Accept.
 type accepted struct {
 	conn net.Conn
 	err  error
@@ -66,7 +66,7 @@ func (l *Listener) begin() {
 	})
 }
 
-// secureAll has each connection do its handshake beside the others, so that a slow one holds none up.
+// secureAll runs the handshake of each connection concurrently, so that a slow one delays no other.
 func (l *Listener) secureAll(config *tls.Config) {
 	for l.ctx.Err() == nil {
 		c, err := l.accept()
@@ -83,7 +83,7 @@ func (l *Listener) secureAll(config *tls.Config) {
 	}
 }
 
-// deliver reports whether somebody accepts.
+// deliver passes a result to Accept, and reports whether a call took it.
 func (l *Listener) deliver(a accepted) bool {
 	select {
 	case l.ready <- a:
@@ -120,7 +120,8 @@ type secureConn struct {
 // ConnectionState is what net/http sets [http.Request.TLS] by.
 func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.ConnectionState() }
 
-// refuseHandshake closes a connection whose handshake failed. Who speaks plain HTTP is told so.
+// refuseHandshake closes a connection whose handshake failed. A client that speaks plain HTTP gets a reply that says
+// so.
 func (l *Listener) refuseHandshake(c net.Conn, err error) {
 	defer c.Close()
 	if l.ctx.Err() != nil {

@@ -79,7 +79,7 @@ func TestProtocolsOverTLS(t *testing.T) {
 	})
 }
 
-// A client that says nothing holds nobody up, and its place is free again after a while.
+// A silent client delays no other, and its place is free again after a while.
 func TestSilentHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSecured(t, certified(t))
@@ -135,7 +135,7 @@ func TestShutdownOverTLS(t *testing.T) {
 	})
 }
 
-// A listener that nobody accepts from can be closed, and gives up what has come.
+// A listener without a pending Accept can be closed, and closes what has arrived.
 func TestCloseWithoutAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := newPipeListener()
@@ -172,7 +172,7 @@ func TestFailedHandshake(t *testing.T) {
 			require.Contains(t, s.log.String(), want)
 			require.Zero(t, s.Connections())
 		}
-		c := s.pipes.dial() // SSH says hello at once
+		c := s.pipes.dial() // SSH sends its banner immediately
 		go io.WriteString(c, "SSH-2.0-x\r\n")
 		reply, err := io.ReadAll(c)
 		require.NoError(t, err)

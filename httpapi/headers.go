@@ -13,7 +13,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// rateHeaders tells the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled here.
+// rateHeaders sets the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled
+// here.
 func (x *exchange) rateHeaders(d metering.Decision, p metering.Policy) {
 	texts := x.policyTexts(p)
 	x.header("RateLimit-Policy", texts.field)
@@ -31,7 +32,7 @@ type policyTexts struct {
 	field, limit string
 }
 
-// policyTexts writes them anew only where another policy than the last one is told.
+// policyTexts formats the texts again only if the policy differs from the last one.
 func (s *server) policyTexts(p metering.Policy) *policyTexts {
 	t := s.lastPolicy.Load()
 	if t == nil || t.policy != p {
@@ -41,7 +42,7 @@ func (s *server) policyTexts(p metering.Policy) *policyTexts {
 	return t
 }
 
-// addressHeaders tells the state of the address's bucket where no key is known, or none that counts.
+// addressHeaders sets the state of the address's bucket if no key is known, or none that counts.
 func (x *exchange) addressHeaders() {
 	if x.caller == nil && x.limiter != nil {
 		x.rateHeaders(x.address, metering.Policy{Limit: x.address.Limit})
@@ -50,7 +51,7 @@ func (x *exchange) addressHeaders() {
 
 const policyName = "default"
 
-// creditHeaders tells what a success cost and what is left.
+// creditHeaders sets what a success cost and what is left.
 func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
 	limit, remaining := decimals(b.Limit, b.Remaining())
 	x.header("X-Credits-Limit", limit)
@@ -74,8 +75,8 @@ func decimals(a, b int64) (string, string) {
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100
 
-// level is that at which what happened is worth a line. Neither a client that left nor servers of the
-// world that do not answer are a fault of ours. That the store is unavailable is told once, by its outage.
+// level returns the log level of the outcome. Neither a client that left nor remote servers that do not answer are a
+// fault of ours. The unavailability of the store is logged once, by its outage.
 func (x *exchange) level() slog.Level {
 	switch {
 	case x.seen.Status < 500, x.seen.Status == http.StatusBadGateway, x.seen.Status == http.StatusGatewayTimeout,
@@ -111,7 +112,7 @@ func (x *exchange) logRequest(level slog.Level) {
 	x.log.LogAttrs(x.r.Context(), level, "request", attrs...)
 }
 
-// bearer returns what stands behind the scheme (RFC 6750 section 2.1), or nothing.
+// bearer returns the credentials after the scheme (RFC 6750 section 2.1), or nothing.
 func bearer(header []string) string {
 	const scheme = "bearer "
 	if len(header) != 1 || len(header[0]) < len(scheme) || !strings.EqualFold(header[0][:len(scheme)], scheme) {

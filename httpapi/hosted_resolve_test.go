@@ -95,7 +95,7 @@ func TestResolveFails(t *testing.T) {
 	require.Equal(t, int64(10), s.used())
 }
 
-// Name servers that are silent or slow fail the resolution in time for that to be kept and told.
+// Silent or slow name servers fail the resolution early enough for the failure to be stored and reported.
 func TestResolveOfSlowServers(t *testing.T) {
 	const silent = -1
 	for name, delay := range map[string]time.Duration{

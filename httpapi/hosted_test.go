@@ -134,8 +134,8 @@ func TestHostedWithoutStore(t *testing.T) {
 	}
 }
 
-// Ids that are somebody else's, unknown or malformed, and paths that are none, get the same bytes; and
-// the first three the same headers too. None costs anything.
+// IDs that are unknown, malformed or of another owner, and paths that do not exist, get the same bytes; and the first
+// three the same headers too. None costs anything.
 func TestForeignProfiles(t *testing.T) {
 	a, store := hostedAPI(t)
 	now := a.clock.Now()

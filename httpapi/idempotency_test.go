@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fileHides looks for texts in a store as it lies on the disk.
+// fileHides requires that the files of a store do not contain some texts.
 func fileHides(t *testing.T, dir string, texts ...string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "diag.db*"))
@@ -30,7 +30,7 @@ func fileHides(t *testing.T, dir string, texts ...string) {
 	}
 }
 
-// kept is what the store has of a reply.
+// kept returns the stored form of a reply.
 func (a *api) kept(key, path, body string) metering.Reply {
 	a.t.Helper()
 	hash, err := metering.ParseIdempotencyKey([]string{key})
@@ -88,7 +88,7 @@ func TestUploadsAreNotKept(t *testing.T) {
 	require.Equal(t, int64(6), a.used())
 }
 
-// A password is replayed to who presents the same secret, and nobody can read it in the store (CONTRACT 5.4).
+// A password is replayed to a caller with the same secret, and cannot be read from the store (CONTRACT 5.4).
 func TestPasswordsAreSealed(t *testing.T) {
 	dir := t.TempDir()
 	a := newAPIOn(t, inFile(dir), "self", nil)

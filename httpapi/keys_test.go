@@ -116,8 +116,8 @@ func playActs(t *testing.T, a *api, expires time.Duration, acts []act) {
 	a.used()
 }
 
-// Who may use a key is decided by the address that the request comes from, behind any number of trusted proxies;
-// nothing that a client writes by itself can stand in for it.
+// The allowlist of a key applies to the address that the request comes from, behind any number of trusted proxies; no
+// header of the client can replace it.
 func TestAllowlist(t *testing.T) {
 	const direct, proxy = "", "10.0.0.1:1"
 	xff := func(lines ...string) http.Header { return http.Header{"X-Forwarded-For": lines} }

@@ -12,8 +12,8 @@ import (
 
 const module = "github.com/diagkit/diagkit/"
 
-// layers lists what each top-level folder may import of this module, besides itself. It reads
-// downwards: nothing imports a folder that stands below it.
+// layers lists what each top-level folder may import of this module, in addition to itself. It reads downwards:
+// nothing imports a folder that is below it.
 var layers = map[string][]string{
 	"textutil": {},
 	"metering": {},
@@ -38,14 +38,14 @@ var heavy = map[string][]string{
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},
 	"golang.org/x/image":               {"webcheck/qr"},
 	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
-	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers of tests beside
+	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers in tests, too
 	"github.com/standard-webhooks/":    {},                                       // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                      {},                                       // the second reader of the tests of textutil/yaml
 	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd/internal/bench"},
 }
 
-// sqliteFiles and postgresDatabases are the rooms that all stores on SQLite and on PostgreSQL share. They import
-// nothing of ours; hosted SPF keeps its tables beside the ledger's.
+// sqliteFiles and postgresDatabases are the packages that all stores on SQLite and on PostgreSQL share. They import
+// nothing of ours; hosted SPF keeps its tables next to the ledger's.
 const (
 	sqliteFiles       = "metering/sqlitedb"
 	postgresDatabases = "metering/postgresdb"
@@ -103,7 +103,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Who serves the API alone compiles nothing of what stands beside it.
+// A program that serves the API alone does not compile the optional parts.
 func TestAPIAlone(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	require.NoError(t, err)

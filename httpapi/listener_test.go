@@ -125,7 +125,7 @@ func TestRepliesOfNetHTTP(t *testing.T) {
 	}
 }
 
-// Plain HTTP at the port of TLS is told so, in the form of the API.
+// Plain HTTP at a TLS port is reported as such, in the form of the API.
 func TestPlainHTTPAtTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := newPipeListener()
@@ -146,7 +146,7 @@ func TestPlainHTTPAtTLS(t *testing.T) {
 	})
 }
 
-// A body that stalls is the client's fault, costs nothing and is told as what it is.
+// A body that stalls is the client's fault, costs nothing and is reported as such.
 func TestStalledBody(t *testing.T) {
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestRepliesOfHandlerPass(t *testing.T) {
 	}
 }
 
-// After a body with a transfer coding the connection is closed: a Content-Length beside it may have told
-// others another end of the request.
+// After a body with a transfer coding the connection is closed: with a Content-Length as well, others may have seen
+// another end of the request.
 func TestLengthBesideTransferEncoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI(t, "self", nil)
@@ -254,7 +254,7 @@ func TestLengthBesideTransferEncoding(t *testing.T) {
 	})
 }
 
-// A connection too many is told so at once, and the place of one that ends is free again.
+// An excess connection immediately gets a reply that says so, and the place of one that ends is free again.
 func TestMaxConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI(t, "self", nil)
@@ -304,7 +304,8 @@ func (p peer) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(p.from), 1234))
 }
 
-// A network that has its share of connections is told so, others are not, and a proxy may have any number.
+// A network at its limit of connections gets a reply that says so, others are not affected, and a proxy may have any
+// number.
 func TestConnectionsOfOneNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes, log := newPipeListener(), &syncBuffer{}

@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A program is what somebody writes after a look at the package's documentation, and prints first.
+// A program is the first code that a user writes after reading the package's documentation.
 type program func(ctx context.Context, env *diag.Env, d diag.Domain) (string, error)
 
 // prints makes a program of a diagnostic.
@@ -110,7 +110,7 @@ var programs = map[string]program{
 // hosts are one that exists, and some that do not or are broken, of a troubled world.
 var hosts = []string{"example.com", "nothing.example", "servfail.example", "silent.example", "plain.example"}
 
-// No program panics, whatever became of the domain.
+// No program panics, whatever the state of the domain.
 func TestNaturalPrograms(t *testing.T) {
 	for name, run := range programs {
 		t.Run(name, func(t *testing.T) {

@@ -37,8 +37,8 @@ var mayBeNilAlone = map[string]string{
 
 const alwaysThere = "a member of every reply, which the schema lets be null"
 
-// A Go program looks into a report without asking first what is there, whatever became of the domain: what can be
-// absent is a value, and its zero value says so.
+// A Go program reads a report without nil checks, whatever the state of the domain: what can be absent is a value,
+// and its zero value says so.
 func TestNoReportPanics(t *testing.T) {
 	for _, ep := range endpoints {
 		if ep.Operation.report == nil {

@@ -121,7 +121,7 @@ type described struct {
 	Headers map[string]any
 }
 
-// What a request may leave out is not required, for generators that look at defaults; a reply has none.
+// What a request may leave out is not required, for generators that evaluate defaults; a reply has none.
 func TestDefaults(t *testing.T) {
 	var walk func(place string, v any)
 	walk = func(place string, v any) {

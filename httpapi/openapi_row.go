@@ -28,7 +28,7 @@ func (ep Endpoint) operationID() string {
 
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
 func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, responses schema) schema {
-	about := abouts()[ep.Name()] // one's own have none: the summary is all that is known
+	about := abouts()[ep.Name()] // operations of one's own have none: only the summary is known
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
@@ -46,7 +46,7 @@ func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, 
 	if ep.HasBody() {
 		op["requestBody"] = requestBody(ep, requests, request)
 	}
-	var headers []string // beside those of every success
+	var headers []string // in addition to those of every success
 	if ep.Operation.report == nil {
 		headers = append(headers, "Content-Disposition", "X-Content-Type-Options")
 	}
@@ -78,7 +78,7 @@ func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, 
 	return op
 }
 
-// transitionText tells of a scope that the row accepts for a while.
+// transitionText describes a scope that the row accepts temporarily.
 func (ep Endpoint) transitionText() string {
 	other := ep.Operation.transition
 	if other == nil {
@@ -109,10 +109,10 @@ func parameters(ep Endpoint, requests *schemas) []any {
 	return append(list, uploadParameters(ep, requests)...)
 }
 
-// requestBody describes the fields in the body. Where there are none, the body may be left out.
+// requestBody describes the fields in the body. Without any, the body may be left out.
 func requestBody(ep Endpoint, requests *schemas, example json.RawMessage) schema {
-	// The schema stands in the body itself, not among the components: there, TypeScript takes a field with
-	// a default for one that must be sent.
+	// The schema is in the body itself, not among the components: there, TypeScript treats a field with a default as
+	// required.
 	content := schema{"schema": requests.object(ep.Operation.request)}
 	body := schema{"required": true, "content": schema{jsonMedia: content}}
 	if ep.Operation.body != defaultBody {
@@ -177,7 +177,7 @@ func describeUpload(ep Endpoint, requests *schemas, content schema) {
 	}
 }
 
-// uploadParameters are the fields beside a body that is the file itself.
+// uploadParameters are the fields next to a body that is the file itself.
 func uploadParameters(ep Endpoint, requests *schemas) []any {
 	u, list := ep.Operation.upload, []any{}
 	if u == nil || len(u.media) == 0 {

@@ -31,8 +31,8 @@ func newSchemas() *schemas {
 // once reports whether a struct has one place only, so that it is described there.
 func (s *schemas) once(t reflect.Type) bool { return s.places[t] == 1 }
 
-// A leaf is the schema of a type that is one JSON string, and its name among the components; empty: it has none, for it
-// is no longer than a reference.
+// A leaf is the schema of a type that is one JSON string, and its name among the components; the name is empty if the
+// schema is no longer than a reference.
 type leaf struct {
 	name   string
 	schema schema
@@ -127,8 +127,8 @@ func (s *schemas) reference(t reflect.Type) schema {
 	return schema{"$ref": "#/components/schemas/" + name}
 }
 
-// name is the type's own name; where two packages use one, that of the package stands before it. A type
-// inside a request is another component than the same type in a reply: it is closed.
+// name returns the type's own name; if two packages use one, the package name precedes it. A type inside a request is
+// another component than the same type in a reply: it is closed.
 func (s *schemas) name(t reflect.Type) string {
 	name := genericName(t.Name())
 	if shared, ok := contractTypes[t.String()]; ok {
@@ -164,10 +164,10 @@ func genericName(name string) string {
 	return name + strings.ToUpper(pkg[:1]) + pkg[1:] + of
 }
 
-// object describes a struct. What a reply embeds is a component of its own, which others embed too, beside which its own
-// members stand: generators that merge such parts lose what stands outside of them. The tag later of an
-// embedded struct names members that replies have got since the first version of the API: they are always there, and
-// clients that validate need not know of them.
+// object describes a struct. What a reply embeds is a component of its own, which others embed too, and its own
+// members are in a separate part of allOf: generators that merge such parts lose what is outside of them. The tag
+// later of an embedded struct names members that were added to replies since the first version of the API: they are
+// always present, and validating clients need not know them.
 func (s *schemas) object(t reflect.Type) schema {
 	properties, required, later, mixed := schema{}, []string{}, []string{}, []any{}
 	var component []int // the index of the last embedded struct that is one
@@ -353,7 +353,7 @@ func exampleLiteral(text string, s schema) any {
 	return []any{literal(text, items)}
 }
 
-// phrase is a tag's text as it stands in the document.
+// phrase returns a tag's text in the form that the document uses.
 func phrase(doc string) string { return strings.ToUpper(doc[:1]) + strings.TrimSuffix(doc[1:], ".") }
 
 func clone(s schema) schema {

@@ -152,7 +152,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		for _, p := range ep.Params() {
 			if p.In == inBody {
 				if u := ep.Operation.upload; u != nil && len(u.media) > 0 {
-					delete(parameters, p.Name) // beside a body that is the file itself
+					delete(parameters, p.Name) // next to a body that is the file itself
 				}
 				require.NotContains(t, parameters, p.Name)
 				continue

@@ -24,7 +24,7 @@ func (ep Endpoint) docName() string {
 	return strings.NewReplacer("/", "-", "{", "", "}", "").Replace(ep.Name())
 }
 
-// keptExample returns the example of an operation that is kept in docs; an operation that is new has none yet.
+// keptExample returns the example of an operation that is kept in docs; a new operation has none yet.
 func keptExample(ep Endpoint) example {
 	text, err := os.ReadFile("docs/operations/" + ep.docName() + ".json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func asJSON(v any) []byte {
 	return bytes.TrimSpace(text)
 }
 
-// maxLine is how long a line of a document is that holds more than one member, in bytes.
+// maxLine is the maximum length in bytes of a line of a document that holds more than one member.
 const maxLine = 800
 
 // laidOut is a value as JSON in which each object and list that does not fit a line has a line for each of its

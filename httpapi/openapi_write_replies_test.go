@@ -61,7 +61,7 @@ func problemResponses() schema {
 	return responses
 }
 
-// documentResponses are those to who asks for the document itself.
+// documentResponses are the replies to requests for the document itself.
 func documentResponses() schema {
 	text := schema{"type": "string"}
 	headers := func(names ...string) schema {
@@ -144,7 +144,7 @@ func usesDeprecation(table []Endpoint) bool {
 	})
 }
 
-// sentHeaders are all that the API sends, beside those of HTTP itself.
+// sentHeaders are all that the API sends, in addition to those of HTTP itself.
 func sentHeaders() map[string]schema {
 	integer := schema{"type": "integer", "minimum": 0}
 	text := schema{"type": "string"}

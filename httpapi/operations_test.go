@@ -16,7 +16,7 @@ import (
 
 const modulePath = "github.com/diagkit/diagkit/"
 
-// The page for those who know an operation by one name and look for another.
+// The page maps the other names of an operation to the one that the reader knows.
 func TestDocumentsOperations(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Operations, Go functions and commands\n\nEach operation of the API is a function of the library and a command of `diag`: " +

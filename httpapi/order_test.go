@@ -21,9 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFewCallsRunBack holds that the files of a package stand on each other: in the best order of them at most a tenth of
-// the calls from one file to another, or three, lead from what is below to what is above. The race detector would make it
-// slow for nothing.
+// TestFewCallsRunBack requires that the files of a package build on each other: in the best order of them at most a
+// tenth of the calls from one file to another, or three, lead from a lower file to a higher one. It is excluded from
+// race runs, which would only slow it down.
 func TestFewCallsRunBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
@@ -116,7 +116,7 @@ func callsBack(calls map[[2]string]int) int {
 		}
 	}
 	named := improved(order)
-	// What is called most, and calls least, lies below.
+	// Files that are called most, and call least, come last.
 	slices.SortStableFunc(order, func(a, b string) int { return weight[a] - weight[b] })
 	return min(named, improved(order))
 }

@@ -118,7 +118,7 @@ func TestOwnEndpoints(t *testing.T) {
 	assert.Equal(t, 400, a.do(get).Code)
 }
 
-// The document has the rows of one's own beside ours, which stay as they are, and describes their replies.
+// The document has the rows of one's own in addition to ours, which stay unchanged, and describes their replies.
 func TestOwnEndpointsAreDescribed(t *testing.T) {
 	own := []Endpoint{ownHosts(), ownItems()}
 	a := newOwnAPI(t, own...)
@@ -148,7 +148,7 @@ func TestOwnEndpointsAreDescribed(t *testing.T) {
 	assert.Contains(t, d.parameters(own[1]), "limit")
 }
 
-// What cannot be served is told at start, with the name of the row.
+// A row that cannot be served is reported at start, with its name.
 func TestOwnEndpointsAreChecked(t *testing.T) {
 	type untagged struct{ Text string }
 	type channel struct {

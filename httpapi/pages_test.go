@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 	require.Contains(t, w.Body.String(), openapiPath)
 }
 
-// A path that is none names the operation that was probably meant, and a request without a key how to send one.
+// An unknown path names the operation that was probably meant, and a request without a key how to send one.
 func TestHelpfulRefusals(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	require.Equal(t, "There is nothing at this path. Did you mean POST /public/v1/spf/lookup?",

@@ -34,7 +34,7 @@ func TestPanicInAPart(t *testing.T) {
 	require.Contains(t, a.log.String(), "parts.go:17")
 }
 
-// A panic of a caller's resolver ends one request, whichever goroutine it happens in, and a reply that is none is like
+// A panic of a caller's resolver ends one request, whichever goroutine it happens in, and an invalid reply counts as
 // silence.
 func TestResolverOfACaller(t *testing.T) {
 	tests := []struct {

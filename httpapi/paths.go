@@ -15,7 +15,7 @@ import (
 // characters, and whatever is longer names nothing.
 const maxPath = 1024
 
-// A template is a path, cut at its slashes, in which a segment such as {id} stands for any text.
+// A template is a path, split at its slashes, in which a segment such as {id} matches any text.
 type template []string
 
 func parseTemplate(path string) template { return strings.Split(path, "/") }
@@ -79,7 +79,7 @@ func (t template) overlaps(other template) bool {
 	return true
 }
 
-// A pattern is a template of the table with the rows that stand at it, by method.
+// A pattern is a template of the table with its rows, by method.
 type pattern struct {
 	path     string
 	template template
@@ -146,8 +146,8 @@ func placeOf(sf reflect.StructField) Place {
 	}
 }
 
-// places holds the fields of a request type by their place. What is outside the body arrives as text,
-// so kinds tells of each such field which JSON types it takes.
+// places holds the fields of a request type by their place. What is outside the body arrives as text, so kinds lists
+// for each such field the JSON types that it takes.
 type places struct {
 	path, query, body *object
 	kinds             map[*field][]string

@@ -170,7 +170,7 @@ func TestPathsAreNotObserved(t *testing.T) {
 	require.NotContains(t, a.log.String(), "colour")
 }
 
-// An id that is malformed gets the same bytes as a path that is none.
+// A malformed ID gets the same bytes as an unknown path.
 func TestNotFoundLooksAlike(t *testing.T) {
 	a := newAPI(t, "self", nil, library()...)
 	body := func(r *reply) string {

@@ -106,14 +106,14 @@ func invalidRequest(status int, reason, message string) *failure {
 	}}
 }
 
-// notFound answers for paths and for ids alike, in the same words: whoever guesses ids must not learn
-// which of them are somebody else's.
+// notFound answers for paths and for IDs alike, in the same words: a caller who guesses IDs must not learn which of
+// them belong to others.
 func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
 
-// noSuchPath answers where no row has the path, and names the one that may have been meant. It looks at the path alone,
-// so that it tells nothing about ids.
+// noSuchPath answers if no row has the path, and names the one that may have been meant. It considers the path alone,
+// so that it reveals nothing about IDs.
 func (t Table) noSuchPath(path string) *failure {
 	f := notFound()
 	if near, ok := t.Nearest(path); ok {
@@ -122,7 +122,7 @@ func (t Table) noSuchPath(path string) *failure {
 	return f
 }
 
-// storeRetry is when to try again while the store is unavailable, in seconds: what ails it is seldom over at once.
+// storeRetry is when to try again while the store is unavailable, in seconds: outages rarely end sooner.
 const storeRetry = 5
 
 // problemFor is the one place where errors become codes and statuses. What is not known here is
@@ -305,8 +305,8 @@ type inputError interface {
 	InputField() (field, reason string)
 }
 
-// inputViolations returns the caller's faults in an error, joined ones included. With a path, that
-// stands in place of the field which the error names, for a type does not know what it is used for.
+// inputViolations returns the caller's faults in an error, joined ones included. A path replaces the field which the
+// error names, because a type does not know what it is used for.
 func inputViolations(err error, path string) []Violation {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var list []Violation

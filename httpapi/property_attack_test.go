@@ -19,7 +19,8 @@ import (
 )
 
 // PlayAttacks plays what the model of a name and the headline about it say that others can do and its owner cannot: a
-// stranger forges the name, a message is sent to it, and its own hosts send one. The view is what diag prints.
+// stranger forges the name, a message is sent to it, and its own hosts send one. The view is the one that diag
+// prints.
 func PlayAttacks(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*view.View, error)) {
 	worlds, faulty, said, answers := 0, 0, map[string]int{}, map[string]int{}
 	forEach(t, propertyCases(t, drillShare(8, 60)), func(t *testing.T, c drillCase, found *sync.Mutex) {
@@ -73,7 +74,7 @@ const (
 
 var sentences = []string{saysForgery, saysDelivered, saysLost, saysRefused}
 
-// An attack is what came of the messages that were played.
+// An attack holds the outcome of the messages that were played.
 type attack struct {
 	forged    follows // at the most lenient receiver
 	lost      string  // why a message to the name is not delivered

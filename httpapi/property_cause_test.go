@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPropertyCause looks at each finding of mail/domain-check that is an error or worse and whose cause lies in one
+// TestPropertyCause examines each finding of mail/domain-check that is an error or worse and whose cause is in one
 // record: the reply names the owner of the record and its text, and the value that a step gives ends the error.
 func TestPropertyCause(t *testing.T) {
 	worlds, errors, ended, faulty := 0, 0, 0, 0
@@ -60,12 +60,12 @@ func TestPropertyCause(t *testing.T) {
 	t.Logf("worlds: %d, errors in one record: %d, with a value: %d, faults: %d", worlds, errors, ended, faulty)
 }
 
-// A place is where a record stands.
+// A place is the location of a record.
 type place struct {
 	name, rrtype string
 }
 
-// recordOf is the record in which the cause of a finding lies; none for those about hosts, servers and what is missing
+// recordOf returns the record that causes a finding; none for findings about hosts, servers and what is missing
 // elsewhere.
 func (r *drillRun) recordOf(f *diag.Finding, domain string) place {
 	family, rest, _ := strings.Cut(string(f.Code), ".")
@@ -133,7 +133,7 @@ func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults [
 	}
 	said := strings.ToLower(heard.String())
 	owners := []string{at.name}
-	if f.Code == "dmarc.record.missing" { // what applies to nobody above is the cause, too
+	if f.Code == "dmarc.record.missing" { // the policy of a parent that does not apply is the cause, too
 		_, above, _ := strings.Cut(r.c.subject(), ".")
 		for ; above != ""; _, above, _ = strings.Cut(above, ".") {
 			if r.hasDMARC(above) {

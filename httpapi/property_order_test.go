@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPropertyOrder does the steps that mail/domain-check prints, each alone and all in their order: whoever sent mail
-// of the name or delivered mail to it still does after each of them, and the fault of the step is gone or milder.
+// TestPropertyOrder applies the steps that mail/domain-check prints, each alone and all in their order: after each of
+// them, every sender that sent mail of the name or delivered mail to it still does, and the fault of the step is gone
+// or milder.
 func TestPropertyOrder(t *testing.T) {
 	worlds, done, faulty := 0, 0, 0
 	forEach(t, propertyCases(t, drillShare(12, 60)), func(t *testing.T, c drillCase, found *sync.Mutex) {
@@ -68,7 +69,7 @@ func PlayOrder(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*v
 	t.Logf("steps done: %d, faults: %d", done, faulty)
 }
 
-// served is who is served: for each an empty text, or why not.
+// served maps each sender to an empty text, or to why its mail fails.
 type served map[string]string
 
 // lost lists who was served before and is not now.
@@ -81,7 +82,7 @@ func (before served) lost(now served) (list []string) {
 	return list
 }
 
-// An observer looks at the same senders in all worlds of a case.
+// An observer checks the same senders in all worlds of a case.
 type observer struct {
 	domain    string
 	addresses []netip.Addr // that passed SPF in the beginning
@@ -104,7 +105,7 @@ func (r *drillRun) observer() observer {
 	return o
 }
 
-// look finds out who is served in a world.
+// look determines whose mail is delivered in a world.
 func (o *observer) look(r *drillRun) served {
 	list := served{}
 	refused := func(who string, f follows) {
@@ -225,7 +226,7 @@ func remains(before, after *drillReply, s view.Step, steps []view.Step) string {
 	return "its finding is still there"
 }
 
-// An exception is what a step may do, with the reason.
+// An exception is a permitted effect of a step, with the reason.
 type exception struct {
 	code   *regexp.Regexp
 	lost   string // how it begins; empty: anything
@@ -241,7 +242,7 @@ func (r *drillRun) allowed(s view.Step, lost string) bool {
 		slices.ContainsFunc(mayLose, func(e exception) bool { return e.is(s, lost) })
 }
 
-// byMistake are rules against a record that lets somebody pass by mistake.
+// byMistake are rules against a record that authorizes senders by mistake.
 var byMistake = regexp.MustCompile(`^spf\.(all\.pass|network\.|term\.dangling|exists\.everyone)`)
 
 // mayLose are losses that a step is for. Of names that exist by a wildcard alone everything may be lost: the wildcard

@@ -24,9 +24,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three properties hold for what is said of a name as a whole, in all worlds: its steps harm nobody in the order in
-// which they are printed (TestPropertyOrder), its sentences about attacks and losses come true when these are played
-// (TestPropertyAttack), and a fault that lies in one record names that record (TestPropertyCause).
+// Three properties hold for the summary of a name, in all worlds: its steps do no harm in the order in which they are
+// printed (TestPropertyOrder), its sentences about attacks and losses come true when these are played
+// (TestPropertyAttack), and a fault that is in one record names that record (TestPropertyCause).
 
 // propertyCases ask mail/domain-check about the domains of all scenarios, of the demonstration, and of generated
 // worlds.
@@ -50,7 +50,7 @@ func propertyCases(t *testing.T, share uint64) (list []drillCase) {
 	return some(list, share)
 }
 
-// generatedWorlds is how many worlds are generated.
+// generatedWorlds is the number of worlds that are generated.
 const generatedWorlds = 1200
 
 // A stranger is an address and a domain that no name has to do with.
@@ -66,7 +66,7 @@ const workingKey = "" +
 	"m5gXBpJyGDscQ7j7m5PZy6aB1P99SqP2LTxwa5NlWal1O3JCGoNc01kg5NlI/vfclqArxwh8c3jsbtn7kcjT20IYv7Wf26P3DfS5" +
 	"JKiXYyR3DzZ+G0EPzaNYAmub8fS8EebNWxtBzFTD7YV4tI/rzu9fzhe8QnQiPJ0yKZ0JgaMPuf53jNpd5zjouQIDAQAB"
 
-// Variants of records; empty is none. A text with lines is a record for each of them.
+// Variants of records; empty means no record. A text with lines is a record for each of them.
 var (
 	spfVariants = []string{
 		"", "v=spf1 -all", "v=spf1 mx -all", "v=spf1 mx ~all", "v=spf1 ip4:198.51.100.0/28 ~all",
@@ -177,7 +177,7 @@ func generatedCase(seed uint64) drillCase {
 	}
 }
 
-// below makes a name that is no organization's own, and the organization above it if there is one.
+// below makes a name that is not an organizational domain, and the organizational domain above it if it has one.
 func (g *generator) below(kind string) string {
 	switch kind {
 	case "public suffix":
@@ -276,7 +276,7 @@ func (g *generator) policies(name string) {
 	g.texts("default._bimi."+name, g.one(bimiVariants))
 }
 
-// transport is what senders to a name must know.
+// transport generates what senders to a name must know.
 func (g *generator) transport(name, host string) {
 	g.texts("_mta-sts."+name, g.one(stsVariants))
 	g.texts("_smtp._tls."+name, g.one(tlsrptVariants))
@@ -331,7 +331,7 @@ func (d *drillReply) report(t *testing.T) *domaincheck.Report {
 	return report
 }
 
-// follows is what a receiver that follows SPF and DMARC does with a message.
+// follows is the treatment of a message by a receiver that follows SPF and DMARC.
 type follows struct {
 	refused bool
 	lenient bool // where some receivers deliver it nevertheless

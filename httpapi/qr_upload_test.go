@@ -59,7 +59,7 @@ func TestImageUploads(t *testing.T) {
 	}
 }
 
-// bomb is the beginning of a PNG file of so many pixels, of which nothing else is looked at.
+// bomb returns the beginning of a PNG file of so many pixels, of which nothing else is read.
 func bomb(width, height int) string {
 	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
 	b = binary.BigEndian.AppendUint32(b, uint32(width))

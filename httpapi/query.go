@@ -22,8 +22,8 @@ import (
 // domain or a cursor.
 const maxQuery = 4096
 
-// serveParameters goes on with a request that has fields outside its body. They pass the same checks
-// as those of a body, and all faults are told at once.
+// serveParameters continues a request that has fields outside its body. They pass the same checks as those of a body,
+// and all faults are reported together.
 func (x *exchange) serveParameters() *failure {
 	body, f := x.content()
 	if f != nil {
@@ -75,8 +75,8 @@ func (x *exchange) hasContent() (bool, *failure) {
 	return true, nil
 }
 
-// fingerprint is that of CONTRACT 5.2. The path goes on with the query, if there is one, as it was sent: another
-// order of its parameters makes another request. So does another form of the same file.
+// fingerprint is that of CONTRACT 5.2. The path includes the query, if present, as it was sent: another order of its
+// parameters makes another request. So does another form of the same file.
 func (x *exchange) fingerprint(body []byte) [32]byte {
 	path := x.r.URL.Path
 	if x.r.URL.RawQuery != "" {
@@ -86,7 +86,7 @@ func (x *exchange) fingerprint(body []byte) [32]byte {
 	return metering.Fingerprint(x.ep.Method, path, cmp.Or(media, jsonMedia), body)
 }
 
-// refuseQuery adds to what is wrong with a body the parameters of a query, where the row has none.
+// refuseQuery adds the parameters of a query to the faults of a body, if the row has none.
 func refuseQuery(raw string, err error) error {
 	r := &fieldReader{parser: &parser{}, o: &object{}, what: "parameter"}
 	if r.readQuery(raw); len(r.violations) == 0 {
@@ -98,14 +98,14 @@ func refuseQuery(raw string, err error) error {
 	return r.err()
 }
 
-// decodeParameters reads a request from path, query and body. What the path cannot say names nothing:
-// that is a 404, whether an id is malformed, somebody else's or unknown.
+// decodeParameters reads a request from path, query and body. An invalid path parameter names nothing: that is a 404,
+// whether an ID is malformed, unknown or of another owner.
 func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	target := reflect.New(ep.Operation.request)
 	v, places := target.Elem(), placesOf(ep.Operation.request)
 	p, path := &parser{}, parseTemplate(Prefix+ep.Path)
 	values, ok := path.match(u.EscapedPath())
-	if !ok { // an exact path with an escaped slash, which is none between two segments
+	if !ok { // an exact path with an escaped slash, which separates no segments
 		return nil, notFound()
 	}
 	for i, name := range path.names() {

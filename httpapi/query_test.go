@@ -119,7 +119,7 @@ func TestQueryViolations(t *testing.T) {
 	require.Len(t, problemFor(err).problem.Details.Fields, maxViolations, "a short query makes no long reply")
 }
 
-// A row without parameters refuses them on GET; on POST the query is nobody's.
+// A row without parameters refuses them on GET; on POST the query is ignored.
 func TestQueryOfOtherRows(t *testing.T) {
 	a := newAPI(t, "self", nil, library()...)
 	p := a.get("/books/b1?limit=5").problem()
@@ -225,7 +225,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// Run takes all fields alike, and tells the same faults as the server.
+// Run accepts all fields alike, and reports the same faults as the server.
 func TestRunWithParameters(t *testing.T) {
 	rows := library()
 	result, err := rows[0].Run(t.Context(), nil, []byte(`{"limit":5,"cursor":"x"}`))

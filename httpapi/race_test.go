@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// 256 clients race for a cap that is a prime number: what was acknowledged is what the ledger holds,
-// and the cap is sold to the last credit.
+// 256 clients race for a cap that is a prime number: the ledger holds exactly what was acknowledged, and the cap is
+// sold to the last credit.
 func TestCapIsSoldExactly(t *testing.T) {
 	const cap, clients = 1009, 256
 	prices := []int64{1, 2, 3, 5, 7}

@@ -60,7 +60,7 @@ func TestReplaysPassTheGate(t *testing.T) {
 	}
 }
 
-// Another plan holds for the next request: who has used up the smaller one's bucket passes at once.
+// Another plan applies to the next request: a key that has used up the smaller plan's bucket passes immediately.
 func TestPlanChangeHoldsAtOnce(t *testing.T) {
 	a := newAPI(t, "free", nil, row("/x", 1, echo))
 	for a.post("/x", "{}").Code != 429 {

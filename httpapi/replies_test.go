@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// problemSchema is what every reply that is no success must be.
+// problemSchema is the schema of every reply that is not a success.
 var problemSchema = sync.OnceValue(func() *jsonschema.Schema {
 	t := &testing.T{}
 	return newDocument(t).schema(t, "components", "schemas", "PublicAPIError")

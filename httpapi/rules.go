@@ -31,8 +31,8 @@ func (t Table) Rules() []ToldRule {
 	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) ToldRule { return *byCode[code] })
 }
 
-// Explain returns the rule of a code, or those of all codes that begin with it and a dot. Where there are none, nearest
-// is the code that was probably meant, if there is one.
+// Explain returns the rule of a code, or those of all codes that begin with it and a dot. If there are none, nearest
+// is the code that was probably meant, or empty.
 func (t Table) Explain(code string) (found []ToldRule, nearest string) {
 	if len(code) > maxMeant {
 		return nil, ""
@@ -52,7 +52,7 @@ func (t Table) Explain(code string) (found []ToldRule, nearest string) {
 	return found, nearest
 }
 
-// nearestCode is the code that was probably meant: the part that is misspelt is looked for among those behind the same
+// nearestCode returns the code that was probably meant: a misspelt part is compared with those that follow the same
 // beginning.
 func nearestCode(code string, all []ToldRule) string {
 	parts := strings.Split(code, ".")

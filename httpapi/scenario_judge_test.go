@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// expectation is what the reply of a scenario must be. What is absent is not judged.
+// expectation is the required content of a scenario's reply. Absent members are not judged.
 type expectation struct {
 	Status     int                        `json:"status"`
 	Fields     map[string]json.RawMessage `json:"fields"`
@@ -219,7 +219,7 @@ func (e *findingExpectation) fits(f repliedFinding) bool {
 		(e.Severity == nil || slices.Contains(e.Severity, f.Severity))
 }
 
-// suggestions lists every suggested value of a reply, wherever it stands.
+// suggestions lists every suggested value of a reply, at any depth.
 func suggestions(v any) []string {
 	var list []string
 	switch v := v.(type) {
@@ -256,7 +256,7 @@ func (e *suggestionExpectation) judge(values []string) []string {
 	return faults
 }
 
-// good reports whether a value is what is wanted, and none of its kind has what must be lacking.
+// good reports whether a value is as required, and no value of its kind has what must be absent.
 func (e *suggestionExpectation) good(value string, values []string) bool {
 	return holdsAll(value, e.Holds) && !slices.ContainsFunc(values, func(other string) bool {
 		return kindOf(other) == kindOf(value) && holdsAny(other, e.Lacks)

@@ -28,7 +28,7 @@ func inScenario(t *testing.T, text string, f func(*testing.T, *diagtest.World)) 
 	})
 }
 
-// askedServer is what a server answers to a validator, or nil if it is silent.
+// askedServer returns a server's answer to a validator, or nil if it is silent.
 func askedServer(t *testing.T, w *diagtest.World, addr, name string, qtype uint16) *dns.Msg {
 	c, err := w.Dial(t.Context(), "tcp", addr+":53")
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestScenarioSigners(t *testing.T) {
 		require.Len(t, ds, 2)
 		for addr, c := range map[string]struct {
 			keys    int
-			address bool // that the NSEC record of www tells of
+			address bool // that the NSEC record of www lists
 		}{"192.0.2.53": {3, true}, "192.0.2.54": {2, false}} {
 			set := askedServer(t, w, addr, "example.com.", dns.TypeDNSKEY).Answer
 			flags := map[uint16]uint16{}

@@ -9,7 +9,7 @@ import (
 // ScreenWidth is that of a terminal on which no line is broken.
 const ScreenWidth = 1 << 16
 
-// screenExpectation is what a person must read on the command line.
+// screenExpectation is what the command line must print.
 type screenExpectation struct {
 	Has       wordGroups `json:"has"`
 	Lacks     []string   `json:"lacks"`
@@ -52,7 +52,7 @@ func (e *screenExpectation) judge(screen string) []string {
 	return faults
 }
 
-// firstStep is the first item of "Do first", with what is to be published; empty if there is none.
+// firstStep returns the first item of "Do first", with what to publish; empty if there is none.
 func firstStep(screen string) string {
 	_, steps, _ := strings.Cut(screen, "\nDo first\n")
 	steps, ok := strings.CutPrefix(steps, "  1. ")

@@ -64,7 +64,7 @@ func TestScenarioCertificates(t *testing.T) {
 	}
 }
 
-// presented is what comes of a handshake that verifies nothing.
+// presented returns the state of a handshake without verification.
 func presented(t *testing.T, w *diagtest.World, addr string, config *tls.Config) tls.ConnectionState {
 	conn, err := w.Dial(t.Context(), "tcp", addr+":443")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // Each scenario of an operation that is built, or of a target, is played, and every expectation judged.
 func TestConformanceScenarios(t *testing.T) { httpapi.PlayScenarios(t, screenOfTarget) }
 
-// screenOfTarget is what diag prints about a domain or a URL.
+// screenOfTarget returns the output of diag about a domain or a URL.
 func screenOfTarget(ctx context.Context, env *diag.Env, word string, args []string) (string, error) {
 	options, verbose, err := targetOptions(args)
 	if err != nil {

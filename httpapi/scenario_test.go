@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scenarioFile is a small world, a request, and what the reply must tell a person: state, severity,
-// headline, advice, and that the advice harms nobody.
+// A scenarioFile is a small world, a request, and what the reply must tell a reader: state, severity, headline,
+// advice, and that the advice does no harm.
 type scenarioFile struct {
 	Name      string          `json:"name"`
 	Operation string          `json:"operation"` // method and path under Prefix, or "diag" and a target
@@ -92,7 +92,7 @@ func readScenario(text []byte) (*scenarioFile, error) {
 	return file, d.Decode(file)
 }
 
-// A key that nothing reads fails a scenario, wherever it stands.
+// An unused key fails a scenario, at any depth.
 func TestScenarioKeys(t *testing.T) {
 	for _, text := range []string{
 		`{%s}`, `{"world": {%s}}`, `{"world": {"answers": [{%s}]}}`, `{"world": {"servers": {"ns1.example.com.": {%s}}}}`,
@@ -108,7 +108,7 @@ func TestScenarioKeys(t *testing.T) {
 	}
 }
 
-// Scenarios are called by their names, which are told apart.
+// Scenarios are addressed by their names, which are distinct.
 func TestScenarioNames(t *testing.T) {
 	names := map[string]string{}
 	for path, file := range scenarioFiles(t) {
@@ -118,7 +118,7 @@ func TestScenarioNames(t *testing.T) {
 	}
 }
 
-// target is what the command line is asked about; empty for an operation.
+// target returns the argument of the command line; empty for an operation.
 func (s *scenarioFile) target() string {
 	target, _ := strings.CutPrefix(s.Operation, "diag ")
 	if target == s.Operation {
@@ -127,8 +127,8 @@ func (s *scenarioFile) target() string {
 	return target
 }
 
-// A TargetScreen is what diag prints about a target, which only a test outside of this package can find out: what
-// examines targets stands above it.
+// A TargetScreen returns the output of diag about a target, which only a test outside of this package can run: the
+// package that examines targets imports this one.
 type TargetScreen func(ctx context.Context, env *diag.Env, target string, args []string) (string, error)
 
 // PlayScenarios plays each scenario of an operation that is built, or of a target, and judges every expectation.
@@ -178,7 +178,7 @@ func PlayScenarios(t *testing.T, screenOf TargetScreen) {
 	}
 }
 
-// A playedReply is what came of the request of a scenario.
+// A playedReply is the outcome of the request of a scenario.
 type playedReply struct {
 	status int
 	body   []byte

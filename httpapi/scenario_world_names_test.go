@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scenarioAnswer is what is answered to one question instead of what the zone holds.
+// scenarioAnswer is the answer to one question, in place of the zone's data.
 type scenarioAnswer struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Answer  string   `json:"answer"`
-	Servers []string `json:"servers"` // all of the zone, and resolvers as a consequence, if there are none
+	Servers []string `json:"servers"` // all of the zone, and hence resolvers, if empty
 }
 
-// scenarioNS is how a name server behaves.
+// scenarioNS is the behaviour of a name server.
 type scenarioNS struct {
 	LowerCase bool `json:"lower_case"`
 }

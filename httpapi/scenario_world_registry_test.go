@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scenarioRegistry is where the registry of a top-level domain answers.
+// A scenarioRegistry is the address of the registry of a top-level domain.
 type scenarioRegistry struct{ rdapHost, rdapPath, whois string }
 
 var scenarioRegistries = map[string]scenarioRegistry{

@@ -31,7 +31,7 @@ const describedWorld = `{
 	"smtp": {"mx1.example.com": {"banner": "220 hello", "extensions": ["SIZE 1", "STARTTLS"], "auth_before_tls": ["PLAIN"], "rcpt": "550 no"},
 		"mx2.example.com": {"refused": true}, "mx3.example.com": {"silent": true}}}`
 
-// The world of a scenario is what its file says.
+// The world of a scenario matches its file.
 func TestScenarioWorld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var described scenarioWorld

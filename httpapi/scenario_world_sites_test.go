@@ -51,7 +51,7 @@ type scenarioRoute struct {
 	DelayMS int                     `json:"delay_ms"`
 }
 
-// scenarioSubject is the name of somebody in a certificate.
+// scenarioSubject is the subject or issuer of a certificate.
 type scenarioSubject struct {
 	CommonName   string `json:"common_name"`
 	Organization string `json:"organization"`
@@ -80,10 +80,10 @@ type scenarioFront struct {
 	Silent     bool             `json:"silent"`
 }
 
-// behindPort is where a site with a box in front of it is.
+// behindPort is the port of a site behind a middlebox.
 const behindPort = 10443
 
-// stand puts the box in front of a site.
+// stand places the middlebox in front of a site.
 func (f *scenarioFront) stand(t testing.TB, w *diagtest.World, host string) {
 	for _, addr := range w.Host(host) {
 		box := probetest.Middlebox{
@@ -112,7 +112,7 @@ type scenarioSecond struct {
 	Certificate string `json:"certificate"`
 }
 
-// scenarioAddress is what one address of a host does.
+// scenarioAddress is the behaviour of one address of a host.
 type scenarioAddress struct {
 	Certificate string `json:"certificate"`
 	Refused     bool   `json:"refused"`

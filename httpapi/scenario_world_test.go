@@ -59,7 +59,7 @@ var scenarioStart = time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
 // build makes the world. Zones are delegated validly from a signed root; what no one serves refuses
 // connections.
 func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
-	one := *s // several worlds of one file may be made at once, each with certificates of its own
+	one := *s // several worlds of one file may be made concurrently, each with certificates of its own
 	one.SMTP = map[string]*scenarioMail{}
 	for host, mail := range s.SMTP {
 		one.SMTP[host] = new(*mail)

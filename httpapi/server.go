@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key.
+	// DefaultIPRate is how many requests a minute an address may send before it has presented a good key.
 	DefaultIPRate = budget.DefaultIPRate
 	// DefaultMemory bounds what running operations hold together, in bytes.
 	DefaultMemory = budget.DefaultMemory
@@ -36,16 +36,17 @@ var unseenShare = int(budget.Of(budget.Strangers).Network / budget.Of(budget.Uns
 type Config struct {
 	// Gate admits, holds and charges.
 	Gate *metering.Gate
-	// Endpoints are operations of one's own, served like those of the public API and beside them: with the same router,
-	// decoding, metering, refusals and OpenAPI document. New panics where a row cannot be served, with its name and
-	// why: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type cannot be carried.
+	// Endpoints are operations of one's own, served like those of the public API and next to them: with the same
+	// router, decoding, metering, refusals and OpenAPI document. New panics if a row cannot be served, with its name
+	// and the reason: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type cannot be
+	// carried.
 	Endpoints []Endpoint
 	// Env is the world that diagnostics see. Nil is the real one.
 	Env *diag.Env
-	// Clock tells the time of requests. Nil is the wall clock.
+	// Clock returns the time of requests. Nil is the wall clock.
 	Clock func() time.Time
-	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has shown
-	// a good key. 0 means DefaultIPRate, a negative number no limit.
+	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has presented a good key.
+	// 0 means DefaultIPRate, a negative number no limit.
 	IPRate int
 	// HostedSPF keeps the hosted SPF profiles. Nil means an empty store in memory: no key has a profile. The server
 	// does not close it, and resolves nothing by itself; that is the part of a [hostedspf.Scheduler] on the same store.
@@ -60,10 +61,10 @@ type Config struct {
 	//
 	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
 	Pages http.Handler
-	// Budget bounds what accounts and keys hold. Parts that stand beside the API draw on the same one. Nil means one of
-	// the API's own, of the size that Memory and MaxRunning say.
+	// Budget bounds what accounts and keys hold. Parts outside the API draw on the same one. Nil means one of the
+	// API's own, sized by Memory and MaxRunning.
 	Budget *budget.Budget
-	// MaxRunning bounds the diagnostics that run at once. 0 means 2048.
+	// MaxRunning bounds the diagnostics that run concurrently. 0 means 2048.
 	MaxRunning int
 	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
 	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most
@@ -77,7 +78,7 @@ type Config struct {
 	Observe func(Observation)
 }
 
-// An Observation is what became of one request. Its texts but the last three come from bounded sets, as labels of
+// An Observation is the outcome of one request. Its texts but the last three come from bounded sets, as labels of
 // metrics must.
 type Observation struct {
 	Endpoint string // the row's ID, "openapi", "pages", a name that Guard was given, or "unknown" where no row matched
@@ -86,7 +87,7 @@ type Observation struct {
 	Plan     string // of the caller, empty before it is known
 	Credits  int64  // charged
 	Replay   bool   // a kept reply was sent again
-	// Deprecated is what the caller should stop to use: the scope, "operation" for the row itself, or nothing.
+	// Deprecated is what the caller should stop using: the scope, "operation" for the row itself, or empty.
 	Deprecated string
 
 	At       time.Time     // when the last byte was written, by Config.Clock, in UTC
@@ -104,7 +105,7 @@ type server struct {
 	log       *slog.Logger
 	limiter   *metering.IPLimiter
 	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
-	proxySeen sync.Once                       // that a proxy is in front which nobody named
+	proxySeen sync.Once                       // logs a proxy that is not configured
 	routes    map[string]map[string]*Endpoint // path to method to row
 
 	outage outage
@@ -169,15 +170,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: identify(w.Header())}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-		// A request may have had a Content-Length too, of which net/http tells nothing: then the connection
-		// must be closed (RFC 9112 section 6.1), since others may have seen another end of it.
+		// A request may also have had a Content-Length, which net/http removes: then the connection must be closed
+		// (RFC 9112 section 6.1), since others may have seen another end of it.
 		x.header("Connection", "close")
 	}
 	return x
 }
 
-// forPages reports whether the pages answer: for all that lies outside of the API and has one, and for whatever else a
-// browser asks for there.
+// forPages reports whether the pages answer: for each page outside of the API, and for whatever else a browser
+// requests there.
 func (x *exchange) forPages() bool {
 	path := x.r.URL.Path
 	reads := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
@@ -214,21 +215,21 @@ func (w *statusWriter) WriteHeader(status int) {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A Listener bounds the connections of a server, speaks TLS if it is told to, and gives the replies that net/http makes
+// A Listener bounds the connections of a server, speaks TLS if configured, and gives the replies that net/http makes
 // by itself (to a request that it cannot read, with header fields too large, an unknown Expect or Transfer-Encoding)
-// the form of the API's own: a problem with a request id. Over HTTP/2 it leaves them as they are. It wraps the listener
+// the form of the API's own: a problem with a request ID. Over HTTP/2 it leaves them unchanged. It wraps the listener
 // of an [http.Server], whose Serve takes it; for TLS too, since ServeTLS would have connections of its own.
 type Listener struct {
 	net.Listener
-	// MaxConnections is how many connections may be open at once; those beyond are closed at once, which
-	// clients notice earlier than that nobody accepts them. 0 means any number.
+	// MaxConnections is how many connections may be open at once; excess ones are closed immediately, which clients
+	// notice earlier than a connection that is never accepted. 0 means any number.
 	MaxConnections int
-	// Networks bounds the connections of each network, but for peers in Exempt, such as trusted proxies, behind which
-	// clients cannot be told apart. Nil means any number.
+	// Networks bounds the connections of each network, except for peers in Exempt, such as trusted proxies, whose
+	// clients cannot be distinguished. Nil means any number.
 	Networks *metering.NetworkCount
 	Exempt   []netip.Prefix
-	// TLS is how the server proves who it is; HTTP/2 is offered beside HTTP/1.1. Nil means plain HTTP, where a connection
-	// too many gets a reply that says so. It must not be changed after the first call of Accept.
+	// TLS configures the server's certificate; HTTP/2 is offered in addition to HTTP/1.1. Nil means plain HTTP, where
+	// an excess connection gets a reply that says so. It must not be changed after the first call of Accept.
 	TLS *tls.Config
 	// Log hears once a minute that there are too many connections. Nil means silence.
 	Log *slog.Logger
@@ -243,7 +244,7 @@ type Listener struct {
 	handshakes
 }
 
-// Connections is how many connections are open.
+// Connections returns how many connections are open.
 func (l *Listener) Connections() int { return int(l.open.Load()) }
 
 // shedTime bounds the writing of a reply to a connection that is closed with it.
@@ -361,7 +362,7 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 
 const (
 	protocol = "HTTP/1.1 "
-	// theirHeaders stand in every reply that net/http writes past its handler, and in no other.
+	// theirHeaders are in every reply that net/http writes past its handler, and in no other.
 	theirHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 	// unsupportedCoding is the body of one that does not repeat its status line.
 	unsupportedCoding = "Unsupported transfer encoding"

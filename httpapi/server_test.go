@@ -104,8 +104,8 @@ func TestRefusals(t *testing.T) {
 	require.Zero(t, a.used(), "a refusal costs nothing")
 }
 
-// Every reply of the API tells the state of a bucket: that of a good key, whatever was asked for, else the address's, if
-// there is one.
+// Every reply of the API reports the state of a bucket: that of a good key, whatever the path, otherwise the
+// address's, if it has one.
 func TestRateHeadersEverywhere(t *testing.T) {
 	const own = `"default";q=60;w=60`
 	for rate, policy := range map[int]string{0: `"default";q=120;w=60`, -1: ""} {
@@ -143,7 +143,7 @@ func TestRateHeadersEverywhere(t *testing.T) {
 
 // Malformed, mistyped, unknown and missing keys must be indistinguishable.
 func TestInvalidKeysLookAlike(t *testing.T) {
-	a := newAPI(t, "agency", func(c *Config) { c.IPRate = -1 }) // the bucket of the address tells how often it has asked
+	a := newAPI(t, "agency", func(c *Config) { c.IPRate = -1 }) // the bucket of the address counts its requests
 	unknown, err := metering.NewSecret(metering.Live, nil)
 	require.NoError(t, err)
 	var bodies []string
@@ -167,7 +167,7 @@ func TestScopeProblemNamesScopes(t *testing.T) {
 	require.Equal(t, "600", r.header("X-RateLimit-Limit"), "rate headers stand on refusals from the bucket on")
 }
 
-// Whoever opens the server's address is told where to read on; a letter in disguise means the same.
+// A request to the server's root is directed to the documentation; a percent-encoded letter means the same.
 func TestRootAndSpelling(t *testing.T) {
 	a := newAPI(t, "agency", nil)
 	r := a.do(attempt{"GET", "/", "", http.Header{}, ""})
@@ -329,7 +329,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 	require.Equal(t, "key", a.post("/one", `{}`).problem().Details.Scope)
 }
 
-// What may be a key and is none is looked up a quarter as often again, and no more.
+// An unknown key with a valid checksum is looked up a quarter as often again, and no more.
 func TestGuessesWithChecksum(t *testing.T) {
 	a := newAPI(t, "self", func(c *Config) { c.IPRate = 40 }, row("/one", 1, echo))
 	for range 20 { // after a start

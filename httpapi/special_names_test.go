@@ -24,14 +24,14 @@ var specialNames = []string{
 	strings.Repeat(strings.Repeat("a", 60)+".", 4) + "museum", // room for none of ours
 }
 
-// named are the fields of requests that hold the name of a host or a domain, and how it stands there.
+// named maps the request fields that hold the name of a host or a domain to the form of the name there.
 var named = map[string]string{
 	"domain": "", "host": "", "qname": "", "name": "", "mx_host": "", "hostname": "", "helo": "", "ehlo": "",
 	"mail_from": "user@", "sender": "user@", "from": "user@", "email": "user@", "url": "https://", "image_url": "https://",
 	"target": "", "server": "", "organization_domain": "", "policy_domain": "",
 }
 
-// A name that stands for nothing outside is an answer or a fault of the request, in every operation.
+// A special-use name is an answer or a fault of the request, in every operation.
 func TestSpecialNames(t *testing.T) {
 	env, asked := exampleWorld(t).Env(), 0
 	for _, ep := range endpoints {

@@ -21,12 +21,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inside is an address of a private network, with a server that tells what it was asked for.
+// inside is an address of a private network, with a server that records what it was asked for.
 const inside = "10.9.0.99"
 
-// leads are all ways by which what a diagnostic reads leads it on, by the path that is asked for at their end, and
-// the operations that take them. Nobody follows those without one: they are here so that whoever begins to
-// follow them is noticed.
+// leads are all ways by which what a diagnostic reads refers to other addresses, by the path requested at their end,
+// and the operations that follow them. No operation follows those without one: they are listed so that a change that
+// begins to follow them is noticed.
 var leads = map[string]string{
 	"/location":   "bimi/logo/lookup certificats/bimi/lookup http/headers-check page/crawl-check phishing/check url/check",
 	"/refresh":    "phishing/check url/check",
@@ -132,7 +132,7 @@ func (m *maze) open() {
 	m.HTTPS("rdap.verisign.com", leadTo(to("/rdap")))
 }
 
-// chain opens a site with a certificate whose issuer is to be had at some URLs, and its revocation at others.
+// chain serves a site with a certificate whose issuer is available at some URLs, and its revocation at others.
 func (m *maze) chain(host string, kind diagtest.Cert, issuers ...string) {
 	m.Host(host, publicWeb)
 	cert := m.Certificate(diagtest.CertSpec{

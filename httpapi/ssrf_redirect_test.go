@@ -88,7 +88,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// misbehaving answers every request by the last step of a chain, since nobody knows which operation asks.
+// misbehaving answers every request by the last step of a chain, since the requesting operation is unknown.
 func misbehaving(t *testing.T, chain []string) http.Handler {
 	step := chain[len(chain)-1]
 	status, rest, _ := strings.Cut(step, " ")
@@ -97,7 +97,7 @@ func misbehaving(t *testing.T, chain []string) http.Handler {
 	raw := func(speak func(io.Writer)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil { // over HTTP/2 nobody can do that, so the server is silent
+			if err != nil { // not possible over HTTP/2, so the server is silent
 				<-r.Context().Done()
 				panic(http.ErrAbortHandler)
 			}

@@ -38,7 +38,7 @@ type ssrfVectors struct {
 	} `json:"urls"`
 }
 
-// metadata are the addresses at which clouds tell their machines secrets. Those of Azure and, by number,
+// metadata are the addresses of the metadata services of clouds, which hold secrets. Those of Azure and, by number,
 // Oracle look public.
 var metadata = []string{
 	"169.254.169.254", "168.63.129.16", "192.0.0.192", "100.100.100.200", "fd00:ec2::254", "169.254.170.2",
@@ -46,7 +46,7 @@ var metadata = []string{
 
 // A trap is an Internet in which everything leads to some places.
 type trap struct {
-	addresses []netip.Addr // of all hosts of evil.com; one with a zone stands in URLs only
+	addresses []netip.Addr // of all hosts of evil.com; one with a zone occurs in URLs only
 	urls      []string     // where redirects, referrals and records lead
 	site      http.Handler // what web sites answer; nil: redirects to the URLs, and pages that name them
 }
@@ -65,7 +65,7 @@ func newTrap(addresses ...string) (p trap) {
 	return p
 }
 
-// plain is an address as it stands in the DNS.
+// plain is an address in the form of an A or AAAA record.
 func (p trap) plain(i int) string { return p.addresses[i%len(p.addresses)].WithZone("").String() }
 
 // records are the addresses of a name.
@@ -81,7 +81,7 @@ func (p trap) records(name string) string {
 	return b.String()
 }
 
-// https is one of the URLs with that scheme, as it stands in a TXT record.
+// https is one of the URLs with that scheme, in the form of a TXT record.
 func (p trap) https(i int) string {
 	u := p.urls[i%len(p.urls)]
 	if _, rest, ok := strings.Cut(u, "://"); ok {
@@ -266,8 +266,8 @@ func requests(t *testing.T, ep Endpoint, values func(field string) []string) (li
 	return list
 }
 
-// outgoing reports whether an operation has a world to reach. Those on hosted profiles take no address from a
-// request, and look up SPF records as spf/lookup does.
+// outgoing reports whether an operation reaches the network. Those on hosted profiles take no address from a request,
+// and look up SPF records as spf/lookup does.
 func outgoing(ep Endpoint) bool { return ep.Operation.time > 0 && !ep.Operation.owned }
 
 // spring sends requests of all operations into a trap, one of how many, and returns what was dialled by which.

@@ -43,8 +43,8 @@ const maxPrice = 1_000_000
 // commands.
 var ownPath = regexp.MustCompile(`^(/([a-z0-9]+(-[a-z0-9]+)*|\{[a-z][a-z0-9_]*\}))+$`)
 
-// add returns the table with one more row of one's own. It panics where that has no place in it: the path, the scope or
-// the price is none, the path is taken, or the examples in the tags of the request's fields make no request.
+// add returns the table with one more row of one's own. It panics if the row is not valid: the path, the scope or the
+// price is malformed, the path is taken, or the examples in the tags of the request's fields make no request.
 func (t Table) add(ep Endpoint) Table {
 	switch {
 	case !ownPath.MatchString(ep.Path):
@@ -70,12 +70,11 @@ func (t Table) add(ep Endpoint) Table {
 	return append(t, ep)
 }
 
-// maxMeant bounds the paths for which the endpoint that was meant is looked for, in bytes.
+// maxMeant bounds the paths for which the nearest endpoint is searched, in bytes.
 const maxMeant = 100
 
-// Nearest returns the endpoint that a path or a name that is none probably means: the one with most of its words,
-// misspelt ones included, of which the first counts double. Among equals it is the shortest, and then the first of
-// the table.
+// Nearest returns the endpoint that an unknown path or name probably means: the one with most of its words, misspelt
+// ones included, of which the first counts double. Among equals it is the shortest, and then the first of the table.
 func (t Table) Nearest(path string) (nearest Endpoint, ok bool) {
 	if len(path) > maxMeant {
 		return Endpoint{}, false

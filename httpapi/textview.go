@@ -56,8 +56,8 @@ func textView(report any) *view.View {
 	return plainView(report)
 }
 
-// plainView is the view of a report that has none, such as that of an operation of one's own: its verdict, if it embeds
-// one, and as facts its members that are a line each.
+// plainView returns the view of a report without one of its own, such as that of an operation of one's own: its
+// verdict, if it embeds one, and as facts its members that fit on a line each.
 func plainView(report any) *view.View {
 	r := reflect.Indirect(reflect.ValueOf(report))
 	v := view.Answer("", "answered")
@@ -106,7 +106,7 @@ func converted(done string, result *string, bytes int, findings []textutil.Findi
 	return v
 }
 
-// maxShownResult bounds a result that is shown within a view, in characters; a longer one stands in the report alone.
+// maxShownResult bounds a result that is shown within a view, in characters; a longer one is only in the report.
 const maxShownResult = 400
 
 // notValid is the view of a text that is not what it should be: where, and why.
@@ -232,7 +232,7 @@ func (ep Endpoint) Decode(reply []byte) (any, error) {
 	return report, nil
 }
 
-// View is what a person sees of a report, which is a pointer as in [Result]. Whatever answers with a report has a view.
+// View returns the human-readable form of a report, which is a pointer as in [Result]. Every report has a view.
 func View(report any) *view.View {
 	if r, ok := report.(interface{ View() *view.View }); ok {
 		return r.View()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A view is made of any report, also of one in which nothing stands.
+// A view is made of any report, also of an empty one.
 func TestViewOfEmptyReports(t *testing.T) {
 	for _, ep := range endpoints {
 		if ep.Operation.report != nil {

@@ -63,13 +63,13 @@ func TestRoundTrips(t *testing.T) {
 	diagtest.Golden(t, "testdata/roundtrips.txt", table.Bytes())
 }
 
-// trip is how long a round trip lasts.
+// trip is the duration of a round trip.
 const trip = 100 * time.Millisecond
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// farAway lets what is sent over TCP arrive a trip later, in order; replies arrive at once. Servers of the DNS are
-// left out, for the world counts their replies already.
+// farAway delays what is sent over TCP by a trip, in order; replies are not delayed. DNS servers are excluded,
+// because the world counts their replies already.
 func farAway(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
@@ -95,7 +95,7 @@ func (c *farConn) Write(b []byte) (int, error) {
 
 func (c *farConn) Close() error {
 	c.later(func() { c.Conn.Close() })
-	return c.Conn.SetReadDeadline(time.Now()) // who reads ends at once
+	return c.Conn.SetReadDeadline(time.Now()) // a pending read ends immediately
 }
 
 func (c *farConn) later(f func()) {

@@ -2,7 +2,7 @@
 
 package httpapi
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and their only concurrency is covered by other tests.
 
 import (
 	"hash/fnv"
@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files of docs/ say what the table, the operations and their rules say, to the byte. Each
-// operation has files of its own, so that one row can be added or changed without touching the files
-// of others. go test ./httpapi -update writes all of them, at once.
+// The files of docs/ match the table, the operations and their rules, to the byte. Each operation has files of its
+// own, so that one row can be added or changed without touching the files of others. go test ./httpapi -update writes
+// all of them together.
 func TestDocuments(t *testing.T) {
 	d := newDocument(t)
 	examples := map[string]example{}
@@ -44,7 +44,7 @@ func TestDocuments(t *testing.T) {
 	checkFolder(t, "findings", hasFindings)
 }
 
-// Whatever an operation says of a troubled world, and whatever it refuses, the document describes.
+// Every reply and refusal of an operation in a troubled world conforms to the document.
 func TestRepliesMatchDocument(t *testing.T) {
 	d := newDocument(t)
 	for _, ep := range endpoints {

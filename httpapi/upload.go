@@ -23,7 +23,7 @@ const (
 	fileName = "filename"
 )
 
-// An upload says how a row takes a file beside JSON.
+// An upload describes how a row takes a file in place of JSON.
 type upload struct {
 	field string   // of the request, a []byte: base64 in JSON
 	max   int64    // bytes of the file
@@ -87,7 +87,7 @@ func encoded(h http.Header) bool {
 	return codings != nil && !strings.EqualFold(codings[0], "identity")
 }
 
-// decodeBody reads a request from a body of any type that the row takes. Only beside a bare file the query has fields.
+// decodeBody reads a request from a body of any type that the row takes. Only with a bare file the query has fields.
 func (x *exchange) decodeBody(body []byte) (req any, err error) {
 	media, boundary := x.uploaded()
 	if media == "" {
@@ -171,7 +171,7 @@ func (u *upload) readForm(r *fieldReader, body []byte, boundary string) error {
 	}
 }
 
-// formFault tells what is wrong with a form, without the words of the library.
+// formFault describes what is wrong with a form, without the words of the library.
 func formFault(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends before its last boundary"

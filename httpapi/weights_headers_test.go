@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/headers"
 )
 
-// Pages and their header fields are examined within the weight of the row, whatever stands in them.
+// Pages and their header fields are examined within the weight of the row, whatever their content.
 func TestWeightOfHeaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

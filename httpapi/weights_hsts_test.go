@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
-// Sites are examined for HSTS within the weight of the row, whatever stands in the heads of their answers.
+// Sites are examined for HSTS within the weight of the row, whatever their responses contain.
 func TestWeightOfHSTS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/redirect"
 )
 
-// Pages at the end of a chain are read within the weight of the row, whatever stands in them.
+// Pages at the end of a chain are read within the weight of the row, whatever their content.
 func TestWeightOfURL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

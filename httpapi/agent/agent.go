@@ -5,17 +5,17 @@
 // view of a report: the verdict, the facts, what to publish or do, as Markdown in a result of at most 4 KB. With full
 // they add structured content: the view, and the report itself. run_operation reaches every operation of the API.
 //
-// [New] serves the tools over HTTP beside the API, with its keys, scopes, credits and limits: whatever a tool asks is a
-// request of its caller to the API in this process, so that it is charged once and has its row in the ledger.
+// [New] serves the tools over HTTP next to the API, with its keys, scopes, credits and limits: each tool call becomes
+// a request of its caller to the API in this process, so that it is charged once and has its row in the ledger.
 //
 //	api := httpapi.New(httpapi.Config{Gate: gate})
 //	mux.Handle("/mcp", agent.New(agent.Config{API: api}))
 //
-// [Serve] speaks on standard input and output, and asks whatever it is given: this machine, or a server.
+// [Serve] speaks on standard input and output, and uses the [target.Ask] that it is given: this machine, or a server.
 //
-// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may talk
-// to the agent. All that may quote them stands between markers which they cannot write, and in structured content below
-// "untrusted". No description of a tool and no notice ever holds any of it.
+// What a domain publishes (records, banners, titles of pages, subjects of mail) is written by strangers, who may
+// address the agent. All text that may quote them is between markers which they cannot write, and in structured
+// content below "untrusted". No description of a tool and no notice ever contains any of it.
 package agent
 
 import (
@@ -50,9 +50,10 @@ const (
 // Config says what a server of tools works with. Only API is required.
 type Config struct {
 	API *httpapi.API
-	// PublicURL is where browsers reach this server: pages from there may call, and no others. Empty means none may.
+	// PublicURL is the URL at which browsers reach this server: only pages of that origin may call. Empty means that
+	// none may.
 	PublicURL string
-	Clock     func() time.Time // nil means time.Now; tells when the month of the credits ends
+	Clock     func() time.Time // nil means time.Now; decides when the month of the credits ends
 	Version   string           // of the program
 	Log       *slog.Logger     // hears of panics; nil means silence
 }
@@ -83,11 +84,11 @@ func New(c Config) http.Handler {
 	})
 }
 
-// clientKey is where a context has the request that a tool is called by.
+// clientKey is the context key of the request that carried a tool call.
 type clientKey struct{}
 
-// own reports whether an origin is that of the server's own pages. Comparing it with the Host of the request would not
-// do, for whoever rebinds a name of his to this address sends it as both.
+// own reports whether an origin is that of the server's own pages. Comparing it with the Host of the request would
+// not do: in a DNS rebinding attack both name the attacker's host.
 func (c Config) own(origin string) bool {
 	u, err := url.Parse(c.PublicURL)
 	return err == nil && u.Host != "" && origin == u.Scheme+"://"+u.Host
@@ -153,8 +154,8 @@ func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Local says what the tools of [Serve] work with.
 type Local struct {
-	// Ask makes what a call asks, such as [target.Local]: each has its own, so that none is answered from what was
-	// true a while ago.
+	// Ask returns what a call queries, such as [target.Local]: each call has its own, so that none is answered from
+	// an outdated cache.
 	Ask func() target.Ask
 	// Charged says that a server is asked, which charges for its answers and keeps hosted SPF profiles.
 	Charged bool
@@ -171,7 +172,7 @@ func Serve(ctx context.Context, l Local, r io.ReadCloser, w io.WriteCloser) erro
 	return err
 }
 
-// service is what the tools share.
+// service is the state that the tools share.
 type service struct {
 	API     *httpapi.API
 	table   httpapi.Table
@@ -208,7 +209,7 @@ type call struct {
 	left    *int64 // of the month's credits, where a server tells
 }
 
-// handler runs a tool. What goes wrong is told to the agent as the result of the tool, which it can read and mend.
+// handler runs a tool. Errors are returned to the agent as the result of the tool, which it can read and correct.
 func (s *service) handler(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		ctx, cancel := context.WithTimeout(ctx, maxCall)
@@ -239,7 +240,7 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 	}
 }
 
-// failed tells what is wrong, within the bound of all results.
+// failed returns an error result, within the size bound of all results.
 func failed(text string) *mcp.CallToolResult {
 	for most := len(text); ; most /= 2 {
 		result := told(diag.Clip(text, most))

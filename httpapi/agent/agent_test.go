@@ -82,7 +82,7 @@ func (s *site) key(scopes ...metering.Scope) (metering.Key, string) {
 	return key, secret.Reveal()
 }
 
-// used is what the ledger says.
+// used returns the usage that the ledger records.
 func (s *site) used() int64 {
 	b, err := s.store.Balance(context.Background(), s.account.ID, metering.PeriodOf(time.Now()))
 	require.NoError(s.t, err)
@@ -176,7 +176,7 @@ func valid(t *testing.T, content any) {
 	require.NoError(t, structured().Validate(content), "%v", content)
 }
 
-// charged is what a reply says that it cost.
+// charged returns the cost that a reply reports.
 func charged(t *testing.T, r *mcp.CallToolResult) (credits int64) {
 	t.Helper()
 	found := regexp.MustCompile(`\. (\d+) credits? charged`).FindStringSubmatch(said(r))
@@ -334,7 +334,7 @@ func TestWrongArguments(t *testing.T) {
 	assert.Contains(t, said(r), "--server")
 }
 
-// run_operation reaches every operation, and answers its example; what is told is what is charged.
+// run_operation reaches every operation and answers its example; the reported cost equals the charge.
 func TestEveryOperation(t *testing.T) {
 	s := newSite(t, "self", world(t))
 	over := s.session(s.secret)

@@ -59,14 +59,14 @@ func (v values) on(name string, without bool) bool {
 	return without
 }
 
-// An argumentError tells what is wrong with the arguments of a tool, and how to mend it.
+// An argumentError reports what is wrong with the arguments of a tool, and how to correct it.
 type argumentError []string
 
 func (e argumentError) Error() string { return strings.Join(e, "\n") }
 
 func argumentf(format string, args ...any) error { return argumentError{fmt.Sprintf(format, args...)} }
 
-// maxTold bounds how many faults of a kind are told.
+// maxTold bounds how many faults of a kind are listed.
 const maxTold = 5
 
 // parse reads the arguments. The error names each that is wrong.

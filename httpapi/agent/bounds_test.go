@@ -34,8 +34,8 @@ func large(findings, steps, rows int, text string) *view.View {
 	return v
 }
 
-// Whatever is wrong, all of a result is within 4 KB, and what is not told is named. With full the report stands in the
-// structured content alone.
+// Every result, errors included, is within 4 KB, and names what it omits. With full, only the structured content
+// holds the report.
 func TestBounds(t *testing.T) {
 	texts := map[string]string{
 		"short": "A fault.", "long": strings.Repeat("The server does not answer. ", 40), "tags": strings.Repeat("<&>", 300),

@@ -41,7 +41,7 @@ func (s *site) post(body string, headers ...string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// Who may enter, and with what.
+// Access depends on the key and the origin.
 func TestEntry(t *testing.T) {
 	s := newSite(t, "self", nil)
 	batch := "[" + strings.Repeat(initialize+",", 1000) + initialize + "]"
@@ -106,7 +106,7 @@ func TestChunkedBody(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
 }
 
-// What a key may not, or can no longer pay, is told with what to do.
+// A missing scope or exhausted credits are reported with what to do.
 func TestRefusals(t *testing.T) {
 	env := world(t)
 	s := newSite(t, "free", env) // 30 credits, 10 requests a minute
@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 	assert.EqualValues(t, 30, s.used())
 }
 
-// Where a part is refused, the rest is told, and why.
+// If a part is refused, the rest is reported, with the reason for the refusal.
 func TestPartlyRefused(t *testing.T) {
 	s := newSite(t, "self", world(t))
 	_, secret := s.key(metering.DNSRead, metering.WebRead)
@@ -162,7 +162,7 @@ func TestLedger(t *testing.T) {
 	assert.Equal(t, want, rows)
 }
 
-// waiting is a resolver that tells that it was asked, and waits for the end.
+// waiting is a resolver that signals each query and blocks until the context ends.
 type waiting struct{ asked chan struct{} }
 
 func (w waiting) Exchange(ctx context.Context, _ *dns.Msg) (*dns.Msg, error) {
@@ -209,14 +209,14 @@ func TestCancelled(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// A resolver that says nothing is told as such.
+// A silent resolver is reported as such.
 func TestSilence(t *testing.T) {
 	r := use(t, piped(t, world(t)), "resolve", map[string]any{"name": "silent.example"})
 	assert.True(t, r.IsError)
 	assert.Contains(t, said(r), "Nothing was charged. Try again")
 }
 
-// Many calls at once, of several sessions: each is answered its own, and charged once.
+// Concurrent calls of several sessions each get their own answer, and are charged once.
 func TestConcurrency(t *testing.T) {
 	s := newSite(t, "self", nil)
 	var group sync.WaitGroup

@@ -35,8 +35,8 @@ type Metrics struct {
 // labels are what most requests are counted by.
 type labels struct{ endpoint, code, plan string }
 
-// series is the counters of requests with the same labels. To look them up by their labels takes most of the time of
-// counting.
+// series holds the counters of requests with the same labels. Looking them up by their labels takes most of the time
+// of counting.
 type series struct {
 	requests prometheus.Counter
 	duration prometheus.Observer
