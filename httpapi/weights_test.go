@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What an operation allocates that is live at once stays within its weight.
+// The live memory of an operation stays within its weight.
 func TestWeights(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -66,7 +66,7 @@ func body(text string) http.Handler {
 	})
 }
 
-// What the operations that combine all hold at once stays within their weight, with all that a hostile domain sends.
+// The live memory of the combining operations stays within their weight, with all that a hostile domain sends.
 func TestWeightsOfWholes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -132,12 +132,12 @@ func (x *exchange) logPanic(value any, stack []byte) {
 	x.log.Error("panic", "request_id", x.id, "endpoint", x.seen.Endpoint, "panic", fmt.Sprint(value), "stack", string(stack))
 }
 
-// outageQuiet is how long nothing must have failed before an outage is over, so that a store which works now and then is
-// not told of each time.
+// outageQuiet is how long no operation of the store must have failed before an outage is over, so that an
+// intermittent store is not logged each time.
 const outageQuiet = 5 * time.Second
 
-// An outage is the time in which the store cannot do its work. The log hears of its beginning and its end, and at level
-// debug of each request.
+// An outage is the time in which the store cannot do its work. Its beginning and its end are logged, and at level
+// debug each request.
 type outage struct {
 	on atomic.Bool // while there is one
 
@@ -157,7 +157,7 @@ func (o *outage) failed(log *slog.Logger, now time.Time, err error) {
 	}
 }
 
-// worked is told of a charge.
+// worked records a successful charge.
 func (o *outage) worked(log *slog.Logger, now time.Time) {
 	if !o.on.Load() {
 		return

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// remembered is how many requests of an account are remembered, and rememberedAccounts of how many accounts.
+	// remembered is how many requests of an account are kept, and rememberedAccounts of how many accounts.
 	remembered         = 500
 	rememberedAccounts = 2_000
-	// maxShown is how many requests the page shows at most.
+	// maxShown bounds how many requests the page shows.
 	maxShown = 200
 )
 
@@ -40,8 +40,8 @@ func (d *dashboard) namesOf(
 	return names, nil
 }
 
-// An Activity remembers in memory what became of the last requests of each account, refusals and errors among them,
-// which no ledger holds. It is that of one process, and bounded. The zero value is ready for use.
+// An Activity keeps in memory the outcome of the last requests of each account, including refusals and errors, which
+// no ledger holds. It is local to a process, and bounded. The zero value is ready for use.
 type Activity struct {
 	mu       sync.Mutex
 	since    time.Time
@@ -114,7 +114,7 @@ func (a *Activity) Requests(account metering.AccountID) (list []httpapi.Observat
 	return list, since
 }
 
-// A search is what requests are looked for by; empty fields select all.
+// A search holds the criteria for requests; empty fields match all.
 type search struct {
 	ID, Operation, Code string
 	Key                 metering.KeyID
@@ -130,7 +130,7 @@ func (s search) selects(r httpapi.Observation) bool {
 		(s.before.IsZero() || r.At.Before(s.before))
 }
 
-// activity is what the page shows.
+// activity is the data of the page.
 type activity struct {
 	search
 	Month    metering.Period
@@ -175,7 +175,7 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	err = together(
 		func() (err error) { a.Keys, err = d.fewKeys(r.Context(), account.ID); return err },
 		func() (err error) {
-			// Each request that is remembered may take the place of a charge, and one more tells whether there are others.
+			// Each remembered request may replace a charge, and one more shows whether there are others.
 			charges, err = d.charges(r.Context(), account.ID, month, a.search, end, maxShown+len(remembered)+1)
 			return err
 		},
@@ -259,7 +259,7 @@ func operationName(endpoint string) string {
 	return strings.TrimPrefix(endpoint[strings.IndexByte(endpoint, ' ')+1:], httpapi.Prefix+"/")
 }
 
-// took is how long a request took, where that is remembered.
+// took returns the duration of a request; empty if unknown.
 func took(t time.Duration) string {
 	switch {
 	case t == 0:

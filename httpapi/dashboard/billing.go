@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// billing are the invoices, of which whoever does something is named in the notes.
+// billing returns the invoices, whose notes name the member who acts.
 func (d *dashboard) billing(r *http.Request) billing.Billing {
 	return billing.Billing{Store: d.Store, Plans: d.Plans, Clock: d.now, By: visitorOf(r).Email, Doubt: d.Doubt}
 }
@@ -49,7 +49,7 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		func() (err error) { data.Preview, err = b.Preview(r.Context(), account.ID, month); return err },
 	)
 	data.pager, data.Invoices = paged(r, data.Invoices)
-	data.Notes = data.Notes[:min(len(data.Notes), onPage)] // earlier ones stand with their invoices
+	data.Notes = data.Notes[:min(len(data.Notes), onPage)] // earlier ones are shown with their invoices
 	return &data, err
 }
 
@@ -131,7 +131,7 @@ func (d *dashboard) creditInvoice(r *http.Request) (string, error) {
 	return mended(r, err)
 }
 
-// maxReason bounds why somebody did something to an invoice, in bytes.
+// maxReason bounds the reason for a change of an invoice, in bytes.
 const maxReason = 500
 
 // reasonOf is why a person does something, which notes of invoices must say.
@@ -143,7 +143,7 @@ func reasonOf(r *http.Request, field string) (string, error) {
 	return reason, nil
 }
 
-// mended leads to an invoice to which something was done, or says in the form why it was refused.
+// mended leads to an invoice that was changed, or shows in the form why the change was refused.
 func mended(r *http.Request, err error) (string, error) {
 	if refused, ok := errors.AsType[*billing.RefusedError](err); ok {
 		err = &refusal{"The invoice " + refused.Reason + "."}

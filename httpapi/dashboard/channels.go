@@ -81,7 +81,7 @@ type delivery struct {
 	ChannelName string // empty where the channel is no more
 }
 
-// Tries is how often it was tried, of how often it is tried at most.
+// Tries returns the number of attempts, of the most that are made.
 func (d delivery) Tries() string { return fmt.Sprintf("%d/%d", len(d.Attempts), notify.MaxAttempts) }
 
 // LastError is why it did not arrive when it was tried last.
@@ -108,7 +108,7 @@ func (d *dashboard) createChannel(r *http.Request) (string, error) {
 		request.Categories = append(request.Categories, metering.EventCategory(c))
 	}
 	switch len(request.Categories) {
-	case 0: // which the channel would take for all
+	case 0: // which the channel would understand as all
 		return "", &metering.FieldError{Field: "categories", Reason: "choose at least one"}
 	case len(notify.Categories()): // all, also those that are still to be invented
 		request.Categories = nil

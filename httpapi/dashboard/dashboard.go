@@ -1,18 +1,17 @@
-// Package dashboard serves the pages on which the members of an account look after it: keys, usage, activity, billing,
-// channels, members, sessions, the log of what was done, domains that are watched, and a playground. [New] makes its
-// handler:
+// Package dashboard serves the pages on which the members of an account manage it: keys, usage, activity, billing,
+// channels, members, sessions, the log of changes, watched domains, and a playground. [New] makes its handler:
 //
 //	pages := dashboard.New(dashboard.Config{Store: store, API: api, PublicURL: "https://api.example.com"})
 //	mux.Handle("/dashboard/", pages)
 //
 // It answers for /dashboard, all below it, and /r/{token}, where results are shared.
 //
-// Pages are html/template, one style sheet, and no script. Every page is a row of one table: who may see
-// it, what it shows, and for what it changes how the log calls that. Whatever a page does, it does by the functions
-// that the commands of diagd use, and each change is a row of the log before it is made (see [metering.Acting]).
+// Pages are html/template, one style sheet, and no script. Every page is a row of one table: who may see it, what it
+// shows, and for changes their name in the log. All actions of a page use the functions behind the commands of diagd,
+// and each change is a row of the log before it is made (see [metering.Acting]).
 //
-// Members enter by a link for one use, which the operator makes or the server mails, or by a header of a trusted proxy;
-// see package member. Requests that change something are refused when they come from a foreign origin
+// Members sign in by a single-use link, which the operator makes or the server mails, or by a header of a trusted
+// proxy; see package member. Requests that change something are refused when they come from a foreign origin
 // ([http.CrossOriginProtection]), and what belongs to another account is not found.
 package dashboard
 
@@ -61,7 +60,7 @@ type Config struct {
 	// PublicURL is where browsers reach the server, such as https://api.example.com, without a slash at the end. Links in
 	// mails begin with it, and it is an origin that forms may come from, also where a proxy changes the name of the host.
 	PublicURL string
-	// Mail sends links for entering. Nil means that nobody can ask for one.
+	// Mail sends sign-in links. Nil means that visitors cannot request one.
 	Mail func(ctx context.Context, to, subject, text string) error
 	// TrustedProxies are the peers whose X-Forwarded-For, Forwarded and TrustedUserHeader are believed.
 	TrustedProxies []netip.Prefix
@@ -69,8 +68,8 @@ type Config struct {
 	// through. Empty means none.
 	TrustedUserHeader string
 
-	// OwnersMend lets owners void and credit invoices of their account, for servers whose accounts are all of one house:
-	// elsewhere a customer could declare his own invoice void.
+	// OwnersMend lets owners void and credit invoices of their account, for servers whose accounts all belong to one
+	// organization: elsewhere a customer could declare his own invoice void.
 	OwnersMend bool
 	// AllowHTTP and Ports are those of the Channels of package notify.
 	AllowHTTP bool
@@ -82,7 +81,7 @@ type dashboard struct {
 	Config
 	endpoints httpapi.Table // of the API
 	pages     []*page
-	notices   map[string]string // what a page may say of what was just done, by the word in its address
+	notices   map[string]string // messages that a page may show about the last action, by the word in its address
 	mux       httpapi.Mux
 	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
 	templates func() *template.Template
@@ -92,8 +91,8 @@ type dashboard struct {
 //go:embed templates assets
 var files embed.FS
 
-// New returns the dashboard. It panics without a store or an API, and with a PublicURL that is none: those are faults of
-// the program, seen at start.
+// New returns the dashboard. It panics without a store or an API, and with an invalid PublicURL: those are faults of
+// the program, detected at start.
 func New(c Config) http.Handler {
 	if c.Store == nil || c.API == nil {
 		panic("dashboard: Config.Store or Config.API is nil")
@@ -136,7 +135,7 @@ func New(c Config) http.Handler {
 	return d
 }
 
-// policy lets a page have what is served beside it, and nothing else.
+// policy allows a page to load the files that are served with it, and nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'"
 
@@ -157,8 +156,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// cleaned is where a path of ours leads that has a slash too many, or "" if it is not one. A path whose encoding
-// matters is none: decoded, it might lead to another site.
+// cleaned returns the target of a redirect for a path of ours with superfluous slashes, or "" for other paths. A path
+// whose encoding matters is never redirected: decoded, it might lead to another site.
 func cleaned(u *url.URL) string {
 	clean := path.Clean(u.Path)
 	ours := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")
@@ -184,7 +183,7 @@ func (d *dashboard) admin() metering.Admin {
 
 func sceneOf(r *http.Request) *scene { return r.Context().Value(sceneKey{}).(*scene) }
 
-// together does independent things at once, and joins their errors.
+// together runs independent functions concurrently, and joins their errors.
 func together(do ...func() error) error {
 	faults := make([]error, len(do))
 	var all diag.Group

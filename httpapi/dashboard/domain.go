@@ -17,7 +17,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A domainPage is a watched domain: how it is, what has changed, and what is to be done.
+// A domainPage is a watched domain: its state, what has changed, and what to do.
 type domainPage struct {
 	*watch.Watch
 	outcome
@@ -91,7 +91,7 @@ func something(d watch.Difference) bool { return len(d.Appeared)+len(d.Gone)+len
 // A day is a cell of the strip.
 type day struct {
 	At      time.Time
-	Mark    view.Mark // of the worst run; none where nobody looked
+	Mark    view.Mark // of the worst run; none on days without a run
 	Changes int       // findings and records
 }
 
@@ -128,7 +128,7 @@ func daysOf(runs []watch.Run, first, last time.Time) (list []day) {
 	return list
 }
 
-// A comparison is what differs between the ends of two days.
+// A comparison holds the differences between the ends of two days.
 type comparison struct {
 	From, To string
 	Unknown  string // the day of which nothing is known

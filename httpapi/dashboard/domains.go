@@ -20,7 +20,7 @@ import (
 // A domainsPage is the list of watched domains.
 type domainsPage struct {
 	metering.Balance       // of the account
-	Forecast         int64 // credits by the end of the month; 0 if nobody can say
+	Forecast         int64 // credits by the end of the month; 0 if unknown
 	Currency         string
 	pager            // of what the filter leaves
 	Rows             []*watch.Watch
@@ -37,7 +37,7 @@ var worstFirst = []view.Mark{
 	view.Critical, view.Error, view.Warning, view.Unknown, view.None, view.Info, view.Good, view.Optional,
 }
 
-// signs stand for marks beside their words, never alone.
+// signs are symbols for marks, shown next to their words, never alone.
 var signs = map[view.Mark]string{
 	view.Critical: "✖", view.Error: "✖", view.Warning: "▲", view.Unknown: "?", view.Info: "ℹ", view.Good: "✔",
 	view.Optional: "–",
@@ -60,7 +60,7 @@ func (d *dashboard) wrong(r *watch.Watch) string {
 	return "nothing wrong was found"
 }
 
-// covered says how many checks stand behind that.
+// covered describes how many checks the state is based on.
 func covered(r *watch.Watch) string {
 	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, diag.Count(r.All, "check")))
 }
@@ -72,7 +72,7 @@ func tallied(r *watch.Watch) string {
 		view.If(n.Error > 0, diag.Count(n.Error, "error")), view.If(n.Warning > 0, diag.Count(n.Warning, "warning")))
 }
 
-// states are how watches stand, where that is remarkable.
+// states describe the states of watches that need attention.
 var states = map[watch.Reason]string{
 	watch.NoCredits: "waits: the account has too few credits left",
 	watch.NoBudget:  "waits: its budget of the month is spent",
@@ -134,7 +134,7 @@ var intervals = []time.Duration{
 	watch.MinEvery, 6 * time.Hour, 12 * time.Hour, watch.DefaultEvery, 72 * time.Hour, watch.MaxEvery,
 }
 
-// choices are those of an account, with settings that stand in the form at first.
+// choices returns those of an account, with the settings that the form shows initially.
 func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err error) {
 	c.Intervals = intervals
 	for _, name := range d.Watches.Checks() {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watching is a change of a house that looks at its domains when the test says so.
+// watching is a change of a house that runs the checks of its domains when the test asks for it.
 func watching(c *Config) {
 	c.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: c.Clock, Log: c.Log})
 }
@@ -83,8 +83,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// The page of a domain shows what is known, what changed on which day, and what a check finds now; from that a link is
-// made for each who can mend something.
+// The page of a domain shows the current state, what changed on which day, and the result of a check now; from that a
+// link is made for each recipient who can fix something.
 func TestDomain(t *testing.T) {
 	h := newHouse(t, online(t), watching)
 	b := h.owner()
@@ -135,7 +135,7 @@ func (h *house) used() int64 {
 	return balance.Used
 }
 
-// What a watch does is chosen by a form, whose faults stand beside the fields.
+// The settings of a watch are chosen by a form, whose faults are shown next to the fields.
 func TestDomainSettings(t *testing.T) {
 	h := newHouse(t, online(t), watching)
 	b := h.owner()
@@ -184,7 +184,7 @@ func TestComparison(t *testing.T) {
 	const record = "v=spf1 <script>alert(1)</script> -all"
 	world.Zone(`plain.example. TXT "` + record + `"` + "\n")
 	h.pass(40 * time.Hour)
-	for range 4 { // a change is told once it was seen several times
+	for range 4 { // a change is reported once it was seen several times
 		h.look()
 		h.pass(10 * time.Minute)
 	}
@@ -201,7 +201,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Days are cells: the worst of each counts, and none says what nobody looked at.
+// Days are cells: each shows its worst mark, or none if nothing was checked.
 func TestDays(t *testing.T) {
 	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	at := func(hours int) time.Time { return first.Add(time.Duration(hours) * time.Hour) }
@@ -218,7 +218,7 @@ func TestDays(t *testing.T) {
 	assert.Equal(t, "2026-11-01", days[1].Before())
 }
 
-// What stands behind a state is said, and what was not examined is no praise.
+// The page states how many checks a state is based on, and does not praise what was not examined.
 func TestWordsOfAState(t *testing.T) {
 	d := &dashboard{Config: Config{Watches: watch.New(watch.Config{})}}
 	ran := watch.Summary{LastRun: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}

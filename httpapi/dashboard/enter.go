@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// entry is what the page of entry shows.
+// entry is the data of the sign-in page.
 type entry struct {
 	Token    string
 	Email    string
@@ -63,13 +63,13 @@ func (d *dashboard) showEnter(r *http.Request) (any, error) {
 	return e, err
 }
 
-// link is what a token can be used for.
+// link returns what a token can be used for.
 func (d *dashboard) link(r *http.Request, token string) (member.Link, error) {
 	link, err := d.people().Link(r.Context(), token)
 	return link, used(err)
 }
 
-// used tells of a link that is none any more.
+// used returns the error for a link that is no longer valid.
 func used(err error) error {
 	if errors.Is(err, metering.ErrNotFound) {
 		return &problem{http.StatusNotFound, "Link not valid",
@@ -78,7 +78,7 @@ func used(err error) error {
 	return err
 }
 
-// enter uses a link. The session is a new one whatever the browser had before, which ends.
+// enter uses a link. The session is always a new one; the previous one of the browser ends.
 func (d *dashboard) enter(r *http.Request) (string, error) {
 	token, account := r.PostForm.Get("token"), metering.AccountID(r.PostForm.Get("account"))
 	link, err := d.link(r, token)
@@ -104,7 +104,7 @@ func (d *dashboard) enter(r *http.Request) (string, error) {
 	return r.PostForm.Get("next"), nil
 }
 
-// mailTime bounds the sending of a link, which nobody waits for.
+// mailTime bounds the sending of a link, which runs in the background.
 const mailTime = time.Minute
 
 // mailLink mails a link to a member. Whoever asks learns nothing: not by the answer, and not by its time, for the mail is
@@ -183,7 +183,7 @@ func tooMany(r *http.Request) error {
 	return &problem{http.StatusTooManyRequests, "Too many attempts", "Wait a minute, and try again.", false}
 }
 
-// mayMail counts a link that is asked for from an address, and is to be mailed to another.
+// mayMail counts a link that is requested from an address, and is to be mailed to another.
 func (d *dashboard) mayMail(from netip.Addr, email string) bool {
 	now := d.now()
 	return d.Budget.SignInMailsFrom.Take(from, now).Allowed && d.Budget.SignInMailsTo.Take(email, now).Allowed
@@ -200,7 +200,7 @@ type visitor struct {
 // May reports whether the visitor may do what needs a role.
 func (v *visitor) May(role member.Role) bool { return v.Role.May(role) }
 
-// visitorOf is who looks; nil on pages for anybody.
+// visitorOf returns the visitor; nil on public pages.
 func visitorOf(r *http.Request) *visitor { return sceneOf(r).visitor }
 
 // cookieName is that of the session. Under TLS browsers take one of this prefix from no other host and no other path.
@@ -255,7 +255,7 @@ func (d *dashboard) visit(r *http.Request) (*visitor, error) {
 	return v, err
 }
 
-// namedByProxy is the member that a trusted proxy has let through; empty where there is none.
+// namedByProxy returns the member that a trusted proxy has authenticated; empty without one.
 func (d *dashboard) namedByProxy(r *http.Request) string {
 	if d.TrustedUserHeader == "" {
 		return ""
@@ -291,8 +291,8 @@ func (d *dashboard) beginNamed(r *http.Request, email string) (*visitor, error) 
 	return v, err
 }
 
-// leave leads to a page that shows a text once, if there is one, and in this session alone. It takes the place of one
-// that nobody has seen.
+// leave leads to a page that shows a text once, if there is one, and in this session alone. It replaces one that was
+// not shown yet.
 func (d *dashboard) leave(r *http.Request, page, text string, err error) (string, error) {
 	if err != nil || text == "" {
 		return page, err
@@ -316,7 +316,8 @@ func (v *visitor) tokenOf(page string) string {
 	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
-// left is what was left for this page; empty if nothing was. Only a page that is really shown takes it.
+// left returns the text that was left for this page; empty if there is none. Only a page that is really shown takes
+// it.
 func (d *dashboard) left(r *http.Request) (string, error) {
 	if r.Method != http.MethodGet {
 		return "", nil

@@ -131,7 +131,7 @@ func mailing(sent chan<- string) func(*Config) {
 	}
 }
 
-// A link is mailed to members. Who asks is told the same whoever it was asked for, and can ask few times.
+// A link is mailed to members. The reply is the same for every address, and the number of requests is limited.
 func TestMailLink(t *testing.T) {
 	sent := make(chan string, 100)
 	h := newHouse(t, mailing(sent))
@@ -255,7 +255,7 @@ func TestGuessedShares(t *testing.T) {
 	require.Equal(t, map[int]int{http.StatusNotFound: limit, http.StatusTooManyRequests: limit}, statuses)
 }
 
-// A session ends when nobody has used it for 12 hours, and after 30 days.
+// A session ends after 12 hours without use, and after 30 days.
 func TestSessionEnds(t *testing.T) {
 	h := newHouse(t)
 	idle := h.owner()
@@ -328,8 +328,8 @@ func memberID(t *testing.T, h *house, email string) string {
 	return m.ID()
 }
 
-// A member of several accounts chooses one, and can change to another. A link that an owner has made leads into the
-// account of that owner alone: else anybody could enter every account of whoever he adds to his own.
+// A member of several accounts chooses one, and can change to another. A link that an owner has made leads only into
+// that owner's account: otherwise an owner could access every account of any address that he adds to his own.
 func TestSeveralAccounts(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()

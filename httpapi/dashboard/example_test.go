@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/metering/memory"
 )
 
-// The dashboard stands beside the API, on the same store. Its first member enters by a link.
+// The dashboard is served next to the API, on the same store. Its first member signs in by a link.
 func Example() {
 	ctx := context.Background()
 	store := memory.New(memory.Config{})
@@ -25,7 +25,7 @@ func Example() {
 		return
 	}
 	defer gate.Close()
-	activity := &dashboard.Activity{} // what becomes of requests
+	activity := &dashboard.Activity{} // the outcome of recent requests
 	api := httpapi.New(httpapi.Config{Gate: gate, Observe: activity.Observe})
 	pages := dashboard.New(dashboard.Config{
 		Store: store, API: api, Activity: activity, Secure: true, PublicURL: "https://diag.example.com",

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The form of an operation may have what its request may have, and is read once there is room for it: of what the API
-// lets forms and requests beside the endpoints hold.
+// The form of an operation may be as large as its request, and is read once there is room for it: of what the API
+// lets forms and requests outside the endpoints hold.
 func TestMemoryOfForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -55,7 +55,7 @@ func TestMemoryOfForms(t *testing.T) {
 	})
 }
 
-// unread is a body that nobody is to read.
+// unread is a body that must not be read.
 type unread struct{ read int64 }
 
 func (u *unread) Read(p []byte) (int, error) {

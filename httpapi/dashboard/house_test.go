@@ -41,14 +41,14 @@ type house struct {
 	now time.Time
 }
 
-// began is the instant at which a house begins: the middle of a month.
+// began is the initial time of a house: the middle of a month.
 var began = time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
 
 // newHouse makes a house whose account is on the plan pack, with the members owner@, developer@ and
 // viewer@example.com. Changes edit the configuration before the dashboard is made.
 func newHouse(t *testing.T, changes ...func(*Config)) *house { return newHouseAt(t, began, changes...) }
 
-// newHouseAt is a house that begins at an instant.
+// newHouseAt makes a house with an initial time.
 func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
 	h := &house{t: t, now: at}
 	h.store = memory.New(memory.Config{Clock: h.clock})

@@ -20,8 +20,8 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// What the dashboard keeps for a while are records whose id is the SHA-256 of a token, which no store holds: it stands in
-// the address of the page, or is made of the secret of the session (tokenOf).
+// The dashboard keeps results temporarily in records whose ID is the SHA-256 of a token, which no store holds: it is
+// in the address of the page, or is derived from the secret of the session (tokenOf).
 const (
 	keptKind = "kept" // a result, or what is shown once, for keptFor
 	keptFor  = 24 * time.Hour
@@ -38,7 +38,7 @@ const (
 // maxResults bounds the results of an account, in bytes of the store: of more, the oldest go.
 var maxResults = budget.Of(budget.Results).Account
 
-// idOf is the id of the record that belongs to a token. What is no token has none.
+// idOf returns the ID of the record that belongs to a token; ok is false if the text is not a token.
 func idOf(token string) (id string, ok bool) {
 	bits, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(bits) != sha256.Size {
@@ -68,8 +68,8 @@ func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token
 	return err == nil, err
 }
 
-// keep stores the result of a claimed token, sealed with it: who reads the store cannot open what somebody has sent or
-// was answered, which may be a message or a password. It reports whether the result fits.
+// keep stores the result of a claimed token, sealed with it: a reader of the store cannot decrypt a request or its
+// reply, which may be a message or a password. It reports whether the result fits.
 func (d *dashboard) keep(ctx context.Context, account metering.AccountID, token string, value any) (bool, error) {
 	return d.keepOver(ctx, account, token, 1, value)
 }

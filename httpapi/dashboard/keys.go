@@ -107,7 +107,7 @@ func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	return shown, d.drawDays(r.Context(), account, shown.Keys)
 }
 
-// countIn is how many keys are in a state; "" is any.
+// countIn returns how many keys are in a state; "" is any.
 func countIn(counts map[metering.KeyState]int, state metering.KeyState) (n int) {
 	for s, count := range counts {
 		if state == "" || s == state {

@@ -212,7 +212,7 @@ func processTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// resident is how many bytes the process has resident, or had at most since they settled: VmRSS or VmHWM of
+// resident returns the resident memory of the process in bytes, or its maximum since it settled: VmRSS or VmHWM of
 // proc_pid_status(5).
 func resident(t *testing.T, which string) int64 {
 	text, err := os.ReadFile("/proc/self/status")

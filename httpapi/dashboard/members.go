@@ -157,7 +157,7 @@ func (d *dashboard) signOut(r *http.Request) (string, error) {
 	return "/dashboard/enter", err
 }
 
-// switchAccount goes on in another account of the same address, in a new session.
+// switchAccount continues in another account of the same address, in a new session.
 func (d *dashboard) switchAccount(r *http.Request) (string, error) {
 	v, to := visitorOf(r), metering.AccountID(r.PostForm.Get("account"))
 	if v.Session.Bound {

@@ -34,7 +34,7 @@ func (op operation) Docs() string { return "/docs/" + op.At() }
 // Described says what the operation examines.
 func (op operation) Described() string { return strings.Join(op.About(), " ") }
 
-// Price is what an answer costs.
+// Price returns the cost of a reply.
 func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
 
 // families are the headings in their order.
@@ -98,7 +98,7 @@ func (i input) Label() string {
 // Has reports whether one of the choices was made.
 func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
 
-// whole is a bound of a number; empty where there is none.
+// whole formats a bound of a number; empty without one.
 func whole(bound *float64) string {
 	if bound == nil {
 		return ""
@@ -117,11 +117,11 @@ func (i input) Hint() string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
-// inputs are the fields of the form of an operation, with the values of a request and what is wrong with it. Faults of
-// no field are returned beside them.
+// inputs returns the fields of the form of an operation, with the values of a request and their faults. Faults that
+// belong to no field are returned separately.
 func (op operation) inputs(fields []byte, faults []httpapi.Violation) (list []input, others []string) {
 	values := map[string]json.RawMessage{}
-	_ = json.Unmarshal(fields, &values) // of a request that is no object there are no values
+	_ = json.Unmarshal(fields, &values) // a request that is not an object has no values
 	told := map[string]string{}
 	for _, v := range faults {
 		name := v.Field
@@ -206,7 +206,7 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 func uploaded(r *http.Request, name string) ([]byte, error) {
 	f, _, err := r.FormFile(name)
 	if err != nil {
-		return nil, nil // there is none
+		return nil, nil // the request has none
 	}
 	defer f.Close()
 	return io.ReadAll(f) // the whole form is bounded

@@ -30,7 +30,7 @@ func pagerOf(r *http.Request, found int) pager {
 	return p
 }
 
-// skipped is how many rows come before the page.
+// skipped returns how many rows come before the page.
 func (p pager) skipped() int { return (p.Page - 1) * onPage }
 
 // First and Last are the numbers of the first and the last row of the page, from 1.
@@ -45,10 +45,10 @@ func (p pager) At(page int) string {
 	return (&url.URL{Path: p.path, RawQuery: p.query.Encode()}).String()
 }
 
-// Before is the number of the page before; 0 where there is none.
+// Before returns the number of the previous page; 0 on the first.
 func (p pager) Before() int { return p.Page - 1 }
 
-// After is the number of the page after; 0 where there is none.
+// After returns the number of the next page; 0 on the last.
 func (p pager) After() int { return (p.Page + 1) % (p.Pages + 1) }
 
 // paged is the part of a list that a request asks for.
@@ -57,7 +57,7 @@ func paged[T any](r *http.Request, list []T) (pager, []T) {
 	return p, list[p.skipped():p.Last()]
 }
 
-// Lists that grow at their head while somebody reads on are not counted, but cut at instants: a page shows what came
+// Lists that grow at their head while they are read are not counted, but cut at instants: a page shows what came
 // before the one that a parameter of its address names.
 
 // olderOf is that instant; zero on the page with the newest.
@@ -70,8 +70,8 @@ func olderOf(r *http.Request, parameter string) (at time.Time, err error) {
 	return at, err
 }
 
-// cutAt is how many rows of a list, the newest first, a page shows that has so many at most, and where there are others
-// the instant before which those are. What is of one instant stands on one page, unless it is more than that.
+// cutAt returns how many rows of a list, the newest first, a page of at most so many shows, and if there are others
+// the instant before which they are. Rows of one instant are on one page, unless they exceed it.
 func cutAt(found, most int, at func(int) time.Time) (n int, last time.Time) {
 	if found <= most {
 		return found, time.Time{}
@@ -85,8 +85,8 @@ func cutAt(found, most int, at func(int) time.Time) (n int, last time.Time) {
 	return n, at(n - 1)
 }
 
-// around are the addresses of the page with the newest rows, which is empty on that itself, and of that behind the last
-// row of a page; empty where there is none.
+// around returns the address of the page with the newest rows, which is empty on that page itself, and that of the
+// page after the last row; empty without one.
 func around(r *http.Request, parameter string, last time.Time) (newest, older string) {
 	query := r.URL.Query()
 	query.Del("notice")

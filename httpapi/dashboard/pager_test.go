@@ -268,8 +268,8 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// listReads is how many rows pages read at most that need more than they show: they sort or count what has a bound of
-// its own, which the constants beside them say.
+// listReads bounds the rows read by pages that need more than they show: they sort or count lists with a bound of
+// their own, named by the constants next to them.
 var listReads = map[string]int64{
 	"/dashboard":           3_000,  // watches: an account has at most 10,000
 	"/dashboard/domains":   3_000,  // likewise

@@ -25,7 +25,7 @@ func keyIn(p *reply) string {
 	return ""
 }
 
-// A key is created, rotated and revoked by forms. Its secret is shown once, and to nobody else.
+// A key is created, rotated and revoked by forms. Its secret is shown once, and only to its creator.
 func TestKeys(t *testing.T) {
 	h := newHouse(t)
 	b := h.as("developer@example.com")
@@ -282,7 +282,7 @@ func TestActivity(t *testing.T) {
 	assert.Len(t, b.get("/dashboard/activity").Find("tbody tr").Nodes, maxShown)
 }
 
-// The owner turns overage on with a budget, and mends invoices where the server lets owners do so.
+// The owner turns overage on with a budget, and corrects invoices if the server lets owners do so.
 func TestBilling(t *testing.T) {
 	h, own, _ := furnished(t)
 	b := h.owner()
@@ -363,7 +363,7 @@ func TestMembers(t *testing.T) {
 	h.silent(link[strings.Index(link, "token=")+6:])
 }
 
-// Requests without a browser's help are answered too: a path with slashes, a body that is none, and what nobody serves.
+// Requests that no browser makes are answered too: a path with slashes, an invalid body, and an unknown path.
 func TestOddRequests(t *testing.T) {
 	h := newHouse(t)
 	b := h.owner()

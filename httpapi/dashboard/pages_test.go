@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileName is a name that would be markup, if anybody took it for that.
+// hostileName is a name that would be markup if it were not escaped.
 const hostileName = `<script>alert("1")</script> & 'Co'`
 
 // A lodger is an account with something of everything, and the ids of it by the pattern before the id.
@@ -77,7 +77,7 @@ func (h *house) charge(account metering.Account, key metering.Key, request, endp
 	require.NoError(h.t, err)
 }
 
-// furnished is a house whose two accounts have something of everything, and existed a month ago.
+// furnished returns a house whose two accounts have something of everything, and existed a month ago.
 func furnished(t *testing.T, changes ...func(*Config)) (h *house, own, foreign lodger) {
 	h = newHouseAt(t, began.AddDate(0, -1, 0), append([]func(*Config){func(c *Config) { c.OwnersMend = true }}, changes...)...)
 	ctx := t.Context()
@@ -250,7 +250,8 @@ func TestForeignIDs(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, b.post("/dashboard/account", "account", string(foreign.ID)).status)
 }
 
-// Who has not the role is told so, and nothing is done. Who has not entered is led to the entry.
+// A member without the role gets a refusal, and nothing changes. A visitor without a session is redirected to sign
+// in.
 func TestRoles(t *testing.T) {
 	h, own, _ := furnished(t)
 	roles := map[member.Role]*browser{}

@@ -24,8 +24,8 @@ import (
 // actor is the part of the server by whose key the dashboard runs what members ask for.
 const actor = "dashboard"
 
-// formCopies is how many times its size a form takes in memory: it is read, its texts are parsed, a file is written in
-// Base64, and all of it as JSON.
+// formCopies is how many times its size a form takes in memory: it is read, its texts are parsed, a file is written
+// in Base64, and all of it as JSON.
 const formCopies = 8
 
 // formLimit bounds the form of an operation, in bytes: what its request may have, which browsers write with up to three
@@ -83,7 +83,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	return fields, release, err
 }
 
-// A run is what was answered to a member who asked, as it is kept: of an operation, or of all checks of a domain.
+// A run is the kept result of a member's request: of an operation, or of all checks of a domain.
 type run struct {
 	Operation string              `json:"operation,omitempty"`
 	Domain    string              `json:"domain,omitempty"`
@@ -101,7 +101,7 @@ type run struct {
 	Faults    []httpapi.Violation `json:"faults,omitempty"`
 }
 
-// ask runs an operation as a key. What is wrong is told in the run.
+// ask runs an operation as a key. Errors are recorded in the run.
 func (d *dashboard) ask(ctx context.Context, key metering.KeyID, op operation, r *run) *run {
 	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
 	if err == nil {
@@ -111,14 +111,14 @@ func (d *dashboard) ask(ctx context.Context, key metering.KeyID, op operation, r
 	return d.ended(r, err)
 }
 
-// ended says of a run how long it took, and why it came to nothing, if it did.
+// ended records in a run how long it took, and its error, if any.
 func (d *dashboard) ended(r *run, err error) *run {
 	r.Took = d.now().Sub(r.At)
 	r.Error, r.Faults = d.told(err)
 	return r
 }
 
-// viewOf is what a person sees of the answer; nil of an image.
+// viewOf returns the human-readable form of the answer; nil for an image.
 func (d *dashboard) viewOf(r *run) (*view.View, error) {
 	if r.View != nil {
 		r.View.Foot = r.Foot
@@ -138,7 +138,7 @@ func (d *dashboard) viewOf(r *run) (*view.View, error) {
 // Picture reports whether the reply is an image.
 func (r *run) Picture() bool { return strings.HasPrefix(r.Media, "image/") }
 
-// told says why there is no answer, for the person who asked.
+// told explains to the member why there is no answer.
 func (d *dashboard) told(err error) (string, []httpapi.Violation) {
 	if err == nil {
 		return "", nil
@@ -273,14 +273,14 @@ func (d *dashboard) keptRun(r *http.Request, token string) (*run, error) {
 	return kept, err
 }
 
-// An outcome is what became of a run, on the page of the form that asked for it.
+// An outcome is the result of a run, on the page of the form that started it.
 type outcome struct {
 	Token   string // of the next run
 	Running bool
 	Result  *result // of the run that the address of the page names
 }
 
-// outcomeOf is what the address of a page names, if it belongs there.
+// outcomeOf returns the run that the address of a page names, if it belongs there.
 func (d *dashboard) outcomeOf(r *http.Request, op operation, belongs func(*run) bool) (outcome, error) {
 	o, token := outcome{Token: member.NewToken()}, r.URL.Query().Get("result")
 	if token == "" {
@@ -360,7 +360,7 @@ func (d *dashboard) once(
 	return path + "?" + url.Values{"result": {token}}.Encode(), err
 }
 
-// showReply sends the reply of a kept run as it was: an image to look at, JSON as a file.
+// showReply sends the reply of a kept run unchanged: an image for display, JSON as a file.
 func (d *dashboard) showReply(r *http.Request) (any, error) {
 	kept, err := d.keptRun(r, r.PathValue("token"))
 	if err == nil && kept.Reply == nil {

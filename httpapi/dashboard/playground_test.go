@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// online is a change of a house: its checks see the Internet of the demo, and there are profiles of hosted SPF.
+// online is a change of a house: its checks see the Internet of the demo, and it has hosted SPF profiles.
 func online(t *testing.T) func(*Config) {
 	world, err := internet.New(began)
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func online(t *testing.T) func(*Config) {
 	}
 }
 
-// values are what a browser sends for a form that nobody has touched.
+// values returns what a browser sends for an untouched form.
 func values(form *goquery.Selection) url.Values {
 	sent := url.Values{}
 	form.Find("input, textarea, select").Each(func(_ int, s *goquery.Selection) {
@@ -97,7 +97,7 @@ func (b *browser) run(page *reply, fields ...string) *reply {
 	return b.get(p.header.Get("Location"))
 }
 
-// What is wrong with a field stands beside it, and what was typed is still there.
+// The faults of a field are shown next to it, and what was typed is kept.
 func TestPlaygroundFaults(t *testing.T) {
 	h := newHouse(t, online(t))
 	b := h.owner()
@@ -175,7 +175,7 @@ func TestOnce(t *testing.T) {
 	assert.Equal(t, 1, n, "who runs something removes what is over")
 }
 
-// What is running is told, and looked at again.
+// A run in progress is shown as such, and the page reloads.
 func TestRunning(t *testing.T) {
 	h := newHouse(t)
 	token := member.NewToken()

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// A screen is what the templates show.
+// A screen is the data of the templates.
 type screen struct {
 	Title   string
 	Path    string // of the page in the navigation that this one belongs to
@@ -40,9 +40,9 @@ type place struct{ Path, Title string }
 // May reports whether who looks may do what needs a role.
 func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visitor.May(role) }
 
-// A file is what a page sends that is not shown in the frame.
+// A file is a response that is not shown in the frame.
 type file struct {
-	media, name string // without a name it is to be looked at
+	media, name string // without a name it is shown inline
 	data        []byte
 	write       func(io.Writer) error // in place of data, where that is long
 }
@@ -60,7 +60,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 				if r.Context().Err() == nil {
 					d.Log.Error("dashboard", "page", s.page.pattern, "error", err)
 				}
-				panic(http.ErrAbortHandler) // half a file must not look like a whole one
+				panic(http.ErrAbortHandler) // a truncated file must not look complete
 			}
 			return nil
 		}
@@ -124,7 +124,7 @@ func see(w http.ResponseWriter, path, notice string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// redirectable is what may stand in a header and leads to no other site.
+// redirectable returns an address that is valid in a header and leads to no other site.
 func redirectable(to string) bool {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	return strings.HasPrefix(to, "/dashboard") && !strings.Contains(to, "//") && !strings.ContainsFunc(to, odd)
@@ -212,10 +212,10 @@ func relative(ahead time.Duration) string {
 	return text + " ago"
 }
 
-// A form is what was sent, or stands in the fields at first, and what is wrong with it.
+// A form holds the submitted or initial values of fields, and their faults.
 type form struct {
 	values url.Values
-	known  []string // the fields, beside which faults are told
+	known  []string // the fields next to which faults are shown
 	faults map[string]string
 }
 
@@ -242,7 +242,7 @@ type refusal struct{ reason string }
 
 func (e *refusal) Error() string { return e.reason }
 
-// begin says what stands in the fields of a form that nobody has sent yet.
+// begin sets the initial values of a form that was not submitted yet.
 func (f *form) begin(values url.Values) {
 	if f.values == nil {
 		f.values = values
@@ -254,10 +254,10 @@ func wordsOf[S ~string](list []S) []string {
 	return diag.Map(list, func(s S) string { return string(s) })
 }
 
-// Value is what stands in a field.
+// Value returns the value of a field.
 func (f *form) Value(field string) string { return f.values.Get(field) }
 
-// Has reports whether a field was given a value, of several that it may have at once.
+// Has reports whether a field has a value, among possibly several.
 func (f *form) Has(field string, value any) bool {
 	return slices.Contains(f.values[field], fmt.Sprint(value))
 }
@@ -270,7 +270,7 @@ func (f *form) Invalid(field string) template.HTMLAttr {
 	return template.HTMLAttr(` aria-invalid="true" aria-describedby="` + field + `-fault"`) // field is our own word
 }
 
-// Fault is what is wrong with a field, to stand beside it.
+// Fault returns the fault of a field, to be shown next to it.
 func (f *form) Fault(field string) template.HTML {
 	reason := f.faults[field]
 	if reason == "" {

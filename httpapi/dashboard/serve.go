@@ -21,14 +21,14 @@ import (
 // A page is a row of the table of all pages: it shows data by a template, or does what a form asks for.
 type page struct {
 	method, pattern string
-	role            member.Role // that a member needs; "" for anybody, without a session
+	role            member.Role // that a member needs; "" for public pages, without a session
 	title           string
 	nav             string // what the navigation calls it; "" where that does not have it
 	template        string // "" where show returns a [file]
 	show            func(r *http.Request) (any, error)
 
 	// The following is of forms, whose page is shown again if they have faults.
-	do     func(r *http.Request) (to string, err error) // to is where the browser goes on
+	do     func(r *http.Request) (to string, err error) // to is the address of the redirect
 	act    string                                       // what the log calls it; "" for what administers nothing
 	says   string                                       // when it is done
 	fields []string                                     // of the form, which the log may hold
@@ -170,7 +170,7 @@ func (d *dashboard) memberRows() []*page {
 			does(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
 }
 
-// leaves is what the log calls signing out.
+// leaves is the name of signing out in the log.
 const leaves = "leave"
 
 func (d *dashboard) sessionRows() []*page {
@@ -187,7 +187,7 @@ func (d *dashboard) sessionRows() []*page {
 type scene struct {
 	page    *page
 	title   string   // of the page that is shown, for which the table has the usual one
-	visitor *visitor // nil for pages that anybody may see
+	visitor *visitor // nil for public pages
 	form    *form
 	from    netip.Addr
 	status  int // of the reply
@@ -209,7 +209,7 @@ func (p *problem) Error() string { return p.Heading }
 // maxForm bounds the body of a form that administers something.
 const maxForm = 64 << 10
 
-// serve answers for a page: who may see it, what it shows, and how what goes wrong is told.
+// serve handles a page: who may see it, what it shows, and how errors are shown.
 func (d *dashboard) serve(p *page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -226,7 +226,7 @@ func (d *dashboard) serve(p *page) http.HandlerFunc {
 	}
 }
 
-// errOutside says that who looks has to enter first.
+// errOutside means that the visitor has to sign in first.
 var errOutside = errors.New("nobody has entered")
 
 // admit finds out who looks, and whether he may.
@@ -275,7 +275,7 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	var to string
 	do := func(ctx context.Context) (err error) {
-		if slices.Contains(p.quiet, "sure") && r.PostForm.Get("sure") != "yes" { // the box beside the button
+		if slices.Contains(p.quiet, "sure") && r.PostForm.Get("sure") != "yes" { // the checkbox next to the button
 			return &metering.FieldError{Field: "sure", Reason: "confirm that you know what cannot be undone"}
 		}
 		to, err = p.do(r.WithContext(ctx))
@@ -297,8 +297,8 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// formRoom waits for room for a form that is no longer than maxForm, and is called before it is read. Of a stranger it
-// counts an attempt to sign in, for there are no other forms for strangers.
+// formRoom waits for room for a form that is no longer than maxForm, and is called before the form is read. For a
+// visitor without a session it counts an attempt to sign in, because visitors have no other forms.
 func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
 	s := sceneOf(r)
 	if s.visitor == nil {
@@ -314,7 +314,7 @@ func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
 	return d.hold(r, formCopies*size)
 }
 
-// told lets members read in the log what a page told who sent the form.
+// told attaches to an error the text that the sender of the form was shown, so that members can read it in the log.
 func told(err error) error {
 	if p, ok := err.(*problem); ok {
 		return &metering.ReasonError{Reason: p.Text, Err: err}

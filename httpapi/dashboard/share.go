@@ -18,23 +18,23 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// A link leads to a view that anybody sees who has it. Its record has the SHA-256 of the token as its id, and nothing
-// of what is in it tells who shared it.
+// A link leads to a view that everyone with the link can see. The ID of its record is the SHA-256 of the token, and
+// its content does not reveal who shared it.
 const (
 	shareKind = "share"
-	// shareFor is how long a link leads to its view; as long again it says that it has ended.
+	// shareFor is how long a link leads to its view; for the same time afterwards it states that it has ended.
 	shareFor = 30 * 24 * time.Hour
 )
 
 // maxShared bounds what an account shares, in bytes of the store: of more, the oldest links end.
 var maxShared = budget.Of(budget.Shares).Account
 
-// A share is a result that was shared. Its ID is not the token, which nobody knows any more.
+// A share is a result that was shared. Its ID is not the token, which is not stored.
 type share struct {
 	Title string     `json:"title"` // what was done, such as the name of an operation
-	At    time.Time  `json:"at"`    // when it was looked at
+	At    time.Time  `json:"at"`    // when it was checked
 	View  *view.View `json:"view,omitempty"`
-	// Withdrawn says that nothing is to be seen any more. The view is gone then.
+	// Withdrawn means that the share is no longer visible. Its view is deleted.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 
 	ID            string    `json:"-"`
@@ -42,7 +42,7 @@ type share struct {
 	Ended         bool      `json:"-"`
 }
 
-// publish makes a share of a token that nobody has taken. Of a form that was sent twice the second changes nothing.
+// publish makes a share with an unused token. The second submission of a form changes nothing.
 func (d *dashboard) publish(ctx context.Context, account metering.AccountID, token string, s *share) error {
 	id, ok := idOf(token)
 	if !ok {
@@ -72,7 +72,7 @@ func (d *dashboard) shareOf(r metering.Record) (s share, err error) {
 	return s, err
 }
 
-// published is what a link leads to: [metering.ErrNotFound] where there never was one, or it is long over.
+// published returns what a link leads to: [metering.ErrNotFound] if it never existed, or is long over.
 func (d *dashboard) published(ctx context.Context, token string) (share, error) {
 	id, ok := idOf(token)
 	if !ok {
@@ -85,7 +85,7 @@ func (d *dashboard) published(ctx context.Context, token string) (share, error) 
 	return share{}, metering.ErrNotFound
 }
 
-// showShares lists the links of the account, and shows the one that was just made: later nobody knows its token.
+// showShares lists the links of the account, and shows the one that was just made: its token is not available later.
 func (d *dashboard) showShares(r *http.Request) (any, error) {
 	var shown struct {
 		Link string
@@ -150,14 +150,14 @@ func (d *dashboard) withdrawShare(r *http.Request) (string, error) {
 	return "/dashboard/shares", err
 }
 
-// A publishedPage is what whoever has a link sees.
+// A publishedPage is the page behind a link.
 type publishedPage struct {
 	share
-	How    string // this was looked at
+	How    string // when and how this was checked
 	Viewed template.HTML
 }
 
-// showPublished shows a share to whoever has the link.
+// showPublished shows a share to a visitor with the link.
 func (d *dashboard) showPublished(r *http.Request) (any, error) {
 	sceneOf(r).header.Set("Referrer-Policy", "no-referrer")
 	now := d.now()
@@ -186,7 +186,8 @@ func (d *dashboard) showPublished(r *http.Request) (any, error) {
 // A shareForm makes a link.
 type shareForm struct{ Token, For, Label string }
 
-// sharesOf are the links that can be made to a run: to all of it, and of a domain to what each recipient can mend.
+// sharesOf returns the links that can be made to a run: to all of it, and for a domain to what each recipient can
+// fix.
 func sharesOf(kept *run, v *view.View) (list []shareForm) {
 	if !shareable(kept.Operation) {
 		return nil
@@ -206,10 +207,10 @@ func sharesOf(kept *run, v *view.View) (list []shareForm) {
 	return list
 }
 
-// shareable reports whether the answers of an operation are nobody's secrets.
+// shareable reports whether the replies of an operation contain no secrets.
 func shareable(operation string) bool { return operation != "text/password/generate" }
 
-// discreet is a view without what belongs to those who looked: the resolver that was asked for them.
+// discreet returns a view without the data of the account that ran it: the resolver that was queried.
 func discreet(v *view.View, operation string) *view.View {
 	one := *v
 	one.Facts = slices.DeleteFunc(slices.Clone(v.Facts), func(f view.Fact) bool {
@@ -218,13 +219,13 @@ func discreet(v *view.View, operation string) *view.View {
 	return &one
 }
 
-// The recipients of what is to be mended.
+// The recipients of the list of fixes.
 const (
-	forDNS  = "dns"  // whoever publishes the records of the domain
-	forHost = "host" // whoever runs its servers
+	forDNS  = "dns"  // the publisher of the domain's records
+	forHost = "host" // the operator of its servers
 )
 
-// mending is what of a view one recipient can mend, and nothing else; nil if there is nothing.
+// mending returns the part of a view that one recipient can fix; nil if there is nothing.
 func mending(v *view.View, whom string) *view.View {
 	where, known := map[string]string{forDNS: "in the DNS", forHost: "on the servers"}[whom]
 	if !known {

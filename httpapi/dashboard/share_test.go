@@ -64,10 +64,10 @@ func TestShareEnds(t *testing.T) {
 	}
 }
 
-// forged is what strangers write into records and subjects.
+// forged is text that strangers write into records and subjects.
 const forged = "<script>alert(1)</script>\"'\u202e\x1b[31m\x00"
 
-// What strangers write is text in every page, and obeys nobody.
+// Strangers' text is escaped in every page, without control characters.
 func TestShareHostile(t *testing.T) {
 	h := newHouse(t)
 	v := &view.View{Subject: forged, Headline: forged, Record: forged,
@@ -99,7 +99,7 @@ func TestShareHostile(t *testing.T) {
 	}
 }
 
-// Each recipient sees what is his to mend, and nothing else.
+// Each recipient sees only what he can fix.
 func TestMending(t *testing.T) {
 	v := &view.View{Subject: "example.com", Facts: []view.Fact{{Label: "a", Value: "b"}}, Record: "v=spf1",
 		Findings: []diag.Finding{{Code: "tls.certificate.expired"}, {Code: "spf.all.pass"}, {Code: "smtp.mx.literal"},

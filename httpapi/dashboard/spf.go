@@ -28,7 +28,7 @@ func (d *dashboard) keyLines(
 	ctx context.Context, account metering.AccountID, owners []hostedspf.Owner,
 ) (map[hostedspf.Owner]keyLine, error) {
 	lines := map[hostedspf.Owner]keyLine{}
-	of := map[metering.KeyID]hostedspf.Owner{} // the line of each key that is looked for
+	of := map[metering.KeyID]hostedspf.Owner{} // the line of each key that is searched for
 	for _, owner := range owners {
 		of[metering.KeyID(owner)] = owner
 	}
@@ -62,7 +62,8 @@ type profileRow struct {
 }
 
 const (
-	// maxProfiles bounds the profiles that are shown of an account, and profilesAtOnce those that are read at once.
+	// maxProfiles bounds how many profiles of an account are shown, and profilesAtOnce how many are read
+	// concurrently.
 	maxProfiles    = 10_000
 	profilesAtOnce = 1000
 )

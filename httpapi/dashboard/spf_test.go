@@ -18,7 +18,7 @@ import (
 )
 
 // Profiles of all keys of the account are shown, with what to publish, what changed and whether the domain uses them;
-// whoever may can resolve one, which is charged to the key that it belongs to.
+// members with the role can resolve one, which is charged to the key that it belongs to.
 func TestHostedSPF(t *testing.T) {
 	world, err := internet.New(began)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and their only concurrency is covered by other tests.
 
 // A list of 10,000 domains is a page for a person. DIAG_TEST_POSTGRES is the URL of a database, on which it is measured.
 func TestManyDomains(t *testing.T) {
@@ -87,7 +87,7 @@ func postgresWith(t *testing.T, url string, c Config) metering.Store {
 	return store
 }
 
-// Whatever is shared is seen by anybody, with nothing in it of who shared it and by what it was asked.
+// A shared result is public, and does not reveal who shared it and how it was requested.
 func TestShareOperations(t *testing.T) {
 	h := newHouse(t, online(t))
 	b, stranger := h.owner(), h.browser()

@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/metering/billing"
 )
 
-// maxMonths is how many months there are to choose from: as many as a ledger is usually kept.
+// maxMonths is how many months there are to choose from: the usual retention of a ledger.
 const maxMonths = 25
 
 // months are those of an account up to this one, the newest first.
@@ -59,14 +59,14 @@ func (s sums) Most() (most int64) {
 // percent is a part of a whole; 0 of nothing.
 func percent(part, whole int64) int64 { return min(100, part*100/max(1, whole)) }
 
-// usage is what the page shows.
+// usage is the data of the page.
 type usage struct {
 	Month                    metering.Period
 	Months                   []metering.Period
 	Account                  metering.Account
 	Balance                  metering.Balance
 	Plan                     metering.Plan
-	Forecast                 int64 // credits at the end of the month if it goes on as until now; 0 if nobody can say
+	Forecast                 int64 // credits at the end of the month at the current rate; 0 if unknown
 	OverageCents             int64
 	Days, ByOperation, ByKey sums
 	pager                          // of the keys
@@ -110,8 +110,7 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	return u, err
 }
 
-// forecast is what would be used by the end of a month that is not over, if as much is used in each second. A day must
-// have passed.
+// forecast returns the usage at the end of a month that is not over, at a constant rate. A day must have passed.
 func forecast(month metering.Period, used int64, now time.Time) int64 {
 	passed, whole := now.Sub(month.Start()), month.End().Sub(month.Start())
 	if passed < 24*time.Hour || passed >= whole {
@@ -138,8 +137,8 @@ func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 		write: func(w io.Writer) error { return d.writeUsage(r.Context(), w, account, month) }}, nil
 }
 
-// fileSlack is how long after the end of a day its rows are written: charges are read in the order of their commit, which
-// is not quite that of their completion. What comes later still has rows of its own.
+// fileSlack is how long after the end of a day its rows are written: charges are read in the order of their commit,
+// which is not quite that of their completion. Later ones get rows of their own.
 const fileSlack = time.Hour
 
 // writeUsage writes the file day by day, since a month may have as many rows as charges.
@@ -181,7 +180,7 @@ func (d *dashboard) writeUsage(
 	return writeBefore("~") // which is behind every day
 }
 
-// A usageRow is what the charges of a day are summed by.
+// A usageRow is the key by which the charges of a day are summed.
 type usageRow struct {
 	key      metering.KeyID
 	endpoint string
@@ -241,7 +240,7 @@ func (t *tallies) grown(by int) {
 	t.keys += by
 }
 
-// read brings a tally up to date, and calls f while nobody changes it.
+// read updates a tally, and calls f while the tally is locked.
 func (d *dashboard) read(
 	ctx context.Context, account metering.AccountID, p metering.Period, f func(metering.Sums),
 ) error {

@@ -48,7 +48,7 @@ func (p *post) raw421() {
 	w.closed()
 }
 
-// There is room for so many messages at once: of what is too much, none is lost, for senders try again.
+// The number of concurrent messages is bounded: excess ones are not lost, because senders try again.
 func TestBusy(t *testing.T) {
 	p := newPost(t)
 	var places []func()
@@ -146,7 +146,7 @@ func TestReportsBound(t *testing.T) {
 	require.LessOrEqual(t, p.reports, maxReportBytes)
 }
 
-// Too much is refused, as it is told or as it comes, by DATA and by BDAT.
+// An oversized message is refused, by its declared or its actual size, by DATA and by BDAT.
 func TestSize(t *testing.T) {
 	p := newPost(t)
 	_, to := p.address()
@@ -169,7 +169,7 @@ func TestSize(t *testing.T) {
 	require.Zero(t, p.Budget.Letters.Held())
 }
 
-// A message may be as large as is told, and come in chunks.
+// A message may have its declared size, and come in chunks.
 func TestChunks(t *testing.T) {
 	p := newPost(t)
 	path, to := p.address()
@@ -210,7 +210,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// Bombs are analyzed as far as the operation looks at them, within its time.
+// Bombs are analyzed as far as the operation reads them, within its time.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
@@ -262,7 +262,7 @@ func TestMarkup(t *testing.T) {
 	require.NotContains(t, page, `href="javascript`)
 }
 
-// Each page says that it is nobody else's.
+// Each response has the security headers.
 func TestHeaders(t *testing.T) {
 	p := newPost(t)
 	path, _ := p.address()

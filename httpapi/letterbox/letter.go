@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A letter is an address and what came of it.
+// A letter is an address and the result of its message.
 type letter struct {
 	Address string
 	Until   time.Time    // when it is forgotten
@@ -44,7 +44,7 @@ const (
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// localPart is the part of an address before the @. It does not tell the token, which shows the report.
+// localPart returns the part of an address before the @. It does not reveal the token, which shows the report.
 func localPart(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return lowerBase32.EncodeToString(sum[:])[:12] // 60 bits, and easy to type
@@ -182,8 +182,8 @@ func (b *Box) claim(local string, d *delivery) bool {
 	return true
 }
 
-// keep stores what came of the analysis. Where there are too many reports, the oldest of the network that has most is
-// forgotten.
+// keep stores the result of the analysis. If there are too many reports, it removes the oldest of the network that
+// has most.
 func (b *Box) keep(local, report string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +200,7 @@ func (b *Box) keep(local, report string) {
 	}
 }
 
-// A delivery is what the session tells of a message.
+// A delivery is what the session knows of a message.
 type delivery struct {
 	IP      netip.Addr // zero if the listener knows none
 	HELO    string     // as sent
@@ -212,8 +212,8 @@ type delivery struct {
 	Bare    int // line feeds without a carriage return before them, and the reverse
 }
 
-// take analyzes a message for an address, beside the session, if there is room for that. It releases what the message
-// holds in the end.
+// take analyzes a message for an address, asynchronously to the session, if there is room for that. It finally
+// releases what the message holds.
 func (b *Box) take(local string, d *delivery, text []byte, held *metering.NetworkHold) error {
 	leave, ok := b.Budget.LetterQueue.Take(d.IP)
 	if !ok {
@@ -246,8 +246,8 @@ func (b *Box) take(local string, d *delivery, text []byte, held *metering.Networ
 
 // report is the report on a message as HTML; empty if the analysis failed.
 func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte) string {
-	// A receiver removes results in its own name (RFC 8601 section 5). That would break signatures which cover them, so
-	// we have a name for each message instead that nobody can have known.
+	// A receiver removes results in its own name (RFC 8601 section 5). That would break signatures which cover them,
+	// so each message gets a name of its own, which no sender can have known.
 	id, domain := strings.ToLower(rand.Text())+"."+b.Domain.String(), b.Domain.String()
 	r, err := header.Analyze(ctx, b.Env, header.AnalyzeRequest{
 		MessageBase64: append(d.trace(id, local, domain), text...), TrustedAuthservIDs: []string{id},
@@ -265,9 +265,9 @@ func (b *Box) report(ctx context.Context, local string, d *delivery, text []byte
 	return page.String()
 }
 
-// trace is what a receiving server writes above a message: Return-Path, what it found out about the connection (RFC
+// trace returns what a receiving server writes above a message: Return-Path, its results about the connection (RFC
 // 8601 section 2.7.7 leaves other methods open), and Received (RFC 5321 section 4.4). The address of the client comes
-// first in each place, so that nothing that the client said is taken for it.
+// first in each place, so that nothing that the client said is mistaken for it.
 func (d *delivery) trace(id, local, domain string) []byte {
 	from := "<>"
 	if d.From != "" {

@@ -1,22 +1,23 @@
 // Package letterbox is a mail server for one message at a time: a person gets an address, sends a message to it, and
-// reads what mail/header-analyze says of the very bytes that arrived.
+// reads the report of mail/header-analyze about the very bytes that arrived.
 //
 //	box, err := letterbox.New(letterbox.Config{Env: env, Domain: domain})
 //	go box.Serve(listener)               // SMTP (RFC 5321), with STARTTLS
 //	mux.Handle("/letterbox", box)        // the pages
 //	mux.Handle("/letterbox/", box)
 //
-// GET /letterbox has a button, POST /letterbox makes an address, and /letterbox/{token} shows it, waits for the message
-// and then shows the report. The token cannot be told from the address, which stands in the logs of whoever delivers.
+// GET /letterbox has a button, POST /letterbox makes an address, and /letterbox/{token} shows it, waits for the
+// message and then shows the report. The token cannot be derived from the address, which is in the logs of the
+// delivering servers.
 //
-// What is pasted into a form tells only what servers wrote down. Here the server is our own: it knows who connected,
-// the HELO name, the envelope sender and how TLS was negotiated, and the DNS is asked while the message arrives. It
+// What is pasted into a form shows only what servers wrote down. Here the server is our own: it knows who connected,
+// the HELO name, the envelope sender and how TLS was negotiated, and queries the DNS while the message arrives. It
 // writes that above the message as every receiving server does (RFC 5321 section 4.4, RFC 8601), names itself as the
-// server to be trusted, and hands all of it to [header.Analyze].
+// server to be trusted, and passes all of it to [header.Analyze].
 //
 // Nothing is relayed or bounced, there are no mailboxes, and state is in memory: a message is forgotten once it is
-// analyzed, an address that nobody wrote to after an hour, a report after a day, and everything at the end of the
-// process. Anybody may use it, so everything has a bound.
+// analyzed, an address without a message after an hour, a report after a day, and everything at the end of the
+// process. The service is public, so everything has a bound.
 package letterbox
 
 import (
@@ -41,19 +42,19 @@ import (
 
 // The bounds of what the letter box does with one message.
 const (
-	// maxMessage is what mail/header-analyze takes, less the fields that are put above the message.
+	// maxMessage is the limit of mail/header-analyze, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
 	maxTrace   = 4 << 10
 	// waitTime is how long an address waits for its message, and reportTime how long a report is kept.
 	waitTime   = time.Hour
 	reportTime = 24 * time.Hour
-	// maxRunning analyses run at once, each of which holds some 45 MiB at worst.
+	// maxRunning bounds the concurrent analyses, each of which holds some 45 MiB at worst.
 	maxRunning = 2
 	// analysisTime is more than an analysis takes: lookups end after ten seconds.
 	analysisTime = 30 * time.Second
 )
 
-// The bounds of what all clients have together, beside those of the [budget.Budget].
+// The bounds of all clients together, in addition to those of the [budget.Budget].
 var (
 	// maxWaiting bounds the addresses that wait for a message, maxReports and maxReportBytes the reports that are kept: of
 	// more, the oldest of the network that has most is forgotten.
@@ -66,7 +67,7 @@ var (
 type Config struct {
 	// Env is the world that analyses see. Nil is the real one.
 	Env *diag.Env
-	// Domain is what stands behind the @ of addresses. Its MX record, or its own address, leads to Serve.
+	// Domain is the domain of the addresses. Its MX record, or its own address, leads to Serve.
 	Domain diag.Domain
 	// TLS has the certificate for STARTTLS. Nil means one of its own, as is common among mail servers.
 	TLS *tls.Config
@@ -74,7 +75,7 @@ type Config struct {
 	Budget *budget.Budget
 	// TrustedProxies are the peers that are believed whose request they pass on, for the limit of addresses.
 	TrustedProxies []netip.Prefix
-	// Clock tells the time. Nil means time.Now.
+	// Clock returns the time. Nil means time.Now.
 	Clock func() time.Time
 	// Log hears of faults of the server, not of messages. Nil means silence.
 	Log *slog.Logger

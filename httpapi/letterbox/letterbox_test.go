@@ -173,13 +173,13 @@ func (p *post) signed() string {
 	return b.String()
 }
 
-// told is the text of a page, as it stands in a browser.
+// told returns the text of a page, as a browser shows it.
 func told(page string) string {
 	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page[strings.Index(page, "<main"):], " ")
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// The message of the domain's own server is authentic, and the page tells what the session knows.
+// A message of the domain's own server is authentic, and the page shows what the session knows.
 func TestGood(t *testing.T) {
 	p := newPost(t)
 	path, to := p.address()
@@ -388,7 +388,7 @@ func TestSmuggling(t *testing.T) {
 
 func localOf(address string) string { local, _, _ := strings.Cut(address, "@"); return local }
 
-// Commands may come at once; those before TLS are not obeyed within it.
+// Commands may be pipelined; those sent before TLS are not executed within it.
 func TestPipelining(t *testing.T) {
 	p := newPost(t)
 	path, to := p.address()
@@ -438,7 +438,7 @@ func TestTenAnHour(t *testing.T) {
 	}
 }
 
-// Whoever makes too many addresses, from however many networks, loses his own: nobody else's.
+// A client that makes too many addresses, from any number of networks, loses his own: no other client's.
 func TestFull(t *testing.T) {
 	p := newPost(t)
 	mine, ok := p.create(addr(0))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// analyzedAs has messages analyzed as they are, beside the page of a letter.
+// analyzedAs has messages analyzed unchanged, without the page of a letter.
 func (p *post) analyzedAs(t *testing.T, send func(*notify.MailServer, string)) {
 	t.Helper()
 	p.t = t
@@ -38,7 +38,7 @@ func (p *post) analyzedAs(t *testing.T, send func(*notify.MailServer, string)) {
 	require.NotContains(t, text, "Could be better", "%s", text)
 }
 
-// The mail that the server sends passes the checks that it makes of the mail of others: entry links, and events.
+// The mail that the server sends passes the checks that it makes of the mail of others: sign-in links, and events.
 func TestOwnMail(t *testing.T) {
 	p := newPost(t)
 	t.Run("text", func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relay is where Postfix takes messages.
+// relay is the address at which Postfix accepts messages.
 const relay = "127.25.9.1:25"
 
 const mainFile = `compatibility_level = 3.6

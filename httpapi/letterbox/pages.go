@@ -57,7 +57,7 @@ func (b *Box) newPages() http.Handler {
 	})
 }
 
-// content is what a page shows: a problem, a letter, or the button alone.
+// content is the data of a page: a problem, a letter, or the button alone.
 type content struct {
 	Problem string
 	Letter  *letter
@@ -65,7 +65,7 @@ type content struct {
 	Wait    bool // for what is to come of the letter
 }
 
-// hand makes an address for whoever asks.
+// hand makes an address for the visitor.
 func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
 	token, ok := b.create(httpapi.ClientIP(r, b.TrustedProxies))
 	if ok {

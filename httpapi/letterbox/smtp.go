@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// commandTime is how long a command, or the whole of a message, may take.
+	// commandTime bounds the duration of a command, or of the whole message.
 	commandTime = 2 * time.Minute
 	// maxLine lets messages in whose lines are longer than RFC 5322 section 2.1.1 allows, so that the report can say so.
 	maxLine = 64 << 10
@@ -35,7 +35,7 @@ const (
 	maxPath = 256
 )
 
-// The replies. Whatever a client may learn of an address is whether it waits for a message.
+// The replies. All that they reveal about an address is whether it waits for a message.
 var (
 	errUnknown = reply(550, 5, 1, 1, "No such address here. Each is good for one message within an hour")
 	errServed  = reply(421, 4, 7, 0, "One message a connection")
@@ -50,10 +50,10 @@ func reply(code, class, subject, detail int, text string) *smtp.SMTPError {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
 }
 
-// newServer is a server that knows no AUTH, since its sessions have no mechanism, and answers VRFY and EXPN without
-// looking. go-smtp ends a message at CRLF.CRLF alone, and drops what was sent before TLS began.
+// newServer returns a server without AUTH, since its sessions have no mechanism, which answers VRFY and EXPN without
+// a lookup. go-smtp ends a message at CRLF.CRLF alone, and drops what was sent before TLS began.
 //
-// There is no postmaster, though RFC 5321 section 4.5.1 asks for one: nobody would read what comes.
+// There is no postmaster, though RFC 5321 section 4.5.1 requires one: its mail would not be read.
 func (b *Box) newServer() *smtp.Server {
 	s := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		return &session{box: b, conn: c}, nil
@@ -65,7 +65,7 @@ func (b *Box) newServer() *smtp.Server {
 	return s
 }
 
-// A session is a connection before or after STARTTLS. BDAT reads a message beside the commands.
+// A session is a connection before or after STARTTLS. BDAT reads a message concurrently with the commands.
 type session struct {
 	box  *Box
 	conn *smtp.Conn
@@ -76,7 +76,7 @@ type session struct {
 	refused  int
 }
 
-// senderDomain is what the domain of a sender may hold, and the name of a client: address literals too.
+// senderDomain matches the domain of a sender, and the name of a client: address literals too.
 var senderDomain = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,255}$`)
 
 // checkSender refuses what could be anything else above a message.
@@ -145,7 +145,7 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// delivery is what the session knows of a message that begins now.
+// delivery returns what the session knows of a message that begins now.
 func (s *session) delivery() *delivery {
 	d := &delivery{From: s.from, HELO: s.conn.Hostname(), At: s.box.Clock()}
 	if peer, err := netip.ParseAddrPort(s.conn.Conn().RemoteAddr().String()); err == nil {
@@ -169,13 +169,13 @@ func (*session) Logout() error { return nil }
 
 // The bounds of connections.
 const (
-	// connectionTime is how long a client may stay, whatever it says.
+	// connectionTime bounds the duration of a connection.
 	connectionTime = 5 * time.Minute
-	// maxSent is how much a client may send: a message, and the commands and the TLS around it.
+	// maxSent bounds how much a client may send: a message, and the commands and the TLS around it.
 	maxSent = 8 << 20
-	// maxReplies is how often a client is answered: some 30 lines are enough for a message.
+	// maxReplies bounds the replies to a client: some 30 lines are enough for a message.
 	maxReplies = 500
-	// refusalTime is how long a client is told that there are too many.
+	// refusalTime bounds the reply to an excess connection.
 	refusalTime = time.Second
 )
 
@@ -191,7 +191,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all that cannot be told apart are one
+		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all addresses that cannot be parsed count as one
 		if leave, ok := l.open.Take(peer.Addr()); ok {
 			return &conn{Conn: c, leave: leave, end: time.Now().Add(connectionTime), left: maxSent}, nil
 		}
@@ -275,8 +275,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// selfSigned makes a certificate that nobody vouches for. Senders take it, for otherwise they would send in the clear
-// (RFC 7435).
+// selfSigned makes a self-signed certificate. Senders accept it, because otherwise they would send in the clear (RFC
+// 7435).
 func selfSigned(name string, now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

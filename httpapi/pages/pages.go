@@ -5,11 +5,11 @@
 // new operation or rule has its place here without another line. A page is made when it is first asked for, and kept
 // compressed; it is the same for everybody, so clients may keep it and ask whether it has changed.
 //
-// The pages work without JavaScript, and ask for nothing from anywhere else: their Content-Security-Policy allows the
-// one style sheet and the one script that are served beside them.
+// The pages work without JavaScript, and load nothing from other hosts: their Content-Security-Policy allows the one
+// style sheet and the one script that are served with them.
 //
-// [httpapi.Handler] knows nothing of this package, so that programs without pages are built without html/template. Who
-// wants them sets
+// [httpapi.Handler] does not import this package, so that programs without pages are built without html/template. A
+// program with pages sets
 //
 //	httpapi.Config{Gate: gate, Pages: pages.Handler(pages.Config{})}
 //
@@ -37,7 +37,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Config says what the pages tell of a server. Its zero value is useful.
+// Config describes the server to the pages. Its zero value is useful.
 type Config struct {
 	// Plans are those that the server sells. Nil means metering.DefaultPlans.
 	Plans metering.Plans
@@ -45,7 +45,7 @@ type Config struct {
 	Endpoints []httpapi.Endpoint
 }
 
-// policy lets a page have what is served beside it, and nothing else.
+// policy allows a page to load the files that are served with it, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
@@ -150,8 +150,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// moved is where a path leads that has no page of its own: one with a slash at its end, or a finding by its code
-// alone.
+// moved returns the target of a path that has no page of its own: one with a slash at its end, or a finding by its
+// code alone.
 func (s *site) moved(at string) string {
 	if clean := path.Clean(at); s.files[clean] != nil {
 		return clean
@@ -224,7 +224,7 @@ var guides = []guide{
 	{"search", "/docs/search", "Search", "Every guide, operation and finding."},
 }
 
-// A view is what the templates show.
+// A view is the data of the templates.
 type view struct {
 	guide
 	Guides     []guide     // that lists have

@@ -159,7 +159,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, checked, 5000)
 }
 
-// No page and no file beside it names a host from which something could be fetched, but in examples.
+// No page or file names a host from which something could be fetched, except in examples.
 func TestNoForeignHosts(t *testing.T) {
 	foreign := regexp.MustCompile(`(?i)(?:src|href|action|url\(|@import|fetch\(|import )[^>\n]{0,3}["'(= ]*(?:https?:)?//`)
 	s := shared()
@@ -334,7 +334,7 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// Assets that nobody links would be served in vain.
+// Every asset is referenced by a page.
 func TestAssets(t *testing.T) {
 	files, err := filepath.Glob("assets/*")
 	require.NoError(t, err)

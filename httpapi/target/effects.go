@@ -8,10 +8,11 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// An effect is what findings mean for somebody who is no expert. "{it}" stands for what was examined. What a domain's
-// mail comes to is not here: that follows from what its name is, see [Whole.mailEffects].
+// An effect is the consequence of findings, in words for readers who are not experts. "{it}" is replaced by what was
+// examined. The consequences for a domain's mail are not here: they follow from the use of its name, see
+// [Whole.mailEffects].
 type effect struct {
-	topic string // of several about one, the gravest is told
+	topic string // of several about one, only the gravest is shown
 	text  string
 	codes []diag.Code
 }

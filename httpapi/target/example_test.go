@@ -25,7 +25,7 @@ func Example() {
 	o := target.Options{Only: []string{target.Web}}
 	whole := target.Run(context.Background(), t, o, target.Local(world.Env()), nil)
 	v := whole.View()
-	v.Foot = "" // it tells the time
+	v.Foot = "" // it states the time
 	if err := render.Text(os.Stdout, v, render.Options{}); err != nil {
 		log.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Plan is what to do about a domain, step by step, and how it stands after each step.
+// A Plan lists what to do about a domain, step by step, and its state after each step.
 type Plan struct {
 	Domain string     `json:"domain"`
 	Before Standing   `json:"before"`
@@ -30,10 +30,10 @@ type Plan struct {
 	view *view.View
 }
 
-// View is what the checks found before the first step.
+// View returns the result of the checks before the first step.
 func (p *Plan) View() *view.View { return p.view }
 
-// A Standing is how a domain stands: state and score are those of its mail.
+// A Standing is the state of a domain: State and Score are those of its mail.
 type Standing struct {
 	State    diag.State     `json:"state,omitempty"`
 	Score    *int           `json:"score,omitempty"`
@@ -66,7 +66,7 @@ type Change struct {
 	All     bool     `json:"all,omitempty" doc:"whether none of the old records of the type stays"`
 
 	records []dns.RR
-	held    uint32 // how long resolvers may have the old set, or know that there is none
+	held    uint32 // how long resolvers may cache the old set, or its absence
 }
 
 // newTTL is the time to live of what a plan publishes, in seconds: what turns out to be wrong is forgotten in an hour.
@@ -110,13 +110,13 @@ type planner struct {
 	env    *diag.Env
 	world  diag.Resolver
 	checks []Check
-	whole  *Whole             // what the checks say of the world
+	whole  *Whole             // the results of the checks in the world
 	sets   map[string]*Change // made so far, by name and type
 	open   map[diag.Code]int  // steps that are done by hand, by their code
 	now    Standing
 }
 
-// yours matches what is to be replaced in a value before it is published.
+// yours matches placeholders that must be replaced before a value is published.
 var yours = diag.Regexp(`\bYOUR[A-Z0-9_-]*`)
 
 // do computes the effect of a step, or says why it does not.
@@ -206,7 +206,7 @@ func (m *planner) replace(ctx context.Context, c *Change) bool {
 	}
 	aliases, old := diag.FollowAliases(reply, c.Name, rrtype)
 	if len(aliases) > 0 {
-		old = []dns.RR{aliases[0]} // nothing stands beside an alias
+		old = []dns.RR{aliases[0]} // an alias excludes other records
 	}
 	var kept []dns.RR
 	for _, rr := range old {
@@ -231,8 +231,8 @@ func (m *planner) replace(ctx context.Context, c *Change) bool {
 
 func data(rr dns.RR) string { return strings.TrimPrefix(rr.String(), rr.Header().String()) }
 
-// keeps reports whether a record stays beside those of the change. Names with an underscore have one purpose
-// (RFC 8552); at others a text is one of many, and an SPF record takes the place of what was meant as one.
+// keeps reports whether a record is kept next to those of the change. Names with an underscore have one purpose (RFC
+// 8552); at others a text is one of many, and an SPF record replaces the one that was meant as such.
 func (c *Change) keeps(rr dns.RR) bool {
 	txt, ok := rr.(*dns.TXT)
 	if !ok || strings.HasPrefix(c.Name, "_") || strings.Contains(c.Name, "._") {
@@ -374,7 +374,7 @@ func family(code diag.Code) string {
 	return first
 }
 
-// checkedBy are the operations that look at what a step is about, with their arguments, by how its code begins.
+// checkedBy maps the beginning of a step's code to the operations that check its subject, with their arguments.
 var checkedBy = map[string]string{
 	"spf": "spf/lookup %s", "dmarc": "dmarc/lookup %s", "mtasts": "mta-sts/lookup %s", "tlsrpt": "tls-rpt/lookup %s",
 	"dane": "dane/lookup %s", "bimi": "bimi/lookup %s", "smtp": "smtp/check %s", "dnssec": "dnssec/check %s",

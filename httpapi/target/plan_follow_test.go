@@ -65,7 +65,7 @@ func (s *printedStep) publish(world *diagtest.World) {
 	world.Zone(strings.Join(s.lines, "\n"))
 }
 
-// A keeper is who looks after a domain of the demonstration: they do by hand what a plan leaves to them.
+// A keeper administers a domain of the demonstration, and does by hand what a plan leaves to people.
 type keeper struct {
 	*testing.T
 	world  *diagtest.World
@@ -134,8 +134,8 @@ func (k *keeper) sign(*printedStep) {
 	k.world.Sign(k.domain+".", diagtest.Signing{Inception: k.world.Now().AddDate(0, -1, 0)})
 }
 
-// A company that is broken in many ways is well once its printed plans are followed: what is to be published is
-// published as it is printed, and what is left to its people they do as the step says.
+// A company with many faults is well once its printed plans are followed: records are published as they are printed,
+// and its people do what is left to them as the step says.
 func TestPlanFollowed(t *testing.T) {
 	type hand = func(*keeper, *printedStep)
 	byHand := map[diag.Code]hand{
@@ -178,7 +178,7 @@ func TestPlanFollowed(t *testing.T) {
 				assert.LessOrEqual(t, f.Severity, diag.Info, "%s %s: %s", domain, f.Code, f.Detail)
 			}
 			assert.GreaterOrEqual(t, published, 3)
-			for _, code := range left { // what has nothing to do with mail
+			for _, code := range left { // codes unrelated to mail
 				assert.Regexp(t, `^(tls|rdap|zone|headers|hsts|url)\.`, string(code), domain)
 			}
 		})

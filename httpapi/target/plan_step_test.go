@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A step replaces what is of its kind, keeps what stands beside it, and is computed only where its effect is known.
+// A step replaces records of its kind, keeps the others, and is computed only if its effect is known.
 func TestPlanStep(t *testing.T) {
 	const zone = `example.com. 7200 SOA ns.example.com. h.example.com. 1 1 1 1 300
 example.com. 86400 TXT "v=spf1 mx ?all"
@@ -120,7 +120,7 @@ _smtp._tls.example.com. 60 TXT "v=TLSRPTv1; rua=mailto:x"`
 			if s.Result == nil {
 				return
 			}
-			for _, c := range s.Changes { // and this is what the DNS then answers
+			for _, c := range s.Changes { // and the DNS then returns this
 				q := diag.Question(c.Name, dns.StringToType[c.Type], false)
 				reply, err := m.resolver(m.sets).Exchange(t.Context(), q)
 				require.NoError(t, err)
@@ -130,7 +130,7 @@ _smtp._tls.example.com. 60 TXT "v=TLSRPTv1; rua=mailto:x"`
 	}
 }
 
-// What is worse after a step is said loudly, stands in a comment, and is not built upon.
+// A step that makes something worse warns, is in a comment, and is not built upon.
 func TestPlanWorse(t *testing.T) {
 	grave := diag.Finding{Code: "spf.a", Severity: diag.Error, Title: "A"}
 	other := diag.Finding{Code: "spf.b", Severity: diag.Error, Title: "B"}

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view/render"
 )
 
-// A PlanFormat is how a plan is written, if not for a reader at a terminal.
+// A PlanFormat is an output format of a plan other than text for a terminal.
 type PlanFormat string
 
 // The formats.
@@ -65,7 +65,7 @@ func (p *Plan) Format(f PlanFormat) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// changes writes those of a step. What is not to be published as it stands, or not yet, is in a comment.
+// changes writes those of a step. Changes that must not be published unmodified, or not yet, are in a comment.
 func (s *PlanStep) changes(b *bytes.Buffer, f PlanFormat) {
 	off := view.If(s.Worse != nil || s.ByHand != "", "; ")
 	for _, c := range s.Changes {
@@ -97,7 +97,7 @@ func (s *PlanStep) heading() string {
 	return s.Title + " (" + string(s.Code) + ")"
 }
 
-// remarks are what is to be known about a step, each behind its label.
+// remarks returns what to know about a step, each with its label.
 func (s *PlanStep) remarks() (list [][2]string) {
 	add := func(label, text string) {
 		if text != "" {

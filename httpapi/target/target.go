@@ -1,5 +1,5 @@
-// Package target finds out what a word or a file is, which checks apply to it, and what they say together. [Parse]
-// reads a word, [Content] what is in a file, and [Run] runs the checks at once and joins their views:
+// Package target determines what a word or a file is, which checks apply to it, and their combined result. [Parse]
+// reads a word, [Content] the content of a file, and [Run] runs the checks concurrently and joins their views:
 //
 //	t, err := target.Parse("example.com")
 //	whole := target.Run(ctx, t, target.Options{}, target.Local(env), nil)
@@ -41,7 +41,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// A Kind is what something is.
+// A Kind is the kind of a target.
 type Kind string
 
 // The kinds of targets.
@@ -54,7 +54,7 @@ const (
 	File    Kind = "file"
 )
 
-// A Target is what is to be examined.
+// A Target is the subject of an examination.
 type Target struct {
 	Kind Kind
 	Text string // as the checks take it: a domain without the mailbox before it, a record without its quotes
@@ -176,11 +176,11 @@ type Check struct {
 	Endpoint    httpapi.Endpoint
 	Body        []byte // the request
 
-	// lead runs first and tells the addresses that Endpoint is then asked about.
+	// lead runs first and returns the addresses for which Endpoint is then called.
 	lead *httpapi.Endpoint
 }
 
-// Price is what the check costs at the API at least and at most, in credits; what fails costs nothing.
+// Price returns the minimum and maximum cost of the check at the API, in credits; failures cost nothing.
 func (c Check) Price() (least, most int64) {
 	if c.lead == nil {
 		return c.Endpoint.Credits, c.Endpoint.Credits
@@ -241,7 +241,7 @@ func bodyOf(fields map[string]any) []byte {
 	return body
 }
 
-// maxSenders bounds the addresses that are looked for on block lists.
+// maxSenders bounds the addresses that are looked up on block lists.
 const maxSenders = 2
 
 // senders are the single IPv4 and IPv6 addresses that a domain itself sends from, as its SPF record names them.
@@ -342,10 +342,9 @@ const (
 	tlsReport   = "tls"
 )
 
-// carried says which report a message carries; empty if it is a message for its own sake: reports come as the only
-// attachment beside a text (RFC 9990 section 3.5.2, RFC 8460 section 5.3), and are told by what they hold, for senders
-// name the types as they like. A message with such a subject is one whatever else is attached, as by a scanner on the
-// way.
+// carried returns which report a message carries; empty for an ordinary message: reports come as the only attachment
+// with a text (RFC 9990 section 3.5.2, RFC 8460 section 5.3), and are recognized by their content, because senders
+// vary the types. A message with such a subject is a report whatever else is attached, as by a scanner on the way.
 func carried(data []byte, depth int) string {
 	const maxForwarded = 3
 	kind, others := "", false
@@ -404,8 +403,8 @@ func expanded(data []byte) []byte {
 // oidMark is the purpose of mark certificates, id-kp-BrandIndicatorforMessageIdentification.
 var oidMark = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
 
-// certificate reads one that is no mark certificate, for which there is no operation. Whether it is trusted depends on
-// where it is installed.
+// certificate reads a certificate that is not a mark certificate, for which there is no operation. Whether it is
+// trusted depends on where it is installed.
 func certificate(c pki.Certificate) Target {
 	v := view.Answer(cmp.Or(c.Subject.Short(), c.SAN.Short(1), "certificate"), "The certificate expires in "+c.Remaining())
 	v.Sub = "Nothing was verified. Whether clients trust it is checked where it is served: diag tls HOST."

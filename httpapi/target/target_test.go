@@ -200,7 +200,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// Steps about one fact of a web site are told once, those about two certificates name them.
+// Steps about one fact of a web site are merged, those about two certificates name them.
 func TestDistinct(t *testing.T) {
 	const renew = "Renew the certificate and automate renewal."
 	steps := distinct(diag.Map([]view.Step{
@@ -288,7 +288,7 @@ func TestChecks(t *testing.T) {
 	assert.Contains(t, string(quiet[0].Body), `"include_smtp":false`)
 }
 
-// Effects are those of rules: a code that is misspelt would have none.
+// Effects refer to existing rules: a misspelt code would have none.
 func TestEffects(t *testing.T) {
 	var codes []diag.Code
 	for _, ep := range httpapi.Endpoints() {

@@ -62,7 +62,7 @@ func (w *Whole) View() *view.View {
 	return v
 }
 
-// name is what a domain is and what it is used for; nil where mail was not examined, or the name does not exist.
+// name returns the kind and use of a domain; nil if mail was not examined, or the name does not exist.
 func (w *Whole) name() *nameuse.Name {
 	for _, p := range w.Parts {
 		if r, ok := p.Report.(*domaincheck.Report); ok && r.Name.Kind != "" {
@@ -92,7 +92,7 @@ func (w *Whole) web() (c nameuse.Claim) {
 	return c
 }
 
-// describe says what a name is that is no organization's own, and what protects it.
+// describe describes a name that is not an organizational domain, and what protects it.
 func (w *Whole) describe(n *nameuse.Name) string {
 	switch {
 	case n.Kind == nameuse.Organization:
@@ -104,7 +104,7 @@ func (w *Whole) describe(n *nameuse.Name) string {
 	return diag.Upper(n.Describe()) + "."
 }
 
-// checked is when the checks began, by the clock of whoever ran them.
+// checked returns when the checks began, by the clock of the machine that ran them.
 func (w *Whole) checked() (last time.Time) {
 	for _, p := range w.Parts {
 		if r, ok := p.Report.(interface{ Began() time.Time }); ok && r.Began().After(last) {
@@ -114,7 +114,7 @@ func (w *Whole) checked() (last time.Time) {
 	return last
 }
 
-// doers are those who can do what a check asks for, where it is nothing to publish.
+// doers are those who can do what a check advises, if nothing needs to be published.
 var doers = map[string]view.Who{
 	"reputation": view.Sender, "servers": view.NameServer, "registration": view.Registrar, "name": view.Network,
 	"tls": view.WebServer, "hsts": view.WebServer, "headers": view.WebServer, "redirects": view.WebServer,
@@ -133,7 +133,7 @@ func (p *Part) step(s view.Step) view.Step {
 	return s
 }
 
-// nonexistent ends the codes of what is found about a name that does not exist, whoever finds it.
+// nonexistent is the suffix of the codes of findings about a name that does not exist, in all checks.
 const nonexistent = ".nxdomain"
 
 func counts(findings []diag.Finding) string {
@@ -160,7 +160,7 @@ var holders = map[string]string{
 	"smtp": "mail server", "mtasts": "policy host",
 }
 
-// named says whose certificate is to be renewed, since a domain has several.
+// named adds whose certificate to renew, since a domain has several.
 func named(s view.Step) view.Step {
 	family, _, _ := strings.Cut(string(s.Code), ".")
 	const renew = "Renew the certificate"
@@ -170,7 +170,7 @@ func named(s view.Step) view.Step {
 	return s
 }
 
-// siteFact matches codes of what several checks find out about one web site; the end tells what it is.
+// siteFact matches codes of facts that several checks find out about one web site; the suffix names the fact.
 var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
 
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
@@ -250,7 +250,7 @@ var genitive = diag.Regexp(`\bthe ([a-z ]+) of \{it\}`)
 
 func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }
 
-// noun is what was examined.
+// noun returns the word for what was examined.
 func (w *Whole) noun() string {
 	switch w.Target.Kind {
 	case URL:

@@ -32,18 +32,18 @@ func Local(env *diag.Env) Ask {
 	}
 }
 
-// A Part is what one check said, or why it said nothing.
+// A Part is the result of one check, or why it has none.
 type Part struct {
 	Check
 	Reply  []byte // JSON
-	Report any    // a pointer as in [httpapi.Result]; nil if there is none
+	Report any    // a pointer as in [httpapi.Result]; nil without one
 	View   *view.View
 	Err    error
 
 	credits int64 // what the answer costs at the API
 }
 
-// A Whole is what all checks of a target said.
+// A Whole is the result of all checks of a target.
 type Whole struct {
 	Target  Target
 	Parts   []Part
@@ -51,7 +51,8 @@ type Whole struct {
 	Took    time.Duration
 }
 
-// Run runs all checks at once. Progress, which may be nil, is told the names of those still awaited whenever one ends.
+// Run runs all checks concurrently. Progress, which may be nil, is called with the names of the pending checks
+// whenever one ends.
 func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waiting []string)) *Whole {
 	return RunChecks(ctx, t, t.Checks(o), ask, progress)
 }
@@ -103,7 +104,7 @@ func (w *Whole) withoutSite(said Part) {
 // siteless names the line in the place of the checks of a web site that is not there.
 const siteless = "site"
 
-// ErrNothing says that a check has nothing to look at, which is no failure.
+// ErrNothing means that a check has nothing to examine, which is not a failure.
 var ErrNothing = errors.New("no sending address is known")
 
 // run runs a check, with the one that leads to it. Of several addresses it returns the worst, which is partial if
@@ -164,7 +165,7 @@ func (w *Whole) Err() error {
 	return w.Parts[0].Err
 }
 
-// JSON is what each check answered, in one object.
+// JSON returns the replies of all checks, in one object.
 func (w *Whole) JSON() ([]byte, error) {
 	type check struct {
 		Name      string          `json:"name"`
@@ -198,8 +199,8 @@ type row struct {
 	mark        view.Mark
 	brief       string
 	findings    []diag.Finding
-	absent      bool // there is nothing to speak of
-	idle        bool // there was nothing to examine, which answers nothing
+	absent      bool // there is nothing to report
+	idle        bool // there was nothing to examine, so nothing is known
 	checks      int  // that share the line, if several do
 }
 
@@ -256,7 +257,8 @@ func merged(list []row) []row {
 // mostNamed is how many checks a line names.
 const mostNamed = 4
 
-// sharedCauses gives rows that fail, or have nothing to say, for one reason the same words, so that it is told once.
+// sharedCauses gives rows that fail, or have no result, for one reason the same words, so that the reason is shown
+// once.
 func sharedCauses(list []row) {
 	gone, lost, bogus := false, false, false
 	for _, r := range list {
@@ -369,7 +371,7 @@ func mailRows(r *domaincheck.Report) (list []row, signed row) {
 	return list, signed
 }
 
-// partRow shows a part by its report, or where there is none by its summary.
+// partRow shows a part by its report, or without one by its summary.
 func partRow[R any](name string, p *compose.Part[R]) row {
 	switch {
 	case p == nil:

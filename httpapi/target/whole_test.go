@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inBubble runs a test in the Internet of the demonstration, with a clock that waits for nobody.
+// inBubble runs a test in the Internet of the demonstration, with a synthetic clock.
 func inBubble(t *testing.T, test func(t *testing.T, world *diagtest.World)) {
 	synctest.Test(t, func(t *testing.T) {
 		world, err := internet.New(time.Now())
@@ -36,7 +36,7 @@ func run(t *testing.T, world *diagtest.World, word string, o target.Options) *ta
 	return target.Run(t.Context(), tg, o, target.Local(world.Env()), nil)
 }
 
-// All checks run at once: together they take hardly longer than the slowest alone.
+// All checks run concurrently: together they take hardly longer than the slowest alone.
 func TestConcurrency(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		tg, err := target.Parse("good.example")
@@ -63,7 +63,7 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// Sending addresses are asked about at once. What answered is charged, and a silent one leaves the others partial.
+// Sending addresses are looked up concurrently. Answers are charged, and a silent address leaves the others partial.
 func TestSenders(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		local := target.Local(world.Env())
@@ -110,8 +110,8 @@ func TestHeadlines(t *testing.T) {
 	})
 }
 
-// Nothing that was not examined is praised: where nobody answers, no line has a good mark but for what others said, and
-// the headline praises nothing.
+// Nothing that was not examined is praised: without answers, no line has a good mark except for what others reported,
+// and the headline praises nothing.
 func TestIgnorance(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		world.Silence("*.good.example")
@@ -134,7 +134,7 @@ func TestIgnorance(t *testing.T) {
 	})
 }
 
-// A group in which there is nothing to examine is not in order, and of what nobody answered nothing is claimed.
+// A group in which there is nothing to examine is not in order, and without answers nothing is claimed.
 func TestNothingToExamine(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		v := run(t, world, "plain.example", target.Options{Only: []string{target.Web}}).View()
@@ -155,7 +155,7 @@ func TestGenitive(t *testing.T) {
 	})
 }
 
-// A reason is told once: what is missing because of it shares a line, and so do its findings.
+// A reason is shown once: everything that it makes unavailable shares a line, and so do its findings.
 func TestToldOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		v := run(t, world, "free.example", target.Options{}).View()

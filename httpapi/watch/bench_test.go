@@ -60,7 +60,7 @@ func (f *fleet) fill() (size int) {
 	return len(list[0].Body)
 }
 
-// cpu is how long this program has computed.
+// cpu returns the CPU time of this program.
 func cpu(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

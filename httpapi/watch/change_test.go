@@ -54,12 +54,12 @@ func (w *world) of(t metering.EventType) []told {
 	return slices.DeleteFunc(w.told(), func(e told) bool { return e.Event != t })
 }
 
-// events are the types of what was told.
+// events returns the types of the events.
 func (w *world) events() []metering.EventType {
 	return diag.Map(w.told(), func(e told) metering.EventType { return e.Event })
 }
 
-// Another value that is there is told at once, with who can mend it.
+// A changed value is reported immediately, with who can fix it.
 func TestChangedRecord(t *testing.T) {
 	w := started(t, watch.Settings{Checks: []string{"spf/lookup", "dns"}})
 	w.replace("example.com.", dns.TypeTXT, spfB)
@@ -103,7 +103,7 @@ ns3.provider.example. A 203.0.113.53`)
 	assert.Equal(t, now.Unknown, last.Unknown)
 }
 
-// What is gone is told when three answers say so, five minutes apart, and one of them is of the authoritative servers.
+// An absence is reported after three answers, five minutes apart, of which one is of the authoritative servers.
 func TestGoneRecord(t *testing.T) {
 	w := started(t, cheap)
 	spent := w.get().Spent
@@ -171,7 +171,7 @@ func TestSilence(t *testing.T) {
 	assert.Empty(t, w.told())
 }
 
-// A resolver that lies raises nothing, whatever it says.
+// A resolver with false answers causes no event.
 func TestLyingResolver(t *testing.T) {
 	for name, lie := range map[string]diagtest.Fault{
 		"another value": {Answers: []string{spfBad}},
@@ -217,7 +217,7 @@ func TestFlappingRecord(t *testing.T) {
 	assert.Zero(t, w.told()[3].Flips)
 }
 
-// A fault that comes and goes is told and mended once a day.
+// A fault that comes and goes is reported and resolved once a day.
 func TestFlappingFault(t *testing.T) {
 	w := started(t, watch.Settings{Checks: []string{"spf/lookup"}, Every: time.Hour, Budget: 100_000})
 	faults := func() (list []metering.EventType) {
@@ -240,7 +240,8 @@ func TestFlappingFault(t *testing.T) {
 	assert.GreaterOrEqual(t, all[len(all)-1].Flips, 3)
 }
 
-// A domain that does not exist any more is told once, and then looked at once a week. When it is back, it is known anew.
+// The end of a domain is reported once, and the domain is then checked once a week. When it is back, its state is
+// learned anew.
 func TestEndOfADomain(t *testing.T) {
 	w := started(t, cheap)
 	exist := func(f diagtest.Fault) {
@@ -279,7 +280,7 @@ func TestEndOfADomain(t *testing.T) {
 	assert.Len(t, w.told(), 3)
 }
 
-// Where no name server answers, resolvers say so, and that is told.
+// If no name server answers, resolvers say so, and that is reported.
 func TestUnreachableDomain(t *testing.T) {
 	w := started(t, cheap)
 	down := func(f diagtest.Fault) {
@@ -297,7 +298,7 @@ func TestUnreachableDomain(t *testing.T) {
 	assert.Equal(t, []metering.EventType{metering.EventDomainUnreachable, metering.EventDomainRecovered}, w.events())
 }
 
-// Ends are told at each step once, and not before two thirds of a lifetime have passed.
+// Expiries are reported at each step once, and not before two thirds of a lifetime have passed.
 func TestExpiry(t *testing.T) {
 	w := newWorld(t)
 	serve := func(lifetime time.Duration) {
@@ -328,7 +329,7 @@ func TestExpiry(t *testing.T) {
 	assert.Equal(t, []int{3, 1}, days(1, 1)[5:])
 }
 
-// What stands behind the state is said: how many checks answered, of how many, and whether they examined anything.
+// The coverage of a state is reported: how many checks answered, of how many, and whether they examined anything.
 func TestCoverage(t *testing.T) {
 	w := started(t, cheap)
 	assert.Equal(t, watch.Coverage{Answered: 2, All: 18}, w.get().Coverage)
@@ -346,7 +347,7 @@ func TestCoverage(t *testing.T) {
 	assert.Equal(t, watch.Coverage{Answered: 2, All: 19}, extra.get().Coverage)
 }
 
-// A check that had nothing to examine is no praise.
+// A check that had nothing to examine does not count as praise.
 func TestNothingExamined(t *testing.T) {
 	w := newWorld(t)
 	w.replace("example.com.", dns.TypeA, "")
@@ -379,8 +380,8 @@ func (w *world) judgedByOthers() {
 	}
 }
 
-// The first run under other rules is what later ones are compared with: its findings are shown and nobody is notified of
-// them, nor of those that are gone.
+// The first run under other rules is the baseline of later ones: its findings are shown without notifications, also
+// those that are gone.
 func TestOtherRules(t *testing.T) {
 	w := started(t, watch.Settings{Checks: []string{"dmarc/lookup", "mta-sts/lookup"}})
 	w.replace("_dmarc.example.com.", dns.TypeTXT, dmarcBad)

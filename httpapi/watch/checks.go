@@ -18,14 +18,14 @@ import (
 // groups are the checks that most want, in the order of a reader.
 var groups = []string{target.Mail, target.DNS, target.Web}
 
-// records are what is asked of the DNS beside the checks of a group, so that each change of it is told.
+// records are the DNS lookups of a group in addition to its checks, so that each change of them is reported.
 var records = map[string][]string{target.DNS: {"NS", "DS"}, target.Web: {"A", "AAAA", "CAA"}}
 
-// A catalogue is what watches know of the operations that there are.
+// A catalogue is what watches know of the operations.
 type catalogue struct {
 	operations map[string]httpapi.Endpoint // those that say something of a domain and need nothing else, by name
 	titles     map[diag.Code]string        // of all rules
-	rules      string                      // tells the rules from those of other builds: by their codes and severities
+	rules      string                      // identifies the rules of a build: a digest of their codes and severities
 }
 
 // commonCatalogue is that of the public API.
@@ -112,8 +112,8 @@ func (c *catalogue) price(names []string) (sum int64) {
 // mailParts are the parts of the check of mail that are known each for itself.
 var mailParts = []string{"mx", "spf", "dkim", "dmarc", "smtp", "mta-sts", "tls-rpt", "dane", "bimi", "dnssec"}
 
-// rows are what watches count as checks: the check of mail and its parts, and those beside it. Operations that a watch
-// has by name are the check that a group has of them, if one has.
+// rows are what watches count as checks: the check of mail and its parts, and the others. Operations that a watch
+// lists by name are counted as the check that a group has of them, if one has.
 var rows = sync.OnceValue(func() (list []string) {
 	for _, c := range (target.Target{Kind: target.Domain, Text: "example.com"}).Checks(target.Options{}) {
 		list = append(list, c.Name)

@@ -12,8 +12,9 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A comparison is of what is known with what a run has seen. It is made in three steps: weigh takes what needs no other
-// answer, and suspects the rest; reply brings in what resolvers say of that; conclude believes what is sure.
+// A comparison is of the known state with the observation of a run. It is made in three steps: weigh applies what
+// needs no other answer, and suspects the rest; reply adds the answers of resolvers; conclude accepts what is
+// confirmed.
 type comparison struct {
 	*state
 	*catalogue
@@ -64,7 +65,7 @@ func (c *comparison) weigh(regular bool) {
 	}
 }
 
-// weighEnd looks at whether the domain is still there.
+// weighEnd checks whether the domain still exists.
 func (c *comparison) weighEnd(known bool) {
 	o := c.seen
 	if p := c.Suspicions[theDomain]; p != nil && o.end != Reason(p.Value) &&
@@ -139,7 +140,7 @@ func (c *comparison) suspected(key string) bool {
 	return p != nil && p.Value == there
 }
 
-// told reports whether people are told that the finding is there. Of what expires there are events of their own.
+// told reports whether the finding causes an event. Expiries have events of their own.
 func (f Finding) told() bool {
 	return f.Severity > diag.Info && !slices.Contains(expiring, property(f.Code))
 }
@@ -167,7 +168,7 @@ func (c *comparison) weighFacts() {
 // sites are the checks of a web site.
 var sites = []string{"tls", "hsts", "headers", "redirects"}
 
-// questions are the keys of what resolvers are to be asked about; the rest waits for the next run.
+// questions returns the keys of what to ask resolvers; the rest waits for the next run.
 func (c *comparison) questions() (keys []string) {
 	for key, p := range c.Suspicions {
 		if p.due(c.at) && len(keys) < mostQuestions {
@@ -185,7 +186,7 @@ func (c *comparison) asks(key string) Set {
 	return Set{Name: c.domain, Type: "NS"}
 }
 
-// reply counts what a resolver says of a doubt; nil if it says nothing.
+// reply counts a resolver's answer about a doubt; nil if it did not answer.
 func (c *comparison) reply(key string, r *resolve.Report) {
 	p := c.Suspicions[key]
 	other, ending, value := p.other(), key == theDomain, gone
@@ -212,21 +213,21 @@ func (c *comparison) reply(key string, r *resolve.Report) {
 	}
 }
 
-// take believes in the new values of records, or in their end, and tells them unless they flap.
+// take accepts the new values of records, or their removal, and reports them unless they flap.
 func (c *comparison) take(p *suspicion, ch Change, first time.Time) {
 	if c.Records = without(c.Records, ch.key()); len(ch.New) > 0 && len(c.Records) < maxSets {
 		c.Records = append(c.Records, Record{ch.Set, ch.New, c.at})
 	}
 	most := mostTold
 	if p.Change != nil && slices.Equal(p.Change.Old, ch.New) {
-		most = 1 // it is what it was
+		most = 1 // it is back to the known value
 	}
 	if p.mayTell(c.at, most) {
 		c.tellChange(p, ch, first, 0)
 	}
 }
 
-// conclude believes what is sure, tells again of what has flapped for a day, and brings the state into its form.
+// conclude accepts what is confirmed, reports what has flapped for a day, and brings the state into its form.
 func (c *comparison) conclude() {
 	if p := c.Suspicions[theDomain]; p != nil && p.sure() {
 		c.End, c.Suspicions = Reason(p.Value), nil
@@ -302,23 +303,23 @@ const (
 	certificate  = "certificate"
 )
 
-// An expiry is when something ends, and what of that was told.
+// An expiry is the time at which something expires, and which notice of it was sent.
 type expiry struct {
 	What string    `json:"what"`
 	At   time.Time `json:"at"`
 	From time.Time `json:"from"`
-	Told int       `json:"told,omitempty"` // the smallest of ahead that was told
+	Told int       `json:"told,omitempty"` // the smallest of ahead that was reported
 }
 
 func (e expiry) key() string { return e.What }
 
-// ahead is how many days before an end it is told.
+// ahead is how many days before an expiry it is reported.
 var ahead = []int{30, 14, 7, 3, 1}
 
 const day = 24 * time.Hour
 
-// due is the smallest number of days that has been reached and not told; 0 if there is none. Nothing is told before two
-// thirds of a lifetime have passed, after which certificates are renewed by themselves.
+// due returns the smallest number of days that has been reached and not reported; 0 if there is none. Nothing is
+// reported before two thirds of a lifetime have passed, after which certificates are renewed automatically.
 func (e *expiry) due(now time.Time) (days int) {
 	left := e.At.Sub(now)
 	if left <= 0 || now.Before(e.From.Add(e.At.Sub(e.From)/3*2)) {
@@ -332,8 +333,8 @@ func (e *expiry) due(now time.Time) (days int) {
 	return days
 }
 
-// weighExpiries takes what a run has seen of ends, and tells of those that are near: of several steps that were passed
-// at once, the last.
+// weighExpiries takes the expiries that a run has observed, and reports those that are near: of several steps that
+// have passed, only the last.
 func (c *comparison) weighExpiries() {
 	for _, e := range c.seen.expiries {
 		if old := find(c.Expiries, e.What); old == nil || !old.At.Equal(e.At) {

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// data is what an event tells (CONTRACT 9). Fields that do not belong to its type are absent.
+// data is the content of an event (CONTRACT 9). Fields that do not belong to its type are absent.
 type data struct {
 	Account metering.AccountID `json:"account"`
 	Watch   string             `json:"watch_id"`
@@ -25,7 +25,7 @@ type data struct {
 	Label    string    `json:"label,omitempty"`    // what people call them
 	Findings []fault   `json:"findings,omitempty"` // the gravest first
 	Seen     time.Time `json:"first_seen_at,omitzero"`
-	Flips    int       `json:"change_count,omitempty"` // of what has flapped: how often since it was told last
+	Flips    int       `json:"change_count,omitempty"` // if it flapped: changes since the last report
 
 	Expiring  string    `json:"expiring,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
@@ -41,7 +41,7 @@ type fault struct {
 	Mend  string `json:"mend"`
 }
 
-// A notice is an event of a run. The key tells it from others of its type.
+// A notice is an event of a run. The key distinguishes it from others of its type.
 type notice struct {
 	event metering.EventType
 	key   string
@@ -52,7 +52,7 @@ func (c *comparison) tell(t metering.EventType, key string, d data) {
 	c.news = append(c.news, notice{t, key, d})
 }
 
-// tellChange tells of a change of records, and keeps in mind what was told.
+// tellChange reports a change of records, and remembers the report.
 func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips int) {
 	who := byDNS
 	if ch.Type == "DS" {
@@ -63,7 +63,7 @@ func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips 
 		Mend: c.mend(who, "")})
 }
 
-// tellFault tells of a fault that is there or gone, together with the others of the run.
+// tellFault reports a fault that is there or gone, together with the others of the run.
 func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	i := slices.IndexFunc(c.news, func(n notice) bool { return n.event == t && len(n.data.Findings) > 0 })
 	if i < 0 {

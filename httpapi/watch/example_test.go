@@ -42,7 +42,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := watches.Flush(ctx); err != nil { // a server calls Run instead, which goes on
+	if err := watches.Flush(ctx); err != nil { // a server calls Run instead, which continues
 		log.Fatal(err)
 	}
 	known, err := watches.Now(ctx, account.ID, made.ID)

@@ -16,13 +16,13 @@ const Kept = 400 * 24 * time.Hour
 // historyKind is that of the records of the past of a watch: one of its own, by which they are found.
 func historyKind(id string) string { return "watch_history." + id }
 
-// A Run is a row of the history: what came of a run.
+// A Run is a row of the history: the result of a run.
 type Run struct {
 	At         time.Time `json:"at"`
 	Mark       view.Mark `json:"mark"`
 	Score      *int      `json:"score,omitempty"`
 	Credits    int64     `json:"credits"`
-	Confirming bool      `json:"confirming,omitempty"` // whether it only looked at what had changed
+	Confirming bool      `json:"confirming,omitempty"` // whether it only checked what had changed
 	Unknown    []string  `json:"unknown,omitempty"`    // parts that did not answer
 	Difference           // to the run before
 }
@@ -35,7 +35,7 @@ type chapter struct {
 
 const maxChapter = 24 << 10
 
-// chapters are the parts of the history from the newest back to the one in which an instant lies.
+// chapters returns the parts of the history from the newest back to the one that contains an instant.
 func (w *Watches) chapters(
 	ctx context.Context, account metering.AccountID, id string, since, before time.Time,
 ) (list []*chapter, err error) {

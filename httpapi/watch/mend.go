@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Who can mend something.
+// Who can fix something.
 const (
 	byMailHost  = "mail"
 	byWebHost   = "web"
@@ -18,7 +18,7 @@ const (
 	byDNS       = "dns"
 )
 
-// menders tell it of faults, by the family of the code and its part. The others are in the DNS.
+// menders maps a fault, by the family of its code and its part, to who can fix it. The others are in the DNS.
 var menders = map[string]string{
 	"smtp": byMailHost, "dane.server": byMailHost, "dane.certificate": byMailHost, "mtasts.mx": byMailHost,
 	"tls": byWebHost, "hsts": byWebHost, "headers": byWebHost, "url": byWebHost, "mtasts.policy": byWebHost,
@@ -26,20 +26,20 @@ var menders = map[string]string{
 	"smtp.mx": byDNS, "smtp.domain": byDNS, "hsts.domain": byDNS,
 }
 
-// menderOf says who can mend a fault, and to which family of codes it belongs.
+// menderOf returns who can fix a fault, and the family of its code.
 func menderOf(code diag.Code) (who, family string) {
 	family, rest, _ := strings.Cut(string(code), ".")
 	part, _, _ := strings.Cut(rest, ".")
 	return cmp.Or(menders[family+"."+part], menders[family], byDNS), family
 }
 
-// OnHosts reports whether a fault is mended on a host, and not in the DNS or at the registrar.
+// OnHosts reports whether a fault is fixed on a host, and not in the DNS or at the registrar.
 func OnHosts(code diag.Code) bool {
 	who, _ := menderOf(code)
 	return who == byMailHost || who == byWebHost || who == bySender
 }
 
-// mendFault names who can mend a fault.
+// mendFault describes who can fix a fault.
 func (c *comparison) mendFault(f Finding) string {
 	who, family := menderOf(f.Code)
 	if family == "mtasts" && who == byWebHost {
@@ -48,7 +48,7 @@ func (c *comparison) mendFault(f Finding) string {
 	return c.mend(who, f.Target)
 }
 
-// mend names somebody, as far as it is known who that is. The target is what is at fault, if it is a host.
+// mend describes who can fix something, as far as that is known. The target is the host at fault, if it is one.
 func (c *comparison) mend(who, target string) string {
 	_, err := diag.ParseDomain(target)
 	host := err == nil && strings.Contains(target, ".")

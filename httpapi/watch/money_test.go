@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// used is what the ledger says that the account has used this month.
+// used returns the usage of the account in this month that the ledger records.
 func (w *world) used() int64 {
 	w.Helper()
 	b, err := w.store.Balance(w.Context(), w.account.ID, metering.PeriodOf(w.clock.Now()))
@@ -31,7 +31,7 @@ func (w *world) runs() int {
 	return len(list)
 }
 
-// A watch spends no more than its budget, waits, and goes on at the month's turn.
+// A watch spends no more than its budget, waits, and continues in the next month.
 func TestBudget(t *testing.T) {
 	w := started(t, watch.Settings{Checks: []string{"spf/lookup"}, Every: time.Hour, Budget: 5})
 	for range 24 {
@@ -155,7 +155,7 @@ func TestCreditsEndWithinARun(t *testing.T) {
 	assert.GreaterOrEqual(t, one.Unknown, 1)
 }
 
-// What fails for other reasons than the domain's is no news, and the watch goes on.
+// Failures that are not the domain's are not reported, and the watch continues.
 func TestFailingServer(t *testing.T) {
 	fail := false
 	w := started(t, cheap, func(c *watch.Config) {

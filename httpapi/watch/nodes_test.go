@@ -34,7 +34,7 @@ type fleet struct {
 
 	mu      sync.Mutex
 	running map[string]bool // domains that are being asked about
-	twice   []string        // domains that were asked about twice at once
+	twice   []string        // domains that were checked twice concurrently
 	asked   atomic.Int64
 }
 
@@ -112,7 +112,7 @@ func (f *fleet) create(from, count int) {
 
 func domainOf(i int) string { return fmt.Sprintf("d%d.example", i) }
 
-// advance moves the clock and has all nodes that live run what is due, at once.
+// advance moves the clock and has all live nodes run what is due, concurrently.
 func (f *fleet) advance(d time.Duration) {
 	f.Helper()
 	f.clock.Advance(d)
@@ -150,7 +150,7 @@ func (f *fleet) runs(count int, since time.Time) (runs map[int]int) {
 	return runs
 }
 
-// day lets a day pass in steps, in the middle of which a node is killed, and looks at what has run.
+// day lets a day pass in steps, in the middle of which a node is killed, and checks what has run.
 func (f *fleet) day(count int) {
 	f.Helper()
 	const step = 10 * time.Minute
@@ -183,7 +183,7 @@ func simulate(t *testing.T, count int) {
 	f := newFleet(t, func(_ testing.TB, c *meteringtest.Clock) metering.Store {
 		return memory.New(memory.Config{Clock: c.Now})
 	}, 100)
-	const batches = 100 // of creation, so that few are due at once
+	const batches = 100 // of creation, so that few are due at a time
 	for i := range batches {
 		f.create(i*count/batches, count/batches)
 		f.advance(time.Minute)

@@ -32,19 +32,19 @@ const (
 	maxSet      = 900 // bytes of a set of records, which a key of RSA with 4096 bits has
 )
 
-// A part is what a part of the checks said in a run.
+// A part is the result of a part of the checks in a run.
 type part struct {
 	name     string
 	check    string // by which it is asked again
 	known    bool   // it answered
-	whole    bool   // all of it: what it does not tell of is not there
+	whole    bool   // complete: what it does not contain does not exist
 	idle     bool   // the domain does not have what it examines
 	asks     bool   // it asks for records, and judges nothing
 	findings []Finding
 	records  []Record
 }
 
-// An observation is what a run has seen.
+// An observation is the result of a run.
 type observation struct {
 	parts      []part
 	facts      []Fact
@@ -61,7 +61,7 @@ type observation struct {
 func observe(domain string, replies []target.Part, at time.Time) *observation {
 	o := &observation{}
 	for _, p := range replies {
-		if p.Name == "site" { // stands for those of a web site that the domain does not have
+		if p.Name == "site" { // replaces the checks of a web site that the domain does not have
 			o.siteless = true
 			o.idle = append(o.idle, "hsts")
 			continue
@@ -111,7 +111,7 @@ func findingsOf(v *view.View) []Finding {
 	})
 }
 
-// partsOf takes the check of mail apart, which tells of each part whether it is known.
+// partsOf splits the check of mail, which reports of each part whether it is known.
 func partsOf(p target.Part, r *domaincheck.Report) (list []part) {
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
 	rest := part{name: p.Name, check: p.Name, known: true, whole: !r.Partial}
@@ -201,7 +201,7 @@ func (o *observation) read(domain string, p target.Part) {
 	}
 }
 
-// ends tells of codes that say that the domain itself is gone, or that nobody answers for it.
+// ends returns the reason of codes which mean that the domain itself is gone, or that no server answers for it.
 func ends(code diag.Code) Reason {
 	switch {
 	case code == "rdap.expiry.passed":
@@ -214,8 +214,8 @@ func ends(code diag.Code) Reason {
 	return ""
 }
 
-// Codes end with a property. Those of ignorance only say that something is not known; those of expiring tell ahead of
-// an expiry, of which there are events of their own.
+// Codes end with a property. Those of ignorance only mean that something is unknown; those of expiring announce an
+// expiry, which has events of its own.
 var (
 	ignorance = []string{"unknown", "unanswered", "unavailable", "timeout", "silent"}
 	expiring  = []string{"expiring", "expires_now", "urgent", "soon"}
@@ -280,7 +280,7 @@ func (o *observation) all(check string, holds func(part) bool) (all bool) {
 	return all
 }
 
-// answered lists the parts that answered, and says how many of them had nothing to examine.
+// answered lists the parts that answered, and counts how many of them had nothing to examine.
 func (o *observation) answered() (parts []string, idle int) {
 	parts, idle = slices.Clone(o.idle), len(o.idle)
 	for _, p := range o.parts {

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// retryWait is when a watch that may not run looks again whether it may, beside the month's turn.
+// retryWait is when a watch that may not run checks again whether it may, in addition to the start of a month.
 const retryWait = time.Hour
 
 // may says why the run must wait, if it must.
@@ -22,7 +22,7 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	if s.doc.Month != month.Number() {
 		s.doc.Month, s.doc.Spent = month.Number(), 0
 	}
-	s.doc.Claim = claim{} // of a node that died: what it held was spent, as far as anybody knows
+	s.doc.Claim = claim{} // of a node that died: what it held counts as spent
 	if s.left = s.doc.budget() - s.doc.Spent; s.left < need {
 		return NoBudget, nil
 	}
@@ -84,8 +84,7 @@ func (s *session) claim(ctx context.Context, need int64) error {
 // errSpent ends a run that has spent what it may, or was refused.
 var errSpent = errors.New("the run has spent what it may")
 
-// overloadTries is how often an operation is asked for when the server itself is the cause of a problem, which is soon
-// over.
+// overloadTries is how often an operation is tried if the server itself causes a problem, which is soon over.
 const overloadTries = 5
 
 // ask runs an operation as the account's key for watches, and counts what it costs.

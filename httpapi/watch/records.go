@@ -33,7 +33,7 @@ var published = map[reflect.Type]string{
 	reflect.TypeFor[*mx.Report](): "",
 }
 
-// recordsOf are the records that a report tells of, if it is about some. Answered is false where the DNS did not say.
+// recordsOf returns the records in a report, if it has any. Answered is false if the DNS did not answer.
 func recordsOf(report any) (list []Record, answered bool) {
 	if r, ok := report.(*resolve.Report); ok {
 		return setOf(Set{Name: r.Name.String(), Type: r.Type.String()}, valuesOf(r)), says(r.Rcode)

@@ -39,7 +39,7 @@ type session struct {
 	mu      sync.Mutex
 	left    int64 // what the run may still spend
 	spent   int64
-	refusal Reason // of a call, after which none is made
+	refusal Reason // of a call, after which no other is made
 }
 
 // run runs a watch that is due, or says why it waits.
@@ -80,8 +80,8 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	return s.finish(context.WithoutCancel(ctx), c)
 }
 
-// plan lists the checks of the run, which are all, or those about which there is a doubt, and what it needs: what they
-// cost at most, and what is to be asked of resolvers by now.
+// plan returns the checks of the run, which are all, or those with a doubt, and the credits that it needs: the
+// maximum cost of the checks, and of the resolver queries that are due.
 func (s *session) plan() (checks []target.Check, need int64) {
 	doubted := map[string]bool{}
 	for _, p := range s.state.Suspicions {
@@ -100,7 +100,7 @@ func (s *session) plan() (checks []target.Check, need int64) {
 	return checks, need
 }
 
-// look runs the checks, compares what they say with what is known, and asks resolvers about the differences.
+// look runs the checks, compares their results with the known state, and asks resolvers about the differences.
 func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 	t := target.Target{Kind: target.Domain, Text: s.doc.Domain}
 	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
@@ -125,7 +125,7 @@ func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 	return c
 }
 
-// second is the resolver beside that of the environment: the authoritative servers themselves.
+// second is the resolver in addition to that of the environment: the authoritative servers themselves.
 const second = "authoritative"
 
 // resolve asks a resolver for a set of records; nil if it does not answer.
@@ -138,8 +138,8 @@ func (s *session) resolve(ctx context.Context, set Set, resolver string) *resolv
 	return r
 }
 
-// finish writes what came of the run, the events and the next Due, in one step: all of it, or where the lease has ended
-// nothing. Nil is a run that was broken off.
+// finish writes the result of the run, the events and the next Due, in one step: all of it, or nothing if the lease
+// has ended. Nil is a run that was aborted.
 func (s *session) finish(ctx context.Context, c *comparison) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -161,7 +161,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 		}
 		doc.Spent -= doc.Claim.Held - s.spent
 		doc.Claim = claim{}
-		if record.Due = s.now(); c != nil { // else it is run again, by whoever is there
+		if record.Due = s.now(); c != nil { // otherwise another node runs it again
 			outcome = s.conclude(&record, doc, c)
 		}
 		return s.put(ctx, record, doc, beside...)
@@ -177,7 +177,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 	return nil
 }
 
-// conclude brings the watch, whose settings may have been changed meanwhile, to how it stands after the run.
+// conclude updates the watch, whose settings may have been changed meanwhile, to its state after the run.
 func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (outcome string) {
 	now := s.now()
 	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, s.catalogue().price(doc.Checks)
@@ -206,7 +206,7 @@ func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (ou
 	return OutcomeOK
 }
 
-// beside are the records that are written with the watch: what is known, the history and the events.
+// beside returns the records that are written with the watch: the known state, the history and the events.
 func (s *session) beside(ctx context.Context, c *comparison) ([]metering.Record, error) {
 	known, err := s.state.record(s.stored)
 	if err != nil {

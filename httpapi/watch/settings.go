@@ -32,7 +32,7 @@ type Settings struct {
 	Every time.Duration `json:"every"`
 	// Budget is of credits a month; 0 means what the runs cost, and a quarter more to confirm changes.
 	Budget int64 `json:"budget_credits"`
-	// Channels are ids of those that are told, whatever they subscribe to; empty: all that take "domain".
+	// Channels are the IDs of those that are notified, whatever they subscribe to; empty: all that take "domain".
 	Channels []string `json:"channels"`
 }
 
@@ -43,7 +43,7 @@ type Request struct {
 	Settings
 }
 
-// State says in a word how a watch stands.
+// State is the state of a watch in a word.
 type State string
 
 // The states.
@@ -52,7 +52,7 @@ const (
 	OK      State = "ok"      // it runs when it is due
 	Running State = "running" // now
 	Waiting State = "waiting" // for what Reason says
-	Ended   State = "ended"   // the domain is gone, which Reason says; it is looked at once a week
+	Ended   State = "ended"   // the domain is gone, which Reason explains; it is checked once a week
 )
 
 // A Reason says why a watch waits, or how its domain ended.
@@ -71,7 +71,7 @@ const (
 
 func (r Reason) waits() bool { return r == NoCredits || r == NoBudget || r == NoKey || r == Suspended }
 
-// A Watch is a domain that is watched, and how it stands.
+// A Watch is a watched domain, and its state.
 type Watch struct {
 	ID        string             `json:"id"`
 	Account   metering.AccountID `json:"account"`
@@ -84,7 +84,7 @@ type Watch struct {
 	Summary
 }
 
-// A Summary is what is kept of the last run for a list.
+// A Summary is the part of the last run that is kept for a list.
 type Summary struct {
 	Reason  Reason    `json:"reason,omitempty"` // of Waiting and Ended
 	Mark    view.Mark `json:"mark,omitempty"`   // of the gravest finding; empty before the first run
@@ -194,7 +194,7 @@ type document struct {
 	Claim claim     `json:"claim,omitzero"`
 }
 
-// A claim is a run under way: whoever knows its token may write what came of it.
+// A claim is a run under way: the holder of its token may write the result.
 type claim struct {
 	Token string    `json:"token"`
 	Until time.Time `json:"until"`
@@ -209,10 +209,10 @@ func parse(r metering.Record) (*document, error) {
 	return doc, err
 }
 
-// longMonth is what a budget must last for.
+// longMonth is the period that a budget must cover.
 const longMonth = 31 * 24 * time.Hour
 
-// budget is what the watch may spend in a month: what was chosen, or its runs and a quarter more.
+// budget returns what the watch may spend in a month: the chosen budget, or its runs and a quarter more.
 func (doc *document) budget() int64 {
 	runs := int64((longMonth + doc.Every - 1) / doc.Every)
 	return cmp.Or(doc.Budget, doc.RunCost*(runs+(runs+3)/4))

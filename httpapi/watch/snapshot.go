@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// A Snapshot is what was known of a domain after a run. What did not answer is as it was known before.
+// A Snapshot is the known state of a domain after a run. What did not answer keeps its earlier state.
 type Snapshot struct {
 	At       time.Time `json:"at"`
 	Mark     view.Mark `json:"mark"`
@@ -21,7 +21,7 @@ type Snapshot struct {
 	Coverage
 }
 
-// A Coverage says how many checks stand behind what is known, and of how many.
+// A Coverage counts the checks on which the state is based, and of how many.
 type Coverage struct {
 	Answered int  `json:"checks_answered,omitempty"`  // in the last regular run
 	All      int  `json:"checks_all,omitempty"`       // whether the watch makes them or not
@@ -61,7 +61,7 @@ type Set struct {
 
 func (s Set) key() string { return s.Name + " " + s.Type + " " + s.Begins }
 
-// Label is what people call the set: SPF, not TXT.
+// Label is the common name of the set: SPF, not TXT.
 func (s Set) Label() string { return cmp.Or(labels[s.Begins], s.Type) }
 
 var labels = map[string]string{
@@ -88,7 +88,7 @@ type Difference struct {
 	Appeared []Finding `json:"appeared,omitempty"` // or have become graver or milder
 	Gone     []Finding `json:"gone,omitempty"`
 	Changed  []Change  `json:"changed,omitempty"` // records
-	Facts    []Fact    `json:"facts,omitempty"`   // as they are now; without a value: there is none any more
+	Facts    []Fact    `json:"facts,omitempty"`   // their current values; without a value: there is none any more
 }
 
 // What a snapshot lists has a name there.
@@ -109,7 +109,7 @@ func without[T keyed](list []T, key string) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return v.key() == key })
 }
 
-// apart is what of b is not the same in a, and what of a is not in b.
+// apart returns what of b differs in a, and what of a is not in b.
 func apart[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
 	for _, v := range b {
 		if old := find(a, v.key()); old == nil || !same(*old, v) {

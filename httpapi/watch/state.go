@@ -14,7 +14,7 @@ import (
 // stateKind is that of the records with what is known of the domain of a watch.
 const stateKind = "watch_state"
 
-// A state is what is known of a domain, and what is suspected.
+// A state is the knowledge about a domain, and what is suspected.
 type state struct {
 	Snapshot
 	End        Reason                `json:"end,omitempty"`        // what the domain has come to
@@ -25,8 +25,8 @@ type state struct {
 	Rules      string                `json:"rules,omitempty"` // by which the findings were made, see judgedBy
 }
 
-// judgedBy says by which rules the next run judges. Under other rules than before, what each part says first is first
-// knowledge again: nobody is notified of what only the rules have changed.
+// judgedBy sets the rules by which the next run judges. If they differ from the previous ones, the first answer of
+// each part sets its known state again: changes of the rules alone cause no events.
 func (s *state) judgedBy(rules string) {
 	if s.Rules != rules {
 		s.Rules, s.Seen = rules, nil
@@ -37,13 +37,13 @@ func (s *state) judgedBy(rules string) {
 const (
 	answersNeeded = 3
 	answersApart  = 5 * time.Minute
-	// otherSilent is how often the other resolver may be silent before it counts as not being there, and mostSilent how
-	// often a question is put without an answer before it is left to the next regular run.
+	// otherSilent is how often the other resolver may be silent before it counts as absent, and mostSilent how often
+	// a query is sent without an answer before it is left to the next regular run.
 	otherSilent = 2
 	mostSilent  = 8
 )
 
-// What flaps is one event in so long a time: of one thing, so many changes are told in it.
+// Flapping is one event per period: at most so many changes of a subject are reported in it.
 const (
 	steady   = 24 * time.Hour
 	mostTold = 2 // that a fault is there, and that it is gone
@@ -59,19 +59,19 @@ const (
 	gone      = "gone"
 )
 
-// A suspicion is a change that is not believed yet, and what was told of its subject within a day.
+// A suspicion is an unconfirmed change, and what was reported of its subject within a day.
 type suspicion struct {
 	doubt
-	At     time.Time `json:"at,omitzero"`      // when it was told
+	At     time.Time `json:"at,omitzero"`      // when it was reported
 	Told   int       `json:"told,omitempty"`   // changes since then
-	Flips  int       `json:"flips,omitempty"`  // those that were not told
-	Change *Change   `json:"change,omitempty"` // of records, as it was told last
+	Flips  int       `json:"flips,omitempty"`  // those that were not reported
+	Change *Change   `json:"change,omitempty"` // of records, as last reported
 }
 
 // A doubt counts the answers for a change.
 type doubt struct {
 	Value  string    `json:"value,omitempty"`  // what may be so; none if there is no doubt
-	Check  string    `json:"check,omitempty"`  // by which it is looked at again; else the DNS is asked
+	Check  string    `json:"check,omitempty"`  // the check that repeats it; otherwise the DNS is queried
 	Count  int       `json:"count,omitempty"`  // answers that say so
 	Other  int       `json:"other,omitempty"`  // those of another resolver
 	Silent int       `json:"silent,omitempty"` // questions without an answer, of which the other resolver gets the first
@@ -86,13 +86,13 @@ func (d *doubt) asked() bool { return d.Value != "" && d.Check == "" }
 // other reports whether the next question is for the second resolver.
 func (d *doubt) other() bool { return d.asked() && d.Other == 0 && d.Silent < otherSilent }
 
-// due reports whether a resolver is to be asked: the other one at once.
+// due reports whether to ask a resolver: the other one immediately.
 func (d *doubt) due(at time.Time) bool {
 	return d.asked() && (d.Count > 0 && d.other() || at.Sub(d.Last) >= answersApart)
 }
 
-// sure reports whether enough answers say so. For other values of records these are two, of which the authoritative
-// servers may give the second at once.
+// sure reports whether enough answers confirm it. For other values of records these are two, of which the
+// authoritative servers may give the second immediately.
 func (d *doubt) sure() bool {
 	if d.Record != nil && (d.Other > 0 || d.Count > 1 && !d.other()) {
 		return true
@@ -153,7 +153,7 @@ func (s *state) pending() bool {
 	return false
 }
 
-// mayTell reports whether a change is to be told now. Of what flaps it is not: only how often it did, a day later.
+// mayTell reports whether to report a change now. Flapping is not reported: only how often it occurred, a day later.
 func (p *suspicion) mayTell(at time.Time, most int) bool {
 	if p.Flips == 0 && at.Sub(p.At) >= steady {
 		p.At, p.Told = at, 0
@@ -166,7 +166,7 @@ func (p *suspicion) mayTell(at time.Time, most int) bool {
 	return true
 }
 
-// flapped returns how often it did, if that is to be told now.
+// flapped returns how often it flapped, if that is to be reported now.
 func (p *suspicion) flapped(at time.Time) (flips int) {
 	if p.Flips > 0 && at.Sub(p.At) >= steady {
 		flips = p.Flips
@@ -175,7 +175,7 @@ func (p *suspicion) flapped(at time.Time) (flips int) {
 	return flips
 }
 
-// stale reports whether nothing is in doubt or was told within a day.
+// stale reports whether nothing is in doubt or was reported within a day.
 func (p *suspicion) stale(at time.Time) bool {
 	return p.Value == "" && p.Flips == 0 && at.Sub(p.At) >= steady
 }

@@ -21,7 +21,7 @@ import (
 // An Ask runs an operation as a key of an account: the method of that name of [httpapi.API].
 type Ask func(ctx context.Context, key metering.KeyID, ep httpapi.Endpoint, fields []byte) (*httpapi.Answer, error)
 
-// Config is what watches need. Only Store is required, and Ask to run them.
+// Config is the configuration of watches. Only Store is required, and Ask to run them.
 type Config struct {
 	Store metering.Store
 	Plans metering.Prices // of the server; nil means the default plans
@@ -35,7 +35,7 @@ type Config struct {
 	Doubt     func() error
 	Log       *slog.Logger // nil means silence
 	PublicURL string       // where people reach the dashboard, to which events link; without it they link to nothing
-	Running   int          // runs at once on this node; 0 means 16, of which an account has at most a quarter
+	Running   int          // concurrent runs on this node; 0 means 16, of which an account has at most a quarter
 	// Observe, if set, is called after each run with how it ended: "ok", "waiting" or "lost". It must not block.
 	Observe func(outcome string)
 	// Wake, if set, is called when there are events to be sent.
@@ -86,8 +86,8 @@ const kind = "watch"
 // maxWatches bounds the watches of an account.
 var maxWatches = int(budget.Of(budget.Watches).Account)
 
-// room refuses an account that watches the domain already, or as many as there may be. It returns what is to be stored
-// beside the watch.
+// room refuses an account that watches the domain already, or that has reached its limit. It returns what to store
+// with the watch.
 func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
 	if turn, err = metering.Turn(ctx, w.Store, one.Account, kind); err != nil {
 		return turn, err
@@ -108,8 +108,8 @@ func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) 
 		"cannot be added: the account watches %d domains, which is the most", count)}
 }
 
-// Create begins to watch a domain, with a first run at once. Faults of the request are *[metering.FieldError], joined;
-// a domain that is watched already is one, too, and so is one more than the 10,000 that an account may watch.
+// Create begins to watch a domain, with an immediate first run. Faults of the request are *[metering.FieldError],
+// joined; a domain that is watched already is one, too, and so is one more than the 10,000 that an account may watch.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	d, wrong := parseDomain(r.Domain)
 	s, err := w.checked(ctx, r.Account, r.Settings)
@@ -153,7 +153,7 @@ func (w *Watches) List(ctx context.Context, account metering.AccountID) ([]Watch
 		return nil, fmt.Errorf("listing watches: %w", err)
 	}
 	list, faults := make([]Watch, len(records)), make([]error, len(records))
-	const share = 1024 // reading ten thousand takes longer than the store takes to tell them
+	const share = 1024 // reading ten thousand takes longer than the store takes to list them
 	var group diag.Group
 	for from := 0; from < len(records); from += share {
 		group.Go(func() {
@@ -169,7 +169,7 @@ func (w *Watches) List(ctx context.Context, account metering.AccountID) ([]Watch
 	return list, errors.Join(faults...)
 }
 
-// Set lets change edit the settings of a watch. One that waits looks at once whether it may run.
+// Set lets change edit the settings of a watch. One that waits immediately checks again whether it may run.
 func (w *Watches) Set(
 	ctx context.Context, account metering.AccountID, id string, change func(*Settings),
 ) (Watch, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A watch is made with defaults, runs at once, is changed, and goes with its history.
+// A watch is made with defaults, runs immediately, is changed, and is removed with its history.
 func TestLifeOfAWatch(t *testing.T) {
 	w := newWorld(t)
 	made := w.create(watch.Settings{})

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// lease is for how long a run is reserved for one node: well above runTime and what a store may take. A node that has
-	// not told of the result by then is taken for dead, and another runs the watch.
+	// lease is for how long a run is reserved for one node: well above runTime and what a store may take. A node that
+	// has not written the result by then counts as dead, and another runs the watch.
 	lease = 5 * time.Minute
 	// runTime bounds a run: no operation takes longer than a minute, and three follow each other at most.
 	runTime = 3 * time.Minute
-	// storeTime bounds the wait for a store to take what came of a run.
+	// storeTime bounds the wait for a store to write the result of a run.
 	storeTime = 15 * time.Second
-	// drainTime is how long runs under way may go on when the server ends; then they are broken off, and made again
+	// drainTime is how long runs under way may continue when the server ends; then they are aborted, and repeated
 	// elsewhere.
 	drainTime = 10 * time.Second
-	// poll is how often the worker looks for what is due.
+	// poll is the interval at which the worker checks for watches that are due.
 	poll = 2 * time.Second
-	// alone is for how long a watch is left alone that is under way here, or that could not be looked at.
+	// alone is for how long a watch is skipped that is running here, or that could not be checked.
 	alone = 10 * time.Minute
 )
 
-// mostRead is how many of those that are due the worker reads past to find some of accounts that have room: more than one
-// account has, so that none is in the way of others.
+// mostRead is how many due watches the worker reads to find some of accounts that have room: more than one account
+// has, so that none blocks others.
 var mostRead = 2 * int(budget.Of(budget.Watches).Account)
 
-// poke has the worker look for watches that are due. It does not block.
+// poke has the worker check for watches that are due. It does not block.
 func (w *Watches) poke() {
 	select {
 	case w.wake <- struct{}{}:
@@ -81,7 +81,7 @@ func (w *Watches) Flush(ctx context.Context) error {
 	}
 }
 
-// Overdue counts the watches that have been due for longer than the lease, up to a limit: nobody runs them.
+// Overdue counts the watches that have been due for longer than the lease, up to a limit: no node runs them.
 func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error) {
 	for _, err = range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, DueBy: w.now().Add(-lease), Limit: limit}) {
 		if err == nil {
@@ -120,7 +120,7 @@ func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 // name is that of a watch among those of all accounts.
 func name(r metering.Record) string { return string(r.Account) + "/" + r.ID }
 
-// free is how many more watches may run here.
+// free returns how many more watches may run here.
 func (w *Watches) free() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (w *Watches) take(r metering.Record) bool {
 	return true
 }
 
-// done frees the room. What failed is left alone for a while, so that it is in nobody's way.
+// done frees the room. A failed watch is skipped for a while, so that it does not block others.
 func (w *Watches) done(r metering.Record, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -34,18 +34,18 @@ import (
 // Config says what is examined, and how often.
 type Config struct {
 	List     func() (string, error) // a domain in each line, # begins a comment; called every half minute
-	Reload   <-chan os.Signal       // has it called at once; may be nil
+	Reload   <-chan os.Signal       // triggers a reload; may be nil
 	Ask      func() target.Ask      // asks in one run, such as target.Local: runs share no answers
 	Options  target.Options         // choose the checks; zero: all
 	Interval time.Duration          // from one run to the next
 	Timeout  time.Duration          // of a run
-	Parallel int                    // how many domains are examined at once
+	Parallel int                    // how many domains are examined concurrently
 	Clock    diag.Clock             // nil: the wall clock
-	Log      *slog.Logger           // is told of lists that cannot be read, and of runs that learned nothing
+	Log      *slog.Logger           // logs lists that cannot be read, and runs that learned nothing
 }
 
 const (
-	maxTargets  = 10_000           // four at once then have 8 seconds for each in 6 hours
+	maxTargets  = 10_000           // four concurrent runs then have 8 seconds for each in 6 hours
 	reloadAfter = 30 * time.Second // how soon a changed list is noticed
 	firstGap    = 2 * time.Second  // between two domains of the first round, which is not to take the whole interval
 	jitter      = 0.05             // share of the interval by which a run moves, so as not to meet another's forever

@@ -203,7 +203,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// A scrape shows what is known, and nobody is asked for it, however often and for whatever it comes.
+// A scrape shows the current state and sends no queries, however often and in whatever format.
 func TestScrapeAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, names(3), slow, exporter.Config{})
@@ -266,7 +266,7 @@ func TestReload(t *testing.T) {
 		require.Equal(t, 2.0, b.scrape(t, "/metrics")["diag_exporter_targets"])
 
 		b.set("d.example", nil)
-		b.reload <- os.Interrupt // at once
+		b.reload <- os.Interrupt // immediately
 		synctest.Wait()
 		require.Equal(t, 1.0, b.scrape(t, "/metrics")["diag_exporter_targets"])
 		require.Equal(t, 1.0, b.scrape(t, "/metrics")["diag_exporter_list_valid"])

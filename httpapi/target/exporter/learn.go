@@ -23,7 +23,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A result is what is known of a domain after its runs.
+// A result is the current knowledge about a domain after its runs.
 type result struct {
 	checks         []kept
 	ended          time.Time // of the last run
@@ -41,7 +41,7 @@ type kept struct {
 	findings  []diag.Finding // code, severity and count alone
 	ends      []end
 	partial   bool        // something was not learned
-	open      []diag.Code // rules of which nobody can tell whether they are violated
+	open      []diag.Code // rules of which it is unknown whether they are violated
 }
 
 // An end is when something expires.
@@ -84,8 +84,8 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 	return r
 }
 
-// since takes over from what was known before what was not learned anew: all of a check that is not known, a finding
-// if nobody can tell that it is gone, a date if something was not learned.
+// since keeps earlier knowledge that was not learned anew: all of a check that is not known, a finding if it is
+// unknown whether it is gone, a date if something was not learned.
 func (k kept) since(was kept) kept {
 	if !k.known && !was.learned.IsZero() {
 		return was
@@ -105,7 +105,7 @@ func (k kept) since(was kept) kept {
 
 func (e end) same(o end) bool { return e.kind == o.kind && e.subject == o.subject }
 
-// learn is what a part of a run says, that about mail with each of its own parts.
+// learn returns the results of a part of a run, for mail those of each of its own parts.
 func learn(p target.Part, now time.Time) []kept {
 	k := kept{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
 	k.read(p.Report, p.View.Findings, now)
@@ -125,7 +125,7 @@ func learn(p target.Part, now time.Time) []kept {
 	for _, key := range s.DKIM {
 		list = append(list, share(strings.TrimSuffix("dkim/"+key.Selector, "/"), &key.Part, now)...)
 	}
-	for _, part := range list { // with which its findings stand
+	for _, part := range list { // whose findings are in its parts
 		k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { return part.has(f.Code) })
 	}
 	return append(list, k)
@@ -135,7 +135,7 @@ func (k kept) has(code diag.Code) bool {
 	return slices.ContainsFunc(k.findings, func(f diag.Finding) bool { return f.Code == code })
 }
 
-// share is what a part of the check of mail says, if there is one.
+// share returns the results of a part of the check of mail, if it has one.
 func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
 	if p == nil || p.State == "" {
 		return nil
@@ -149,8 +149,8 @@ func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
 	return []kept{k}
 }
 
-// read takes what counts from a report, which is nil if there is none, and from its findings. Those that only say that
-// something could not be learned are no faults.
+// read takes the relevant values from a report, which may be nil, and from its findings. Those that only mean that
+// something could not be learned are not faults.
 func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
 	if k.known = k.state != diag.Unknown; !k.known || report == nil {
 		*k = kept{check: k.check, of: k.of}

@@ -2,7 +2,7 @@
 
 package exporter_test
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and their only concurrency is covered by other tests.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is silent keeps its values and gets no fault from silence; what ends is told.
+// A silent domain keeps its values, and silence adds no fault; expiries are reported.
 func TestSilenceChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
