@@ -24,14 +24,14 @@ type Account struct {
 	Agreement
 }
 
-// Agreement is what else was agreed with an account. Stores keep it as JSON.
+// Agreement holds further agreements with an account. Stores keep it as JSON.
 type Agreement struct {
-	// Scheduled is a change of plan that is still to come, or has come without anybody writing it down.
+	// Scheduled is a future change of plan, or one that has taken effect without being recorded.
 	Scheduled *PlanChange `json:"scheduled,omitempty"`
 	// PlanSince is the month since which the account has held its plan without interruption; zero means since it was
 	// created. [Admin.SetAccount] sets it.
 	PlanSince Period `json:"plan_since,omitzero"`
-	// AgreedPriceCents is the monthly price of a plan that has none of its own; nil where nothing was agreed.
+	// AgreedPriceCents is the agreed monthly price of a plan without a list price; nil if none was agreed.
 	AgreedPriceCents *int64 `json:"agreed_price_cents,omitempty"`
 	// Suspension refuses what would be charged; replies that were kept are still served.
 	Suspension *Suspension `json:"suspension,omitempty"`
@@ -50,7 +50,7 @@ type Suspension struct {
 	Reason string    `json:"reason"`
 }
 
-// Tax is what is added to the invoices of an account.
+// Tax is the tax on the invoices of an account.
 type Tax struct {
 	BasisPoints int    `json:"basis_points"` // hundredths of a percent
 	Note        string `json:"note,omitempty"`

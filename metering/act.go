@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// ActTime is how long the log of administrative acts is kept.
+	// ActTime is the retention of the log of administrative acts.
 	ActTime = 400 * 24 * time.Hour
-	// actKind is that of the records that hold acts upon an account, and serverActKind of those upon the server, which
-	// lie with its oldest account, for want of another place, and are shown to nobody but who runs it.
+	// actKind is the kind of the records that hold acts upon an account, and serverActKind of those upon the server.
+	// The latter are stored with its oldest account, for want of another place, and shown to the operator only.
 	actKind, serverActKind = "act", "server_act"
 	// maxActText bounds each text of an act, in characters.
 	maxActText = 400
-	// forgotten is how many records one transaction removes.
+	// forgotten is how many records are removed per transaction.
 	forgotten = 100
 )
 
@@ -36,14 +36,14 @@ type Act struct {
 	// Subject are identifiers, and Detail are fields such as name=probe, both as [ActWord] and [ActField] write them.
 	Subject string `json:"subject,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	Error   string `json:"error,omitempty"` // why nothing came of it
+	Error   string `json:"error,omitempty"` // why the act failed
 }
 
 // ActField is a field of [Act.Detail], such as name=probe.
 func ActField(name, value string) string { return name + "=" + ActWord(value) }
 
-// ActWord is a value of an act, quoted as in Go where it could be taken for more than one word: who reads the log can
-// tell what somebody else wrote from what the log says.
+// ActWord formats a value of an act, quoted as in Go if it could be read as more than one word: this separates text
+// written by others from the log's own words.
 func ActWord(value string) string {
 	bare := func(r rune) bool { return unicode.IsPrint(r) && !strings.ContainsRune(" =\"`\\", r) }
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return !bare(r) }) {
@@ -54,14 +54,14 @@ func ActWord(value string) string {
 
 // ActFilter selects rows of the log; zero fields select all.
 type ActFilter struct {
-	Account AccountID // "": of all accounts, and of the server
+	Account AccountID // "": all accounts, and the server
 	Before  time.Time // only acts from before this
 	Limit   int       // at most so many; 0 means all
 }
 
-// Acting writes a row of the log before it calls do, and adds the error of do afterwards. Nothing is done that cannot be
-// written down. What is done to no account is written down with the oldest one; where there is none, as at the first
-// start, it is done without.
+// Acting writes a row of the log before it calls do, and adds the error of do afterwards. An act that cannot be logged
+// is not carried out. An act without an account is logged with the oldest one; without any account, as at the first
+// start, it is carried out without a log.
 func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Context) error) error {
 	record, err := act.record(ctx, store)
 	if err != nil {
@@ -91,8 +91,8 @@ func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Conte
 
 const failed = "it could not be carried out"
 
-// whyNot says why nothing came of an act, in words for members: what was wrong with it, the text of a [ReasonError], or of
-// which kind the failure is. The texts of other errors tell of the inside of the server; who began the act has them.
+// whyNot returns why an act failed, in words for members: the fault in its input, the text of a [ReasonError], or the
+// kind of the failure. The texts of other errors describe server internals; only the caller gets them.
 func whyNot(fault error) string {
 	_, field := errors.AsType[*FieldError](fault)
 	_, refused := errors.AsType[*RefusedError](fault)
@@ -117,7 +117,7 @@ func whyNot(fault error) string {
 	return failed
 }
 
-// record is the row as it is stored; one without an account where there is none.
+// record returns the row as it is stored; one without an account if there is no account.
 func (a Act) record(ctx context.Context, store Store) (r Record, err error) {
 	a.ID = newID("act_", nil)
 	a.At = a.At.UTC().Truncate(time.Microsecond)

@@ -74,7 +74,7 @@ func TestActing(t *testing.T) {
 	assert.Len(t, acts(""), 1)
 }
 
-// The log tells members why nothing came of an act, and nothing of the inside of the server.
+// The log shows members why an act failed, without server internals.
 func TestWhyNothingCameOfAnAct(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()

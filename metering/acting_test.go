@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever asks first makes the key, all others find it, and one that was revoked is not made again by itself.
+// The first caller makes the key, all others find it, and a revoked key is not recreated automatically.
 func TestActingKey(t *testing.T) {
 	admin := metering.Admin{Store: memory.New(memory.Config{})}
 	account, err := admin.CreateAccount(t.Context(), "test", "free")
@@ -61,7 +61,7 @@ func (s *slowStore) Record(ctx context.Context, account metering.AccountID, kind
 	return r, err
 }
 
-// Whoever was slower takes the key of the faster one, and leaves none of its own that works.
+// The slower of two callers takes the key of the faster one, and leaves no working key of its own.
 func TestActingKeyOfAnother(t *testing.T) {
 	slow := &slowStore{Store: memory.New(memory.Config{})}
 	admin := metering.Admin{Store: slow}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultGrace is how long a rotated key goes on working where nothing else is said.
+	// DefaultGrace is how long a rotated key keeps working by default.
 	DefaultGrace = 24 * time.Hour
 	// MaxGrace is the longest that a rotated key may go on working.
 	MaxGrace = 30 * 24 * time.Hour
@@ -23,7 +23,7 @@ const (
 	maxAllowlist = 100
 	// wholeTax is 100 percent in basis points, and maxTaxNote what fits into a line of an invoice.
 	wholeTax, maxTaxNote = 10_000, 200
-	// versionTries is how often a change is made anew when another writer was first.
+	// versionTries is how often a change is retried after a version conflict.
 	versionTries = 8
 )
 
@@ -72,7 +72,7 @@ func Now(clock func() time.Time) time.Time {
 	return clock().UTC().Truncate(time.Microsecond)
 }
 
-// Time is the instant that the admin takes for now.
+// Time returns the current time of the admin.
 func (a Admin) Time() time.Time { return Now(a.Clock) }
 
 // CreateAccount creates an account on a plan, without overage; SetAccount changes that.
@@ -174,9 +174,9 @@ func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error)
 // actingKind is the kind of a [Record] that names the key by which a part of the server acts for an account.
 const actingKind = "acting"
 
-// ActingKey is the key by which a part of the server, such as "watches", acts for an account: an ordinary key with all
-// scopes, whose secret nobody knows. It is made at the first call. One that has been revoked stays so, and is returned
-// with a *RefusedError until [Admin.RenewActingKey] makes another.
+// ActingKey returns the key by which a part of the server, such as "watches", acts for an account: an ordinary key
+// with all scopes, whose secret is discarded. It is made at the first call. A revoked key stays revoked, and is
+// returned with a *RefusedError until [Admin.RenewActingKey] makes another.
 func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
 	named, err := a.acting(ctx, account, part)
 	if err != nil {
@@ -192,8 +192,8 @@ func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (K
 	return key, err
 }
 
-// RenewActingKey makes another key by which a part of the server acts. Of several that do so at once one wins, whose key
-// the others return.
+// RenewActingKey makes a new key by which a part of the server acts. Of several concurrent calls one wins, and the
+// others return its key.
 func (a Admin) RenewActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
 	named, err := a.acting(ctx, account, part)
 	if err != nil {

@@ -1,12 +1,12 @@
 package metering
 
-// maxMicros stands for a budget without end: 46 billion of the currency, so that no sum of two overflows.
+// maxMicros represents an unlimited budget: 46 billion of the currency, so that no sum of two overflows.
 const maxMicros = 1 << 62
 
-// Limits are what an account may take of a month on the terms that hold at an instant.
+// Limits are the bounds of an account's use in a month, on the terms that hold at an instant.
 type Limits struct {
 	Allowance int64 // credits that the plan includes
-	Rate      int64 // of a credit beyond them, in millionths of a cent; 0: there is none to be had
+	Rate      int64 // of a credit beyond them, in millionths of a cent; 0: none for sale
 	Budget    int64 // what those may cost in the month, in millionths of a cent
 }
 
@@ -23,22 +23,22 @@ func (p Plan) Limits(a Account) Limits {
 	return l
 }
 
-// Taken is what is settled and held of a month.
+// Taken is the settled and held use of a month.
 type Taken struct {
 	Credits int64
 	Overage int64 // of them: what was admitted above the allowance of its moment
 	Micros  int64 // what those cost, in millionths of a cent
 }
 
-// Plus is what is taken with so many credits more, of which some are overage at a rate; all of them may be negative.
+// Plus returns t plus so many credits, of which some are overage at a rate; all of them may be negative.
 func (t Taken) Plus(credits, overage, rate int64) Taken {
 	return Taken{t.Credits + credits, t.Overage + overage, t.Micros + overage*rate}
 }
 
-// included is how much of the allowance is left.
+// included returns the rest of the allowance.
 func (l Limits) included(t Taken) int64 { return max(0, l.Allowance-(t.Credits-t.Overage)) }
 
-// Left is how many credits may still be taken: of the allowance, and of overage as far as the budget goes.
+// Left returns how many credits may still be used: of the allowance, and of overage as far as the budget allows.
 func (l Limits) Left(t Taken) int64 {
 	left := l.included(t)
 	if l.Rate > 0 {
@@ -47,8 +47,8 @@ func (l Limits) Left(t Taken) int64 {
 	return min(left, maxCredits-t.Credits)
 }
 
-// Admit tells how many credits of a price are overage, or that there are not as many credits left. The parts of a
-// charge are those of its admission, whatever is cancelled or changed later.
+// Admit returns how many credits of a price are overage; ok is false if not enough credits are left. The split of a
+// charge is fixed at its admission, whatever is cancelled or changed later.
 func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 	if price > l.Left(t) {
 		return 0, 0, false
@@ -59,8 +59,8 @@ func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 	return overage, rate, true
 }
 
-// Ceiling is the largest use of the month that these limits allow. A store keeps it with each charge, so that an audit
-// can tell whether a month was oversold though the plan has changed.
+// Ceiling returns the largest use of the month that these limits allow. A store keeps it with each charge, so that an
+// audit can detect that a month was oversold even if the plan has changed.
 func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Left(t)) }
 
 // Refuse is the error of a price that an account cannot pay.

@@ -13,7 +13,7 @@ func includes(credits int64) func(*metering.Plan) {
 	return func(p *metering.Plan) { p.Credits = credits }
 }
 
-// Whoever has a plan keeps the most that it has included since, whoever comes to it gets what it includes now.
+// An account on a plan keeps the largest allowance of its versions since; an account that joins gets the current one.
 func TestAllowance(t *testing.T) {
 	s := newShop(t)
 	s.now = time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC)
@@ -110,7 +110,7 @@ func TestChangeFromAllowance(t *testing.T) {
 	}
 }
 
-// The link of a version that holds for existing accounts says so, and links of others are what they were before.
+// The link of a version that applies to existing accounts includes that; the links of other versions are unchanged.
 func TestExistingLink(t *testing.T) {
 	v := metering.PlanVersion{Plan: metering.DefaultPlans()["pack"], ImportedAt: time.Unix(0, 0)}
 	link := v.Link(metering.Chain{})

@@ -17,7 +17,7 @@ type Auditor struct {
 	strangers map[KeyID]bool
 }
 
-// formSize is room for the canonical form of a usual entry that is a group of its own.
+// formSize is the capacity for the canonical form of a typical entry that is a group by itself.
 const formSize = 240
 
 type auditMonth struct {
@@ -37,8 +37,7 @@ type Sealed struct {
 	Chain   Chain // zero: none, or a part of the month was pruned
 }
 
-// tally is what the entries of an account and month say, in the form of a balance whose chain is that of the last
-// entry.
+// tally sums up the entries of an account and month, in the form of a balance whose chain is that of the last entry.
 type tally struct {
 	Sealed
 	form     []byte // of the group under way
@@ -89,8 +88,8 @@ func (a *Auditor) tally(account AccountID, p Period) *tally {
 	return t
 }
 
-// close proves the group under way, of which e is the last entry. Where the first one of a month has no beginning, the
-// balance tells whether that was pruned.
+// close verifies the current group, of which e is the last entry. If the first one of a month has no beginning, the
+// balance says whether that was pruned.
 func (a *Auditor) close(t *tally, e Entry) {
 	switch {
 	case t.Chain.LinkForm(t.form) == *e.Chain:

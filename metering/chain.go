@@ -8,7 +8,7 @@ import (
 )
 
 // A Chain is the newest link of a chain of hashes: each is SHA-256 over the one before it, at first 32 zero bytes, and
-// the SHA-256 of what is added. Whoever changes, removes or adds something by hand breaks it.
+// the SHA-256 of what is added. Any change, removal or addition from outside breaks it.
 type Chain [sha256.Size]byte
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -22,7 +22,7 @@ func (c *Chain) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Next is the link of something that is told by its fields, of which the first names its kind and version.
+// Next returns the link of an element given by its fields; the first field names its kind and version.
 func (c Chain) Next(fields ...string) Chain {
 	var b []byte
 	for _, f := range fields {
@@ -99,7 +99,7 @@ func (c Chain) LinkForm(form []byte) Chain {
 	return sha256.Sum256(both[:])
 }
 
-// Link is the link of the version in the chain of all versions, of which before is the one before it.
+// Link returns the link of the version in the chain of all versions; before is the link before it.
 func (v PlanVersion) Link(before Chain) Chain {
 	price := ""
 	if v.Plan.PriceCents != nil {

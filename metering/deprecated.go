@@ -18,8 +18,8 @@ type DeprecatedUse struct {
 	At       time.Time `json:"at"`   // when that was first noticed
 }
 
-// MarkDeprecatedUse notes the first deprecated use of a key, in one step with other records, such as an event that tells
-// of it. It reports whether it is the first.
+// MarkDeprecatedUse notes the first deprecated use of a key, in one transaction with other records, such as the event
+// that reports it. It reports whether it is the first.
 func MarkDeprecatedUse(
 	ctx context.Context, store Records, account AccountID, key KeyID, use DeprecatedUse, beside ...Record,
 ) (first bool, err error) {

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// blindTrust is how long a record is trusted while nothing tells of changes by other processes.
-	// Revocation must hold on every node within 2 s (CONTRACT 4.3); a read may take the other second.
+	// blindTrust is how long a record is trusted while changes by other processes are not reported. Revocation must
+	// hold on every node within 2 s (CONTRACT 4.3); a read may take the other second.
 	blindTrust = time.Second
-	// watchSettle is how long a Watch must have run before its silence means that nothing changed.
+	// watchSettle is how long a Watch must run before its silence means that nothing changed.
 	watchSettle = time.Second
 	// watchRetry is the pause before a Watch that ended is taken up again.
 	watchRetry  = 500 * time.Millisecond
 	cacheShards = 64 // locks, so that many cores do not meet on one
 )
 
-// directory is what the gate remembers of keys that exist: the token bucket for good, and the record until it changes.
+// directory caches the keys that exist: the token bucket permanently, and the record until it changes.
 type directory struct {
 	shards   [cacheShards]cacheShard
-	watching atomic.Bool   // whether Watch would tell of a change
-	heard    atomic.Uint64 // changes that Watch told of, and restarts of it
-	private  atomic.Uint64 // stands in for Generation where the store has none
+	watching atomic.Bool   // whether Watch would report a change
+	heard    atomic.Uint64 // changes that Watch reported, and restarts of it
+	private  atomic.Uint64 // replaces Generation for a store without it
 	origins  origins
 
 	mu        sync.Mutex // guards the publication of records and what follows
@@ -42,14 +42,14 @@ type cacheShard struct {
 	_       [24]byte // keeps two locks out of one cache line
 }
 
-// entry is the place of a key. It stays the same when the record is read anew, and so does the
-// bucket: a reload gives no tokens away.
+// entry is the slot of a key. It stays the same when the record is reloaded, and so does the bucket: a reload adds no
+// tokens.
 type entry struct {
 	bucket Bucket
 	record atomic.Pointer[record]
 }
 
-// record is what was read of a key and its account at one moment. It is not changed, but replaced.
+// record holds a key and its account as read at one moment. It is not changed, but replaced.
 type record struct {
 	key     Key
 	account Account
@@ -62,7 +62,7 @@ type record struct {
 	generation uint64 // of the store, before reading began
 	heard      uint64 // of the directory, before reading began
 	read       time.Time
-	stale      atomic.Bool // Watch told of a change
+	stale      atomic.Bool // Watch reported a change
 }
 
 // holds reports whether the plan is that of the month of an instant.
@@ -92,8 +92,8 @@ func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]
 // record and no read under way is ever good enough for the next.
 func (d *directory) alwaysNew() uint64 { return d.private.Add(1) }
 
-// find returns what is known of the key with a hash. The map is looked up by SHA-256, which nobody
-// can steer towards a stored one; the comparison is in constant time nevertheless.
+// find returns the cached key with a hash. The map is indexed by SHA-256, which an attacker cannot steer towards a
+// stored hash; the comparison is in constant time nevertheless.
 func (d *directory) find(hash *[32]byte) (*entry, *record) {
 	s := d.shard(hash)
 	s.mu.RLock()
@@ -151,7 +151,7 @@ func (g *Gate) load(ctx context.Context, hash [32]byte, now time.Time) (*entry, 
 	}
 }
 
-// fly carries a read out and tells those who wait, even where the store panics.
+// fly performs a read and wakes those who wait for it, even if the store panics.
 func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight, p Period) {
 	f.err = errors.New("reading the key was broken off")
 	defer func() {
@@ -202,8 +202,8 @@ func (g *Gate) read(ctx context.Context, hash [32]byte, p Period) (*record, erro
 	}, nil
 }
 
-// publish makes a record known, unless a newer one is, and returns its entry. If Watch told of any
-// change while the record was being read, it is not trusted beyond the request that asked for it.
+// publish stores a record unless a newer one is there, and returns its entry. If Watch reported any change while the
+// record was being read, the record is trusted for the current request only.
 func (d *directory) publish(s *cacheShard, hash [32]byte, r *record) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()

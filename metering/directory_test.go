@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// admit is one request of the house's key, now.
+// admit makes one request with the key of the house, now.
 func (h *house) admit(t *testing.T, g *Gate) (*Caller, error) {
 	t.Helper()
 	return g.Admit(t.Context(), h.secret.Reveal(), client, time.Now())
 }
 
-// What is changed through the gate's own store holds for the very next request, with a store that
-// counts its changes and with one that does not. Watch tells nothing in this test.
+// Changes through the gate's own store take effect for the very next request, with a store that counts its changes and
+// with one that does not. Watch reports nothing in this test.
 func TestChangesHoldForTheNextRequest(t *testing.T) {
 	for name, counted := range map[string]bool{"generational": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestWatchTellsOfOtherProcesses(t *testing.T) {
 	})
 }
 
-// A change that Watch tells of while the key is being read: what was read may be from before it.
+// Watch reports a change while the key is being read: the result may be from before the change.
 func TestWatchDuringARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "pack", nil)
@@ -207,7 +207,7 @@ func TestWatchIsTakenUpAgain(t *testing.T) {
 	})
 }
 
-// A Watch that ends again and again never counts as one that tells.
+// A Watch that ends again and again never counts as working.
 func TestWatchNeverSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "pack", nil)
@@ -244,7 +244,7 @@ func TestReadsAreShared(t *testing.T) {
 	})
 }
 
-// The request that reads for all goes away: the others must not hear of its end.
+// The request that performs a shared read is cancelled: the others must not fail with it.
 func TestReaderGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "agency", nil)
@@ -356,8 +356,8 @@ func TestGateEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// While nothing tells of changes, what was read is trusted for so short a time that a revocation holds within two seconds
-// (CONTRACT 4.3), of which a read may take the other half.
+// While changes are not reported, a read is trusted for so short a time that a revocation holds within two seconds
+// (CONTRACT 4.3), of which a read may take half.
 func TestBlindTrust(t *testing.T) {
 	isTrue(t, blindTrust <= time.Second)
 }

@@ -1,5 +1,5 @@
-// Package metering keeps accounts, API keys and credits, and decides who may use a service and how much: call
-// [NewGate], then [Gate.Admit] for each request. It has API secrets, a token bucket per key and per address (the
+// Package metering keeps accounts, API keys and credits, and decides which requests a service admits and charges: call
+// [NewGate], then [Gate.Admit] for each request. It provides API secrets, a token bucket per key and per address (the
 // generic cell rate algorithm), monthly quotas that cannot be oversold, and requests that may be repeated without
 // being charged twice (the Idempotency-Key field).
 //

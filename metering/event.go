@@ -12,7 +12,7 @@ import (
 // EventKind is the kind of a [Record] that holds an [Event].
 const EventKind = "event"
 
-// EventType names what an event tells of (CONTRACT 7).
+// EventType is the type of an event (CONTRACT 7).
 type EventType string
 
 // The event types.
@@ -62,7 +62,7 @@ func EventTypes() []EventType {
 // Known reports whether it is one of [EventTypes].
 func (t EventType) Known() bool { return slices.Contains(EventTypes(), t) }
 
-// Category is what a channel subscribes to.
+// Category returns the category by which channels subscribe to the event.
 func (t EventType) Category() EventCategory {
 	category, _, _ := strings.Cut(string(t), ".")
 	return EventCategory(category)
@@ -89,13 +89,14 @@ func EventID(t EventType, subject string) string {
 	return idOf("evt_", [idLength]byte(hash[:idLength]))
 }
 
-// An Event tells an account that something happened.
+// An Event notifies an account that something happened.
 type Event struct {
 	ID      string // see [EventID]
 	Type    EventType
 	Account AccountID
 	At      time.Time // when it happened
-	// Channels are the ids of those that are told, whatever they subscribe to; empty: all that subscribe to its category.
+	// Channels are the ids of the channels that receive it, whatever they subscribe to; empty: all that subscribe to
+	// its category.
 	Channels []string
 	Data     any // what is marshalled as JSON; a [json.RawMessage] where it was parsed
 }
@@ -107,9 +108,8 @@ type eventBody struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-// Record is the event as it is to be stored, for the first time and in one PutRecords with what it tells
-// of. It is due at once: it falls to whoever sends notifications to write what is to be sent, and to take
-// the Due away in the same PutRecords.
+// Record returns the event as a new record, to be stored in one PutRecords with what it reports. It is due
+// immediately: the sender of notifications writes the deliveries, and clears Due in the same PutRecords.
 func (e Event) Record() (Record, error) {
 	data, err := json.Marshal(e.Data)
 	if err == nil {

@@ -100,7 +100,7 @@ func ExampleParseIdempotencyKey() {
 	// true
 }
 
-// The 31st does not drift to the 28th for good.
+// The 31st does not drift to the 28th permanently.
 func ExampleAnniversary() {
 	anchor := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	for n := range 4 {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fakeStore holds accounts and keys in maps. Its Watch tells only what a test sends on changes, like
-// a store that other processes write to, and ends with what the test sends on broken.
+// fakeStore holds accounts and keys in maps. Its Watch reports only the changes that a test sends on changes, like a
+// store that other processes write to, and ends with the error that the test sends on broken.
 type fakeStore struct {
 	Ledger  // nil: the gate's tests charge nothing
 	papers  // nil: nor do they read records
@@ -172,7 +172,7 @@ func (s *fakeStore) Settle(_ context.Context, t Ticket, _ Outcome) (Balance, err
 
 func (s *fakeStore) Cancel(context.Context, Ticket) error { return ErrClosed }
 
-// house is a store with one account and one live key, and the instant at which it was built.
+// house is a store with one account and one live key, and its time of creation.
 type house struct {
 	*fakeStore
 	admin   Admin

@@ -18,13 +18,13 @@ type GateConfig struct {
 	Plans   Prices           // nil means DefaultPlans
 	Limiter Limiter          // nil means LocalLimiter
 	Clock   func() time.Time // nil means time.Now; measures how old a cached record is
-	Log     *slog.Logger     // hears when the store's Watch ends and is taken up again; nil means silence
+	Log     *slog.Logger     // logs when the store's Watch ends and restarts; nil disables logging
 
-	Observer Observer // hears of charges and of refusals for rate and quota; nil for nobody
+	Observer Observer // receives charges, and refusals for rate and quota; may be nil
 }
 
-// An Observer hears of what a [Gate] does with requests, for notifications. It is called on their way, by many
-// goroutines at once, and must neither block nor keep what it is given.
+// An Observer receives the outcomes of requests at a [Gate], for notifications. It is called on the request path, by
+// many goroutines at once, and must neither block nor keep its arguments.
 type Observer interface {
 	// Settled receives the balance after each charge.
 	Settled(account AccountID, b Balance)
@@ -34,9 +34,8 @@ type Observer interface {
 	Refused(c *Caller, err error)
 }
 
-// A Gate decides who may enter, in the order of CONTRACT 1.1: syntax and checksum of the secret,
-// lookup by hash, revoked, expired, address, token bucket. It keeps what it has read of keys and
-// accounts, and every decision is as fresh as the store:
+// A Gate admits requests by the checks of CONTRACT 1.1, in order: syntax and checksum of the secret, lookup by hash,
+// revoked, expired, address, token bucket. It caches keys and accounts, and every decision is as fresh as the store:
 //
 //   - A change through the same store value holds for the very next request, because [Generational]
 //     is compared each time (and where a store lacks it, each request reads the store).
@@ -44,8 +43,8 @@ type Observer interface {
 //   - While Watch has not yet settled, or has ended with an error, nothing read is trusted for longer
 //     than a second.
 //
-// Only keys that exist are kept. A secret that is well formed but unknown is looked up each time and
-// leaves no trace, so that guessing cannot fill the memory; [IPLimiter] stands before it.
+// Only keys that exist are cached. A secret that is well formed but unknown is looked up each time and leaves no
+// trace, so that guessing cannot fill the memory; [IPLimiter] runs before it.
 //
 // A Gate is safe for concurrent use.
 type Gate struct {
@@ -103,8 +102,8 @@ func (g *Gate) Close() {
 	g.done.Wait()
 }
 
-// A Caller is who was admitted, and what is known of him at that moment. What its pointers lead to is
-// shared with other requests and must not be changed.
+// A Caller is an admitted caller and its state at that moment. The values behind its pointers are shared with other
+// requests and must not be changed.
 type Caller struct {
 	Key     *Key
 	Account *Account
@@ -117,7 +116,7 @@ type Refusal string
 
 // The refusals, in the order in which they are looked for.
 const (
-	InvalidKey        Refusal = "invalid_key" // malformed, mistyped or unknown: nobody can tell which
+	InvalidKey        Refusal = "invalid_key" // malformed, mistyped or unknown: not distinguished
 	RevokedKey        Refusal = "revoked_key"
 	ExpiredKey        Refusal = "expired_key"
 	AddressNotAllowed Refusal = "address_not_allowed"
@@ -139,9 +138,9 @@ func (e *RefusedError) Error() string {
 	return "refused: " + string(e.Reason)
 }
 
-// Admit decides about one request: bearer is what stood behind "Bearer ", from is the client's
-// address and now the instant of the request. The error is a *RefusedError, the store's, the
-// limiter's or the context's. A request that is admitted has taken one token of its key.
+// Admit decides about one request: bearer is the text after "Bearer ", from the client's address and now the instant
+// of the request. The error is a *RefusedError, the store's, the limiter's or the context's. An admitted request takes
+// one token of its key.
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
 	e, r := g.cache.find(&hash)
@@ -173,17 +172,17 @@ func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now ti
 	return c, nil
 }
 
-// Recognizes reports whether a request shows a key that was admitted before and, as far as is
-// remembered, would be admitted from this address now. It asks no store and takes no token: by it a good
-// key can be told from guesses where an address has made too many of those.
+// Recognizes reports whether a request shows a key that was admitted before and, according to the cache, would be
+// admitted from this address now. It queries no store and takes no token: it distinguishes a good key from guesses at
+// an address that has made too many of those.
 func (g *Gate) Recognizes(bearer string, from netip.Addr, now time.Time) bool {
 	hash, ok := hashSecret(bearer)
 	_, r := g.cache.find(&hash)
 	return ok && r != nil && r.refuse(from, now) == ""
 }
 
-// Acting is the caller that a key stands for in this process, which shows no secret: a watch, or somebody who is signed
-// in. No address is looked at and no token is taken. The error is [ErrNotFound], a *RefusedError or the store's.
+// Acting returns the caller of a key that acts within this process without a secret: for a watch, or for a member who
+// is signed in. It checks no address and takes no token. The error is [ErrNotFound], a *RefusedError or the store's.
 func (g *Gate) Acting(ctx context.Context, id KeyID, now time.Time) (*Caller, error) {
 	key, err := g.store.Key(ctx, id)
 	if err != nil {
@@ -200,8 +199,8 @@ func (g *Gate) Acting(ctx context.Context, id KeyID, now time.Time) (*Caller, er
 	return &Caller{Key: &r.key, Account: &r.account, Plan: &r.plan}, nil
 }
 
-// Require returns the first of the scopes that the caller's key carries: any one of them suffices.
-// Without one, and where none is asked for, it returns a *RefusedError that names the first.
+// Require returns the first of the scopes that the caller's key has: any one of them suffices. Without one, or if no
+// scope is given, it returns a *RefusedError that names the first.
 func (c *Caller) Require(scopes ...Scope) (Scope, error) {
 	for _, s := range scopes {
 		if slices.Contains(c.Key.Scopes, s) {
@@ -257,7 +256,7 @@ func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
 	return g.store.Cancel(ctx, t)
 }
 
-// Health tells what is known of the store's ability to write; nil where the store does not tell.
+// Health returns why the store cannot write, if it is known; nil for a store without that ability.
 func (g *Gate) Health() error {
 	if h, ok := g.store.(Healthy); ok {
 		return h.Health()

@@ -34,7 +34,7 @@ func TestAdmit(t *testing.T) {
 	equal(t, 1, h.reads.Load(), "the second request is served from memory")
 }
 
-// Nobody can tell what is wrong with a key that is not one: same error, in every byte.
+// All invalid keys get the same error, byte for byte.
 func TestAdmitInvalid(t *testing.T) {
 	h := newHouse(t, "pack", nil)
 	g := h.gate(t, true)
@@ -68,7 +68,7 @@ func TestAdmitInvalid(t *testing.T) {
 	equal[error](t, &RefusedError{Reason: InvalidKey}, err)
 }
 
-// A store that answers with another key than was asked for must not let anybody in.
+// A store that returns another key than requested must not let anyone in.
 func TestAdmitComparesTheHash(t *testing.T) {
 	h := newHouse(t, "pack", nil)
 	g, err := NewGate(t.Context(), GateConfig{Store: wrongKey{h.fakeStore, h.key}})
@@ -239,8 +239,7 @@ func TestNewGateRefuses(t *testing.T) {
 	isTrue(t, err != nil)
 }
 
-// 256 goroutines, one key, a clock that stands: exactly the capacity is let in, and there is no
-// error but the refusal.
+// 256 goroutines, one key, a stopped clock: exactly the capacity is admitted, and there is no error but the refusal.
 func TestAdmitIsExactUnderContention(t *testing.T) {
 	h := newHouse(t, "enterprise", nil)
 	g := h.gate(t, true)
@@ -304,7 +303,7 @@ func (silentStore) Cancel(ctx context.Context, _ Ticket) error { <-ctx.Done(); r
 
 func (silentStore) Health() error { return ErrUnavailable }
 
-// A store that does not answer keeps nobody waiting for good.
+// A store that does not answer does not block callers forever.
 func TestSettleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "pack", nil)

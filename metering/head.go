@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Head is a proof of all entries up to one, small enough to be kept elsewhere: somebody who changes the ledger and
-// all that is derived from it, chains included, cannot change it too.
+// A Head is a proof of all entries up to one, small enough to be kept elsewhere: an attacker who changes the ledger
+// and all that is derived from it, chains included, cannot change the head too.
 type Head struct {
 	Seq    int64       `json:"seq"` // of the newest entry
 	Months []MonthHead `json:"months"`
@@ -22,7 +22,7 @@ type MonthHead struct {
 	Hash    Chain  `json:"hash"`
 }
 
-// ReadHead makes the head of all entries up to a number, or of all for 0.
+// ReadHead computes the head of all entries up to a number, or of all for 0.
 func ReadHead(ctx context.Context, l Ledger, last int64) (Head, error) {
 	months := make(map[Period]MonthHead)
 	head := Head{Seq: last}
@@ -45,12 +45,12 @@ func ReadHead(ctx context.Context, l Ledger, last int64) (Head, error) {
 	return head, nil
 }
 
-// Comparison is what has become of the entries of a head.
+// Comparison is the result of comparing a ledger with a head.
 type Comparison struct {
 	Same    []Period `json:"same_months"`
 	Changed []Period `json:"changed_months"`
-	// Pruned are months of which entries are gone, and those of all months before them: they cannot be compared. Nobody
-	// but who knows what was to be kept can tell whether they were pruned or removed.
+	// Pruned are the months from which entries are missing, including all months before them: they cannot be compared.
+	// Only the retention policy tells whether they were pruned or removed.
 	Pruned []Period `json:"pruned_months"`
 }
 

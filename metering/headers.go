@@ -61,5 +61,5 @@ func appendInteger(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, min(max(0, n), maxInteger), 10)
 }
 
-// wholeSeconds rounds up, so that nobody comes back too early.
+// wholeSeconds rounds up, so that no client retries too early.
 func wholeSeconds(d time.Duration) int64 { return int64((max(0, d) + time.Second - 1) / time.Second) }

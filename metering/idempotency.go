@@ -13,15 +13,15 @@ var ErrIdempotencyKey = errors.New("an idempotency key is 10 to 255 printable AS
 	"bare or as a quoted string, and is sent once")
 
 const (
-	// ClaimLease is how long a claim on an idempotency key outlives a silent owner.
+	// ClaimLease is how long a claim on an idempotency key remains after its owner goes silent.
 	ClaimLease = 2 * time.Minute
-	// ReplayWindow is how long a kept reply is replayed, from its completion; at that very instant it is gone.
+	// ReplayWindow is how long a kept reply is replayed, from its completion; at that instant it expires.
 	ReplayWindow = 24 * time.Hour
 	// MaxReplyBytes bounds a kept body. A larger reply is charged and sent; of it only the claim is
 	// kept, so that a repetition is refused rather than charged again.
 	MaxReplyBytes = 1 << 20
-	// KeptPerRate is how many bytes of replies are kept for a line of keys for each request a minute of
-	// its plan: 240 MiB for 60 a minute, several times what a customer needs who names every request.
+	// KeptPerRate is the size in bytes of the replies kept for a line of keys, per request a minute of its plan: 240
+	// MiB for 60 a minute, several times the need of a customer who sends a key with every request.
 	KeptPerRate = 4 << 20
 )
 
@@ -34,10 +34,10 @@ const (
 // key, or nil where the field is absent. Any fault is [ErrIdempotencyKey].
 //
 // A key is 10 to 255 characters from 0x21 to 0x7E (CONTRACT 5.1). A value that begins with a double quote is a string
-// of RFC 9651 section 3.3.3, in which \" and \\ stand for " and \; every other value is the key itself, so that " and \
-// mean themselves in it. The limits hold for the key, not for how it is written, and both ways of writing a key give
-// the same hash. What follows the closing quote is a fault: parameters (RFC 9651 section 3.1.2) would make it an item,
-// and none is defined for it, so that it is refused rather than dropped in silence.
+// of RFC 9651 section 3.3.3, in which \" and \\ represent " and \; every other value is the key itself, with " and \
+// taken literally. The limits apply to the decoded key, and both notations of a key give the same hash. Text after the
+// closing quote is an error: parameters (RFC 9651 section 3.1.2) would make it an item, and none is defined for it, so
+// it is rejected rather than silently dropped.
 func ParseIdempotencyKey(header []string) (hash *[32]byte, err error) {
 	if len(header) == 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func ParseIdempotencyKey(header []string) (hash *[32]byte, err error) {
 	return &sum, nil
 }
 
-// idempotencyKey writes the characters that the value stands for into buf.
+// idempotencyKey writes the decoded characters of the value into buf.
 func idempotencyKey(buf *[maxIdempotencyKey]byte, value string) (n int, ok bool) {
 	quoted := value != "" && value[0] == '"'
 	if quoted {

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// defaultIPLimit is how many requests a minute one address may make before it has shown a good key (CONTRACT 5.5).
+	// defaultIPLimit is the limit of requests a minute from one address that has not shown a good key (CONTRACT 5.5).
 	defaultIPLimit = 120
 	// defaultIPSize is enough for any load one machine can serve: a request occupies a slot for Window/Limit, which is
 	// half a second by default, so that a table of n slots holds every address of 2n requests a second.
 	defaultIPSize = 1 << 17
-	ipWays        = 8 // slots in which one address may lie: two cache lines
+	ipWays        = 8 // slots in which an address may be: two cache lines
 	ipShards      = 64
 )
 
-// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address and by /24, IPv6 by /64,
-// which is what a single customer is given, by /56 and by /48: see [Networks]. A /56 may do four times as much as a /64,
-// a /48 and a /24 eight times: without that, the holder of a /48 has 65,536 buckets. It has a fixed number of slots of
-// 16 bytes and never allocates after the first call.
+// An IPLimiter limits requests of an address before authentication. IPv4 counts by address and by /24, IPv6 by /64,
+// the usual allocation of a single customer, by /56 and by /48: see [Networks]. A /56 may do four times as much as a
+// /64, a /48 and a /24 eight times: without that, the holder of a /48 has 65,536 buckets. It has a fixed number of
+// slots of 16 bytes and never allocates after the first call.
 //
 // It never forgets in favour of the sender: a full bucket needs no slot, and when all slots that an
 // address may use hold debts, it takes over the smallest of them together with its debt. So a flood
@@ -41,7 +41,7 @@ type IPLimiter struct {
 type ipShard struct {
 	mu   sync.Mutex
 	sets []ipSet
-	_    [32]byte // keeps the locks of two shards out of one cache line
+	_    [32]byte // keeps the locks of two shards on different cache lines
 }
 
 type ipSet [ipWays]ipSlot
@@ -51,8 +51,8 @@ type ipSlot struct {
 	tat     int64 // Unix nanoseconds at which the bucket is full; the slot is free from then on
 }
 
-// Take takes one token of the address. An invalid address has a bucket like any other. What is left is that of the
-// smallest network, unless a larger one has none left.
+// Take takes one token of the address. An invalid address has a bucket like any other. The returned remainder is that
+// of the smallest network, unless a larger one has none left.
 func (l *IPLimiter) Take(ip netip.Addr, now time.Time) (first Decision) {
 	l.once.Do(l.init)
 	t := now.UnixNano()
@@ -120,7 +120,7 @@ func (l *IPLimiter) init() {
 	if size <= 0 {
 		size = defaultIPSize
 	}
-	l.seed = maphash.MakeSeed() // nobody outside can aim at the slots of another address
+	l.seed = maphash.MakeSeed() // outsiders cannot aim at the slots of another address
 	for i := range l.rates {
 		l.rates[i] = Policy{Limit: limit * int(networkShares[i]), Window: l.Window}.rate()
 	}

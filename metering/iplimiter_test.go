@@ -59,7 +59,7 @@ func TestIPLimiterSites(t *testing.T) {
 		return netip.AddrFrom16(a)
 	}
 	l := IPLimiter{Limit: 10}
-	for n := range 10 * 8 { // each in a /56 of its own
+	for n := range 10 * 8 { // each in a separate /56
 		isTrue(t, l.Take(network(1, n<<8), noon).Allowed)
 	}
 	for n := range 1000 {
@@ -122,8 +122,8 @@ func address(n uint32) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// A full table must not let anybody in who would not have been let in with an endless one
-// (fail-open at capacity is how such limiters are defeated).
+// A full table must not admit a request that an infinite one would refuse (fail-open at capacity is how such limiters
+// are defeated).
 func TestIPLimiterNeverFailsOpen(t *testing.T) {
 	small, endless := IPLimiter{Limit: 5, Size: 32}, make(map[netip.Addr]*Bucket)
 	rng := rand.New(rand.NewPCG(1, 2))

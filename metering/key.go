@@ -29,7 +29,7 @@ const (
 	WebRead   Scope = "web:read"
 )
 
-// KeyState is what may be done with a key at an instant.
+// KeyState is the state of a key at an instant.
 type KeyState string
 
 // The states of a key.

@@ -14,7 +14,7 @@ type Policy struct {
 	Burst  int           // capacity; 0 means Limit
 }
 
-// A Decision is what a limiter says of one request.
+// A Decision is the result of a limiter for one request.
 type Decision struct {
 	Allowed    bool
 	Limit      int           // capacity of the bucket, in tokens
@@ -39,7 +39,7 @@ type Limiter interface {
 	Take(ctx context.Context, b *Bucket, p Policy, now time.Time) (Decision, error)
 }
 
-// LocalLimiter is the Limiter of a single node. It needs no configuration and no memory of its own.
+// LocalLimiter is the Limiter of a single node. It needs no configuration and no extra memory.
 type LocalLimiter struct{}
 
 // Take takes one token from the bucket. It never fails and never waits.
@@ -47,15 +47,15 @@ func (LocalLimiter) Take(_ context.Context, b *Bucket, p Policy, now time.Time) 
 	return b.Take(p, 1, now), nil
 }
 
-// MaxSkew is how far the clocks that requests bring along may lie apart: a request that was held up
-// between reading the clock and taking its token must not set the bucket back by that time. Only a
-// debt that exceeds the capacity by more comes from a smaller plan or a clock that was set back.
+// MaxSkew is the maximum difference between the clock readings of concurrent requests: a request that was delayed
+// between reading the clock and taking its token must not set the bucket back by that time. Only a debt that exceeds
+// the capacity by more comes from a smaller plan or a clock that was set back.
 const MaxSkew = 5 * time.Second
 
 // Take takes cost tokens, all or none, by the generic cell rate algorithm in integer nanoseconds: the state is the one
 // instant at which the bucket would be full. It is lock-free, and exact under any number of concurrent callers. A
-// change of policy holds at once: tokens that were taken stay taken, and the debt is converted to the new speed and cut
-// to the new capacity. A cost above the capacity is never allowed; its RetryAfter is -1.
+// change of policy takes effect immediately: tokens that were taken stay taken, and the debt is converted to the new
+// speed and cut to the new capacity. A cost above the capacity is never allowed; its RetryAfter is -1.
 func (b *Bucket) Take(p Policy, cost int, now time.Time) Decision {
 	r := p.rate()
 	if r.emission == 0 {

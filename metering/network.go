@@ -34,12 +34,12 @@ func Networks(ip netip.Addr) []netip.Prefix {
 	return list
 }
 
-// A NetworkCount bounds how many of something the networks of strangers hold at once, such as connections: so that one
-// network, however large, leaves room for the others. The zero value of what has no exported name is ready for use; it
-// must not be copied.
+// A NetworkCount bounds how many of a resource, such as connections, the networks of unauthenticated clients hold at
+// once: a single network, however large, leaves room for the others. With exported fields only, it is ready for use;
+// it must not be copied.
 type NetworkCount struct {
 	All  int // how many all may hold together
-	Each int // how many the smallest network may hold; a larger one 4 or 8 times as many, and at most a quarter of All
+	Each int // the limit of the smallest network; a larger one may hold 4 or 8 times as many, at most a quarter of All
 
 	mu   sync.Mutex
 	held map[uint64]int // by the key of the network
@@ -58,8 +58,7 @@ func (c *NetworkCount) Open(ip netip.Addr) *NetworkHold {
 	return &NetworkHold{count: c, networks: keysOf(ip)}
 }
 
-// A NetworkHold is what somebody holds of a [NetworkCount], where that grows while it is held, such as a message that
-// arrives.
+// A NetworkHold is a share of a [NetworkCount] that grows while it is held, such as a message that arrives.
 type NetworkHold struct {
 	count    *NetworkCount
 	networks ipKeys
@@ -97,7 +96,7 @@ func (h *NetworkHold) Release() {
 	h.add(-h.n)
 }
 
-// most is how many a network of a width may hold.
+// most returns the limit of a network of a width.
 func (c *NetworkCount) most(width int) int {
 	if width == 0 {
 		return c.Each
@@ -123,14 +122,14 @@ func (h *NetworkHold) add(n int) {
 	}
 }
 
-// Held is how many are held at the moment.
+// Held returns how many are held at the moment.
 func (c *NetworkCount) Held() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all
 }
 
-// ipKeys are the networks of an address as numbers; 0 where there is none.
+// ipKeys are the networks of an address as numbers; 0 if absent.
 type ipKeys [3]uint64
 
 // The first bytes of keys that are no /64. None of them begins the address of a source: multicast (ff00::/8), and what

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/metering/memory"
 )
 
-// witness notes what a gate tells its observer.
+// witness records the calls of a gate to its observer.
 type witness struct {
 	used    []int64
 	refused []error
@@ -20,7 +20,7 @@ func (w *witness) Settled(_ metering.AccountID, b metering.Balance) { w.used = a
 
 func (w *witness) Refused(_ *metering.Caller, err error) { w.refused = append(w.refused, err) }
 
-// An observer hears of each charge with the balance behind it, and of refusals for rate and quota; of nothing else.
+// An observer receives each charge with the balance after it, and refusals for rate and quota; nothing else.
 func TestObserver(t *testing.T) {
 	ctx, now := t.Context(), time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }

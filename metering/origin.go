@@ -13,8 +13,8 @@ const (
 	maxOrigins = 16384
 )
 
-// origins remembers the first key of lines of rotations. A line never changes: a key is made from at
-// most one other, and keeps that for good.
+// origins caches the first key of lines of rotations. A line never changes: a key is made from at most one other,
+// permanently.
 type origins struct {
 	mu    sync.RWMutex
 	first map[member]KeyID

@@ -43,8 +43,8 @@ func growing[T any](limit, size, largest int, next func(last *T, size int) ([]T,
 	}
 }
 
-// recordPage is how many records are read at once, 4 MB of bodies at most, and largestPage how many by those who read on:
-// long lists are of small records.
+// recordPage is how many records are read per page, 4 MB of bodies at most, and largestPage how many on later pages:
+// long lists consist of small records.
 const (
 	recordPage  = 64
 	largestPage = 1024
@@ -102,14 +102,14 @@ func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 	return end, args
 }
 
-// keyPage is how many keys are read at once, and largestKeyPage how many by those who read on.
+// keyPage is how many keys are read per page, and largestKeyPage how many on later pages.
 const (
 	keyPage        = 256
 	largestKeyPage = 4096
 )
 
-// A KeyDialect is what databases say differently in the conditions of a [KeyFilter]. Each is a format for the number of
-// a parameter.
+// A KeyDialect holds the parts of a [KeyFilter]'s conditions that differ between databases. Each is a format for the
+// number of a parameter.
 type KeyDialect struct {
 	Contains string // that the text of a column, in lower case, contains the parameter; the column comes first
 	In       string // that the column k.id is among those of the parameter, which IDs makes
@@ -193,9 +193,9 @@ func (f KeyFilter) where(d KeyDialect, args ...any) (where string, _ []any, err 
 // they were completed: they wait for a disk, and servers that share a store have clocks of their own.
 const commitSlack = time.Hour
 
-// SeqSince is for stores that look for the charges since an instant, of which there is no index: a Seq behind which all of
-// them are, unless a clock was set back. It bisects the numbers up to the last; at returns the instant of the first charge
-// whose Seq is not below a number, or the zero time where there is none.
+// SeqSince is for stores that search for the charges since an instant, which is not indexed: it returns a Seq after
+// which they all are, unless a clock was set back. It bisects the numbers up to the last; at returns the instant of
+// the first charge whose Seq is not below a number, or the zero time without one.
 func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)) (int64, error) {
 	since = since.Add(-commitSlack)
 	first := int64(0) // what is not above this was completed before
@@ -214,7 +214,7 @@ func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)
 	return first, nil
 }
 
-// Watching is how a store is asked for what [Store] Watch yields.
+// Watching implements [Store] Watch by polling a store.
 type Watching struct {
 	Last    func(context.Context) (int64, error)                   // the number of the newest change
 	After   func(ctx context.Context, seq int64) ([]Change, error) // some of the next changes, which have taken effect
@@ -223,7 +223,7 @@ type Watching struct {
 	Closing <-chan struct{}
 }
 
-// Changes is Watch. Where numbers are missing, changes were forgotten before they were told.
+// Changes is Watch. Missing numbers mean that changes were pruned before they were reported.
 func (w Watching) Changes(ctx context.Context, since int64) iter.Seq2[Change, error] {
 	err := w.Ready(ctx)
 	if err == nil && since <= 0 {

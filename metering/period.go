@@ -38,7 +38,7 @@ func (p Period) Compare(other Period) int {
 	return cmp.Or(cmp.Compare(p.Year, other.Year), cmp.Compare(p.Month, other.Month))
 }
 
-// Number is how stores keep a month: as months since the year 0.
+// Number returns the month as stores keep it: in months since the year 0.
 func (p Period) Number() int64 { return int64(p.Year)*12 + int64(p.Month) - 1 }
 
 // PeriodNumbered is the month with a number.

@@ -18,7 +18,7 @@ func TestConformancePeriods(t *testing.T) {
 			Seconds int64
 		}
 		cases, passed := diagtest.Cases[month](t, diagtest.Vectors(t, "platform/periods/calendar-month-utc.json")), 0
-		zone := time.FixedZone("UTC+13", 13*3600) // the month is that of UTC wherever the server stands
+		zone := time.FixedZone("UTC+13", 13*3600) // the month is that of UTC wherever the server runs
 		for _, c := range cases {
 			p := PeriodOf(c.At.In(zone))
 			got := month{c.At, p.String(), p.Start(), p.End(), int64(p.End().Sub(p.Start()) / time.Second)}

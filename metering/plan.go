@@ -13,7 +13,7 @@ type PlanID string
 // for every plan without fractions.
 const MicrosPerCent = 1_000_000
 
-// A Plan is what an account may use, and what more would cost. Plans are data: an operator may replace them.
+// A Plan sets the allowance of an account, and the price of more. Plans are data: an operator may replace them.
 type Plan struct {
 	ID          PlanID `json:"id"`
 	Name        string `json:"name"`
@@ -27,7 +27,7 @@ type Plan struct {
 	larger *largerVersion // that was in force before and included more; a [PriceList] sets it
 }
 
-// A largerVersion is what a version of a plan included that others have taken the place of. It is never changed.
+// A largerVersion is the allowance of a replaced version of a plan. It is never changed.
 type largerVersion struct {
 	credits int64 // more than all versions after it
 	last    Period

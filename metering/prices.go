@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Prices tells the price list of a month. [Plans] is one that never changes; a [PriceList] is that of a store.
+// Prices returns the price list of a month. [Plans] is one that never changes; a [PriceList] is that of a store.
 type Prices interface{ In(p Period) Plans }
 
 // In implements [Prices].
@@ -25,7 +25,7 @@ type PlanVersion struct {
 	Chain      Chain // set by the store; see [PlanVersion.Link]
 }
 
-// versionBody is what stores keep of a version as JSON: a plan with one field more.
+// versionBody is the JSON form of a version in stores: a plan with one more field.
 type versionBody struct {
 	Plan
 	Existing bool `json:"existing,omitempty"`
@@ -83,8 +83,8 @@ type PlanVersions interface {
 	PutPlanVersions(ctx context.Context, versions ...PlanVersion) error
 }
 
-// A PriceList is the price lists of all months, as they were when it was last read. Its plans know what they included
-// before, which accounts keep; see [Plan.Allowance]. It is safe for concurrent use, and before it was read it has no plan.
+// A PriceList holds the price lists of all months, as last read. Its plans know their earlier allowances, which
+// accounts keep; see [Plan.Allowance]. It is safe for concurrent use, and has no plan before the first read.
 type PriceList struct {
 	steps atomic.Pointer[[]priceStep] // by month, the last first
 }
@@ -102,7 +102,7 @@ func NewPriceList(versions ...PlanVersion) *PriceList {
 	return l
 }
 
-// Read reads the list anew. A store that holds no plans leaves it as it is.
+// Read reloads the list. A store without plans leaves it unchanged.
 func (l *PriceList) Read(ctx context.Context, s Store) error {
 	versions, err := s.PlanVersions(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *shop) imports(id metering.PlanID, from metering.Period, edit func(*mete
 	return errors.Join(err, s.prices.Read(s.Context(), s.store))
 }
 
-// limits are what a new customer on the plan pack is told at an instant: allowance and rate.
+// limits returns the limits shown to a new customer on the plan pack at an instant: allowance and rate.
 func (s *shop) limits() (at func(time.Time) [2]int, account metering.AccountID) {
 	a, err := s.admin.CreateAccount(s.Context(), "Example Ltd", "pack")
 	require.NoError(s, err)

@@ -63,7 +63,7 @@ func TestChangesReachAnotherProcess(t *testing.T) {
 		}
 	}
 	until("admitted", func(_ *metering.Caller, err error) bool { return err == nil })
-	<-time.After(1500 * time.Millisecond) // the gate now trusts the store to tell of changes
+	<-time.After(1500 * time.Millisecond) // the gate now trusts the store to report changes
 	if _, err = admin.SetAccount(ctx, account.ID, func(a *metering.Account) { a.Plan = "agency" }); err != nil {
 		t.Fatal(err)
 	}

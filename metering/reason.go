@@ -28,9 +28,9 @@ func (e *ReasonError) Error() string { return e.Reason }
 // Unwrap returns what is behind the reason.
 func (e *ReasonError) Unwrap() error { return e.Err }
 
-// Reason says why a peer that was asked, such as a receiver, did not do what it was asked for, in words for members. It is
-// that of a [ReasonError], or tells the kind of the failure. What Go's libraries say stays out: it tells of this program,
-// and may hold a URL, which may be a secret.
+// Reason returns why a request to a peer, such as a receiver, failed, in words for members: the text of a
+// [ReasonError], or the kind of the failure. Error texts of Go's libraries are left out: they describe this program,
+// and may contain a URL, which may be a secret.
 func Reason(err error, peer string) string {
 	return cmp.Or(reasonOf(err, peer), "there was no answer that could be understood")
 }

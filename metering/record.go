@@ -27,8 +27,8 @@ type Record struct {
 	Kind    string // "invoice", "channel", …: 1 to MaxRecordID printable ASCII characters
 	ID      string // unique within account and kind: 1 to MaxRecordID printable ASCII characters
 	Version int64  // 0 for a record that was never stored
-	// Due is when a worker is to look at the record next; zero means never. Workers of several nodes share
-	// the work by a change of Due: of two that have read one version, one is told ErrVersion.
+	// Due is when a worker processes the record next; zero means never. Workers of several nodes share the work by
+	// changing Due: of two that have read the same version, one gets ErrVersion.
 	Due time.Time
 
 	At   time.Time // when it came to be, to the microsecond; lists are in this order
@@ -44,7 +44,7 @@ func RecordBody(v any) []byte {
 	return body
 }
 
-// Records holds documents of all kinds.
+// Records stores documents of all kinds.
 type Records interface {
 	// Record returns a record, or ErrNotFound.
 	Record(ctx context.Context, account AccountID, kind, id string) (Record, error)
@@ -53,18 +53,18 @@ type Records interface {
 	// that change meanwhile may be left out or come twice.
 	Records(ctx context.Context, f RecordFilter) iter.Seq2[Record, error]
 
-	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records, all or none,
-	// in one durable transaction. It returns ErrVersion where another writer was first, which includes a record with
-	// Version 0 that exists already and one that is named twice, and ErrNotFound where the account does not exist. A
-	// stored Version is one more than the one given; one that was removed begins anew.
+	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records, all or
+	// none, in one durable transaction. It returns ErrVersion on a conflict with another writer, which includes a
+	// record with Version 0 that exists already and one that is named twice, and ErrNotFound if the account does not
+	// exist. A stored Version is one more than the one given; after a removal it restarts.
 	PutRecords(ctx context.Context, records ...Record) error
 }
 
 // RecordFilter selects records of one kind; other zero fields select all.
 type RecordFilter struct {
 	Kind    string    // required
-	Account AccountID // "": of all accounts
-	ID      string    // only the record of this name, or those of all accounts that have one
+	Account AccountID // "": all accounts
+	ID      string    // only the record with this id, or those of all accounts that have one
 	DueBy   time.Time // only records with a Due not after this; these come by Due, all others by At, then by ID
 	Newest  bool      // the other way round: the newest first
 	Before  time.Time // only records with an At before this
@@ -134,7 +134,7 @@ func Parsed[T any](records iter.Seq2[Record, error], parse func(Record) (T, erro
 	}
 }
 
-// Collect is what a list yields, or its first error.
+// Collect returns the elements of a list, or its first error.
 func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}
 	for v, err := range list {

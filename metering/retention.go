@@ -11,8 +11,8 @@ type Retention struct {
 	// Ledger is the first month whose charges and balances are kept; those of earlier months go, together,
 	// so that an audit holds. The zero Period keeps all. This month and the one before it cannot go.
 	Ledger Period
-	// Changes is how many of the newest changes of keys and accounts are kept; 0 keeps all. A watcher that
-	// is further behind is told of a Change without an id, and reads everything anew.
+	// Changes is how many of the newest changes of keys and accounts are kept; 0 keeps all. A watcher that is further
+	// behind gets a Change without an id, and reloads everything.
 	Changes int64
 }
 
@@ -28,14 +28,14 @@ func (r Retention) Check(now time.Time) error {
 	return nil
 }
 
-// Pruned is what a [Pruner] has removed, in rows.
+// Pruned is the number of rows that a [Pruner] has removed.
 type Pruned struct{ Charges, Balances, Changes int64 }
 
-// Pruner is an optional ability of a [Store]: to forget the past. It works in small transactions, so that
-// nobody waits long for it, and ends with the context's error when that ends first; what was removed until
-// then stays removed. A charge and its share of the balance go in one transaction, so that an audit holds at
-// any time. The newest charge and the newest change may stay, however old they are: their sequence numbers
-// are not given again. Several may prune at once.
+// Pruner is an optional ability of a [Store]: to remove old data. It works in small transactions, so that other
+// writers do not wait long, and ends with the context's error when that ends first; removals up to then remain. A
+// charge and its share of the balance are removed in one transaction, so that an audit holds at any time. The newest
+// charge and the newest change may stay, however old they are: their sequence numbers are not reused. Several may
+// prune at once.
 type Pruner interface {
 	Prune(ctx context.Context, keep Retention) (Pruned, error)
 }

@@ -14,15 +14,15 @@ const (
 	// spoken dictation, double-click selection and case-insensitive systems.
 	alphabet     = "abcdefghijklmnopqrstuvwxyz234567"
 	secretPrefix = len("svc_live_") // "svc_test_" is as long
-	secretRandom = 30               // characters of 5 bits: 150 bits nobody can guess
+	secretRandom = 30               // characters of 5 bits: 150 bits that cannot be guessed
 	secretCheck  = 6                // characters of 5 bits: the low 30 bits of a CRC-32
 	secretLength = secretPrefix + secretRandom + secretCheck
 	displayed    = 8 // characters of the random part that a display prefix shows
 )
 
-// A Secret is what a client sends to prove that it holds a key: "svc_live_" or "svc_test_", 30 random characters and 6
-// of a checksum, by which scanners and clients tell a typing error without asking. Every way of printing or marshalling
-// a Secret writes a redacted text instead; only [Secret.Reveal] tells it. The zero Secret is empty.
+// A Secret is what a client sends to prove that it holds a key: "svc_live_" or "svc_test_", 30 random characters and a
+// checksum of 6, by which scanners and clients detect a typing error offline. Printing or marshaling a Secret yields a
+// redacted text; only [Secret.Reveal] returns it. The zero Secret is empty.
 type Secret struct {
 	// A pointer, because fmt prints the fields of an unexported field without asking their methods:
 	// so even there it finds an address, not the text.
@@ -68,8 +68,8 @@ func MayBeSecret(text string) bool {
 	return ok
 }
 
-// wellFormed reports whether the text has the form of a secret and the right checksum. It tells
-// nothing that a client could not compute.
+// wellFormed reports whether the text has the form of a secret and the right checksum. It reveals nothing that a
+// client could not compute.
 func wellFormed(text *[secretLength]byte) bool {
 	if prefix := string(text[:secretPrefix]); prefix != "svc_live_" && prefix != "svc_test_" {
 		return false
@@ -82,8 +82,8 @@ func wellFormed(text *[secretLength]byte) bool {
 	return [secretCheck]byte(text[secretPrefix+secretRandom:]) == checksum(text)
 }
 
-// checksum returns the characters for the low 30 bits of the CRC-32 (IEEE) of all that stands
-// before them, the highest bits first.
+// checksum returns the characters for the low 30 bits of the CRC-32 (IEEE) of all characters before them, the highest
+// bits first.
 func checksum(text *[secretLength]byte) (check [secretCheck]byte) {
 	sum := crc32.ChecksumIEEE(text[:secretPrefix+secretRandom])
 	for i := range check {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// settleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another
-	// process, and short enough for the caller to hear of it.
+	// settleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another process,
+	// and short enough for the caller to receive the result.
 	settleTime = 15 * time.Second
 	// settleShare is for how long calls share one end.
 	settleShare = time.Second
 )
 
-// settleEnd ends the waiting of Settle and Cancel. A timer for each charge would cost as much as all that the gate does
-// besides. So calls that begin within a second share one, by which they wait for up to a second less. The zero value is
-// ready for use.
+// settleEnd ends the wait of Settle and Cancel. A timer for each charge would cost as much as the rest of the gate. So
+// calls that begin within a second share one, by which they wait for up to a second less. The zero value is ready for
+// use.
 type settleEnd struct {
 	mu   sync.Mutex
 	end  context.Context // that is shared

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Shelf keeps what an account lets a server keep for a while, such as results, within a bound for each account: where
-// there is no room for more, the oldest go. Nobody else's are touched. Only Store, Kind and Bytes are required.
+// A Shelf stores temporary data of accounts, such as results, within a bound per account: when it is full, the oldest
+// entries of that account are removed. Only Store, Kind and Bytes are required.
 type Shelf struct {
 	Store Records
 	Kind  string        // of the records
@@ -29,7 +29,7 @@ type shelved struct {
 	At    int64  `json:"at"` // Unix seconds
 }
 
-// PartID is the id of a part of what is on a shelf under an id; its first part has number 0 and the id itself.
+// PartID returns the id of a part of an entry; the first part has number 0 and the id of the entry itself.
 func PartID(id string, part int) string {
 	if part == 0 {
 		return id
@@ -42,10 +42,10 @@ func (s Shelf) listKind() string { return s.Kind + "_list" }
 
 const listID = "list"
 
-// Put stores the records of one thing, all or none, and removes the oldest things of the account where that is too much.
-// They are of one account and of the kind of the shelf, and have the ids of [PartID]; something of one part takes the
-// place of what has the same id. What alone is more than the shelf may hold is refused with a *[FieldError]. The error is
-// ErrVersion like that of PutRecords.
+// Put stores the records of one entry, all or none, and removes the oldest entries of the account to make room. They
+// are of one account and of the kind of the shelf, and have the ids of [PartID]; an entry of one part replaces the one
+// with the same id. An entry larger than the shelf is refused with a *[FieldError]. The error is ErrVersion like that
+// of PutRecords.
 func (s Shelf) Put(ctx context.Context, records ...Record) error {
 	added := shelved{ID: records[0].ID, Parts: len(records), At: records[0].At.Unix()}
 	for _, r := range records {

@@ -68,7 +68,7 @@ func TestShelf(t *testing.T) {
 	require.NoError(t, s.put(one, "r5", 10))
 	require.Len(t, s.has(one), 10)
 
-	s.at = s.at.Add(time.Hour) // of what is forgotten meanwhile nothing is removed
+	s.at = s.at.Add(time.Hour) // entries forgotten meanwhile are not removed again
 	require.NoError(t, s.put(one, "r6", 10))
 	require.Len(t, s.has(one), 20)
 }
@@ -83,7 +83,7 @@ func TestShelfOfMany(t *testing.T) {
 	require.Len(t, s.has(one), 300)
 }
 
-// However many put something at once, the bound holds and nobody is refused.
+// With any number of concurrent writers, the bound holds and none is refused.
 func TestShelfAtOnce(t *testing.T) {
 	s, one, _ := newShelf(t)
 	var wg sync.WaitGroup

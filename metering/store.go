@@ -48,7 +48,7 @@ type QuotaError struct {
 	Current   int64 // used and held, in credits
 	Requested int64 // the price of the request, in credits
 	Left      int64 // what may still be taken: of the allowance, and of overage as far as the budget goes
-	// Overage is how many credits of Current were admitted above the allowance, and OverageMicros what those cost.
+	// Overage is how many credits of Current were admitted above the allowance, and OverageMicros their cost.
 	Overage, OverageMicros int64
 	Reason                 QuotaReason
 }
@@ -71,10 +71,10 @@ func (e *QuotaError) Error() string {
 		e.Plan, e.Current, e.Limit, e.Requested)
 }
 
-// Store is all that one metered server keeps: accounts, keys, plans, the ledger and records. A store of one's own has
-// the methods of these five interfaces and Close, and must pass meteringtest.TestStore; it may have the abilities
-// [Generational], [Healthy], [Monthly] and [Pruner] besides. Package hold does the arithmetic of holds, claims and
-// quotas, which all stores have in common.
+// Store is the complete storage of one metered server: accounts, keys, plans, the ledger and records. A custom store
+// has the methods of these five interfaces and Close, and must pass meteringtest.TestStore; it may also have the
+// abilities [Generational], [Healthy], [Monthly] and [Pruner]. Package hold does the arithmetic of holds, claims and
+// quotas, which all stores share.
 //
 // A store that wraps another embeds it and replaces the methods of one part, as examples/ownstore does.
 type Store interface {
@@ -152,8 +152,8 @@ type Healthy interface {
 	Health() error
 }
 
-// A Change says that a key or an account is not what it was. One of the ids is set; what it now is must be read. Where
-// none is, changes up to Seq were forgotten before they were told (see [Pruner]), and everything must be read anew.
+// A Change reports that a key or an account has changed. One of the ids is set; its new state must be read. If neither
+// is set, changes up to Seq were pruned before they were reported (see [Pruner]), and everything must be reloaded.
 type Change struct {
 	Seq     int64
 	Key     KeyID
@@ -179,14 +179,14 @@ type Ledger interface {
 	// nothing. Where a Settle is not decided, or the store cannot do it now, it is done as soon as it can be.
 	Cancel(ctx context.Context, t Ticket) error
 
-	// Balance tells what an account has used in a period. It is ErrNotFound for an unknown account.
+	// Balance returns the use of an account in a period. It is ErrNotFound for an unknown account.
 	Balance(ctx context.Context, id AccountID, p Period) (Balance, error)
 
 	// Entries yields the charges that the filter selects, oldest first unless it says otherwise.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
 
-	// Sums adds up the charges of an account in a period whose Seq is above after. Who keeps the result and its Last
-	// reads each charge once.
+	// Sums adds up the charges of an account in a period whose Seq is above after. A caller who keeps the result and
+	// its Last reads each charge once.
 	Sums(ctx context.Context, account AccountID, p Period, after int64) (Sums, error)
 
 	// Hours adds up what keys of an account were charged since an instant, by the hour in which the charge was
@@ -199,7 +199,7 @@ type Ledger interface {
 	Audit(ctx context.Context) (Audit, error)
 }
 
-// Op is an operation for which a price is to be held.
+// Op is an operation whose price is to be held.
 type Op struct {
 	RequestID string
 	Account   AccountID
@@ -223,7 +223,7 @@ type Op struct {
 // Claimant is the key to which the idempotency key of the operation belongs.
 func (o *Op) Claimant() KeyID { return cmp.Or(o.Line, o.Key) }
 
-// Begun is what Begin granted: exactly one of the fields is set.
+// Begun is the result of Begin: exactly one of the fields is set.
 type Begun struct {
 	Ticket *Ticket
 	Replay *Replay
@@ -234,7 +234,7 @@ type Ticket struct {
 	Op
 	Token  uint64 // fences the lease; issued by the store
 	Period Period // fixed at admission: midnight does not move a request to the next month
-	// Overage is how many of the credits are above the allowance, and OverageRate what each of those costs; both are
+	// Overage is how many of the credits are above the allowance, and OverageRate the price of each of them; both are
 	// fixed at admission.
 	Overage, OverageRate int64
 }
@@ -246,7 +246,7 @@ type Replay struct {
 	Balance   Balance
 }
 
-// Outcome is what Settle keeps of a successful request.
+// Outcome is the stored result of a successful request.
 type Outcome struct {
 	At    time.Time // completion; an idempotency record lives ReplayWindow from here
 	Reply *Reply    // kept for replays; nil when the operation has no idempotency key
@@ -257,9 +257,9 @@ type Reply struct {
 	Status int
 	Header map[string]string // media type and the end-point's own headers
 	Body   []byte
-	// Form says how Body is to be read: PlainReply, RerunReply (no body is kept, the deterministic
-	// operation runs again), SealedReply (encrypted under the caller's secret) or GoneReply (there is
-	// none: a repetition is refused with ErrReplyGone).
+	// Form is the form of Body: PlainReply, RerunReply (no body is kept, the deterministic operation runs again),
+	// SealedReply (encrypted under the caller's secret) or GoneReply (no body is left: a repetition is refused with
+	// ErrReplyGone).
 	Form ReplyForm
 }
 
@@ -282,7 +282,7 @@ func (r *Reply) Kept() Reply {
 	return *r
 }
 
-// Balance is what an account has used in one period, in credits.
+// Balance is the use of an account in one period, in credits.
 type Balance struct {
 	Period  Period
 	Plan    PlanID
@@ -290,8 +290,8 @@ type Balance struct {
 	Used    int64 // settled
 	Held    int64 // promised to requests under way
 	Charges int64 // settled requests
-	// Overage is how many of the settled credits were admitted above the allowance of their moment, and OverageMicros
-	// what those cost, in millionths of a cent.
+	// Overage is how many of the settled credits were admitted above the allowance at that moment, and OverageMicros
+	// their cost, in millionths of a cent.
 	Overage       int64
 	OverageMicros int64
 }
@@ -309,8 +309,8 @@ type Entry struct {
 	Credits   int64
 	Period    Period
 	At        time.Time // of completion, to the microsecond
-	// Overage is how many of the credits were above the allowance at admission, and OverageRate what each of those
-	// costs in millionths of a cent; 0 without overage.
+	// Overage is how many of the credits were above the allowance at admission, and OverageRate the price of each of
+	// them in millionths of a cent; 0 without overage.
 	Overage     int64
 	OverageRate int64
 	Ceiling     int64 // the largest use that was allowed at admission; 0 in rows of earlier layouts
@@ -356,8 +356,8 @@ type AuditFault struct {
 	Detail  string    `json:"detail"`
 }
 
-// Monthly is an optional ability of a [Store]: the balances of a month of all accounts that have one, in few reads
-// and in no certain order. Without it a close asks for each account.
+// Monthly is an optional ability of a [Store]: it returns the balances of a month of all accounts that have one, in
+// few reads and in no particular order. Without it a close reads each account.
 type Monthly interface {
 	Balances(ctx context.Context, p Period) iter.Seq2[MonthBalance, error]
 }

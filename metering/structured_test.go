@@ -28,8 +28,8 @@ func (v fieldVector) value(t *testing.T, to any) (parameters int) {
 	return len(list)
 }
 
-// A quoted key is read where the field is a string of printable characters without spaces, and is that string.
-// The vectors have the character that they are about between two spaces, in whose place a letter stands here.
+// A quoted key is accepted if the field is a string of printable characters without spaces, and is that string. The
+// vectors have the character under test between two spaces, which are replaced with a letter here.
 func TestConformanceStructuredStrings(t *testing.T) {
 	read := 0
 	for _, file := range []string{"string.json", "string-generated.json", "item.json"} {

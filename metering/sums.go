@@ -2,7 +2,7 @@ package metering
 
 import "time"
 
-// A Total is what some charges add up to.
+// A Total is the sum of some charges.
 type Total struct {
 	Credits int64
 	Charges int64
@@ -11,8 +11,7 @@ type Total struct {
 // Plus is the total of both.
 func (t Total) Plus(o Total) Total { return Total{t.Credits + o.Credits, t.Charges + o.Charges} }
 
-// Sums is what the charges of an account in a period add up to, by each of three names. A name without a charge is
-// missing.
+// Sums are the totals of an account's charges in a period, by each of three names. A name without a charge is missing.
 type Sums struct {
 	Last      int64            // the greatest Seq among them; what the call began behind where there is no charge
 	Days      map[string]Total // by the date, in UTC, on which they were completed: "2026-11-16"
@@ -58,7 +57,7 @@ func DayOf(at time.Time, p Period) string {
 	return at.UTC().Format(time.DateOnly)
 }
 
-// An HourSum is what a key was charged in an hour.
+// An HourSum is the total charged to a key in an hour.
 type HourSum struct {
 	Key     KeyID
 	Hour    time.Time // when it began, in UTC

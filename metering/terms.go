@@ -11,7 +11,7 @@ import (
 // TermsKind is the kind of the records that remember the terms that an account has left.
 const TermsKind = "terms"
 
-// Terms are what an account has agreed to pay for.
+// Terms are the plan and the overage setting that an account has agreed to.
 type Terms struct {
 	Plan             PlanID    `json:"plan"`
 	OverageEnabled   bool      `json:"overage_enabled"`
@@ -75,7 +75,7 @@ func putNotes(ctx context.Context, store Records, notes []Record) error {
 // accounts alone it takes the new terms for those of old.
 type TermsBook map[AccountID][]Record
 
-// ReadTerms reads the terms that an account has left; those of all accounts where none is named.
+// ReadTerms reads the former terms of an account; those of all accounts for an empty id.
 func ReadTerms(ctx context.Context, store Records, account AccountID) (TermsBook, error) {
 	b := TermsBook{}
 	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: account}) {

@@ -10,19 +10,19 @@ import (
 const (
 	// maxJump is by how much a clock may be wrong before it is in doubt (CONTRACT 4.8).
 	maxJump = 5 * time.Second
-	// jumpTrust is for how long a clock must have kept step after a jump to be believed again: long enough for somebody
-	// to mend it, and no harm where the jump has mended it.
+	// jumpTrust is how long a clock must have kept step after a jump to be trusted again: long enough for an operator
+	// to fix it, and harmless if the jump has fixed it.
 	jumpTrust = 24 * time.Hour
 )
 
-// A Timekeeper finds out whether the clock of this node may be believed. It is in doubt when it jumps, compared with a
-// clock that nobody can set; while it is behind the newest instant that the store has seen; or while it is apart from
-// the clock of a store that several nodes share. Meanwhile requests are served, but nothing is closed, swept or
-// forgotten. The zero value is ready for use.
+// A Timekeeper decides whether the clock of this node can be trusted. It is in doubt when it jumps, compared with the
+// monotonic clock; while it is behind the newest instant that the store has seen; or while it differs from the clock
+// of a store that several nodes share. Meanwhile requests are served, but nothing is closed, swept or pruned. The zero
+// value is ready for use.
 type Timekeeper struct {
 	Clock  func() time.Time     // of the wall; nil means time.Now
-	Steady func() time.Duration // that nobody can set; nil means the monotonic clock
-	Log    *slog.Logger         // hears when doubt begins and ends; nil means silence
+	Steady func() time.Duration // cannot be set; nil means the monotonic clock
+	Log    *slog.Logger         // logs when doubt begins and ends; nil disables logging
 
 	mu        sync.Mutex
 	reference func() time.Time
@@ -40,7 +40,7 @@ type Timekeeper struct {
 // Clocked is an optional ability of a [Store] that several nodes share: its own clock.
 type Clocked interface{ Now() time.Time }
 
-// Dated is an optional ability of a [Store]: the newest instant of what it held when it was opened.
+// Dated is an optional ability of a [Store]: it returns the newest instant in the store at the time it was opened.
 type Dated interface{ Newest() time.Time }
 
 // Follow compares the clock with what a store knows of the time.
@@ -81,7 +81,7 @@ func (k *Timekeeper) Now() time.Time {
 	return time.Unix(0, int64(k.offset+steady))
 }
 
-// examine compares the clocks, and tells the log of a change.
+// examine compares the clocks, and logs a change.
 func (k *Timekeeper) examine() (wall time.Time, steady time.Duration) {
 	wall, steady = k.read()
 	was := k.doubt

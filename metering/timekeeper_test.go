@@ -76,7 +76,7 @@ func TestTimekeeper(t *testing.T) {
 			changes, doubting := 0, false
 			for i, s := range tt.steps {
 				wall, steady = wall.Add(s.passes+s.jumps), steady+s.passes
-				for range 3 { // it is asked as often as anybody likes
+				for range 3 { // repeated calls change nothing
 					if err := k.Doubt(); s.want == "" {
 						require.NoError(t, err, i)
 					} else {
@@ -93,7 +93,7 @@ func TestTimekeeper(t *testing.T) {
 	require.NoError(t, new(metering.Timekeeper).Doubt())
 }
 
-// The time that is told goes on as it was, whatever the wall says, until that is believed.
+// The reported time continues steadily, whatever the wall clock says, until that is trusted.
 func TestTimekeeperNow(t *testing.T) {
 	const second, day = time.Second, 24 * time.Hour
 	begin := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

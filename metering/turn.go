@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Turn is a record that those write, beside what they add, who have first counted what an account has of a kind: of two
-// who counted the same, one is told [ErrVersion] by PutRecords, and must count again. It is read before the count.
+// Turn returns a record that a writer stores with what it adds, after counting what an account has of a kind: of two
+// writers that counted the same, one gets [ErrVersion] from PutRecords, and must count again. It is read before the
+// count.
 //
 //	turn, err := metering.Turn(ctx, store, account, "channel")
 //	// count the channels of the account, and refuse one too many

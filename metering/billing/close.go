@@ -115,7 +115,7 @@ type closing struct {
 	accounts []metering.Account
 	heads    map[metering.AccountID]metering.Record
 	first    time.Time                                // the oldest of them
-	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only for accounts without notes
+	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only without notes
 
 	mu     sync.Mutex
 	closed Closed
