@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostMemory is what the process may have resident, with all that runs, and goMemory what its collector is told: pools are
-// half of that, whatever the machine has.
+// mostMemory is what the process may have resident, with all that runs, and goMemory what its collector is told: pools
+// are half of that, whatever the machine has.
 const mostMemory, goMemory = 512 << 20, 384 << 20
 
 // A keptBound bounds what is kept of a kind: for an account in all, and how many are added in a day. 0 means no bound
