@@ -16,7 +16,7 @@ const (
 	attemptDelay    = 250 * time.Millisecond // until the next address is tried (RFC 8305 section 5)
 	resolutionDelay = 50 * time.Millisecond  // for IPv6 addresses that come after IPv4 (RFC 8305 section 3)
 	// dialTimeout bounds one try. A SYN is sent again after 1, 3 and 7 seconds (RFC 6298 section 2):
-	// who has answered none of the four is not there.
+	// a host that has answered none of the four is unreachable.
 	dialTimeout = 10 * time.Second
 	// maxTries bounds the addresses of a host that are tried. Large sites publish up to eight; a
 	// longer list only serves to make us knock at the doors of others.
@@ -28,7 +28,7 @@ type NoAddressError struct {
 	Host     string
 	Missing  bool  // the name does not exist at all (RFC 8020 section 2)
 	Resolver bool  // it is the resolver that failed: it was silent, or refused to answer
-	Err      error // why the name servers could not say; nil if there is none as a matter of fact
+	Err      error // why the lookup failed; nil if the host is known to have no address
 }
 
 func (e *NoAddressError) Error() string {
@@ -60,13 +60,13 @@ func (e *Env) dialer(ports Ports) *net.Dialer { return &net.Dialer{Control: e.Gu
 
 // DialHost connects over TCP to a host, given by its name or its IP address in the usual text form.
 //
-// Both kinds of addresses are looked up at once and tried in turn, IPv6 first, each 250 ms after the
-// one before or as soon as that has failed; the first connection wins (RFC 8305). The guard is asked
-// about each address that was found, and those that it refuses are not dialled.
+// IPv4 and IPv6 addresses are looked up concurrently and tried in turn, IPv6 first, each 250 ms after the one before
+// or as soon as that has failed; the first connection wins (RFC 8305). Addresses that the guard refuses are not
+// dialled.
 //
 // The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known, which wraps that
-// of the context if it ended first, a *[BlockedError] if all were refused; else it tells of each address tried, and
-// holds a *BlockedError too if others were refused, and a *NoAddressError if there may be others still.
+// of the context if it ended first, a *[BlockedError] if all were refused; else it lists each address tried, and
+// wraps a *BlockedError too if others were refused, and a *NoAddressError if there may be others still.
 func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := ctx.Err(); err != nil {
@@ -89,8 +89,8 @@ func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Port
 	return r.run(ctx)
 }
 
-// isLocalhost reports whether a name stands for the machine itself. Such names must not be looked up
-// in the DNS (RFC 6761 section 6.3).
+// isLocalhost reports whether a name refers to the machine itself. Such names must not be looked up in the DNS (RFC
+// 6761 section 6.3).
 func isLocalhost(name string) bool {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
@@ -287,7 +287,7 @@ func (r *race) failure() error {
 	return all
 }
 
-// dialErrors tells on one line why none of several addresses could be connected to.
+// dialErrors reports on one line why connecting to each of several addresses failed.
 type dialErrors []error
 
 func (list dialErrors) Error() string {

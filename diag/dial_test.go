@@ -52,7 +52,7 @@ func TestDialHost(t *testing.T) {
 		v6, v4 fakeAnswer
 		hosts  map[string]fakeHost
 		dialed []fakeDial
-		winner string // empty if there is none
+		winner string // empty if no connection is made
 		took   time.Duration
 	}{
 		{

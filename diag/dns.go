@@ -16,7 +16,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Answer is what the DNS said about one name and one record type.
+// An Answer is the DNS's answer for one name and one record type.
 type Answer[R dns.RR] struct {
 	Name    string   // the name asked for, absolute
 	Records []R      // those at the end of the chain of aliases
@@ -107,8 +107,8 @@ func ExtendedText(e dns.EDNS0_EDE) string {
 	return fmt.Sprintf("%s: %.200q", name, strings.ToValidUTF8(e.ExtraText, "\uFFFD"))
 }
 
-// Filtered returns what a resolver says of a policy of its own that changed the answer, or nothing
-// (RFC 8914 sections 4.16 to 4.18). Such an answer says nothing about the name.
+// Filtered returns the resolver's explanation if its own policy changed the answer, else the empty string (RFC 8914
+// sections 4.16 to 4.18). Such an answer says nothing about the name.
 func Filtered(m *dns.Msg) string { return filtered(ExtendedErrors(m)) }
 
 func filtered(list []dns.EDNS0_EDE) string {
@@ -155,7 +155,7 @@ type query struct {
 // DNSSEC too (DO); in either case it asks whether the resolver vouches for the answer (AD).
 func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 	q := &query{question: [1]dns.Question{{Name: dns.Fqdn(name), Qtype: qtype, Qclass: dns.ClassINET}}}
-	var id [2]byte // that nobody guesses (RFC 5452 section 9.2); dns.Id takes three times as long
+	var id [2]byte // unpredictable (RFC 5452 section 9.2); dns.Id takes three times as long
 	_, _ = rand.Read(id[:])
 	q.msg.Id = binary.BigEndian.Uint16(id[:])
 	q.msg.RecursionDesired, q.msg.AuthenticatedData = true, true // RFC 6840 section 5.7
@@ -180,8 +180,8 @@ var (
 //	mx := diag.Lookup[*dns.MX](ctx, env, "example.com.")
 //
 // Only records at the end of the chain of aliases count; whatever else a server puts in its answer
-// is left out, as are records beside an rcode other than NOERROR. An answer that was cut off counts
-// as none, for nobody knows what is missing.
+// is left out, as are records beside an rcode other than NOERROR. A truncated answer counts as no answer, because it
+// is unknown what is missing.
 func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	name = dns.Fqdn(name)
 	a := Answer[R]{Name: name}
@@ -211,8 +211,8 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	return a
 }
 
-// A resolverError is a question that the resolver of the environment left unanswered. Its text is for reports, and
-// holds no address or socket of ours (CONTRACT 1.5); what the network said is behind it, for a log.
+// A resolverError is a query that the resolver of the environment failed to answer. Its text is for reports, and
+// holds no address or socket of ours (CONTRACT 1.5); it wraps the network error, for a log.
 type resolverError struct{ Err error }
 
 func (e *resolverError) Error() string {
@@ -325,7 +325,7 @@ type Addresses struct {
 	V6 Answer[*dns.AAAA]
 }
 
-// LookupAddresses asks for the IPv4 and IPv6 addresses of a host at once.
+// LookupAddresses looks up the IPv4 and IPv6 addresses of a host concurrently.
 func LookupAddresses(ctx context.Context, e *Env, name string) Addresses {
 	var a Addresses
 	var wg Group
@@ -354,8 +354,8 @@ func (a Addresses) All() []netip.Addr {
 	return list
 }
 
-// Err returns why it is not known whether the host has addresses: it has none of either kind as far
-// as was learned, and for at least one kind the servers could not say.
+// Err returns why it is unknown whether the host has addresses: no lookup found one, and at least one of the lookups
+// failed.
 func (a Addresses) Err() error {
 	if a.V4.Exists() || a.V6.Exists() {
 		return nil

@@ -127,7 +127,7 @@ func TestLookupLongChain(t *testing.T) {
 	require.EqualError(t, a.Err(), "looking up A 0.test.: more than 16 aliases in a row")
 }
 
-// Absence and ignorance are told apart.
+// Absence and ignorance are distinguished.
 func TestAnswerErr(t *testing.T) {
 	msg := func(rcode int, options ...dns.EDNS0) *dns.Msg {
 		m := reply(t)
@@ -322,7 +322,7 @@ func TestAddressesErr(t *testing.T) {
 	}
 }
 
-// The families are asked at once: together they take as long as the slower one.
+// The families are queried concurrently: together they take as long as the slower one.
 func TestAddressesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := fakeAnswer{delay: time.Second}

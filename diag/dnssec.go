@@ -16,8 +16,8 @@ const (
 // Values lists the statuses.
 func (DNSSECStatus) Values() []string { return Values(Secure, Insecure, Bogus, Indeterminate) }
 
-// DNSSEC returns what the resolver let know of the authenticity of the answer: secure if it vouched for it, bogus if it
-// said so, else indeterminate, for a resolver that does not validate looks the same as an unsigned zone.
+// DNSSEC returns the resolver's verdict on the authenticity of the answer: secure if it set the AD bit, bogus if it
+// reported that, else indeterminate, because a resolver that does not validate looks the same as an unsigned zone.
 func (a Answer[R]) DNSSEC() DNSSECStatus { return dnssecStatus(a.Authentic, a.Rcode, a.Extended) }
 
 // MessageDNSSEC is [Answer.DNSSEC] for a whole message.

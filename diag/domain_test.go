@@ -189,7 +189,7 @@ func TestDomainJSON(t *testing.T) {
 	}
 }
 
-// wellFormedASCII is what every parsed name must be.
+// wellFormedASCII checks what holds of every parsed name.
 func wellFormedASCII(t interface{ Fatalf(string, ...any) }, s, extra string) {
 	if len(s) == 0 || len(s) > 253 {
 		t.Fatalf("%q has %d octets", s, len(s))

@@ -26,7 +26,7 @@ import (
 type Env struct {
 	// Resolver answers DNS questions. If nil, the system's name servers are asked.
 	Resolver Resolver
-	// HideResolver keeps the address of Resolver out of reports: an operator's resolver is nobody else's business.
+	// HideResolver keeps the address of Resolver out of reports, because an operator's resolver is private.
 	HideResolver bool
 	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry one message in each
 	// Read and Write. It must return when the context ends, which must not matter to the connection afterwards. If nil,
@@ -48,10 +48,10 @@ type Env struct {
 	// Guard says which addresses and ports may be reached. Its zero value allows public addresses
 	// and the ports of the protocol at hand.
 	Guard Guard
-	// Data holds files that replace built-in lists of the same name, see List. If nil, there are none.
+	// Data holds files that replace built-in lists of the same name, see List. If nil, no list is replaced.
 	Data fs.FS
 
-	origin    *Env     // of which this one is derived, see Cached; nil if it is none
+	origin    *Env     // that this one is derived from, see Cached; nil if not derived
 	lists     sync.Map // file name to list, see List
 	system    sync.Once
 	systemDNS Resolver
@@ -62,9 +62,9 @@ type Env struct {
 // A Clock tells the time. The nil Clock is the wall clock.
 type Clock func() time.Time
 
-// A Resolver puts one question to the DNS. It reports what it heard: NXDOMAIN and SERVFAIL are answers, and only the
-// lack of an answer is an error. Exchange must return when the context ends, and may be called by several goroutines at
-// once. It does not write to the query, nor is the reply written to.
+// A Resolver sends one query to the DNS. It returns the reply as received: NXDOMAIN and SERVFAIL are answers, and
+// only the lack of an answer is an error. Exchange must return when the context ends, and may be called by several
+// goroutines concurrently. It does not modify the query, and callers do not modify the reply.
 type Resolver interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -87,7 +87,7 @@ func (e *Env) Now() time.Time {
 	return e.Clock()
 }
 
-// DNS returns the resolver of the environment. It is never without both a reply and an error, whoever wrote it.
+// DNS returns the resolver of the environment. Whatever its implementation, it returns a reply or an error.
 func (e *Env) DNS() Resolver {
 	e = e.orReal()
 	switch r := e.Resolver.(type) {
@@ -118,8 +118,8 @@ const (
 )
 
 // Cached returns an environment for one operation that consists of several diagnostics: it is like e, but
-// the same question to the DNS is asked once, and all who ask it at any time get the same answer. The
-// operator's lists and connections are shared with e.
+// each DNS query is sent once, and all callers get the same answer at any time. The operator's lists and connections
+// are shared with e.
 func (e *Env) Cached() *Env {
 	e = e.orReal()
 	c := e.WithResolver(&resolver.Cache{
@@ -137,9 +137,9 @@ func (e *Env) source() *Env {
 	return e
 }
 
-// Shared returns the value that all diagnostics of an environment share under a key, such as how often a
-// service may still be asked. The first who needs it makes it. The key has a type of the package that uses
-// it, and the value takes care of concurrent use. Environments from [Env.Cached] share with their origin.
+// Shared returns the value that all diagnostics of an environment share under a key, such as the remaining query
+// quota of a service. The first caller creates it. The key has a type of the package that uses it, and the value
+// takes care of concurrent use. Environments from [Env.Cached] share with their origin.
 func Shared[T any](e *Env, key any, make func() T) T {
 	e = e.source()
 	if v, ok := e.shared.Load(key); ok {
@@ -149,8 +149,8 @@ func Shared[T any](e *Env, key any, make func() T) T {
 	return v.(T)
 }
 
-// Upstream returns a resolver that asks the given servers through the environment's network. It is made once for each
-// id, so that its connections are used again: an id always stands for the same servers. The guard is not asked, for the
+// Upstream returns a resolver that asks the given servers through the environment's network. It is made once for
+// each id to reuse its connections: an id always identifies the same servers. The guard does not apply, because the
 // servers are the operator's choice; servers to which a caller's input leads are dialled through [Env.DialAddr].
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	e = e.source()
@@ -192,7 +192,7 @@ func (e *Env) TLSConfig(serverName string) *tls.Config {
 // A Delegation is how a zone will be delegated that is examined before it is published.
 type Delegation struct {
 	Zone    string                // absolute
-	Servers []resolver.NameServer // empty: there are none yet that could be asked
+	Servers []resolver.NameServer // empty: none can be queried yet
 	DS      []*dns.DS             // that the parent zone will have
 }
 
@@ -206,7 +206,7 @@ type delegator interface {
 var ErrUndelegated = errors.New("the zone is not published yet")
 
 // Undelegated returns how the zone of a name will be delegated, if the resolver of the environment answers for it
-// before it is published. A check that asks name servers itself asks those, or nobody.
+// before it is published. A check that queries name servers itself queries those servers, or none.
 func (e *Env) Undelegated(name string) (Delegation, bool) {
 	if d, ok := e.source().Resolver.(delegator); ok {
 		return d.Undelegated(dns.CanonicalName(name))
@@ -258,8 +258,8 @@ func (e *Env) allowed(q *dns.Msg) error {
 
 // Iterator returns an iterator that walks from the root servers of the environment through its network.
 // Name servers that are found in the DNS are dialled through the guard, and those that it refuses are
-// skipped; the root servers are the operator's choice. About names that are not published yet nobody is asked, see
-// [Env.Undelegated].
+// skipped; the root servers are the operator's choice. No server is queried for names that are not published yet,
+// see [Env.Undelegated].
 func (e *Env) Iterator() *resolver.Iterator {
 	e = e.orReal()
 	roots := map[netip.Addr]bool{}
@@ -310,9 +310,9 @@ func (e *Env) ForgetLists() { e.source().lists.Clear() }
 // listKey is under what a list is kept: one file may be read as lists of several types.
 type listKey[T any] struct{ name string }
 
-// List returns a list that an operator may replace, such as that of public resolvers: what parse
-// makes of the file of that name in [Env.Data], or else what is built in. The file is read once for
-// each Env and each type of list. The error names the file.
+// List returns a list that an operator may replace, such as that of public resolvers: the file of that name in
+// [Env.Data], parsed with parse, or else the built-in list. The file is read once for each Env and each type of
+// list. The error names the file.
 func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, error)) (T, error) {
 	e = e.source()
 	if e.Data == nil {
@@ -337,8 +337,8 @@ func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, e
 	return kept.(T), nil
 }
 
-// DecodeList reads the one JSON value of a list of an operator, in which no member may stand twice. If it is strict, no
-// member may be unknown either.
+// DecodeList decodes the single JSON value of an operator's list, in which no member may occur twice. If strict is
+// set, no member may be unknown either.
 func DecodeList(data []byte, v any, strict bool) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not valid UTF-8")

@@ -47,7 +47,7 @@ func ExampleLookup() {
 		fmt.Println(r.Preference, r.Mx)
 	}
 	txt := diag.Lookup[*dns.TXT](ctx, env, domain.Sub("_dmarc"))
-	fmt.Println(txt.Exists(), txt.Err()) // there is none, and that is a fact
+	fmt.Println(txt.Exists(), txt.Err()) // there is no record, and that is known
 	// Output:
 	// 10 mail.example.com.
 	// false <nil>
@@ -101,7 +101,7 @@ func ExampleParseURL() {
 	u, _ := diag.ParseURL("Example.com/a/../b?q=1")
 	fmt.Println(u, u.Host(), u.Port())
 
-	u, _ = diag.ParseURL("http://0x7f.1/") // what a browser makes of it
+	u, _ = diag.ParseURL("http://0x7f.1/") // as a browser reads it
 	ip, _ := u.Host().IP()
 	fmt.Println(u, ip)
 	// Output:

@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// fakeDNS answers from master-file lines. A name and type may have several answers, which are given
-// one after the other, the last for good.
+// fakeDNS answers from master-file lines. A name and type may have several answers, which are given one after the
+// other, the last one repeatedly.
 type fakeDNS struct {
 	mu      sync.Mutex
 	answers map[dns.Question][]fakeAnswer
@@ -71,7 +71,7 @@ func (f *fakeDNS) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 // A fakeNet is a network in memory: addresses answer after a delay, or never, or refuse.
 type fakeNet struct {
 	mu     sync.Mutex
-	hosts  map[string]fakeHost // by IP address; all others refuse at once
+	hosts  map[string]fakeHost // by IP address; all others refuse immediately
 	dialed []fakeDial
 	open   int // connections not yet closed by the side that dialled
 	begun  time.Time
@@ -81,7 +81,7 @@ type fakeHost struct {
 	delay time.Duration
 	dead  bool // never answers
 	down  bool // refuses after the delay
-	late  bool // answers after the delay even if nobody waits any more
+	late  bool // answers after the delay even if no caller waits any more
 }
 
 type fakeDial struct {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A Group runs functions at once and waits for all of them, like [sync.WaitGroup]. Unlike there, a
-// panic in one of them does not end the program: Wait raises it again in the goroutine that waits,
-// where a server can turn it into an error. Diagnostics start goroutines through a Group only, since
-// what they read comes from strangers. The zero Group is ready; it must not be copied after use.
+// A Group runs functions concurrently and waits for all of them, like [sync.WaitGroup]. Unlike there, a panic in one
+// of them does not end the program: Wait raises it again in the goroutine that waits, where a server can turn it
+// into an error. Diagnostics start goroutines through a Group only, because their input is untrusted. The zero Group
+// is ready; it must not be copied after use.
 type Group struct {
 	wg    sync.WaitGroup
 	mu    sync.Mutex
@@ -24,8 +24,8 @@ type GoPanic struct {
 
 func (p *GoPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Catch runs f and returns its panic, or nil. One that was carried here already is returned as it is. It is for
-// goroutines that nobody waits for, and for work of which one piece must not end the others.
+// Catch runs f and returns its panic, or nil. A *GoPanic is returned unchanged. It is for goroutines that are not
+// waited for, and for work in which one part must not end the others.
 func Catch(f func()) (p *GoPanic) {
 	defer func() {
 		if v := recover(); v != nil {

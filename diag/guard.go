@@ -90,9 +90,9 @@ func (g *Guard) allowsAddr(ip netip.Addr) bool {
 	}
 }
 
-// Public reports whether hosts all over the Internet reach an address, as far as its number tells: it is not one of
-// IANA's special-purpose registries, or AllowNetworks of the guard has it. Unlike [Guard.Check] it does not ask what
-// the operator denies.
+// Public reports whether an address is globally reachable, judging by its number: it is in none of IANA's
+// special-purpose registries, or AllowNetworks of the guard contains it. Unlike [Guard.Check] it ignores the
+// networks that the operator denies.
 func (e *Env) Public(ip netip.Addr) bool {
 	return ip.IsValid() && ip.Zone() == "" && (public(ip) || contains(e.orReal().Guard.AllowNetworks, ip.Unmap()))
 }

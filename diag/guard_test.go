@@ -149,8 +149,8 @@ func TestGuardNetworks(t *testing.T) {
 	}
 }
 
-// The hook of the real dialler judges the address that the operating system is about to see, even if
-// whoever chose it had another one checked: here a name that the system itself resolves.
+// The hook of the real dialler judges the address that is passed to the operating system, even if another one was
+// checked before: here a name that the system itself resolves.
 func TestGuardControlsRealDialler(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

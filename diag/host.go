@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Host is what stands in a URL for the machine: a Domain, whose labels may have underscores, or an IP
-// address. Its zero value is no host. Hosts are comparable, and decode from JSON.
+// A Host is the host component of a URL: a Domain, whose labels may have underscores, or an IP address. Its zero
+// value is not a host. Hosts are comparable, and decode from JSON.
 type Host struct {
 	domain Domain
 	ip     IP
@@ -27,11 +27,11 @@ var (
 	errLocalhost   = errors.New("it stands for the machine itself") // RFC 6761 section 6.3
 )
 
-// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address stands in brackets,
-// escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4 address, in whatever spelling:
-// 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So what the guard judges is what a browser, or the system's
-// resolver, would make of it. It is stricter in that a name must be a [Domain] but for underscores, which some hosts
-// have, and not localhost, and that an IPv6 address has no zone.
+// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address is in brackets,
+// escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4 address, in whatever
+// spelling: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So the guard judges the address that a browser, or
+// the system's resolver, would use. It is stricter in that a name must be a [Domain] but for underscores, which some
+// hosts have, and not localhost, and that an IPv6 address has no zone.
 func ParseHost(s string) (Host, error) {
 	h, err := parseHost(s)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h Host) Name() string {
 	return h.domain.String()
 }
 
-// String returns the host as it stands in a URL: an IPv6 address in brackets.
+// String returns the host as written in a URL: an IPv6 address in brackets.
 func (h Host) String() string {
 	if h.ip.Is6() {
 		return "[" + h.ip.String() + "]"
@@ -152,7 +152,7 @@ func (h Host) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (h Host) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, characters that nobody sees are refused, which
+// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, invisible characters are refused, which
 // browsers ignore.
 func (h *Host) UnmarshalText(text []byte) (err error) {
 	s := string(text)

@@ -185,7 +185,7 @@ func FuzzParseHost(f *testing.F) {
 	})
 }
 
-// A host that is pasted into a request has no characters that nobody sees; that of a link is read as browsers do.
+// A host pasted into a request must not contain invisible characters; the host of a link is read as browsers do.
 func TestUnseenCharacterInHost(t *testing.T) {
 	var h Host
 	require.ErrorContains(t, h.UnmarshalText([]byte("google.com\u200B")),

@@ -18,8 +18,8 @@ const (
 	maxName  = 253
 )
 
-// maxNameInput bounds what is looked at, in bytes: a name of 253 octets has at most four bytes for
-// each of them in Unicode, and some more before it is composed.
+// maxNameInput bounds the input that is parsed, in bytes: a name of 253 octets has at most four bytes for each of
+// them in Unicode, and some more before it is composed.
 const maxNameInput = 2048
 
 // profile is IDNA 2008, non-transitional, with the mapping of UTS #46 for what users type. Lengths
@@ -27,8 +27,7 @@ const maxNameInput = 2048
 var profile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckHyphens(false), idna.CheckJoiners(true),
 	idna.StrictDomainName(true), idna.Transitional(false), idna.VerifyDNSLength(false))
 
-// repertoire is the profile without the rules on what may stand together; it tells characters that
-// may not stand anywhere.
+// repertoire is the profile without the contextual rules; it identifies characters that are not allowed anywhere.
 var repertoire = idna.New(idna.MapForLookup(), idna.CheckHyphens(false), idna.CheckJoiners(false),
 	idna.StrictDomainName(true), idna.Transitional(false))
 
@@ -47,7 +46,7 @@ var (
 	errAddress     = errors.New("it is an IP address")
 )
 
-// A badByte is a byte that must not stand where it does.
+// A badByte is a byte that is not allowed in its place.
 type badByte byte
 
 func (c badByte) Error() string { return fmt.Sprintf("it must not contain %q", byte(c)) }
@@ -136,8 +135,8 @@ func endsInNumber(s string) bool {
 
 func hasALabel(s string) bool { return strings.HasPrefix(s, "xn--") || strings.Contains(s, ".xn--") }
 
-// convertLabels maps a name to A-labels and checks those that it has. Labels in ASCII with
-// underscores, and a first "*", are none of IDNA's business and stay as they are; of any labels all in ASCII.
+// convertLabels maps a name to A-labels and checks those that it has. ASCII labels with underscores, and a first
+// "*", are outside the scope of IDNA and stay as they are; with the grammar of any labels, so do all ASCII labels.
 func convertLabels(s string, g grammar) (string, error) {
 	labels := strings.Split(s, ".")
 	var places []int
@@ -170,8 +169,9 @@ func convertLabels(s string, g grammar) (string, error) {
 }
 
 // checkALabel checks what the profile does not: that an A-label is the only spelling of its U-label (RFC 5890 section
-// 2.3.2.1), and where hyphens stand in it (RFC 5891 section 4.2.3.1). A label in ASCII may have hyphens in the third
-// and fourth place: names such as r3---sn-abc.example exist, and IDNA has no say in them (RFC 5890 section 2.3.1).
+// 2.3.2.1), and the positions of its hyphens (RFC 5891 section 4.2.3.1). An ASCII label may have hyphens in the
+// third and fourth position: names such as r3---sn-abc.example exist, and IDNA does not apply to them (RFC 5890
+// section 2.3.1).
 func checkALabel(a string) error {
 	if !strings.HasPrefix(a, "xn--") {
 		return nil
@@ -211,8 +211,9 @@ func conversionFault(labels []string, err error) error {
 	return fmt.Errorf("it mixes directions of writing (%w)", err)
 }
 
-// unseen says which character of a name nobody sees, or returns nil: UTS #46 ignores most of them, and whoever pasted
-// one has it elsewhere too. Joiners that have passed the rules are a part of the name.
+// unseen returns an error that names the first invisible character of a name, or nil. UTS #46 ignores most of them,
+// but text that contains one was pasted and has it elsewhere too. Joiners that have passed the rules are part of the
+// name.
 func unseen(s string) error {
 	if isASCII(s) {
 		return nil
@@ -231,8 +232,8 @@ func nameFault(field, s, kind string, err error) error {
 	return Invalid(field, "%.300q is not %s: %v", s, kind, pasted(s, err))
 }
 
-// pasted says what to give in place of what people paste where a name is asked for: a URL, an address
-// for mail, a name between spaces or with characters that nobody sees. All else has the fault that was found.
+// pasted returns an error that suggests the correct input for what people paste in place of a name: a URL, a mail
+// address, a name between spaces or with invisible characters. For all else it returns err.
 func pasted(s string, err error) error {
 	host, kind := strings.TrimSpace(s), "it has spaces around it"
 	if fault := unseen(s); fault != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// runeNames are those of the characters that nobody sees, which text copied from web pages and documents brings along,
-// and of spaces that look like the common one.
+// runeNames are the names of invisible characters, which text copied from web pages and documents contains, and of
+// spaces that look like U+0020.
 var runeNames = map[rune]string{
 	'\u00A0': "NO-BREAK SPACE", '\u00AD': "SOFT HYPHEN", '\u034F': "COMBINING GRAPHEME JOINER",
 	'\u061C': "ARABIC LETTER MARK", '\u115F': "HANGUL CHOSEONG FILLER", '\u1160': "HANGUL JUNGSEONG FILLER",
@@ -27,8 +27,8 @@ var runeNames = map[rune]string{
 // fillers are invisible although they are letters or marks.
 const fillers = "\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0"
 
-// Invisible reports whether nobody sees a character: one of format, or a filler (Unicode Standard, section 23.2).
-// Spaces are seen, and so is what variation selectors select.
+// Invisible reports whether a character is invisible: a format character or a filler (Unicode Standard, section
+// 23.2). Spaces count as visible, and so do variation selectors, which change the character before them.
 func Invisible(r rune) bool { return unicode.Is(unicode.Cf, r) || strings.ContainsRune(fillers, r) }
 
 // stray is [Invisible] but for joiners, which text in several scripts needs (RFC 5892 appendix A.1 and A.2).

@@ -59,7 +59,7 @@ func TestIteratorAsksInRandomCase(t *testing.T) {
 	t.Error("all names were in lower case")
 }
 
-// A lookup says who answered: the resolver, or without one the name servers.
+// A lookup reports its source: the resolver, or without one the name servers.
 func TestWhoAnswered(t *testing.T) {
 	servfail := func(_ context.Context, _ resolver.Server, q *dns.Msg) (*dns.Msg, error) {
 		return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure), nil

@@ -84,7 +84,7 @@ func (j *judgement) grade(points []Points, score int) {
 
 func (j *judgement) skip(r *RuleInfo) { j.score(r, 0, false) }
 
-// unanswered leaves a rule open: nobody knows whether it is fulfilled.
+// unanswered leaves a rule open: it is unknown whether it is fulfilled.
 func (j *judgement) unanswered(r *RuleInfo) {
 	if r.State == Unknown {
 		return
@@ -204,8 +204,8 @@ func (s Severity) Cap() int {
 
 var caps = map[Severity]int{Info: 100, Warning: 89, Error: 69, Critical: 39}
 
-// stateRank orders the states by what they say of the whole: that a record is missing says more than that it is
-// invalid, since nothing else can be wrong with it, and a known fault more than the unknown.
+// stateRank orders the states by precedence: a missing record outranks an invalid one, because nothing else can be
+// wrong with it, and a known fault outranks an unknown outcome.
 var stateRank = map[State]int{Valid: 0, Warned: 1, Unknown: 2, Bad: 3, Missing: 4}
 
 // byGravity orders failed rules by severity, then by when they break what works today.
@@ -298,7 +298,7 @@ func priorityOf(s Severity) Priority {
 	}
 }
 
-// A Text is what a verdict says in words. Reports without a [Verdict] embed it.
+// A Text is the wording of a verdict. Reports without a [Verdict] embed it.
 type Text struct {
 	Headline string `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
 	Sub      string `json:"verdict_sub" doc:"the consequence and the next step"`
@@ -308,11 +308,11 @@ type Text struct {
 const MaxHeadline = 70
 
 // Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
-// The text of a verdict is that of the gravest failed rule of the verdict's state: the one that stands here under its
-// code, else its title and its advice. Of a valid state rules of severity info and ignorance speak only if they have a
-// text; but where rules were left open ignorance always speaks, so that a good verdict claims only what was examined.
-// Else it is the text of the band, or that of the state; of a valid state never the words "warning" and "unknown",
-// which are a state and a band alike.
+// The text of a verdict is that of the gravest failed rule of the verdict's state: the one listed here under its
+// code, else its title and its advice. In a valid state, rules of severity info and ignorance supply the text only
+// if they have one here; but where rules were left open, ignorance always does, and a good verdict claims only what
+// was examined. Else it is the text of the band, or that of the state; in a valid state never those of "warning" and
+// "unknown", which are both a state and a band.
 type Texts map[string]Text
 
 func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text {
@@ -343,7 +343,7 @@ func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text
 	return Text{}
 }
 
-// text is what a rule that has no text of its own says of the whole.
+// text is the verdict's text for a rule that has none of its own.
 func (f *failedRule) text() Text {
 	first := f.findings[0]
 	if f.affected == "" || first.Advice == "" {

@@ -15,9 +15,9 @@ import (
 type Name struct{ ascii string } // absolute
 
 // ParseName accepts a name in Unicode or ASCII form, with or without the final dot; "." is the root.
-// Labels in ASCII may have hyphens anywhere, and may begin like A-labels without being any (RFC 2181
-// section 11). Octets beyond letters, digits, hyphens, underscores and the leading asterisk, which
-// master files write with a backslash, are refused, and so are characters that nobody sees.
+// ASCII labels may have hyphens anywhere, and may begin like A-labels without being one (RFC 2181 section 11).
+// Octets other than letters, digits, hyphens, underscores and the leading asterisk, which master files write with a
+// backslash, are refused, and so are invisible characters.
 func ParseName(s string) (Name, error) {
 	if s == "." {
 		return Name{"."}, nil
@@ -159,10 +159,10 @@ func (s *Selector) UnmarshalText(text []byte) (err error) {
 // a request with a Domain in it is validated by being decoded.
 type Domain struct{ ascii string }
 
-// ParseDomain accepts a name in Unicode or ASCII form, with or without the final dot. A name that
-// browsers would read as an IPv4 address, such as "127.1", is none. Symbols such as emoji are
-// accepted, as UTS #46 does: such domains exist although IDNA 2008 frowns at them. Characters that
-// nobody sees are refused although UTS #46 ignores them: they were pasted by mistake, or to deceive.
+// ParseDomain accepts a name in Unicode or ASCII form, with or without the final dot. A name that browsers would
+// read as an IPv4 address, such as "127.1", is refused. Symbols such as emoji are accepted, as UTS #46 does: such
+// domains exist although IDNA 2008 disallows them. Invisible characters are refused although UTS #46 ignores them:
+// they were pasted by mistake, or to deceive.
 func ParseDomain(s string) (Domain, error) {
 	ascii, err := canonicalName(s, hostLabels)
 	if err == nil {
@@ -224,13 +224,13 @@ func (d *Domain) UnmarshalText(text []byte) (err error) {
 // depends on, such as the resolver, did not answer. The domain asked about is not to blame.
 var ErrUnavailable = errors.New("nothing could be measured")
 
-// An UnavailableError is ErrUnavailable with who did not answer, or not usefully.
+// An UnavailableError is ErrUnavailable with the server that gave no usable answer.
 type UnavailableError struct {
 	Asked string // as a sentence names them: "the resolver Quad9", "whois.nic.example"
 	Err   error  // what happened; for the log
 }
 
-// DefaultResolver is what an UnavailableError calls the resolver of an Env.
+// DefaultResolver is the name of an Env's resolver in an UnavailableError.
 const DefaultResolver = "the default resolver"
 
 // Unavailable returns an UnavailableError.
@@ -247,12 +247,12 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // RegistrySuffix returns the suffix of a name in ASCII form below which names are registered with a registry, the name
-// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io, do
-// not count, unless known, which may be nil, says so.
+// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io,
+// do not count, unless known, which may be nil, returns true.
 func RegistrySuffix(name string, known func(suffix string) bool) (suffix string, exists bool) {
 	for suffix = name; ; _, suffix, _ = strings.Cut(suffix, ".") {
 		suffix, _ = publicsuffix.PublicSuffix(suffix)
-		// Whether a suffix is official is told reliably of itself only, not of names below it.
+		// The flag is reliable only for the suffix itself, not for names below it.
 		_, official := publicsuffix.PublicSuffix(suffix)
 		if official || !strings.Contains(suffix, ".") || known != nil && known(suffix) {
 			return suffix, official
@@ -293,8 +293,7 @@ func DotAdvice(meant []string, certain bool) string {
 		"without the dot, the name of the zone is appended."
 }
 
-// exampleTLDs stand for all others in examples (RFC 2606 section 2), and plainTLDs are hardly ever labels within a
-// zone.
+// exampleTLDs are reserved for examples (RFC 2606 section 2), and plainTLDs are rarely labels within a zone.
 var (
 	exampleTLDs = []string{"example", "test"}
 	plainTLDs   = []string{"com", "net", "org"}
@@ -317,8 +316,8 @@ func Invalid(field, format string, args ...any) error {
 	return &InputError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// ExactlyOne checks that of some optional fields exactly one is given: given[i] tells whether the
-// field names[i] is. The error is an InputError on the first of them.
+// ExactlyOne checks that of some optional fields exactly one is given: given[i] reports whether the field names[i]
+// is. The error is an InputError for the first of them.
 func ExactlyOne(names []string, given ...bool) error {
 	count := 0
 	for _, g := range given {

@@ -14,14 +14,14 @@ type Affected struct {
 func affecting(phrase string) string { return "Affected: " + phrase + "." }
 
 // JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a host, and
-// joins what they say as [Rules.Judge] would of a subject that is all of them (CONTRACT 1.7, Scope): a requirement is
-// fulfilled if a part fulfils it and none violates it or leaves it open, and earns what the worst part earns. A rule
-// that depends on others depends on their outcome in the same part. What was asked and did not answer is a part, too,
-// with evidence that says so, see absentee: of it nothing is found, and for its sake nothing is praised.
+// joins the outcomes as [Rules.Judge] would for the whole subject (CONTRACT 1.7, Scope): a requirement is fulfilled
+// if a part fulfils it and none violates it or leaves it open, and earns what the worst part earns. A rule that
+// depends on others depends on their outcome in the same part. A server that was queried and did not answer is a
+// part too, with evidence that says so, see absentee: it yields no findings, and it prevents praise.
 //
 // One outcome of several parts is one finding. It lists the parts, as name calls those at some places of the list,
-// unless all are concerned: so a rule need not know of parts. Name may be nil where there is a single part, and there
-// must be at least one. A scope, and a score by a method of others, are those of the first part.
+// unless all are affected, and rules need not know about parts. Name may be nil if there is a single part; at least
+// one part is required. The scope, and the score of an external method, are those of the first part.
 func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, texts Texts) Verdict {
 	j := judgement{
 		v: Verdict{
@@ -50,7 +50,7 @@ func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, 
 	return j.close(texts)
 }
 
-// absentee is evidence of a part that may not have answered at all, which its scope tells.
+// absentee is evidence of a part that may not have answered at all, as its scope shows.
 type absentee interface{ Absent() bool }
 
 // A course is how the rules went so far in one part.
@@ -74,7 +74,7 @@ func newCourse[E any](evidence E) *course[E] {
 	return c
 }
 
-// An outcome is what a rule says of one part.
+// An outcome is the result of a rule for one part.
 type outcome struct {
 	result   result
 	failures Failures
@@ -86,7 +86,7 @@ type result int
 const (
 	skipped result = iota // the rule does not apply
 	passed
-	leftOpen // nobody knows
+	leftOpen // unknown
 	failed
 )
 
@@ -145,7 +145,7 @@ func (c *course[E]) awaits(codes []Code) bool {
 		!slices.ContainsFunc(codes, func(code Code) bool { return !c.passed[code] && !waits(code) })
 }
 
-// join takes what a rule says of each part.
+// join merges the outcomes of a rule for all parts.
 func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, absent []bool, name func([]int) Affected) {
 	count, earned, everywhere, concerned := map[result]int{}, 1.0, true, 0
 	for i, o := range outcomes {

@@ -35,7 +35,7 @@ func partRules() Rules[part] {
 	}
 }
 
-// The worst part decides, one outcome is one finding, and what holds of every part is said of none.
+// The worst part decides, one outcome is one finding, and a finding that affects every part names none.
 func TestJudgeParts(t *testing.T) {
 	broken := func(codes ...Code) part {
 		p := part{failing: failing{}}

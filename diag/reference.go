@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Oddities are what RFC 3986 does not allow in a reference, and browsers read all the same. Other clients refuse it or
-// go elsewhere.
+// Oddities are violations of RFC 3986 in a reference that browsers tolerate. Other clients refuse it or request
+// another URL.
 type Oddities struct {
-	Backslash bool // taken for a slash in front of the query
+	Backslash bool // read as a slash before the query
 	Control   bool // a control character that is no part of the URL
 	// Slashes says that after the scheme, or in front of the host, there are not two slashes: with more, the first word
 	// behind them is the host; with fewer, a page of that scheme takes the rest for a path on its own host.
@@ -28,11 +28,11 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return target, nil
 }
 
-// Read reads a reference on this page as browsers do (url.spec.whatwg.org, "basic URL parser"), and says what RFC 3986
-// does not allow in it: control characters around it are dropped, line breaks and tabs removed, backslashes taken for
-// slashes; bytes beyond ASCII, spaces and, but for those of a query, lone percent signs become escapes. The URL is
-// checked like any other. The error says what is wrong in words that follow on the URL: [ErrURLLong], or why nothing
-// can be fetched there.
+// Read reads a reference on this page as browsers do (url.spec.whatwg.org, "basic URL parser"), and returns its
+// violations of RFC 3986: control characters around it are dropped, line breaks and tabs removed, backslashes read
+// as slashes; bytes beyond ASCII, spaces and, but for those of a query, lone percent signs become escapes. The URL
+// is checked like any other. The text of the error continues a sentence that begins with the URL: [ErrURLLong], or
+// why nothing can be fetched there.
 func (u URL) Read(ref string) (URL, Oddities, error) {
 	var odd Oddities
 	s := strings.TrimFunc(ref, func(c rune) bool { return c <= ' ' })
@@ -72,7 +72,7 @@ func (u URL) Read(ref string) (URL, Oddities, error) {
 	return target, odd, err
 }
 
-// beside returns what stands behind the origin of a reference without a host (RFC 3986 section 5.2.2).
+// beside returns what follows the origin of a reference without a host (RFC 3986 section 5.2.2).
 func (u URL) beside(ref string) string {
 	own, _, _ := strings.Cut(strings.TrimPrefix(u.text, u.Origin()), "#")
 	path, _, _ := strings.Cut(own, "?")

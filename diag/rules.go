@@ -17,7 +17,7 @@ type Failure struct {
 	Location  *Location // where in the record; may be nil
 	Suggested string    // a value to publish as it is; may be empty
 	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
-	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
+	Due       time.Time // when it breaks without action; zero if it stays as it is
 	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
 	Warns     bool      // a warning here, although the rule is graver, since others make up for the fault
 
@@ -117,7 +117,8 @@ const FromRequest Source = "request"
 // blamed, its points are out of the score, and what depends on it is unanswered too.
 type Unanswerer interface{ Unanswered() []Source }
 
-// Unanswered lists the sources that are not known, in the order of their names: what evidence says of itself.
+// Unanswered lists the sources that are not known, in the order of their names, for the Unanswered method of
+// evidence.
 func Unanswered(known map[Source]bool) (open []Source) {
 	for source, is := range known {
 		if !is {
@@ -128,7 +129,7 @@ func Unanswered(known map[Source]bool) (open []Source) {
 	return open
 }
 
-// Points are what a factor earned of the most that it can.
+// Points are the points a factor earned and its maximum.
 type Points struct {
 	Category    Category
 	Earned, Max int
@@ -139,12 +140,12 @@ type Points struct {
 // to: at most their share in percent. Without factors there is no score.
 type Grader interface{ Graded() ([]Points, int) }
 
-// A Fact is what rules of several diagnostics state alike, such as that a name does not exist. Rules of one fact have
-// one severity and one suffix of their codes, unless they say why they differ.
+// A Fact is a statement shared by rules of several diagnostics, such as that a name does not exist. Rules of one
+// fact have one severity and one code suffix, unless they state why they differ.
 type Fact string
 
-// A Rule is one requirement on evidence of type E. All that is known about it stands in one literal:
-// what it asks, why, how it is tested, how to fix it.
+// A Rule is one requirement on evidence of type E. One literal holds all about it: what it requires, why, how it is
+// tested, how to fix it.
 type Rule[E any] struct {
 	Code        Code
 	Severity    Severity
@@ -154,8 +155,8 @@ type Rule[E any] struct {
 	Requirement string   // the same stated as fulfilled, without a full stop
 	Ref         string   // where it is written, such as "RFC 8461 section 3.1"
 	Advice      string   // what to do if it fails; empty if there is nothing to do
-	// DependsOn names rules that stand earlier in the table. The rule does not run unless each of them
-	// ran and was fulfilled: nothing can be said about a record that is missing.
+	// DependsOn lists rules that are earlier in the table. The rule does not run unless each of them ran and was
+	// fulfilled: nothing can be said about a record that is missing.
 	DependsOn []Code
 	// StateIfFailed is the state of the verdict if the rule fails. If empty it follows from the
 	// severity: invalid for critical and error, warning for warning, valid for info. With Unknown the
@@ -221,7 +222,7 @@ func (r *Rule[E]) info() RuleInfo {
 		r.state(), r.Fact, r.Differs}
 }
 
-// Reading returns the rules with the sources that they read, for those that name none.
+// Reading returns the rules with the given sources set in those that list none.
 func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
 	list := slices.Clone(rules)
 	for i := range list {
@@ -232,8 +233,8 @@ func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
 	return list
 }
 
-// With returns the rules with what they have in common, for those that do not say it themselves: what they depend on,
-// when they apply, what they read, and the factor of those with a weight. If common stands, all do.
+// With returns the rules with fields that they have in common, where a rule does not set its own: dependencies,
+// applicability, sources, and the factor of those with a weight. If common holds when unanswered, so do all.
 func (rules Rules[E]) With(common Rule[E]) Rules[E] {
 	list := rules.Reading(common.Reads...)
 	for i := range list {
@@ -269,10 +270,10 @@ const (
 	maxFactors = 10
 )
 
-// Check reports what is wrong with the table itself: a code that is malformed or stands twice, a
-// title or requirement that is missing, too long or ends with a full stop, a rule without a test, a
-// weight below 0, an unknown severity or state, a dependency that stands nowhere before, too few or
-// too many categories with a weight. Tests of a diagnostic call it.
+// Check reports what is wrong with the table itself: a code that is malformed or duplicate, a title or requirement
+// that is missing, too long or ends with a full stop, a rule without a test, a weight below 0, an unknown severity
+// or state, a dependency that is not earlier in the table, too few or too many categories with a weight. Tests of a
+// diagnostic call it.
 func (rules Rules[E]) Check() error {
 	var faults []error
 	seen, factors := map[Code]bool{}, map[Category]bool{}

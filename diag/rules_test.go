@@ -563,7 +563,7 @@ func BenchmarkJudge20(b *testing.B) {
 	}
 }
 
-// A gradedBy is evidence that is scored by the method of somebody else.
+// A gradedBy is evidence that is scored by an external method.
 type gradedBy struct {
 	failing
 	points []Points
@@ -614,7 +614,7 @@ type halfKnown struct {
 
 func (h halfKnown) Unanswered() []Source { return h.open }
 
-// TestUnanswered judges rules that read what nobody said.
+// TestUnanswered judges rules that read sources without an answer.
 func TestUnanswered(t *testing.T) {
 	made := func(code Code, change func(*Rule[halfKnown])) Rule[halfKnown] {
 		r := Rule[halfKnown]{
@@ -701,7 +701,7 @@ func TestTogether(t *testing.T) {
 	}}, Rules[failing]{r}.Judge(failing{}, Texts{}).Findings)
 }
 
-// A failure that knows more than its rule says so in the finding, the headline and the recommendation.
+// A failure more specific than its rule is worded so in the finding, the headline and the recommendation.
 func TestFailureTitle(t *testing.T) {
 	rules := Rules[int]{{
 		Code: "test.cause", Severity: Error, Title: "A product is set up as it came", Requirement: "No product is",

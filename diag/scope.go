@@ -46,8 +46,8 @@ func (v *Verdict) Examine(parts []ScopePart) {
 	v.Examined, v.ExaminedMore = list[:n:n], len(list)-n
 }
 
-// counts tells how many parts there are of each state. A verdict that was decoded knows those that it lists; the rest
-// are as the last of them, since those that were not examined come first.
+// counts returns the number of parts in each state. A decoded verdict has only those that it lists; the rest count
+// as the last of them, because unexamined parts come first.
 func (v *Verdict) counts() map[ScopeState]int {
 	if v.scope != nil {
 		return v.scope
@@ -93,7 +93,7 @@ func (v *Verdict) Unexamined() string {
 	return Series(names, maxMissing)
 }
 
-// claims is what a verdict without a fault may say: its own text where all was examined, with what was left out added;
+// claims returns the text of a verdict without a fault: its own text where all was examined, with omissions added;
 // where a part did not answer, only how many did (CONTRACT 1.7, Scope).
 func (v *Verdict) claims(t Text) Text {
 	short := v.OfAll()

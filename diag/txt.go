@@ -121,7 +121,7 @@ type RecordLookup struct {
 	Timing
 }
 
-// Held is how long resolvers keep the record, in seconds; 0 if there is none.
+// Held is how long resolvers cache the record, in seconds; 0 without a record.
 func (l RecordLookup) Held() int64 {
 	if l.TTL == nil {
 		return 0

@@ -31,7 +31,7 @@ func TestTXT(t *testing.T) {
 	require.Equal(t, `a\`, TXT(&dns.TXT{Txt: []string{`a\`}}), "a backslash at the end stands for itself")
 }
 
-// Whatever bytes a server sends as text are what TXT returns.
+// TXT returns exactly the bytes that a server sends as text.
 func FuzzTXT(f *testing.F) {
 	f.Add([]byte(`a"b\c`), []byte{0, 255})
 	f.Fuzz(func(t *testing.T, a, b []byte) {

@@ -38,7 +38,7 @@ var (
 )
 
 // ParseURL reads an absolute URL as users type it: without a scheme it is https. The host is read by
-// [ParseHost]. Parsers disagree on what a backslash means, so it may stand in the query only.
+// [ParseHost]. Parsers disagree on what a backslash means, so it is allowed in the query only.
 //
 // To follow a link or a redirect use [URL.Resolve], for which "example.com" is a relative path.
 func ParseURL(s string) (URL, error) {
@@ -103,8 +103,8 @@ func parseURL(s string) (URL, error) {
 	return u, nil
 }
 
-// cutScheme returns the scheme in lower case, https if there is none, what follows its slashes, and
-// whether there was one.
+// cutScheme returns the scheme in lower case, https by default, the text after its slashes, and whether a scheme was
+// found.
 func cutScheme(s string) (scheme, rest string, found bool) {
 	scheme, rest, found = strings.Cut(s, "://")
 	if !found || strings.ContainsAny(scheme, "/?#\\@:[") {
@@ -147,7 +147,7 @@ func defaultPort(scheme string) uint16 {
 }
 
 // normaliseTail brings what follows the authority into one form: a path, "/" at least, without dot segments; the query;
-// the fragment; all with what must not stand there as itself percent-encoded (RFC 3986 sections 3.3 to 3.5 and 6.2.2).
+// the fragment; all with disallowed characters percent-encoded (RFC 3986 sections 3.3 to 3.5 and 6.2.2).
 func normaliseTail(s string) (string, error) {
 	s, fragment, _ := strings.Cut(s, "#")
 	path, query, hasQuery := strings.Cut(s, "?")
@@ -275,13 +275,13 @@ func (u URL) HTTP() *url.URL {
 // MarshalText implements [encoding.TextMarshaler].
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 
-// twiceSchemed is a URL that was pasted behind a scheme, as forms do that put https:// in front of what is typed: the
-// scheme stands twice, the second perhaps without its colon or a slash.
+// twiceSchemed matches a URL pasted after a scheme, as in forms that prepend https:// to the input: the scheme
+// occurs twice, the second perhaps without its colon or a slash.
 var twiceSchemed = Regexp(`^(?i)(?:https?:?/+|https?:)+(https?)(?::/+([^/].*)|/{2,}([^/].*)|:([^/0-9].*))$`)
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. In a request two things are refused, each with what to give
-// instead: a scheme that stands twice, behind which browsers look for a host named https, and characters that nobody
-// sees, which browsers ignore in hosts and send in paths.
+// UnmarshalText implements [encoding.TextUnmarshaler]. In a request two things are refused, each with the correct
+// input: a duplicate scheme, for which browsers look up a host named https, and invisible characters, which browsers
+// ignore in hosts and send in paths.
 func (u *URL) UnmarshalText(text []byte) (err error) {
 	s := string(text)
 	if m := twiceSchemed().FindStringSubmatch(s); m != nil {

@@ -279,8 +279,8 @@ func FuzzParseURL(f *testing.F) {
 	})
 }
 
-// What is pasted into a request with characters that nobody sees is refused, and not asked for under another URL. A link
-// of a page is read as browsers do.
+// Input with invisible characters is refused, and not requested under another URL. A link of a page is read as
+// browsers do.
 func TestURLWithUnseenCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://google.com\u200B":     "U+200B ZERO WIDTH SPACE at character 19, give https://google.com",
@@ -300,8 +300,8 @@ func TestURLWithUnseenCharacters(t *testing.T) {
 	require.Equal(t, "google.com", MustURL("https://google.com\u200B").Host().Name())
 }
 
-// What forms make of a pasted URL by putting a scheme in front is refused with the URL to give: browsers would look for a
-// host named https.
+// A URL to which a form prepended a scheme is refused with the correct URL: browsers would look up a host named
+// https.
 func TestURLWithTwoSchemes(t *testing.T) {
 	for in, give := range map[string]string{
 		"https://https://example.com/a":    "give https://example.com/a",

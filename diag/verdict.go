@@ -198,7 +198,7 @@ type Recommendation struct {
 	SuggestedValue string   `json:"suggested_value,omitempty" doc:"a value to publish as it is"`
 }
 
-// A Verdict is what the rules say of the evidence. Reports embed it.
+// A Verdict is the outcome of the rules for the evidence. Reports embed it.
 type Verdict struct {
 	State           State            `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
 	Score           *int             `json:"score,omitempty" min:"0" max:"100" doc:"percent of applicable points, capped by faults; absent where nothing can be scored"`

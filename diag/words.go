@@ -54,7 +54,7 @@ func Reason(err error) string {
 	return Quote(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// reason is what can be said of an error in words of ours; empty if nothing can.
+// reason describes an error in words of our own; empty if unknown.
 func reason(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -104,7 +104,8 @@ type Timing struct {
 // Began is when the check began.
 func (t Timing) Began() time.Time { return t.CheckedAt }
 
-// NewTiming returns the timing of what began and ended at these times; the first is told in whole seconds.
+// NewTiming returns the timing of an operation that began and ended at these times; the start is truncated to whole
+// seconds.
 func NewTiming(began, ended time.Time) Timing {
 	return Timing{CheckedAt: began.UTC().Truncate(time.Second), DurationMS: max(0, ended.Sub(began).Milliseconds())}
 }
@@ -198,7 +199,7 @@ func OrZero[T any](p *T) (v T) {
 	return v
 }
 
-// Map returns what a function makes of each item of a list; of an empty list an empty one, and not nil.
+// Map applies a function to each item of a list; for an empty list it returns an empty one, not nil.
 func Map[T, R any](list []T, f func(T) R) []R {
 	results := make([]R, len(list))
 	for i, item := range list {
@@ -207,8 +208,8 @@ func Map[T, R any](list []T, f func(T) R) []R {
 	return results
 }
 
-// Regexp returns a function that compiles an expression when it is first called, and panics if that cannot be done. It
-// is for package variables: a program that needs none of them compiles none.
+// Regexp returns a function that compiles an expression when it is first called, and panics if it is invalid. It is
+// for package variables, which are then compiled only in programs that use them.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

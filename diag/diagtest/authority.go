@@ -140,7 +140,7 @@ func rootServers() []dns.RR {
 // Servers that exist are left as they are; servers opened later replace those opened here.
 func (w *World) ServeZones() {
 	w.dns.completeAll()
-	var records []dns.RR // published at once: each change has all zones made anew
+	var records []dns.RR // published in one change: each change rebuilds all zones
 	for _, h := range resolver.RootServers() {
 		if len(w.known(h.Name)) == 0 {
 			records = append(records, w.hosting(h.Name, h.Addrs...)...)
@@ -160,7 +160,7 @@ func (w *World) ServeZones() {
 	}
 }
 
-// address gives those hosts an address that have none, all at once.
+// address allocates an address for each host that has none, in one change.
 func (w *World) address(hosts []string) {
 	var records []dns.RR
 	given := map[string]bool{}
@@ -187,7 +187,7 @@ func (n *names) completeAll() {
 	})
 }
 
-// serverAt opens a server for the zones of the world at those addresses of a host where none is.
+// serverAt opens a server for the zones of the world at the addresses of a host that have none yet.
 func (w *World) serverAt(host string) {
 	for _, ip := range w.addresses(host, false) {
 		if !w.net.listening("udp", netipPort(ip)) && !w.net.listening("tcp", netipPort(ip)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a world is can change after somebody has asked it: records are replaced, handlers are wrapped, keys are rolled.
+// A world can change after it was queried: records are replaced, handlers are wrapped, keys are rolled.
 func TestWorldsChange(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(`

@@ -30,7 +30,7 @@ func webClient(env *diag.Env) *http.Client {
 	}}
 }
 
-// A datagrams is a connection over UDP in the form by which the DNS library tells it from TCP.
+// A datagrams is a UDP connection of the type by which the DNS library distinguishes it from TCP.
 type datagrams struct {
 	net.PacketConn // nil: the library only asks whether it is there
 	net.Conn

@@ -24,7 +24,7 @@ type half struct {
 	chunks   [][]byte
 	size     int
 	end      error // what the reader gets after the last chunk
-	gone     error // what the writer gets because nobody reads any more
+	gone     error // the writer's error once the reader is closed
 	grace    bool  // the writer does not notice yet: the next bytes are lost in silence
 	readEnd  time.Time
 	writeEnd time.Time
@@ -32,7 +32,7 @@ type half struct {
 
 func newHalf(framed bool) *half { return &half{framed: framed, changed: make(chan struct{})} }
 
-// change applies f and wakes all who wait.
+// change applies f and wakes all waiters.
 func (h *half) change(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +99,7 @@ func (h *half) read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// idle waits, unless nobody reads any more.
+// idle waits, unless the reader is closed.
 func (h *half) idle(d time.Duration) error {
 	end, gone := time.Now().Add(d), error(nil)
 	err := h.await(&end, func() bool {
@@ -182,8 +182,8 @@ func (h *half) closeWrite(err error) {
 	})
 }
 
-// closeRead says that nobody reads any more. The reader gets own; the writer gets peer, unless it has
-// closed its side already, and with grace only after its next bytes were refused.
+// closeRead closes the reading side. The reader gets own; the writer gets peer, unless it has closed its side
+// already, and with grace only after its next bytes were refused.
 func (h *half) closeRead(own, peer error, grace bool) {
 	h.change(func() {
 		h.chunks, h.size = nil, 0
@@ -257,7 +257,7 @@ func (c *conn) Close() error {
 	err := c.opError("close", net.ErrClosed)
 	c.once.Do(func() {
 		c.out.closeWrite(net.ErrClosed)
-		var broken error // what the peer gets who writes to a closed end, if anything
+		var broken error // the peer's error when it writes to a closed end, if any
 		if !c.in.framed {
 			broken = syscall.EPIPE
 		}
@@ -276,7 +276,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// Reset breaks the connection: the peer loses what it has not read, and is told.
+// Reset resets the connection: the peer loses unread data, and gets an error.
 func (c *conn) Reset() {
 	c.out.closeRead(syscall.ECONNRESET, net.ErrClosed, false)
 	c.in.closeRead(net.ErrClosed, syscall.ECONNRESET, false)

@@ -27,8 +27,8 @@ type Latency struct {
 	Connect time.Duration // for each TCP connection to come about
 }
 
-// Latency makes every exchange of DNS messages and every TCP connection last for d. What is sent over
-// a connection arrives at once.
+// Latency makes every exchange of DNS messages and every TCP connection last for d. Data sent over a connection
+// arrives immediately.
 func (w *World) Latency(d time.Duration) { w.SetLatencies(Latency{DNS: d, Connect: d}) }
 
 // SetLatencies sets how long things take.
@@ -65,7 +65,7 @@ type Connection struct {
 	Time    time.Time // in the world
 }
 
-// A journal is what happened, in order. It may be used by several goroutines at once.
+// A journal lists events in order. It may be used by several goroutines concurrently.
 type journal[E any] struct {
 	mu     sync.Mutex
 	events []E
@@ -102,7 +102,7 @@ func (w *World) Queries() []Query { return w.queries.all() }
 // Connections lists the connections so far, in order, failed ones included: at least the last 50,000.
 func (w *World) Connections() []Connection { return w.connections.all() }
 
-// Asked counts the questions for a name and type. The empty name and type 0 stand for all.
+// Asked counts the queries for a name and type. The empty name and type 0 match all.
 func (w *World) Asked(name string, qtype uint16) int {
 	return view.Many(w.Queries(), func(q Query) bool { return q.is(name, qtype) })
 }
@@ -137,7 +137,7 @@ func RoundTrips(t *testing.T, setup func(*World), run func(context.Context, *dia
 	return roundTrips(t, Latency{DNS: trip, Connect: trip}, setup, run)
 }
 
-// DNSRoundTrips is [RoundTrips] for the exchanges with the DNS alone: connections open at once.
+// DNSRoundTrips is [RoundTrips] for DNS exchanges alone: connections open instantly.
 func DNSRoundTrips(t *testing.T, setup func(*World), run func(context.Context, *diag.Env)) int {
 	t.Helper()
 	return roundTrips(t, Latency{DNS: trip}, setup, run)
@@ -236,10 +236,10 @@ func InOwnProcess(t *testing.T) bool {
 	return false
 }
 
-// LiveBytes returns how many bytes of heap were live at most while f ran, beside those that were before, as far as
-// looking every fraction of a millisecond tells. What the fakes hold is counted too, and garbage up to a quarter of all
-// may be. Beyond limit it runs f once more, collects all the time and before each look, which is slower; garbage of
-// some hundred KiB may be counted then. It is meant for a process of [InOwnProcess].
+// LiveBytes returns how many bytes of heap were live at most while f ran, in addition to those live before, sampled
+// every fraction of a millisecond. Memory of the fakes is counted too, and so may be garbage, up to a quarter of the
+// total. Beyond limit it runs f once more, collects all the time and before each sample, which is slower; some
+// hundred KiB of garbage may be counted then. It is meant for a process of [InOwnProcess].
 func LiveBytes(limit int64, f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	live := liveBytes(func() {}, f)

@@ -45,7 +45,7 @@ func (c *chain) types(name string) (list []uint16, ok bool) {
 	}
 	n := z.nodes[name]
 	switch {
-	case cut == name: // a delegation: what is at the name besides belongs to the zone below
+	case cut == name: // a delegation: other records at the name belong to the child zone
 		list = append(list, dns.TypeNS)
 		if len(n[dns.TypeDS]) > 0 {
 			list = append(list, dns.TypeDS)
@@ -219,8 +219,8 @@ func (c *chain) prove(m *dns.Msg, r result) {
 	}
 }
 
-// provable returns the closest ancestor of a name, or the name itself, that has a link: with opt-out
-// an empty non-terminal may have none.
+// provable returns the closest ancestor of a name, or the name itself, that is in the chain: with opt-out an empty
+// non-terminal may not be.
 func (c *chain) provable(name string) string {
 	for name != c.signer.zone.origin {
 		if _, match := c.find(name); match {

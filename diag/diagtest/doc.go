@@ -34,9 +34,9 @@
 //
 // # Time
 //
-// The clock of a world starts at 2026-01-01. Outside a [testing/synctest] bubble it stands still until
-// [World.SetTime] or [World.Advance] moves it, and the world's resolver reports a timeout at once. Inside a bubble
-// it follows the bubble's time, in which waiting costs nothing: a timeout of thirty seconds is tested in no time.
+// The clock of a world starts at 2026-01-01. Outside a [testing/synctest] bubble it is stopped until [World.SetTime]
+// or [World.Advance] moves it, and the world's resolver reports a timeout immediately. Inside a bubble it follows
+// the bubble's time, in which waiting costs nothing: a timeout of thirty seconds is tested in no time.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		world := diagtest.NewWorld(t)

@@ -18,7 +18,7 @@ var insides = diag.Regexp(`\b(dial|read|write|connect)(ing)? (tcp|udp|unix)|\blo
 	`runtime error|goroutine|panic|\.go:\d|github\.com/|%!|\b0x[0-9a-f]{8,}|<nil>|&\{|map\[|` +
 	`(127\.0\.0\.\d+|\[::1\]):\d`)
 
-// shownAround is how much of a text stands on both sides of what was found in it.
+// shownAround is the length of the context shown on each side of a match.
 const shownAround = 60
 
 // Leaks lists what a text that leaves a program holds of the inside of it: the words of an error of Go's libraries, of a

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Go's libraries say is noticed, and what people are told is not.
+// Error texts of Go's libraries are detected, and texts for people are not.
 func TestLeaks(t *testing.T) {
 	_, number := strconv.Atoi("x")
 	address := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}

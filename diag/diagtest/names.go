@@ -119,7 +119,7 @@ func (r *recursion) walk(name string, qtype uint16) {
 	r.rcode = dns.RcodeServerFailure // a loop, or no end in sight
 }
 
-// overlaid returns what a resolver of its own mind says of a name instead of the truth.
+// overlaid returns the contents that a configured resolver returns for a name in place of the true ones.
 func (r *recursion) overlaid(name string) *zone {
 	name = dns.CanonicalName(name)
 	for _, z := range r.overlay {
@@ -146,7 +146,7 @@ func (r *recursion) reply(q *dns.Msg) *dns.Msg {
 			found.write(m, q.Question[0].Qtype, do, i == len(r.results)-1)
 		}
 	}
-	// RFC 6840 section 5.8: only those who ask for it are told.
+	// RFC 6840 section 5.8: AD is set only for clients that request it.
 	m.AuthenticatedData = (q.AuthenticatedData || do) && m.Rcode != dns.RcodeServerFailure &&
 		(r.fault.Secure || r.secure)
 	r.explain(q, m)
@@ -181,7 +181,7 @@ func dnssecOK(q *dns.Msg) bool {
 	return opt != nil && opt.Do()
 }
 
-// write puts what a zone said into a message. Only the last of a chain has a negative side.
+// write adds a zone's answer to a message. Only the last of a chain has a negative side.
 func (r result) write(m *dns.Msg, qtype uint16, do, last bool) {
 	m.Answer = append(m.Answer, copied(r.dname)...)
 	m.Answer = append(m.Answer, r.answer...)

@@ -29,7 +29,7 @@ var (
 	clientIPv6 = netip.MustParseAddr("2001:db8:ffff::254")
 )
 
-// An endpoint is where somebody may answer.
+// An endpoint is an address at which a server may listen.
 type endpoint struct {
 	network string // tcp or udp
 	addr    netip.AddrPort
@@ -67,7 +67,7 @@ func (n *network) listen(network string, addr netip.AddrPort, serve func(*conn))
 	n.servers[endpoint{network, addr}] = serve
 }
 
-// listening reports whether somebody answers there already.
+// listening reports whether a server listens at the address already.
 func (n *network) listening(network string, addr netip.AddrPort) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,7 +131,7 @@ func dialError(network string, addr netip.AddrPort, err error) error {
 }
 
 // Dial connects to an address in the world, network being tcp or udp. It is the Dial of [World.Env].
-// Where nobody listens a connection is refused.
+// Where no server listens the connection is refused.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if len(network) > 3 { // tcp4, udp6
 		network = network[:3]
@@ -187,7 +187,7 @@ func (n *network) forget(c *conn) {
 	delete(n.conns, c)
 }
 
-// serverOf returns who answers at an address, or nil if the connection is refused.
+// serverOf returns the handler of an address, or nil if the connection is refused.
 func (n *network) serverOf(network string, addr netip.AddrPort) func(*conn) {
 	if b := n.behave[addr]; b != Serves && network == "tcp" {
 		return b.serve()
@@ -209,14 +209,14 @@ func (n *network) behaviour(addr netip.AddrPort) Behaviour {
 	return n.behave[addr]
 }
 
-// A Behaviour is what a TCP port does instead of serving.
+// A Behaviour is the way in which a TCP port fails to serve.
 type Behaviour string
 
 // The behaviours.
 const (
-	Serves      Behaviour = ""            // what listens there answers; if nobody does, connections are refused
+	Serves      Behaviour = ""            // the server there answers; without one, connections are refused
 	Refuses     Behaviour = "refuses"     // connections are refused
-	Closes      Behaviour = "closes"      // connections are accepted, and closed at once
+	Closes      Behaviour = "closes"      // connections are accepted, and closed immediately
 	Resets      Behaviour = "resets"      // connections are accepted, and broken as soon as something is sent
 	Hangs       Behaviour = "hangs"       // connections are accepted, and nothing is ever answered
 	Unreachable Behaviour = "unreachable" // connections never come about: packets are lost

@@ -37,12 +37,12 @@ const (
 	CertNotYetValid         Cert = "not yet valid"        // begins the day after
 	CertWrongName           Cert = "wrong name"           // for wrong.example
 	CertSelfSigned          Cert = "self-signed"          // signed by its own key
-	CertUnknownAuthority    Cert = "unknown authority"    // signed by an authority that nobody trusts
+	CertUnknownAuthority    Cert = "unknown authority"    // signed by an untrusted authority
 	CertMissingIntermediate Cert = "missing intermediate" // served without the certificate that links it to the root
 )
 
-// authorities are the certificate authorities of a world: a trusted root, an intermediate below it
-// which signs the certificates, and one that nobody trusts.
+// authorities are the certificate authorities of a world: a trusted root, an intermediate below it which signs the
+// certificates, and an untrusted one.
 type authorities struct {
 	now func() time.Time
 
@@ -187,8 +187,8 @@ func (w *World) Authorities() (root, intermediate *x509.Certificate) {
 	return w.pki.root.Leaf, w.pki.intermediate.Leaf
 }
 
-// CrossCertificate returns a certificate over name and key of the trusted root, by an authority that nobody trusts: the
-// link to an older root, which servers send along until it expires, or longer.
+// CrossCertificate returns a certificate over name and key of the trusted root, by an untrusted authority: the link
+// to an older root, which servers send along until it expires, or longer.
 func (w *World) CrossCertificate(notAfter time.Time) *x509.Certificate {
 	template := authority("")
 	template.Subject, template.NotAfter = w.pki.root.Leaf.Subject, notAfter
@@ -287,8 +287,8 @@ func (s steady) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte
 	return s.PrivateKey.Sign(nil, digest, opts)
 }
 
-// sign makes a signature. The DNS library knows no Ed448, so it makes what it takes for Ed25519, the
-// other algorithm that signs the data as they are.
+// sign makes a signature. The DNS library lacks Ed448, so sign presents the key as Ed25519, the other algorithm that
+// signs unhashed data.
 func sign(sig *dns.RRSIG, k *signingKey, rrset []dns.RR) error {
 	if algorithm := sig.Algorithm; algorithm == dns.ED448 {
 		sig.Algorithm = dns.ED25519

@@ -138,7 +138,7 @@ func (c ServerConfig) edns(q, m *dns.Msg, fault Fault) {
 	c.options(q, m)
 }
 
-// serverCookie stands for what a server computes of address and secret (RFC 7873 section 4.2).
+// serverCookie is a fixed cookie in place of one computed from address and secret (RFC 7873 section 4.2).
 const serverCookie = "d1a67e57d1a67e57"
 
 func (c ServerConfig) options(q, m *dns.Msg) {

@@ -138,8 +138,8 @@ func line(lines [][]byte, i int) string {
 // Vectors returns the files of a set of test vectors of this module: those below testdata, beside the test, in a
 // folder above it or in diag, whose vectors serve all families, and those at the same place below $CONFORMANCE_DIR,
 // which may hold more cases of the same form.
-// What is there a second time, byte for byte, is left out. A pattern is one of path.Match; a folder stands for all
-// files below it. The test fails where testdata has none.
+// Files with identical contents are left out. A pattern is one of path.Match; a folder matches all files below it.
+// The test fails if testdata has no match.
 func Vectors(tb testing.TB, patterns ...string) []string {
 	tb.Helper()
 	own := ownVectors(tb, patterns)
@@ -149,9 +149,9 @@ func Vectors(tb testing.TB, patterns ...string) []string {
 	return append(own, moreVectors(tb, own, patterns)...)
 }
 
-// Suite returns the files of a set of test vectors that others have made. They lie below $CONFORMANCE_DIR alone:
-// CONFORMANCE.md tells from where they come. Where there is no such folder it skips the test; with CI=true, and
-// where only this set is missing, the test fails.
+// Suite returns the files of a set of third-party test vectors. They are below $CONFORMANCE_DIR alone;
+// CONFORMANCE.md lists their sources. Without such a folder it skips the test; with CI=true, and if only this set is
+// missing, the test fails.
 func Suite(tb testing.TB, patterns ...string) (files []string) {
 	tb.Helper()
 	dir := conformanceDir(tb)
@@ -168,7 +168,7 @@ func Suite(tb testing.TB, patterns ...string) (files []string) {
 	return files
 }
 
-// Seeds returns the texts of all vectors that are there, to begin a fuzz test with; none is needed.
+// Seeds returns the texts of all available vectors as the seeds of a fuzz test; there may be none.
 func Seeds(tb testing.TB, patterns ...string) (texts []string) {
 	tb.Helper()
 	own := ownVectors(tb, patterns)
@@ -190,7 +190,7 @@ func Documents[T any](tb testing.TB, files []string) []T {
 	return documents
 }
 
-// Cases reads files of which each is a JSON list of cases, and fails where one has none.
+// Cases reads files that each hold a JSON list of cases, and fails if a list is empty.
 func Cases[T any](tb testing.TB, files []string) (cases []T) {
 	tb.Helper()
 	for i, list := range Documents[[]T](tb, files) {
@@ -212,7 +212,7 @@ func ownVectors(tb testing.TB, patterns []string) (files []string) {
 	return append(files, filesBelow(tb, filepath.Join(common, "testdata"), patterns...)...)
 }
 
-// moreVectors returns what matches below $CONFORMANCE_DIR and is none of the files that are known, byte for byte.
+// moreVectors returns the matches below $CONFORMANCE_DIR whose contents differ from all known files.
 func moreVectors(tb testing.TB, known, patterns []string) []string {
 	tb.Helper()
 	dir, same := conformanceDir(tb), map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A recorder is a test whose failures are looked at.
+// A recorder is a test that records its failures.
 type recorder struct {
 	testing.TB
 	failures []string

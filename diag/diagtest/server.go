@@ -19,8 +19,8 @@ type EDNS string
 // The ways to take EDNS.
 const (
 	ednsKnown   EDNS = ""        // as it should be
-	EDNSIgnored EDNS = "ignored" // the reply is as if the question had none
-	EDNSRefused EDNS = "formerr" // the reply is FORMERR, and has none
+	EDNSIgnored EDNS = "ignored" // the reply is as if the query had no OPT record
+	EDNSRefused EDNS = "formerr" // the reply is FORMERR without an OPT record
 	EDNSDropped EDNS = "dropped" // no reply, as behind a broken firewall
 )
 
@@ -41,7 +41,7 @@ type ServerConfig struct {
 	Transfer      bool      // hands out its zones (AXFR, RFC 5936)
 	EDNS          EDNS      // how it takes EDNS
 	AnyVersion    bool      // takes versions of EDNS that do not exist, instead of BADVERS
-	NSID          string    // its name for those who ask with NSID (RFC 5001)
+	NSID          string    // its identifier for queries with NSID (RFC 5001)
 	Cookies       bool      // knows DNS cookies (RFC 7873)
 	Version       string    // answers version.bind; empty means that it does not tell
 	Upward        bool      // refers to the root servers for what it does not know, instead of REFUSED
@@ -180,7 +180,7 @@ func (s *Server) Fault(name string, qtype uint16, f Fault) *Server {
 // Break makes the server answer every question about a name with an rcode.
 func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0, Fault{Rcode: rcode}) }
 
-// Asked counts the questions that the server was asked for a name and type; the empty name and type 0 stand for all.
+// Asked counts the queries that the server received for a name and type; the empty name and type 0 match all.
 func (s *Server) Asked(name string, qtype uint16) int {
 	return view.Many(s.world.Queries(), func(q Query) bool {
 		return slices.Contains(s.addrs, q.Server) && q.is(name, qtype)
@@ -221,7 +221,7 @@ func (s *Server) named(z *zone) bool {
 	})
 }
 
-// A Fault is what goes wrong when a name is asked for, or reached through an alias.
+// A Fault is a failure of queries for a name, or of aliases to it.
 type Fault struct {
 	Rcode    int           // the reply has this code and no records; 0 means that it is not changed
 	Delay    time.Duration // the reply comes later
@@ -248,7 +248,7 @@ type activeFault struct {
 	asked int
 }
 
-// A faultTable is what goes wrong at one server, by name and type.
+// A faultTable holds the faults of one server, by name and type.
 type faultTable struct {
 	mu     sync.Mutex
 	faults map[faultKey]*activeFault
@@ -345,8 +345,8 @@ func (f *Fault) add(g Fault) {
 // example.com. Each replaces an earlier one of the same name and type, and the zero Fault ends it.
 func (w *World) Fault(name string, qtype uint16, f Fault) { w.check(w.dns.faults.set(name, qtype, f)) }
 
-// FaultEverywhere makes something go wrong as [World.Fault] does, and at the name servers of the zones too: the question
-// has no answer in this world, whoever is asked.
+// FaultEverywhere adds a fault as [World.Fault] does, and to the name servers of the zones too: no server in this
+// world answers the query.
 func (w *World) FaultEverywhere(name string, qtype uint16, f Fault) {
 	w.check(w.dns.everywhere.set(name, qtype, f))
 }
@@ -354,8 +354,8 @@ func (w *World) FaultEverywhere(name string, qtype uint16, f Fault) {
 // Break makes every question about a name fail with an rcode, such as [dns.RcodeServerFailure].
 func (w *World) Break(name string, rcode int) { w.Fault(name, 0, Fault{Rcode: rcode}) }
 
-// Silence lets every question about a name go unanswered. Outside a bubble of testing/synctest the
-// resolver that is the world reports that at once.
+// Silence leaves every query for a name unanswered. Outside a testing/synctest bubble the world's resolver reports
+// that immediately.
 func (w *World) Silence(name string) { w.Fault(name, 0, Fault{Silent: true}) }
 
 // Delay lets the answers about a name come late.

@@ -34,7 +34,7 @@ type Signing struct {
 
 // Keys are the keys of a zone by name, as where several providers sign it, each with keys of its own (RFC 8901, see
 // [Server.Sign]). Those whose names begin with "ksk" sign the DNSKEY record set, all others the rest of the zone. A
-// name stands for the same key at all servers of a zone.
+// name identifies the same key at all servers of a zone.
 type Keys struct {
 	Published []string // are in the DNSKEY record set
 	Signing   []string // sign
@@ -59,26 +59,27 @@ const (
 	SigUnknownKey  SigningFault = "unknown key"        // signatures are by a key that is not in the zone
 	SigWrongSigner SigningFault = "wrong signer"       // signatures name another zone as the signer
 	SigZoneKey     SigningFault = "zone key"           // signatures over the keys are by the key that signs the rest
-	SigMissing     SigningFault = "missing signatures" // there are none
+	SigMissing     SigningFault = "missing signatures" // there are no signatures
 	DenialMissing  SigningFault = "missing denial"     // NSEC and NSEC3 records are left out of replies
 	DSMismatch     SigningFault = "wrong ds"           // the DS record is that of another key
-	DSUnknown      SigningFault = "unknown ds"         // the DS record has an algorithm that nobody knows
+	DSUnknown      SigningFault = "unknown ds"         // the DS record has an unknown algorithm
 )
 
-// Broken is something wrong in a signed zone. For the faults of signatures it may be limited to one
-// name, one type, or both; empty and 0 stand for all.
+// Broken is a fault in a signed zone. Faults of signatures may be limited to one name, one type, or both; empty and
+// 0 match all.
 type Broken struct {
 	Fault  SigningFault
 	Name   string
 	Type   uint16
-	Beside bool // the signature with the fault stands beside one that is right
+	Beside bool // the faulty signature is accompanied by a valid one
 }
 
 func (b Broken) holds(owner string, rrtype uint16) bool {
 	return (b.Name == "" || dns.CanonicalName(b.Name) == owner) && (b.Type == 0 || b.Type == rrtype)
 }
 
-// explanations are what a validating resolver says of faults (RFC 8914 section 4); of the others, that they are bogus.
+// explanations are the extended errors of a validating resolver for faults (RFC 8914 section 4); the others are
+// DNSSEC Bogus.
 var explanations = map[SigningFault]uint16{
 	SigExpired:     dns.ExtendedErrorCodeSignatureExpired,
 	SigNotYetValid: dns.ExtendedErrorCodeSignatureNotYetValid,
@@ -348,8 +349,8 @@ func troubleOf(z *zone, f SigningFault) *trouble {
 	return &trouble{code, "validating " + z.origin + ": " + string(f)}
 }
 
-// status tells whether a validating resolver trusts a zone: secure if each zone from the root down to it is signed and
-// has its DS record above it, and in trouble if it should be and is not (RFC 4035 section 5).
+// status returns how a validating resolver judges a zone: secure if each zone from the root down to it is signed and
+// has its DS record in the parent zone, and in trouble if it should be and is not (RFC 4035 section 5).
 func status(zones map[string]*zone, z *zone, now time.Time) (secure bool, t *trouble) {
 	if z.origin == "." {
 		if z.signer == nil {

@@ -123,7 +123,7 @@ func (s *signer) signatures(owner, name string, rrtype uint16) []dns.RR {
 }
 
 // authoritative reports whether records of a type at a name belong to the zone: not below a
-// delegation, and at one only what the zone itself says about it (RFC 4035 section 2.2).
+// delegation, and at one only the records of the parent side (RFC 4035 section 2.2).
 func (s *signer) authoritative(name string, rrtype uint16) bool {
 	switch s.zone.cutAbove(name) {
 	case "":
@@ -252,7 +252,7 @@ func (s *signer) prove(m *dns.Msg, r result, qtype uint16) {
 	s.chain().prove(m, r)
 }
 
-// asked returns the records of DNSSEC itself at a name, when somebody asks for their type.
+// asked returns the DNSSEC records at a name, for a query of their type.
 func (s *signer) asked(name string, qtype uint16) []dns.RR {
 	if qtype == dns.TypeNSEC && s.how.NSEC3 == nil {
 		return s.chain().at(name)
@@ -266,8 +266,7 @@ func (s *signer) asked(name string, qtype uint16) []dns.RR {
 	return list
 }
 
-// proveCut adds to a referral the DS records, or the proof that there are none (RFC 4035 section
-// 3.1.4).
+// proveCut adds to a referral the DS records, or the proof of their absence (RFC 4035 section 3.1.4).
 func (s *signer) proveCut(m *dns.Msg, r result) {
 	if ds := s.zone.nodes[r.cut][dns.TypeDS]; len(ds) > 0 {
 		m.Ns = append(m.Ns, copied(ds)...)

@@ -72,7 +72,7 @@ func TestServersSignEachForItself(t *testing.T) {
 	require.True(t, m.AuthenticatedData)
 }
 
-// What stands in for a name has the SOA record of its zone, no proof, and none in the referral either.
+// Replaced contents of a name have the SOA record of its zone and no proof, not even in the referral.
 func TestReplacedAnswersAreNotProved(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone(`

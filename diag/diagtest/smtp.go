@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Replies that are none, for the scripts of [SMTP] and [World.Whois].
+// Actions in place of a reply, for the scripts of [SMTP] and [World.Whois].
 const (
 	NoReply = "\x00nothing" // the server stays silent, until the client gives up
 	HangUp  = "\x00close"   // the server closes the connection
@@ -24,7 +24,7 @@ const (
 type SMTP struct {
 	Host       string      // gets an address unless it has one
 	Port       uint16      // 0 means 25, or 465 with TLS from the start
-	Extensions []string    // what EHLO lists besides STARTTLS, such as "SIZE 1000000"
+	Extensions []string    // what EHLO lists in addition to STARTTLS, such as "SIZE 1000000"
 	Encrypted  []string    // what EHLO lists over TLS; nil means Extensions
 	Cert       Cert        // what is wrong with the certificate
 	TLS        *tls.Config // if set, used instead of a configuration with a certificate of that kind

@@ -70,7 +70,7 @@ func rrsets(rrs []dns.RR) [][]dns.RR {
 	return sets
 }
 
-// madeOfDNAME reports whether a CNAME has no signature of its own because a DNAME stands for it.
+// madeOfDNAME reports whether a CNAME is unsigned because it was synthesized from a DNAME.
 func madeOfDNAME(set []dns.RR, m *dns.Msg) bool {
 	return set[0].Header().Rrtype == dns.TypeCNAME && slices.ContainsFunc(m.Answer, func(rr dns.RR) bool {
 		return rr.Header().Rrtype == dns.TypeDNAME && dns.IsSubDomain(rr.Header().Name, set[0].Header().Name)
@@ -186,7 +186,7 @@ func proveExpansion(m *dns.Msg, owner string, labels int) error {
 // compare orders names by RFC 4034 section 6.1.
 func compare(a, b string) int { return slices.Compare(reversed(a), reversed(b)) }
 
-// reversed returns the labels of a name from the right, as the octets that they stand for.
+// reversed returns the labels of a name from the right, as unescaped octets.
 func reversed(name string) []string {
 	wire, labels := make([]byte, 256), []string{}
 	if _, err := dns.PackDomainName(strings.ToLower(name), wire, 0, nil, false); err != nil {

@@ -36,8 +36,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// module makes a module with vectors beside a package and in diag, and a folder with others; the test stands in
-// the package.
+// module makes a module with vectors beside a package and in diag, and a folder with others; the test is in the
+// package.
 func module(t *testing.T) (root, more string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -119,5 +119,5 @@ func TestDocument(t *testing.T) {
 	require.NotZero(t, found)
 }
 
-// The suites of others are there, or this tells that they are not before anything else is tested.
+// The third-party suites are present, or this fails before any other test.
 func TestConformanceFolder(t *testing.T) { diagtest.Suite(t, "*") }

@@ -90,7 +90,7 @@ func (w *World) Wrap(host string, port uint16, wrap func(http.Handler) http.Hand
 	return found
 }
 
-// addresses returns the addresses of a host, and gives it one if it has none.
+// addresses returns the addresses of a host, and allocates one if needed.
 func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
 	if list := w.known(host); len(list) > 0 {
 		return list
@@ -132,7 +132,7 @@ func (w *World) known(host string) []netip.Addr {
 	return list
 }
 
-// Host gives a host addresses in the DNS, an allocated one if none are named, and returns them.
+// Host publishes addresses of a host in the DNS, an allocated one if none are given, and returns them.
 func (w *World) Host(name string, addrs ...string) []netip.Addr {
 	if len(addrs) == 0 {
 		return w.addresses(name, false)
@@ -150,7 +150,7 @@ func (w *World) parseAddr(text string) netip.Addr {
 
 func (w *World) host(name string, ips ...netip.Addr) { w.dns.add(w.hosting(name, ips...)...) }
 
-// hosting returns the records of the addresses of a host, which nobody else is given.
+// hosting returns the records of the addresses of a host, which are not allocated to another.
 func (w *World) hosting(name string, ips ...netip.Addr) []dns.RR {
 	w.net.reserve(ips...)
 	return diag.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })
@@ -164,7 +164,7 @@ type webServer struct {
 	sites []Site // the first answers for hosts that are not among them
 }
 
-// webServer returns the server at an address, which it starts if there is none.
+// webServer returns the server at an address, and starts it if needed.
 func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A World is one Internet. Its methods may be called by several goroutines at once.
+// A World is one Internet. Its methods may be called by several goroutines concurrently.
 type World struct {
 	t      testing.TB // nil outside tests
 	clock  *clock
@@ -28,7 +28,7 @@ type World struct {
 	connections journal[Connection]
 
 	mu         sync.Mutex
-	err        error // the first mistake in what the world was told to be
+	err        error // the first mistake in the configuration of the world
 	latency    Latency
 	webServers map[netip.AddrPort]*webServer
 	resolvers  map[netip.Addr]*Server
@@ -41,8 +41,8 @@ type Config struct {
 	Running bool      // the clock runs; in a bubble of testing/synctest it always does
 }
 
-// NewWorld returns an empty world for a test or benchmark. It ends with t, and a mistake in what the
-// world is told to be, such as in the text of a zone, fails t.
+// NewWorld returns an empty world for a test or benchmark. It ends with t, and a mistake in its configuration, such
+// as in the text of a zone, fails t.
 func NewWorld(t testing.TB) *World {
 	w := newWorld(t, Config{})
 	t.Cleanup(w.Close)
@@ -80,7 +80,7 @@ func (w *World) Close() {
 	w.net.close()
 }
 
-// Err returns the first mistake in what the world was told to be.
+// Err returns the first mistake in the configuration of the world.
 func (w *World) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,11 +120,11 @@ func (w *World) NewEnv() *diag.Env {
 // epoch is when every world begins.
 var epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// A clock stands still, or runs with the time of the process.
+// A clock is stopped, or runs with the time of the process.
 type clock struct {
 	mu    sync.Mutex
 	base  time.Time // the time shown at start
-	start time.Time // of the process or bubble; zero if the clock stands still
+	start time.Time // of the process or bubble; zero if the clock is stopped
 }
 
 func newClock(base time.Time, running bool) *clock {

@@ -18,7 +18,7 @@ type zone struct {
 	nodes  map[string]node // by canonical owner
 	exists map[string]bool // the owners and, up to the origin, their ancestors
 	signer *signer         // nil if the zone is not signed
-	around *zone           // has the SOA record, of contents that stand in for those of a name; may be nil
+	around *zone           // has the SOA record, for contents that replace those of a name; may be nil
 }
 
 func newZone(origin string, records ...dns.RR) *zone {
@@ -41,7 +41,7 @@ func (z *zone) add(rr dns.RR) {
 	}
 }
 
-// within returns contents that stand in for those of a name of another zone.
+// within returns contents that replace those of a name of another zone.
 func (z *zone) within(around *zone) *zone {
 	inside := *z
 	inside.around = around
@@ -94,7 +94,7 @@ type result struct {
 	answer   []dns.RR // empty with NOERROR: the name exists without the type
 	next     string   // where an alias among the answer leads
 	cut      string   // the delegation found instead, with the NS records in answer
-	wildcard string   // the wildcard that stood in for the name
+	wildcard string   // the wildcard that matched the name
 	encloser string   // the closest ancestor that exists, if the name does not
 	dname    []dns.RR // the records above the name from which an alias was made
 }

@@ -87,8 +87,8 @@ func Usable(ds *dns.DS) bool {
 	return ok && supports(ds.Algorithm)
 }
 
-// usableOf picks the DS records that count. Those with SHA-1 do not beside stronger ones, lest an
-// attacker who can make collisions chooses the weakest (RFC 4509 section 3).
+// usableOf picks the DS records that count. Those with SHA-1 do not if there are stronger ones, or an attacker who
+// can make collisions would choose the weakest (RFC 4509 section 3).
 func usableOf(all []*dns.DS) []*dns.DS {
 	var list []*dns.DS
 	stronger := false

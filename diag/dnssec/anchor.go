@@ -67,7 +67,7 @@ func isAnchor(rr dns.RR) bool {
 	return false
 }
 
-// An anchorSet holds the anchors of each zone as DS records, which stand for keys as well.
+// An anchorSet holds the anchors of each zone as DS records, which represent keys as well.
 type anchorSet map[name][]*dns.DS
 
 func newAnchorSet(anchors []dns.RR) anchorSet {
@@ -103,7 +103,7 @@ func (s anchorSet) closest(n name) (name, bool) {
 // An AnchorKey is a trust anchor of a zone.
 type AnchorKey struct {
 	KeyTag  uint16
-	Revoked bool // the key in the zone says of itself that it must not be used (RFC 5011 section 2.1)
+	Revoked bool // the key in the zone has the REVOKE bit (RFC 5011 section 2.1)
 }
 
 // anchorKeys lists the anchors of a zone, each once. The keys were validated.

@@ -34,8 +34,8 @@ func (c *conclusion) stop(why *ChainFault) {
 	}
 }
 
-// run follows the chain of aliases from a name to the records of a type, or to the proof that there
-// are none. Each part of the chain is validated in the zone that it belongs to.
+// run follows the chain of aliases from a name to the records of a type, or to the proof of their absence. Each part
+// of the chain is validated in the zone that it belongs to.
 func (v *validation) run(n name, rrtype uint16) *conclusion {
 	c := &conclusion{statusCause: secure}
 	v.prefetch(n, rrtype)
@@ -85,8 +85,8 @@ func (v *validation) onward(c *conclusion, msg *message, n name, rrtype uint16) 
 	return own, s
 }
 
-// closerAnchor reports whether a trust anchor lies between a name and the zone that something was said
-// of. That a parent zone of the anchor leaves the name out of its proofs is no excuse for what is below.
+// closerAnchor reports whether a trust anchor lies between a name and the zone of a fault. A parent zone of the
+// anchor that leaves the name out of its proofs does not excuse faults below.
 func (v *validation) closerAnchor(why *ChainFault, n name) bool {
 	anchor, ok := v.anchors.closest(n)
 	zone, known := parseName(why.Zone)
@@ -125,7 +125,7 @@ func (v *validation) question(c *conclusion, n name, rrtype uint16) (*message, s
 	return nil, step{statusCause: indeterminate(f)}
 }
 
-// A step is what an answer says about one name of a chain of aliases.
+// A step is the content of an answer for one name of a chain of aliases.
 type step struct {
 	statusCause
 	next name // where an alias leads; empty at the end
@@ -168,10 +168,10 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 // unsigned, for each label takes a question.
 const lastLook = 3
 
-// known is what a fault of an answer means at the name where it occurred: none of what an unsigned zone
-// says can be held against it, even if somebody signed it.
+// known interprets a fault of an answer at the name where it occurred: faults in an unsigned zone do not count, even
+// if its records are signed.
 func (v *validation) known(n name, f *ChainFault) statusCause {
-	if explanation[f.Code] > 0 { // somebody did sign it, if not well
+	if explanation[f.Code] > 0 { // it is signed, if not correctly
 		return bogus(f)
 	}
 	if zone, ok := parseName(f.Zone); ok && n.within(zone) && n.labels() > zone.labels()+lastLook {
@@ -197,8 +197,8 @@ func (v *validation) everything(msg *message, n name) step {
 	return s
 }
 
-// redirected validates a DNAME record above the name, and that the alias is what it makes of the name.
-// That alias itself is not signed (RFC 6672 section 5.3.1).
+// redirected validates a DNAME record above the name, and that the alias is the one synthesized from it. That alias
+// itself is not signed (RFC 6672 section 5.3.1).
 func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cname *rrset) step {
 	s := step{statusCause: v.positive(msg, dname), sets: []*rrset{dname}}
 	record, _ := first[*dns.DNAME](dname)
@@ -332,8 +332,7 @@ func (m *message) apex(n name) name {
 	return ""
 }
 
-// place returns the name at which the zone of records is to be looked for: that of the zone that
-// signed them, if there is one.
+// place returns the name at which to look for the zone of records: the signer, if they are signed.
 func (v *validation) place(owner name, rrtype uint16, signer name) name {
 	switch {
 	case signer != "":

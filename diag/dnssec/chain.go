@@ -21,8 +21,8 @@ type validation struct {
 	chain []*zone // in the order in which they were reached
 }
 
-// A node is a name as a place in the tree: the zone that it belongs to, as seen from above, and
-// whether that zone is to be trusted.
+// A node is a place in the tree: the zone that a name belongs to, as seen from the parent zone, and whether that
+// zone is trusted.
 type node struct {
 	zone *zone // the deepest known that encloses the name; nil above the trust anchors
 	statusCause
@@ -98,8 +98,8 @@ func (v *validation) prime(n name) node {
 	return z.settle(f)
 }
 
-// withoutRoot says what it means that the keys of the root zone cannot be validated. The root is signed,
-// and all the world would know if it were not: who answers without its keys and signatures strips DNSSEC.
+// withoutRoot returns the cause when the keys of the root zone cannot be validated. The root is known to be signed:
+// a resolver that answers without its keys and signatures strips DNSSEC.
 func (v *validation) withoutRoot(f statusCause) statusCause {
 	switch f.why.Code {
 	case codeKeysMissing, codeSigMissing:
@@ -144,8 +144,8 @@ func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*messa
 	return msg, nil
 }
 
-// alias handles an alias in place of a DS record: the name is no delegation then, for an alias stands
-// alone (RFC 1034 section 3.6.2), and below a DNAME record there is nothing (RFC 6672 section 2.4).
+// alias handles an alias in place of a DS record: the name is not a delegation then, because an alias excludes other
+// records (RFC 1034 section 3.6.2), and below a DNAME record there is nothing (RFC 6672 section 2.4).
 func (v *validation) alias(z *zone, n name, msg *message) *node {
 	for _, key := range []setKey{{n, dns.TypeCNAME}, {n.parent(), dns.TypeDNAME}} {
 		set := msg.answer[key]
@@ -185,7 +185,7 @@ func (v *validation) withoutDS(z *zone, n name, msg *message) node {
 	return node{zone: z, statusCause: bogus(why), unproven: true}
 }
 
-// unsigned looks at the keys that an insecure zone may have all the same, for a report.
+// unsigned lists the keys that an insecure zone may have nonetheless, for a report.
 func (v *validation) unsigned(z *zone, f statusCause) node {
 	if v.thorough {
 		if msg := v.fetch.glance(z.name, dns.TypeDNSKEY); msg != nil {
@@ -225,9 +225,9 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *ChainFault) statusCause {
 	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
 	if f != nil {
-		// The parent zone says that there are keys. A server that answers without them withholds what must be there, which
-		// is bogus; if nobody answers, it cannot be determined (RFC 4035 section 4.3). A report does not blame the zone for
-		// SERVFAIL either.
+		// The parent zone says that there are keys. A server that answers without them withholds what must be there,
+		// which is bogus; if no server answers, it cannot be determined (RFC 4035 section 4.3). A report does not
+		// blame the zone for SERVFAIL either.
 		if msg != nil && !v.thorough {
 			f.status = diag.Bogus
 		}
@@ -263,8 +263,8 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 	return secure
 }
 
-// maxKeys bounds the keys of a zone that are looked at, which costs little. A message holds some
-// hundreds; a zone in the midst of changing algorithms has about ten.
+// maxKeys bounds the keys of a zone that are read, which costs little. A message holds some hundreds; a zone in the
+// midst of changing algorithms has about ten.
 const maxKeys = 1024
 
 // keysOf returns the keys of a zone.

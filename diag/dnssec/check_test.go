@@ -127,8 +127,8 @@ func TestQuestionsAtOnce(t *testing.T) {
 	}
 }
 
-// The resolver may be one that walks from the root by itself and keeps nothing: it takes at most 16
-// questions to servers for a chain of three zones.
+// The resolver may be one that iterates from the root without a cache: it takes at most 16 queries to servers for a
+// chain of three zones.
 func TestOverIteration(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(zoneText)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every signature is judged by itself, and one that is right is enough for the set.
+// Every signature is judged separately, and one valid signature is enough for the set.
 func TestChecker(t *testing.T) {
 	const www, zone = "www.zone.test.", "zone.test."
 	cases := []struct {
@@ -64,7 +64,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// A proof is judged as validation judges it, and so is a wildcard that stands in for a name.
+// A proof is judged as validation judges it, and so is the expansion of a wildcard.
 func TestCheckerDenial(t *testing.T) {
 	f := newFarm(t)
 	checker := NewChecker("zone.test.", []*dns.DNSKEY{f.keys["zone.test."][0].DNSKEY}, now)
@@ -84,7 +84,7 @@ func TestCheckerDenial(t *testing.T) {
 	assert.Equal(t, codeWildcard, j.Fault.Code)
 }
 
-// Keys that ask for more checks than any real zone does are given up on, and that is said.
+// Keys that require more checks than any real zone are abandoned, and that is reported.
 func TestCheckerIsBounded(t *testing.T) {
 	f := newFarm(t)
 	trap(f, 300, 300)

@@ -148,7 +148,8 @@ func (s *scenario) clock(t *testing.T) time.Time {
 }
 
 // checkVerdict compares a status with that of the resolver of the scenarios, exactly: "not-secure" is
-// insecure. It tells of security only those who ask for it, so to others that may be secure too.
+// insecure. That resolver reports "secure" only to clients that request it, so without a request the status may be
+// secure too.
 func checkVerdict(t *testing.T, r *Result, asked *entry, verdict string) {
 	t.Helper()
 	want := map[string]diag.DNSSECStatus{"bogus": diag.Bogus, "secure": diag.Secure, "not-secure": diag.Insecure}[verdict]
@@ -181,8 +182,8 @@ func checkReply(t *testing.T, r *Result, want *entry) {
 	}
 }
 
-// reasons are what the extended errors of the resolver of the scenarios say (RFC 8914 section 4); it
-// uses 6 for all that it does not look into.
+// reasons are the extended errors of the resolver of the scenarios (RFC 8914 section 4); it uses 6 for all that it
+// does not distinguish.
 var reasons = map[string][]diag.Code{
 	"7":  {codeSigExpired},
 	"9":  {codeKeysMissing, codeKeysUnavailable, codeDSMismatch, codeSigKey, codeAnchorMismatch},

@@ -28,7 +28,7 @@ type denials struct {
 	hashed
 
 	failed *ChainFault // why the signature of one of them is not right
-	log    []Signature // those that were looked at
+	log    []Signature // the signatures examined
 }
 
 // checkDenial decides whether a zone proves that there are no records of a type at a name, or no such
@@ -59,7 +59,7 @@ func (v *engine) denials(msg *message, z name, keys []*key) *denials {
 			break
 		}
 		sig, f := v.verify(set, z, keys, nil, &d.log)
-		// One that a wildcard stood in for says nothing about its owner (RFC 4035 section 5.4).
+		// A record expanded from a wildcard proves nothing about its owner (RFC 4035 section 5.4).
 		if f == nil && int(sig.Labels) != set.owner.signedLabels() {
 			f = fault(z, codeSigLabels, "The %s record comes from a wildcard, so it proves nothing", set)
 		}
@@ -141,7 +141,7 @@ func (t types) lacks(n name, rrtype uint16) (proven, contradicted bool) {
 // typeNXNAME is a pseudo type that says that the owner does not exist (RFC 9824 section 2).
 const typeNXNAME = 128
 
-// A delegationKind is what a zone proves of the place of a possible delegation.
+// A delegationKind is the proof of a zone about a possible delegation.
 type delegationKind int
 
 const (
@@ -228,7 +228,7 @@ func (d *denials) nodata(n name, rrtype uint16) statusCause {
 			}
 			return e.outcome()
 		}
-		if wildcard != "" && p.empty(wildcard) { // it exists, and so stands in, without records (RFC 4592 section 4.9)
+		if wildcard != "" && p.empty(wildcard) { // it exists, and so matches, without records (RFC 4592 section 4.9)
 			return e.outcome()
 		}
 		if e.optOut {
@@ -291,7 +291,7 @@ func (d *denials) wildcard(n name, labels int) statusCause {
 	return f
 }
 
-// An outcome is what the records of one kind prove.
+// An outcome is the proof by the records of one kind.
 type outcome int
 
 const (

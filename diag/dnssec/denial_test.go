@@ -29,7 +29,7 @@ func (m model) exists(n name) bool {
 	return false
 }
 
-// covered reports whether a wildcard stands in for a name that is not there.
+// covered reports whether a wildcard matches a name that does not exist.
 func (m model) covered(n name) bool {
 	for !m.exists(n) {
 		n = n.parent()

@@ -18,7 +18,7 @@ const maxRecords = 500
 // A Request asks whether the answer for a name and type is secure.
 type Request struct {
 	Domain diag.Name `json:"domain" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
-	// Type is what is asked for. 0 means SOA, which every zone has.
+	// Type is the type queried. 0 means SOA, which every zone has.
 	Type resolve.Type `json:"qtype,omitempty" default:"SOA" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"SOA"`
 }
 
@@ -122,9 +122,9 @@ const (
 	maxWalk = 32
 )
 
-// examine validates what the resolver answers. What does not hold there need not be the fault of the
-// domain: the resolver may strip DNSSEC, have something old in its cache, or answer SERVFAIL because it
-// validates itself. So the authoritative servers are asked before anything is said.
+// examine validates the resolver's answers. A failure there need not be the fault of the domain: the resolver may
+// strip DNSSEC, have stale records in its cache, or answer SERVFAIL because it validates itself. So the
+// authoritative servers are queried before a fault is reported.
 func (v *Validator) examine(ctx context.Context, fqdn string, qtype uint16) (*Result, error) {
 	n, _ := parseName(fqdn) // of a [diag.Name]
 	r, err := v.validate(ctx, v.Env.DNS(), diag.TimeLeft(ctx, timeout)*firstShare/10, n, qtype)

@@ -202,7 +202,8 @@ func (v *validation) follow(msg *message, n name, rrtype uint16) {
 	}
 }
 
-// followTo asks for the zones above a name that somebody signed, or nobody.
+// followTo queries the zones from the closest trust anchor down to the signer of a name, or to the name if it is
+// unsigned.
 func (v *validation) followTo(signer, n name) {
 	target := n
 	if signer != "" {
@@ -251,8 +252,8 @@ type message struct {
 	reasons   []dns.EDNS0_EDE
 }
 
-// newMessage takes a reply apart. Signatures count wherever they stand, for servers that lack room
-// put them into another section than the records; they are matched by owner and type.
+// newMessage parses a reply. Signatures count in any section, because servers that lack room put them into another
+// section than the records; they are matched by owner and type.
 func newMessage(m *dns.Msg, reasons []dns.EDNS0_EDE) *message {
 	b := builder{names: map[string]name{}, sigs: map[setKey][]*dns.RRSIG{}}
 	msg := &message{rcode: m.Rcode, reasons: reasons}
@@ -311,8 +312,8 @@ func (b *builder) name(text string) name {
 	return n
 }
 
-// genuine reports whether a record is what its header says. No server can cause anything else, but a
-// resolver of the user's own may.
+// genuine reports whether a record has the type in its header. No server can violate that, but a caller's own
+// resolver may.
 func genuine(rr dns.RR) bool {
 	if rr == nil {
 		return false

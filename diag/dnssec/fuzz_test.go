@@ -24,9 +24,9 @@ var tampered = []struct{ name, asked string }{
 	{"hashed.zone.test. A", "hashed.zone.test. A"},
 }
 
-// FuzzTampering changes bytes of an answer. If what comes out is secure, it is what the zone says; and
-// no zone that is signed becomes insecure. The rcode may change where the denial says that the name does
-// not exist, although the server answered NOERROR (RFC 9824).
+// FuzzTampering changes bytes of an answer. If the result is secure, it equals the zone's data; and no signed zone
+// becomes insecure. The rcode may change where the denial says that the name does not exist, although the server
+// answered NOERROR (RFC 9824).
 func FuzzTampering(f *testing.F) {
 	for i := range tampered {
 		f.Add(uint8(i), uint16(3), byte(3), uint16(40), byte(1), false)
@@ -96,7 +96,7 @@ func tamper(m *dns.Msg, at1 uint16, by1 byte, at2 uint16, by2 byte) *dns.Msg {
 	return bad
 }
 
-// sortedTexts are the records without their times to live, which nobody signs as they are.
+// sortedTexts returns the texts of records without their TTLs, which are not signed as received.
 func sortedTexts(records []dns.RR) []string {
 	list := []string{}
 	for _, rr := range records {

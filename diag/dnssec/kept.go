@@ -51,8 +51,8 @@ func (p *KeptProofs) Keep(r Reply) {
 	}
 }
 
-// Denies says which record lets resolvers conclude that a name has no records of a type, or does not exist, in words
-// that begin a sentence. It is empty if there is none.
+// Denies names the record from which resolvers conclude that a name has no records of a type, or does not exist, as
+// the start of a sentence; empty if there is no such record.
 func (p *KeptProofs) Denies(owner string, rrtype uint16) string {
 	n, ok := parseName(owner)
 	if !ok || !n.within(p.c.zone) {

@@ -123,7 +123,7 @@ func parseRSA(b []byte, hash crypto.Hash) (*publicKey, error) {
 		return nil, errKeySize
 	}
 	if k.n.Bit(0) == 0 || k.e.Bit(0) == 0 || k.e.Cmp(big.NewInt(1)) == 0 {
-		return nil, errKeyForm // such a key verifies what anybody makes up
+		return nil, errKeyForm // such a key verifies forged data
 	}
 	return &publicKey{k.verify, k.bits()}, nil
 }
@@ -194,14 +194,14 @@ func sum(hash crypto.Hash, parts ...[]byte) []byte {
 // keys that have its tag, and an attacker may give all the same tag.
 const maxDigests = 256
 
-// A matcher finds the keys of a zone that DS records stand for.
+// A matcher finds the keys of a zone that DS records match.
 type matcher struct {
 	usable  []*dns.DS // those that count
 	zone    name
 	digests int // computed
 }
 
-// fits reports whether a DS record stands for a key.
+// fits reports whether a DS record matches a key.
 func (m *matcher) fits(k *key) bool {
 	for _, ds := range m.usable {
 		if ds.KeyTag != k.tag || ds.Algorithm != k.rr.Algorithm || m.digests == maxDigests {

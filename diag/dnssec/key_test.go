@@ -188,7 +188,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// The signed data are those of the library, for all types whose names are to be in lower case.
+// The signed data are those of the library, for all types whose names must be in lower case.
 func TestSignedDataAgainstTheLibrary(t *testing.T) {
 	f := newFarm(t)
 	k := newKey(f.keys["zone.test."][0].DNSKEY)

@@ -92,8 +92,7 @@ func (n name) below(other name) bool { return n != other && n.within(other) }
 // isWildcard reports whether the first label is an asterisk.
 func (n name) isWildcard() bool { return strings.HasPrefix(string(n), "\x01*") }
 
-// wildcard returns the name of the wildcard directly below. It is empty if that would be too long,
-// in which case there is none.
+// wildcard returns the name of the wildcard directly below; empty if that would be too long to exist.
 func (n name) wildcard() name {
 	if len(n)+2 > maxWire {
 		return ""
@@ -200,9 +199,9 @@ func lowered(rr dns.RR) dns.RR {
 	return rr
 }
 
-// signedData returns what a signature is made over: its own data without the signature, and every
-// record with the owner, the class and the original time to live (RFC 4034 section 3.1.8.1). The
-// owner of records that a wildcard stood in for is that wildcard (RFC 4035 section 5.3.2).
+// signedData returns the data covered by a signature: its own data without the signature, and every record with the
+// owner, the class and the original time to live (RFC 4034 section 3.1.8.1). The owner of records expanded from a
+// wildcard is that wildcard (RFC 4035 section 5.3.2).
 func signedData(sig *dns.RRSIG, signer name, set *rrset) []byte {
 	data := set.canonical()
 	owner := set.owner

@@ -2,8 +2,8 @@ package dnssec
 
 import "slices"
 
-// An nsec says that between its owner and the next name there is none, and which types its owner has
-// (RFC 4034 section 4).
+// An nsec denies the names between its owner and the next name, and lists the types of its owner (RFC 4034 section
+// 4).
 type nsec struct {
 	owner, next name
 	types       types

@@ -9,13 +9,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxHashes bounds what is spent on the proofs of one answer (CVE-2023-50868): as many rounds of SHA-1 as so many hashes
-// with the most iterations that count take, which is what Unbound allows. With no iterations, as RFC 9276 section 3.1
-// demands, that is enough for any name there can be.
+// maxHashes bounds the work for the proofs of one answer (CVE-2023-50868), in hashes with the highest accepted
+// number of iterations, as in Unbound. With no iterations, as RFC 9276 section 3.1 demands, that is enough for any
+// name there can be.
 const maxHashes = 8
 
-// An nsec3 says that between two hashes there is none of a name, and which types the owner of the
-// first has (RFC 5155 section 3).
+// An nsec3 denies the names that hash between two hashes, and lists the types of the owner of the first (RFC 5155
+// section 3).
 type nsec3 struct {
 	hash, next string
 	types      types
@@ -124,8 +124,8 @@ func (h *hashed) covering(n name) (record nsec3, ok bool) {
 	return nsec3{}, false
 }
 
-// closest finds the proof for a name that is not there itself. The ancestors are tried from both ends, for the encloser
-// mostly is close to the name or to the apex, and long names in between are what attackers make.
+// closest finds the closest encloser proof for a name that does not exist. The ancestors are tried from both ends,
+// because the encloser is mostly close to the name or to the apex, and only attackers use long names in between.
 func (h *hashed) closest(n name) (encloserProof, bool) {
 	low, high := h.zone.labels(), n.labels()-1
 	for low <= high {
@@ -150,8 +150,8 @@ func (h *hashed) enclosed(n name, labels int) (encloserProof, bool) {
 	return encloserProof{encloser, optOut}, ok
 }
 
-// closer knows the encloser from the signature, so only the name that is one label longer is to be denied (RFC 5155
-// section 8.8).
+// closer takes the encloser from the signature, so only the name one label longer must be denied (RFC 5155 section
+// 8.8).
 func (h *hashed) closer(n name, labels int) (encloserProof, bool) {
 	optOut, ok := h.cover(n.ancestor(labels + 1))
 	return encloserProof{optOut: optOut}, ok

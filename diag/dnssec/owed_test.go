@@ -87,7 +87,7 @@ func TestOwedProof(t *testing.T) {
 	}
 }
 
-// Servers that prove half of it are told from zones with a gap.
+// Servers that prove half of it are distinguished from zones with a gap.
 func TestHalfProvenWildcard(t *testing.T) {
 	f := newFarm(t)
 	f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Ns = emptyWildcard(f)[:2] })

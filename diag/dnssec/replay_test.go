@@ -55,7 +55,7 @@ func rrs(lines []string) []dns.RR {
 }
 
 // find returns the reply to a question: that of the servers of the deepest zone known, which for DS
-// records lies above the name. A delegation tells of its DS records by itself.
+// records lies above the name. A delegation has its DS records.
 func (r *replay) find(qname string, qtype uint16) *entry {
 	zone, addrs := r.servers(qname, qtype)
 	for range 8 {
@@ -193,7 +193,7 @@ func (r *replay) delegation(qname string) *entry {
 	return nil
 }
 
-// delegates reports whether a reply tells of the delegation to a zone.
+// delegates reports whether a reply has the delegation to a zone.
 func (e *entry) delegates(zone string) bool {
 	if e.cut() == zone {
 		return true

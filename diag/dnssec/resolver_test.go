@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unreachable is a network in which nobody can be reached.
+// unreachable is a network in which no host is reachable.
 func unreachable(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("the network is unreachable")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Zone is one link of a chain of trust: what the parent zone says of the zone, its keys, and the
-// signatures by which they were validated.
+// A Zone is one link of a chain of trust: the parent zone's records for the zone, its keys, and the signatures that
+// validated them.
 type Zone struct {
 	Zone       string            `json:"zone" doc:"the zone, \".\" for the root" example:"example.com"`
 	Parent     string            `json:"parent,omitempty" doc:"the parent zone; absent where the chain begins"`
@@ -37,7 +37,7 @@ type DS struct {
 	Valid         bool   `json:"valid" doc:"whether the signature over the DS records is right"`
 }
 
-// Role is what a key is for: ksk, zsk or csk.
+// Role is the purpose of a key: ksk, zsk or csk.
 type Role string
 
 // The roles.
@@ -61,7 +61,7 @@ type DNSKEY struct {
 	Revoked       bool   `json:"revoked" doc:"whether the key says of itself that it must not be used (RFC 5011)"`
 	Trusted       bool   `json:"trusted" doc:"whether the chain of trust reaches the key"`
 
-	anchored bool // a DS record or trust anchor stands for it
+	anchored bool // a DS record or trust anchor matches it
 }
 
 // A Signature is an RRSIG record (RFC 4034 section 3).
@@ -141,8 +141,8 @@ func (z *Zone) listDS(records []*dns.DS, valid bool) {
 	}
 }
 
-// listKeys describes the keys of a zone: all of them, those that are trusted, and those that a DS
-// record or trust anchor stands for. Servers give them in any order, so they are sorted.
+// listKeys describes the keys of a zone: all of them, those that are trusted, and those that a DS record or trust
+// anchor matches. Servers give them in any order, so they are sorted.
 func (z *Zone) listKeys(all, trusted, anchored []*key) {
 	all = slices.SortedStableFunc(slices.Values(all), func(a, b *key) int {
 		return cmp.Or(cmp.Compare(b.rr.Flags, a.rr.Flags), cmp.Compare(a.tag, b.tag),
@@ -169,9 +169,9 @@ func (z *Zone) listKeys(all, trusted, anchored []*key) {
 	}
 }
 
-// describeRoles tells what the keys are for. Those with the flag of a secure entry point sign the
-// keys; in a zone that has no others they sign everything, and so does a key without it to which the
-// parent zone points (RFC 4034 section 2.1.1: the flag is but a hint).
+// describeRoles sets the roles of the keys. Those with the flag of a secure entry point sign the keys; in a zone
+// that has no others they sign everything, and so does a key without it to which the parent zone points (RFC 4034
+// section 2.1.1: the flag is but a hint).
 func (z *Zone) describeRoles() {
 	plain := slices.ContainsFunc(z.Keys, func(k DNSKEY) bool { return k.Flags&dns.SEP == 0 && !k.anchored })
 	for i := range z.Keys {

@@ -82,11 +82,11 @@ var resolverRules = diag.Rules[*Result]{{
 	},
 }}
 
-// SignKeys is what to do where the DS record is that of a published key, and other keys alone sign the DNSKEY set. A DS
+// SignKeys is the advice where the DS record matches a published key, and only other keys sign the DNSKEY set. A DS
 // record of those would fail with the next rollover of the zone signing key.
 const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS record as it is."
 
-// delegationRules are about what the parent zone says of a zone, and about the keys of the zone.
+// delegationRules are about the parent zone's records for a zone, and about the keys of the zone.
 var delegationRules = diag.Rules[*Result]{{
 	Code: codeDSUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1.4.1",
 	Title: "The DS records could not be looked up", Requirement: "The DS records can be looked up",

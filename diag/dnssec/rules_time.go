@@ -113,7 +113,7 @@ const (
 	// renewalShare is when the renewal of a signature is overdue: less than an eighth of its life is left. Signers renew
 	// long before, also those that sign with every answer and give a life of few days (CONTRACT 1.7).
 	renewalShare = 8
-	// urgentAtMost is what is left of one that is overdue when it is about to expire.
+	// urgentAtMost is the remaining validity below which an overdue signature is about to expire.
 	urgentAtMost = 24 * time.Hour
 	// longValidity is when a stolen key or an old record can be replayed for too long (RFC 6781 section
 	// 4.4.2.2 weighs weeks against months; Zonemaster DNSSEC04).

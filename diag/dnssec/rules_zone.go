@@ -11,10 +11,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// minModulus is what RFC 6781 section 3.4.2 and today's requirements of certification authorities ask of RSA.
+// minModulus is the RSA modulus size required by RFC 6781 section 3.4.2 and today by certification authorities, in
+// bits.
 const minModulus = 2048
 
-// codeIsland stands for a zone that is signed without anybody knowing it.
+// codeIsland is the code for a signed zone without a chain of trust.
 const codeIsland = "dnssec.ds.island"
 
 // insecureRules are about what ends the chain without being a fault of DNSSEC.
@@ -68,7 +69,7 @@ var insecureRules = diag.Rules[*Result]{{
 	Advice: "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
 }}
 
-// island reports whether a zone has keys that nobody vouches for.
+// island reports whether a zone has keys without a chain of trust to them.
 func (z Zone) island() bool { return z.Status == diag.Insecure && len(z.DS) == 0 && len(z.Keys) > 0 }
 
 // island reports whether that is how the chain ends.
@@ -104,8 +105,7 @@ func (r *Result) question() string {
 	return setKey{n, r.Type}.String()
 }
 
-// perZone collects what there is to say about the zones of a chain, or those of them only that have
-// none below in it: their owners are the ones who ask.
+// perZone collects the failures of all zones of a chain, or of only the last ones, whose owners are the users.
 func perZone(r *Result, all bool, say func(Zone) string) diag.Failures {
 	var list diag.Failures
 	for _, z := range r.Chain {

@@ -32,8 +32,8 @@ func (k *key) forZone() bool {
 	return k.rr.Flags&dns.ZONE != 0 && k.rr.Protocol == 3 && k.rr.Flags&dns.REVOKE == 0
 }
 
-// verify looks for a signature over a set that one of the keys of a zone made. Those that were looked
-// at are added to log, if it is not nil, where further signatures may be by other keys of the zone.
+// verify looks for a signature over a set that one of the keys of a zone made. Those examined are added to log, if
+// it is not nil, where further signatures may be by other keys of the zone.
 func (v *engine) verify(set *rrset, z name, keys, others []*key, log *[]Signature) (*dns.RRSIG, *ChainFault) {
 	all := slices.Concat(keys, others)
 	var fit, unfit []*dns.RRSIG
@@ -75,8 +75,8 @@ func (v *engine) verify(set *rrset, z name, keys, others []*key, log *[]Signatur
 	return nil, reason
 }
 
-// checkSet decides whether a zone vouches for a set of records of an answer (RFC 4035 section 5.3). The
-// denials are those that show that a wildcard may stand in for the name, if one does.
+// checkSet decides whether a zone vouches for a set of records of an answer (RFC 4035 section 5.3). The denials are
+// those that permit the expansion of a wildcard, if there was one.
 func (v *engine) checkSet(msg *message, set *rrset, z name, keys []*key, log *[]Signature) (statusCause, *denials) {
 	sig, f := v.verify(set, z, keys, nil, log)
 	if f != nil {
@@ -96,8 +96,8 @@ func (v *engine) checkSet(msg *message, set *rrset, z name, keys []*key, log *[]
 	return d.wildcard(set.owner, labels), d
 }
 
-// verifyMore judges the signatures that do not decide whether a set is right: a resolver may pick any
-// of them first. They have a budget of their own, so that no more fails for looking at them.
+// verifyMore judges the signatures that do not decide whether a set is valid: a resolver may pick any of them first.
+// They have a separate budget, and checking them causes no further failures.
 func (v *engine) verifyMore(set *rrset, z name, keys []*key, sigs []*dns.RRSIG, log *[]Signature) {
 	for _, sig := range sigs {
 		f := fault(z, codeWork, "It was not checked, because another one is right")
@@ -224,14 +224,14 @@ func quoteName(s string) string {
 
 func instant(t time.Time) string { return t.Format("2006-01-02 15:04:05 UTC") }
 
-// A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that are given. It
-// asks nothing, and says of the same records what [Validator] and [Check] say. It belongs to one goroutine.
+// A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that are given.
+// It sends no queries, and judges the same records as [Validator] and [Check] do. It is for use by one goroutine.
 //
 //	c := dnssec.NewChecker("example.com.", keys, env.Now())
 //	reply := c.Read(msg)
 //	result := reply.Records("www.example.com.", dns.TypeA)
 //
-// Whether the keys are those that the parent zone vouches for is for the caller to know, see [StandsFor].
+// The caller must ensure that the parent zone vouches for the keys, see [StandsFor].
 type Checker struct {
 	zone   name
 	keys   []*key
@@ -263,14 +263,14 @@ type Reply struct {
 // Read takes a message apart.
 func (c *Checker) Read(m *dns.Msg) Reply { return Reply{c, newMessage(m, nil)} }
 
-// A Judgement is what is to say of the signatures over one set of records, or over a proof.
+// A Judgement is the result for the signatures over one set of records, or over a proof.
 type Judgement struct {
-	// Signatures are all that are over the records, each judged by itself: resolvers may pick any. At most 32.
+	// Signatures are all signatures over the records, each judged separately: resolvers may pick any. At most 32.
 	Signatures []Signature
 	// Fault is why a validator refuses the records, or nil: one signature that is right is enough
 	// (RFC 6840 section 5.11).
 	Fault *ChainFault
-	// Denial describes the proof that something is not there; nil if none was needed or found.
+	// Denial describes the proof of absence; nil if none was needed or found.
 	Denial *Denial
 }
 
@@ -279,7 +279,7 @@ type Judgement struct {
 func (j Judgement) Checked() bool { return j.Fault == nil || j.Fault.Code != codeWork }
 
 // Records judges the records of a name and type in the answer section. It is false if there are none.
-// Where a wildcard stood in for the name, the proof that it may is part of the judgement.
+// If the records were expanded from a wildcard, the proof that permits it is part of the judgement.
 func (r Reply) Records(owner string, rrtype uint16) (Judgement, bool) {
 	n, _ := parseName(owner)
 	set := r.msg.answer[setKey{n, rrtype}]

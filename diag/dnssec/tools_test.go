@@ -338,7 +338,7 @@ func (b toolbox) serve(zones []made, how func([]made, int) *exec.Cmd, anchors st
 		if err == nil && m.Rcode == dns.RcodeSuccess {
 			break
 		}
-		time.Sleep(50 * time.Millisecond) // there is nothing else that tells when a server has read its zones
+		time.Sleep(50 * time.Millisecond) // nothing else shows when a server has read its zones
 	}
 	b.write("unbound.conf",
 		fmt.Sprintf("server:\n trust-anchor-file: %q\n do-not-query-localhost: no\n"+

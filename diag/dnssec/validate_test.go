@@ -16,7 +16,7 @@ import (
 
 const wrongDigest = "2BB183AF5F22588179A53B0A98631FAD1A292118AB9CA9DF10C2F9A5E5D34A19"
 
-// A fate is what becomes of a question in a farm that something was done to.
+// A fate is the outcome of a query in a modified farm.
 type fate struct {
 	name   string
 	do     func(*farm)

@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Validator validates answers of the DNS. Its zero value asks the resolver of the real world and
-// trusts the root zone. It may be used by several goroutines at once, and must not change once in use.
+// A Validator validates answers of the DNS. Its zero value uses the system's resolver and trusts the root zone. It
+// may be used by several goroutines concurrently, and must not change once in use.
 type Validator struct {
 	// Env is the world: its Resolver answers the questions, its Clock judges the times of signatures,
 	// its TrustAnchors are where validation begins. Nil means the real one.
@@ -28,7 +28,7 @@ type Validator struct {
 	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
 	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
 	Iterations int
-	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust anchors (RFC 7646).
+	// Exempt lists zones that are treated as unsigned, with all names below them: negative trust anchors (RFC 7646).
 	Exempt []string
 
 	fullReport bool   // for a report
@@ -36,7 +36,7 @@ type Validator struct {
 	memo       *memo  // nil means the shared one
 }
 
-// A Result is what validating the answer to one question brought.
+// A Result is the outcome of validating the answer to one query.
 type Result struct {
 	Name string // asked for, absolute, in lower case
 	Type uint16
@@ -50,12 +50,12 @@ type Result struct {
 	// the authoritative servers, which [Check] asks then, led to the Status. Otherwise nil.
 	Resolver *ChainFault
 
-	Rcode   int      // of the answer; -1 if there was none
+	Rcode   int      // of the answer; -1 without one
 	Records []dns.RR // those of the answer that speak of the name, aliases first, the records asked for last
 	Aliases []string // that were followed, absolute
 	Signed  bool     // there are signatures in the answer, or the zone has keys
 
-	Anchor     string      // zone of the trust anchor in which the chain begins, absolute; empty if there is none
+	Anchor     string      // zone of the trust anchor at which the chain begins, absolute; empty without one
 	AnchorKeys []AnchorKey // its keys
 	Chain      []Zone      // from the trust anchor down, then those that aliases led to
 	Now        time.Time   // when it was validated, by the clock of the environment
@@ -72,11 +72,11 @@ type Work struct {
 	Hashes     int // names hashed for NSEC3
 }
 
-// Validate asks for the records of a type and validates the answer, whatever it is: records, aliases,
-// or the proof that there is nothing. A fault of the zone or its servers is part of the result; the
-// error is that of the context, or a *[diag.InputError] for a name that is none.
+// Validate queries the records of a type and validates the answer of any kind: records, aliases, or the proof of
+// absence. A fault of the zone or its servers is part of the result; the error is that of the context, or a
+// *[diag.InputError] for an invalid name.
 //
-// What is asked for, checked and hashed is bounded, and so is the time.
+// Queries, checks, hashes and time are bounded.
 func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*Result, error) {
 	n, ok := parseName(fqdn)
 	if !ok {
@@ -119,7 +119,7 @@ func (v *Validator) dropUnprovenDS(fetch *fetcher, r *Result) {
 		}
 		anchors, err := ParseAnchors(z.publish)
 		if err != nil {
-			continue // of keys that cannot be read none are proposed
+			continue // keys that cannot be read are not proposed
 		}
 		with := Validator{Env: v.Env, Anchors: anchors, Iterations: v.Iterations, Exempt: v.Exempt, memo: v.memo}
 		w := with.begin(fetch)
@@ -215,7 +215,7 @@ type engine struct {
 	limits     limits
 	iterations int    // of NSEC3 that count
 	needed     budget // of what decides whether a set is right
-	spare      budget // of the other signatures, which only a report tells of
+	spare      budget // of the other signatures, which only a report shows
 	rounds     int    // of hashing for the present answer
 }
 
@@ -294,8 +294,8 @@ func (m *memo) remember(sum [sha256.Size]byte) {
 	m.keep(sum)
 }
 
-// keep adds to the new half; when that is full it becomes the old one, and what nobody has asked for
-// since the last time is forgotten. The memo is locked.
+// keep adds to the new half; when that is full it becomes the old one, and entries not requested since the last time
+// are dropped. The memo is locked.
 func (m *memo) keep(sum [sha256.Size]byte) {
 	if m.current == nil || len(m.current) >= memoSize {
 		m.previous, m.current = m.current, map[[sha256.Size]byte]struct{}{}

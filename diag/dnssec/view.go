@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report: whether the chain holds, and where it does not.
+// View presents the report: whether the chain is valid, and where it is not.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Judgement(), r.Status == diag.Indeterminate)
 	v.Optional = r.Status == diag.Insecure
@@ -47,7 +47,7 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-// standings are how a zone stands, and in words where that is not secure.
+// standings are the marks of a zone's status, and words for all but secure.
 var standings = map[diag.DNSSECStatus]view.Standing{
 	diag.Secure: {Mark: view.Good}, diag.Insecure: {Mark: view.Optional, Note: "not signed"},
 	diag.Bogus: {Mark: view.Critical, Note: "broken here"},

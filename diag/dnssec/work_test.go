@@ -50,7 +50,7 @@ var workFates = []fate{
 // deepName has about as many labels as a name can have.
 var deepName = strings.Repeat("a.", 110) + "zone.test."
 
-// forgedKey makes an RSA key with a given tag, to which nobody has the private part.
+// forgedKey makes an RSA key with a given tag, whose private part is unknown.
 func forgedKey(zone string, tag uint16, seed uint64) *dns.DNSKEY {
 	r := rand.New(rand.NewPCG(seed, 0))
 	b := append([]byte{3, 1, 0, 1}, make([]byte, 128)...)

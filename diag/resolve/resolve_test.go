@@ -481,7 +481,7 @@ func TestUnansweredInTime(t *testing.T) {
 	}
 }
 
-// What nobody said is no fault of the domain.
+// A missing answer is not a fault of the domain.
 func TestIgnoranceIsNoError(t *testing.T) {
 	for _, r := range slices.Concat(rules.Describe(), reverseRules.Describe()) {
 		if r.State == diag.Unknown && r.Severity > diag.Warning {

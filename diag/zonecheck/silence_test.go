@@ -43,7 +43,7 @@ func compare(t *testing.T, question string, before, after *Report) {
 	}
 }
 
-// What nobody said is no fault of the domain.
+// A missing answer is not a fault of the domain.
 func TestIgnoranceIsNoError(t *testing.T) {
 	for _, r := range rules().Describe() {
 		if r.State == diag.Unknown && r.Severity > diag.Warning {

@@ -2,7 +2,7 @@
 
 package zonecheck
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and other tests race all that runs concurrently in them.
 
 import (
 	"fmt"
