@@ -641,7 +641,7 @@ func TestRefusalsOfKeys(t *testing.T) {
 				"revoked":  {proof{key: revoked}, nil, 401},
 				"rate":     {proof{key: poor, limit: "10"}, nil, 429},
 				"quota":    {proof{key: s.secret, limit: ownLimit}, &metering.QuotaError{Reason: metering.QuotaSuspended}, 403},
-				"no store": {proof{key: s.secret, limit: ownLimit}, unavailable, 503},
+				"no store": {proof{key: s.secret, limit: ownLimit}, errStoreAway, 503},
 				"fault":    {proof{key: s.secret, limit: ownLimit}, errSecretive, 500},
 			} {
 				if c.fault != nil {
@@ -664,8 +664,8 @@ func TestRefusalsOfKeys(t *testing.T) {
 	}
 }
 
-// unavailable is an error of a store that is not there.
-var unavailable = fmt.Errorf("%w: %w", metering.ErrUnavailable, errSecretive)
+// errStoreAway is an error of a store that is not there.
+var errStoreAway = fmt.Errorf("%w: %w", metering.ErrUnavailable, errSecretive)
 
 // exhaustAddress has nothing left for who shows no good key.
 func (s *site) exhaustAddress() {
@@ -693,7 +693,7 @@ func TestFailingStore(t *testing.T) {
 				if who.limit = ""; r.needs == "nothing" { // no key is known to be good
 					who = proof{name: "nobody"}
 				}
-				for what, fault := range map[string]error{"no store": unavailable, "fault": errSecretive, "panic": nil} {
+				for what, fault := range map[string]error{"no store": errStoreAway, "fault": errSecretive, "panic": nil} {
 					if fault == nil && r.needs == "key" { // which would be known then
 						continue
 					}
