@@ -131,7 +131,7 @@ type greekLetter struct {
 	iotas     int // iotas written below
 }
 
-// spelling tells whether a mark is there, and how it is written.
+// spelling reports whether a mark is there, and how it is written.
 type spelling int
 
 const (

@@ -47,7 +47,7 @@ const (
 	hashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
 	hashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses
 	hashBroken   HashSecurity = "broken"   // two texts of one digest have been made, or can be
-	hashChecksum HashSecurity = "checksum" // finds accidents; anybody can make a text of a given value
+	hashChecksum HashSecurity = "checksum" // finds accidents; anyone can make a text of a given value
 )
 
 // Values lists the labels.

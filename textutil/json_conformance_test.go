@@ -173,7 +173,7 @@ func isInputError(t *testing.T, name string, err error) bool {
 }
 
 // policyHolds reports whether a text that RFC 8259 leaves to the reader is treated as [FormatJSON] says:
-// text that is no UTF-8, or too deep, is an InputError, what the grammar allows is accepted, and the
+// text that is not UTF-8, or too deep, is an InputError, what the grammar allows is accepted, and the
 // rest is invalid.
 func policyHolds(t *testing.T, name, text string) bool {
 	t.Helper()

@@ -223,7 +223,7 @@ func appendJSONString(out []byte, s string) []byte {
 }
 
 // loneSurrogate returns a surrogate that is written as three bytes, which UTF-8 forbids: the values of
-// strings hold surrogates without a partner so, for they are no characters.
+// strings hold surrogates without a partner so, for they are not characters.
 func loneSurrogate(s string) (rune, bool) {
 	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 {
 		return utf8.RuneError, false

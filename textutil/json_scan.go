@@ -181,7 +181,7 @@ func (s *jsonScanner) location(begin int) *Location {
 	return &Location{Offset: s.base + begin, Length: s.pos - begin}
 }
 
-// jsonPlain tells which bytes a string may hold as they are.
+// jsonPlain reports which bytes a string may hold as they are.
 var jsonPlain = func() (plain [256]bool) {
 	for i := range plain {
 		plain[i] = i >= ' ' && i != '"' && i != '\\'

@@ -95,7 +95,7 @@ func (req *SlugRequest) lower(words []string, casing Locale) []string {
 	return strings.Fields(norm.NFC.String(lower(text, casing)))
 }
 
-// joinWords joins as many words as the limit allows, or a part of the first; 0 is no limit.
+// joinWords joins as many words as the limit allows, or a part of the first; 0 is not a limit.
 func joinWords(words []string, separator string, limit int) (slug string, truncated bool) {
 	if limit == 0 || len(words) == 0 {
 		return strings.Join(words, separator), false

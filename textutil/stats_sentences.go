@@ -78,7 +78,7 @@ var (
 		{Lo: 0xff1a, Hi: 0xff1a, Stride: 1}, {Lo: 0xff64, Hi: 0xff64, Stride: 1},
 	}, LatinOffset: 2}
 
-	// sentenceQuotes are the quotation marks of class QU in UAX 14 that are no brackets by their category.
+	// sentenceQuotes are the quotation marks of class QU in UAX 14 that are not brackets by their category.
 	sentenceQuotes = &unicode.RangeTable{
 		R16: []unicode.Range16{{Lo: 0x22, Hi: 0x27, Stride: 5}, {Lo: 0x275b, Hi: 0x2760, Stride: 1}},
 		R32: []unicode.Range32{{Lo: 0x1f676, Hi: 0x1f678, Stride: 1}}, LatinOffset: 1,

@@ -66,7 +66,7 @@ func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 // YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; aliases
 // are expanded; keys that are not strings become their text. Scalars have the types of the core schema (YAML 1.2.2
 // section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. Tags that JSON has no type for are
-// left out; each is a finding, and so is a number that a double cannot hold. A text that is no YAML is a report that
+// left out; each is a finding, and so is a number that a double cannot hold. A text that is not YAML is a report that
 // says so. The error is an [InputError]: so is a text that is nested more than 256 deep, has more than 600,000 values,
 // or would become more than 8 MiB. A text with aliases may become 64 KiB, or eight times as long as it is.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {

@@ -145,7 +145,7 @@ var programTags = map[string]tagMeaning{
 		"Keep the file in YAML, or convert what docker compose config prints."},
 }
 
-// meaningOf tells what is lost with a tag, and what to write.
+// meaningOf reports what is lost with a tag, and what to write.
 func (r *yamlReading) meaningOf(t *lostTag) (meaning, advice string) {
 	if known, ok := programTags[t.tag]; ok {
 		return known.meaning, known.advice

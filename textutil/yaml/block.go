@@ -254,7 +254,7 @@ func (p *parser) checkKey(begin, line int) {
 // isShort reports whether a key without "?" is short enough.
 func isShort(text string) bool { return len(text) <= MaxKey || utf8.RuneCountInString(text) <= MaxKey }
 
-// content reads a node that is no block collection or block scalar, in a collection at column n.
+// content reads a node that is not a block collection or block scalar, in a collection at column n.
 func (p *parser) content(n int, props *properties) *Node {
 	switch c := p.at(0); c {
 	case '*':

@@ -192,7 +192,7 @@ func (p *parser) lineAbove(offset int) int {
 	return -1
 }
 
-// dashAdvice tells what to do about a dash between keys: it belongs to the items above, if there are any.
+// dashAdvice reports what to do about a dash between keys: it belongs to the items above, if there are any.
 func (p *parser) dashAdvice() string {
 	for begin := p.lineAbove(p.pos); begin >= 0; begin = p.lineAbove(begin) {
 		indent := p.lineIndent(begin)

@@ -1,4 +1,4 @@
-// Package yaml parses and prints YAML 1.2.2: call [Parse]. [Stream.Check] tells whether keys are unique and tags
+// Package yaml parses and prints YAML 1.2.2: call [Parse]. [Stream.Check] reports whether keys are unique and tags
 // fit, [Stream.Resolve] what a scalar is by the core schema, and [Stream.Format] prints the text anew.
 //
 // # How it works

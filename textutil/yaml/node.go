@@ -152,7 +152,7 @@ type Stream struct {
 
 func (s *Stream) raw(n *Node) string { return s.Text[n.start:n.end] }
 
-// A SyntaxError is where and why a text is no YAML.
+// A SyntaxError is where and why a text is not YAML.
 type SyntaxError struct {
 	Offset  int // in the text with line feeds for all line breaks
 	Message string
@@ -167,7 +167,7 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.Reason }
 
-// Value returns what a scalar says. Escapes of surrogates that have no partner, which are no characters, come
+// Value returns what a scalar says. Escapes of surrogates that have no partner, which are not characters, come
 // as the three bytes that UTF-8 forbids.
 func (s *Stream) Value(n *Node) string {
 	raw := s.raw(n)

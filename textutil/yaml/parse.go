@@ -25,7 +25,7 @@ type parser struct {
 	*Stream
 	pos     int // next byte
 	line    int // first byte of the line
-	head    int // first byte of the line that is no white space, as far as the parser looked; or -1
+	head    int // first byte of the line that is not white space, as far as the parser looked; or -1
 	odd     int // first character that only quotes may hold and that is behind all quotes so far, or -1
 	quoting bool
 	begun   int // where the scalar, flow collection or alias begins that was read last

@@ -188,7 +188,7 @@ func (w *printer) pair(key, value *Node, column int) {
 	w.value(value, column, comment{}, true)
 }
 
-// needsIndicator reports whether a key cannot be written without "?": it is no flow node, or would be
+// needsIndicator reports whether a key cannot be written without "?": it is not a flow node, or would be
 // taken for something else, or there is a comment between it and its value.
 func (w *printer) needsIndicator(key, value *Node, behind comment) bool {
 	return key.style == Block || key.style == literal || key.style == folded ||

@@ -170,7 +170,7 @@ const (
 	LegacyNoNumber Legacy = 5 // 1e3 is a number in YAML 1.2 and a string in 1.1
 	LegacyMerge    Legacy = 6 // << merges in YAML 1.1
 	LegacyTime     Legacy = 7 // 2001-12-14 is a string in YAML 1.2 and a timestamp in 1.1
-	LegacyZero     Legacy = 8 // 08 is 8 in YAML 1.2, and a string or 8 to readers of 1.1, for 8 is no octal digit
+	LegacyZero     Legacy = 8 // 08 is 8 in YAML 1.2, and a string or 8 to readers of 1.1, for 8 is not an octal digit
 	LegacySameZero Legacy = 9 // 007 is 7 in both
 	// y, n, =, a point alone, 0_8, 09:30 and 2001-1-2, which most readers of YAML 1.1 take for strings
 	legacyUnlikely Legacy = 10

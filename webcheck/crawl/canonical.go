@@ -103,8 +103,8 @@ func isURL(text string, url diag.URL) bool {
 	return err == nil && withoutFragment(u) == withoutFragment(url)
 }
 
-// leastTime is how much time must be left to fetch the page at the canonical URL: that it was not waited for is no fault
-// of its server.
+// leastTime is how much time must be left to fetch the page at the canonical URL: that it was not waited for is not
+// a fault of its server.
 const leastTime = time.Second
 
 // maxTarget is how much is read of the page at the canonical URL, in bytes: its head.

@@ -16,7 +16,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// evidence is all that the rules look at; only gather and digest fill it.
+// evidence is the input of the rules; only gather and digest fill it.
 type evidence struct {
 	request Request
 	agent   crawler

@@ -14,11 +14,11 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// evidence is all that the rules look at; only digest fills it.
+// evidence is the input of the rules; only digest fills it.
 type evidence struct {
 	paste  *paste
 	block  *block    // the one that is judged; nil if none of the text could be one
-	damage string    // why the block is no request, as a sentence
+	damage string    // why the block is not a request, as a sentence
 	csr    *contents // nil if there is no request that can be read
 	count  int       // of requests in the text
 

@@ -16,7 +16,7 @@ import (
 const (
 	// maxBytes is how much of a text is read (CONTRACT 3.4). Requests with a hundred names have 10 KiB.
 	maxBytes = 64 << 10
-	// maxBlocks is how many blocks of a text are looked at.
+	// maxBlocks is how many blocks of a text are examined.
 	maxBlocks = 50
 )
 
@@ -123,7 +123,7 @@ func newBlock(label, body string) block {
 	return b
 }
 
-// kindOfLabel tells what a block should be. Labels are those of RFC 7468 and of older programs.
+// kindOfLabel reports what a block should be. Labels are those of RFC 7468 and of older programs.
 func kindOfLabel(label string) kind {
 	switch {
 	case strings.Contains(label, "PRIVATE KEY"):
@@ -266,7 +266,7 @@ func longestRun(text string) string {
 	return best
 }
 
-// kindOfText tells what a text is that encodes nothing.
+// kindOfText reports what a text is that encodes nothing.
 func kindOfText(text string) kind {
 	lower := strings.ToLower(text)
 	switch {

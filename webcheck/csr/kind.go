@@ -42,7 +42,7 @@ const (
 	opensshMagic = "openssh-key-v1\x00"
 )
 
-// kindOf tells what bytes are by their structure. It needs no more than their beginning: what was cut off is still
+// kindOf reports what bytes are by their structure. It needs no more than their beginning: what was cut off is still
 // recognised.
 func kindOf(der []byte) kind {
 	switch {
@@ -118,7 +118,7 @@ var (
 	sshKeyWord = [][]byte{[]byte("ssh-"), []byte("ecdsa-sha2-"), []byte("sk-")}
 )
 
-// kindOfNumbers tells apart what begins with a number: private keys begin with their version, 0 or 1 (RFC 8017
+// kindOfNumbers distinguishes what begins with a number: private keys begin with their version, 0 or 1 (RFC 8017
 // appendix A.1.2, RFC 5958 section 2, RFC 5915 section 3), PKCS #12 with 3 (RFC 7292 section 4), and public keys and
 // parameters with a large number.
 func kindOfNumbers(first value) kind {
@@ -132,7 +132,7 @@ func kindOfNumbers(first value) kind {
 	}
 }
 
-// kindOfSequence tells apart what begins with a sequence: what is signed, and keys that begin with their algorithm.
+// kindOfSequence distinguishes what begins with a sequence: what is signed, and keys that begin with their algorithm.
 func kindOfSequence(first, second value) kind {
 	inside, ok := read(first.content)
 	if !ok {
@@ -161,7 +161,7 @@ func kindOfSequence(first, second value) kind {
 	return unknownKind
 }
 
-// kindOfSigned tells apart what begins with a version: requests (RFC 2986 section 4.1) go on with the subject,
+// kindOfSigned distinguishes what begins with a version: requests (RFC 2986 section 4.1) go on with the subject,
 // certificates of version 1 and revocation lists (RFC 5280 sections 4.1 and 5.1) with an algorithm.
 func kindOfSigned(version value) kind {
 	second, ok := read(version.after)

@@ -29,7 +29,7 @@ type NameFault int
 
 const (
 	noFault        NameFault = iota
-	badSyntax                // it is no host name
+	badSyntax                // it is not a host name
 	badIDN                   // a label that begins with xn-- is not the A-label of anything
 	badWildcard              // the asterisk is not the whole of the first label
 	wildcardSuffix           // a wildcard for all of a public suffix
@@ -120,7 +120,7 @@ func (n *Name) judgeDNS(raw string) {
 	n.judgePlace(base)
 }
 
-// judgeForm finds what is no name at all.
+// judgeForm finds what is not a name at all.
 func (n *Name) judgeForm(raw, base string) {
 	_, notIP := netip.ParseAddr(strings.Trim(raw, "[]"))
 	_, notNet := netip.ParsePrefix(raw)

@@ -107,7 +107,7 @@ func TestGarbledPrivateKey(t *testing.T) {
 	require.Equal(t, []diag.Code{"csr.private_key.present"}, diagtest.CodesOf(r.Findings))
 }
 
-// What is no request is called by its name.
+// What is not a request is called by its name.
 func TestOtherTypes(t *testing.T) {
 	spki := mustRead(t, plan{}).Key.SPKI
 	block := func(label string, der []byte) string {

@@ -150,7 +150,7 @@ func (e *evidence) probe(ctx context.Context, env *diag.Env) error {
 	return cmp.Or(failure[:]...)
 }
 
-// evidence is all that the rules look at; only gather and digest fill it.
+// evidence is the input of the rules; only gather and digest fill it.
 type evidence struct {
 	req    Request
 	follow bool

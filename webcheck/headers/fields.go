@@ -137,7 +137,7 @@ var telling = []string{"Server", "X-Powered-By", "X-AspNet-Version", "X-AspNetMv
 	"X-Page-Speed", "X-Varnish", "X-CF-Powered-By", "MicrosoftSharePointTeamServices", "X-OWA-Version", "X-FEServer",
 	"X-BEServer", "X-CalculatedBETarget", "Liferay-Portal", "X-Jenkins", "X-Confluence-Request-Time"}
 
-// disclosures returns the fields that tell about software, in the order of the server.
+// disclosures returns the fields that disclose software, in the order of the server.
 func (e *evidence) disclosures() []Disclosure {
 	var list []Disclosure
 	for _, f := range e.final.Fields {

@@ -107,7 +107,7 @@ type Caching struct {
 	Cacheable    bool   `json:"cacheable" doc:"whether some cache may keep the answer"`
 }
 
-// A Disclosure is a header field that tells about software.
+// A Disclosure is a header field that discloses software.
 type Disclosure struct {
 	Header string `json:"header" doc:"name of the field"`
 	Value  string `json:"value" doc:"its value"`

@@ -107,7 +107,7 @@ func (e *evidence) reportingFaults() (all diag.Failures) {
 // endpoints are where reports can be sent: the groups of Report-To, and the names in Reporting-Endpoints.
 func (e *evidence) endpoints() (groups, names []string) {
 	var list []struct{ Group string }
-	_ = json.Unmarshal([]byte("["+e.value("Report-To")+"]"), &list) // what is no JSON defines nothing
+	_ = json.Unmarshal([]byte("["+e.value("Report-To")+"]"), &list) // what is not JSON defines nothing
 	for _, g := range list {
 		groups = append(groups, cmp.Or(g.Group, "default"))
 	}

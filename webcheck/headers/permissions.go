@@ -133,7 +133,7 @@ func (f *features) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// closed reports whether a feature is switched off for everybody.
+// closed reports whether a feature is switched off for everyone.
 func (f *features) closed(name string) bool {
 	list, ok := f.lists[name]
 	return ok && len(list) == 0
@@ -202,7 +202,7 @@ func (f *features) valid() string {
 	return s
 }
 
-// repaired reads a policy that is no dictionary, be it in the syntax of Feature-Policy, "geolocation 'self'; camera
+// repaired reads a policy that is not a dictionary, be it in the syntax of Feature-Policy, "geolocation 'self'; camera
 // 'none'", and writes it as one; empty if what was meant is not known.
 func repaired(text string) string {
 	f := features{lists: map[string][]string{}}

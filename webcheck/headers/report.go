@@ -55,7 +55,7 @@ func (e *evidence) report(ended time.Time) *Report {
 func (e *evidence) failure() *fetch.Error {
 	switch {
 	case e.beyond():
-		return nil // that is no error of the chain, see Scope
+		return nil // that is not an error of the chain, see Scope
 	case e.page.Err != nil:
 		return e.page.Err
 	}

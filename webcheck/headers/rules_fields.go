@@ -318,7 +318,7 @@ func (e *evidence) loadsForeign() bool {
 	})
 }
 
-// isolationRules are about the fields that keep a page apart from others. Their absence is no fault: a page that
+// isolationRules are about the fields that keep a page apart from others. Their absence is not a fault: a page that
 // embeds or is embedded can break by them.
 var isolationRules = diag.Rules[*evidence]{
 	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",

@@ -60,7 +60,7 @@ const (
 	badSyntax     Kind = "syntax"      // does not follow the grammar
 	repeated      Kind = "repeated"    // a directive occurs twice
 	noMaxAge      Kind = "no max-age"  // the directive that every header needs is missing
-	badMaxAge     Kind = "bad max-age" // or its value is no number
+	badMaxAge     Kind = "bad max-age" // or its value is not a number
 	valueRejected Kind = "value"       // includeSubDomains has a value
 )
 
@@ -291,7 +291,7 @@ func Value(age uint64, subdomains, preload bool) string {
 
 // nextStage returns the header that follows on the one in force: with a longer max-age, and for the same hosts.
 // The directive preload is kept only where browsers have the domain on their list already: else it invites
-// anybody to submit the domain.
+// anyone to submit the domain.
 func (e *evidence) nextStage() string {
 	next, ok := NextStage(e.age())
 	if !ok || !e.trusted() {

@@ -182,7 +182,7 @@ const (
 // preload list does not ask for it.
 var withoutWWW = map[string]bool{"appspot.com": true}
 
-// evidence is all that the rules look at; only gather and digest fill it.
+// evidence is the input of the rules; only gather and digest fill it.
 type evidence struct {
 	domain diag.Domain
 	now    time.Time

@@ -298,7 +298,7 @@ func (e *evidence) longer() string {
 	return e.nextStage()
 }
 
-// preloadRules are about the preload list. Not to be on it is no fault.
+// preloadRules are about the preload list. Not to be on it is not a fault.
 var preloadRules = diag.Rules[*evidence]{{
 	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{ground.SourceAnswer},
 	Ref:         "hstspreload.org, \"Opting In\"",

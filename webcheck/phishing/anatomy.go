@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// An anatomy is a URL taken apart. Nothing in it was asked of anybody.
+// An anatomy is a URL taken apart. Nothing in it was asked of anyone.
 type anatomy struct {
 	input    string
 	url      diag.URL // as browsers read it, without user name and password
@@ -53,7 +53,7 @@ type mention struct {
 }
 
 // dissect takes what users paste apart, as browsers read it: spaces around it and line breaks in it are
-// dropped, backslashes are slashes, and user name and password are no part of the host (url.spec.whatwg.org,
+// dropped, backslashes are slashes, and user name and password are not part of the host (url.spec.whatwg.org,
 // "basic URL parser"). The error is an InputError.
 func dissect(input string, targets *lookalike.Targets) (*anatomy, error) {
 	a := &anatomy{input: input}
@@ -281,7 +281,7 @@ func digitsIn(s string) (n int) {
 	return n
 }
 
-// consonants is the length of the longest run of letters that are no vowels: no language has many in a row.
+// consonants is the length of the longest run of letters that are not vowels: no language has many in a row.
 func consonants(s string) (longest int) {
 	run := 0
 	for i := range len(s) {

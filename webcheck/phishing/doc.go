@@ -11,7 +11,7 @@
 // heaviest counts: an address that a program made is long, random and full of digits, and that is one thing. Groups
 // combine as independent evidence: two of 50 make 75. There is no learned model, and every point of the score can be
 // explained. The verdict follows from the sum. Signatures, requests of signing in and the wrappers of mail filters are
-// recognized by their form: what they add to a URL is no signal, and what they wrap is judged.
+// recognized by their form: what they add to a URL is not a signal, and what they wrap is judged.
 //
 // The page counts as a whole: what title, headings, logos and copyright line call it, and what its fields ask for, in
 // the languages of the lists. A page that speaks in the name of a brand that does not own it and asks for a secret is

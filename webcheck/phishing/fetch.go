@@ -107,7 +107,7 @@ func readPage(hop fetch.Hop, body []byte) *page.Page {
 	return page.Read(body, page.Options{URL: u, ContentType: hop.Header.Get("Content-Type")})
 }
 
-// lookUpAge asks how long the domain of a site is registered. Under a suffix of a company that lets everybody have a
+// lookUpAge asks how long the domain of a site is registered. Under a suffix of a company that lets everyone have a
 // name there is no registration to ask for.
 func lookUpAge(ctx context.Context, env *diag.Env, a *anatomy) *age {
 	if a.registered == "" || a.private() {
@@ -210,7 +210,7 @@ var (
 	exfiltrates = diag.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
 )
 
-// maxFrames bounds the frames that are looked at.
+// maxFrames bounds the frames that are examined.
 const maxFrames = 20
 
 // hiddenFrames lists the hosts of invisible frames of other sites.

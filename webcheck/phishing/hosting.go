@@ -29,14 +29,14 @@ func under(host string, entries map[string]bool) string {
 // abuse (Spamhaus, Interisle "Phishing Landscape", 2021 to 2025) name for their share of bad domains.
 var abusedTLDs = lists("abused top-level domains")
 
-// freeHosts are where anybody puts pages under a name of its own, at once and for free, beside those that the
+// freeHosts are where anyone puts pages under a name of its own, at once and for free, beside those that the
 // public suffix list has.
 var freeHosts = lists("free hosts")
 
 // blogHosts are those of the free hosts that are mostly used for blogs and pages of schools and clubs.
 var blogHosts = lists("hosts of blogs")
 
-// dynamicHosts are names for machines whose address changes, given to anybody for free.
+// dynamicHosts are names for machines whose address changes, given to anyone for free.
 var dynamicHosts = lists("hosts of dynamic names")
 
 // shorteners answer with a redirect and hide where a link leads. Those that only lead to pages of the brand that runs
@@ -52,7 +52,7 @@ func shortener(host string) string {
 	return ""
 }
 
-// A service is a place at a big company where anybody puts pages, forms or files.
+// A service is a place at a big company where anyone puts pages, forms or files.
 type service struct {
 	host string // or one under it, if it begins with a dot
 	path string // with which the path begins
@@ -70,7 +70,7 @@ var services = sync.OnceValue(func() (list []service) {
 //go:embed services.txt
 var serviceLines string
 
-// service returns the service at which the URL has a page that is anybody's, or nil.
+// service returns the service at which the URL has a page that is anyone's, or nil.
 func (a *anatomy) service() *service {
 	host := a.url.Host().Name()
 	for i := range services() {

@@ -200,8 +200,8 @@ func (e *evidence) hostName() string {
 	return name
 }
 
-// The length from which a word that page and host have in common is no accident, and the share of the host's name, in
-// percent, that such words make up if it is the page's.
+// The length from which a word that page and host have in common is not an accident, and the share of the host's
+// name, in percent, that such words make up if it is the page's.
 const (
 	minHostWord  = 3
 	minHostShare = 50

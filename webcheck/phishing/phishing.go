@@ -166,7 +166,7 @@ type evidence struct {
 	framed   *anatomy // of the URL whose page fills the page in a frame, if that is another site; else nil
 	targets  *lookalike.Targets
 	now      time.Time
-	asked    bool // whether anybody was asked
+	asked    bool // whether anyone was asked
 	visited  bool // whether the site may be visited
 
 	site         *fetch.Result // nil if it was not fetched

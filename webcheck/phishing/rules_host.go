@@ -202,7 +202,7 @@ var hostRules = diag.Rules[*anatomy]{{
 var innerEnds = diag.Words("com net org gov edu co info")
 
 // hostWords lists words of confidence in the host. A label of one such word below a domain, as in
-// login.example.com, is how everybody does it.
+// login.example.com, is how everyone does it.
 func (a *anatomy) hostWords() (found []string) {
 	for _, label := range append(slices.Clone(a.below), a.label()) {
 		list := words(label)

@@ -210,7 +210,7 @@ var pathRules = diag.Rules[*anatomy]{{
 	},
 }}
 
-// maxOtherURLs bounds the URLs within one that are looked at.
+// maxOtherURLs bounds the URLs within one that are examined.
 const maxOtherURLs = 10
 
 // hasOtherURL reports whether path or query has the URL of another site. That of the same site only says where to

@@ -95,7 +95,7 @@ var oauthParameters = strings.Fields(`redirect_uri response_type response_mode s
 	audience max_age display client-request-id sso_reload x-client-* msafed instance_aware access_type
 	include_granted_scopes connection organization screen_hint auth0client flowname service dsh continue`)
 
-// maxParameters bounds the parameters that are looked at.
+// maxParameters bounds the parameters that are examined.
 const maxParameters = 100
 
 // explained returns path, query and fragment without the parameters of a known protocol, and without tokens of

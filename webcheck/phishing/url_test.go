@@ -78,7 +78,7 @@ var urls = []struct{ url, code string }{
 	{"dhl.xyz", "phishing.lookalike.weak"},
 }
 
-// alone judges a URL without asking anybody.
+// alone judges a URL without asking anyone.
 func alone(t testing.TB, url string) (*evidence, *Report) {
 	t.Helper()
 	a, err := dissect(url, lookalike.BuiltIn())

@@ -24,7 +24,7 @@
 //	w.Write(img.Bytes())
 //
 // The zero value of every optional field is its default. Errors are of type *[diag.InputError]: text too long for
-// its level, an image too small for its symbol, colours that a reader cannot tell apart.
+// its level, an image too small for its symbol, colours that a reader cannot distinguish.
 //
 // The same request gives the same bytes, so an image need not be stored to be served again.
 package qr

@@ -81,7 +81,7 @@ func (i *Image) Bytes() []byte { return i.Data }
 // Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
 // other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
 //
-// Encode refuses colours that a reader, which sees brightness only, cannot tell apart, and modules lighter than their
+// Encode refuses colours that a reader, which sees brightness only, cannot distinguish, and modules lighter than their
 // ground, which ZXing and ZBar do not find. A transparent background counts as white paper.
 //
 // All errors that are the caller's fault are of type *[diag.InputError].

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// evidence is all that the rules look at.
+// evidence is the input of the rules.
 type evidence struct {
 	start diag.URL
 	limit int  // of redirects

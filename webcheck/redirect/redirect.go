@@ -132,7 +132,7 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort() || e.tooLong(), Verdict: rules().Judge(e, e.texts()),
 	}
 	if e.tooLong() {
-		r.Error = fetch.Error{} // that is no error of the chain: see Scope
+		r.Error = fetch.Error{} // that is not an error of the chain: see Scope
 	}
 	for i := range e.steps {
 		s := &e.steps[i]

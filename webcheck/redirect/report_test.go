@@ -158,7 +158,7 @@ func TestRawIn(t *testing.T) {
 	}
 }
 
-// A resolver that is dead is our failure, not the site's, and one question that goes unanswered is no fault.
+// A resolver that is dead is our failure, not the site's, and one question that goes unanswered is not a fault.
 func TestCheckSilence(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	serve(t, w, twoDomains)

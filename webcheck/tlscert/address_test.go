@@ -256,7 +256,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A family of addresses that our machine lacks is left out, and is no fault.
+// A family of addresses that our machine lacks is left out, and is not a fault.
 func TestLackingFamily(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, zone+"example.com. AAAA 2001:db8::10\n", nil, func(s setup) {

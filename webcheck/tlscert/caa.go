@@ -147,7 +147,7 @@ func (e *evidence) caaReport() (r CAA) {
 	if yes, known := e.allowed(); known {
 		r.Allowed = new(yes)
 	} else if !r.Found {
-		r.Allowed = new(true) // anybody
+		r.Allowed = new(true) // anyone
 	}
 	return r
 }

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// evidence is all that the rules look at: a certificate that is presented at an address, and what speaks there. Only
+// evidence is the input of the rules: a certificate that is presented at an address, and what speaks there. Only
 // gather and digest fill it.
 type evidence struct {
 	whole   *examination // of the host; nil in tests of rules

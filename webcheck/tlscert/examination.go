@@ -156,7 +156,7 @@ func (b *baseline) of(ctx context.Context, scan func() *probe.Report, like func(
 	return scan()
 }
 
-// fingerprint tells apart lists of bytes from the network.
+// fingerprint distinguishes lists of bytes from the network.
 func fingerprint(list ...[]byte) string {
 	h := sha256.New()
 	for _, b := range list {

@@ -209,7 +209,7 @@ func (e *evidence) sound(ctx context.Context, env *diag.Env) *probe.Report {
 	return probe.Scan(ctx, e.dialer(env), e.config())
 }
 
-// compare tells whether the server answers as another one of the host.
+// compare reports whether the server answers as another one of the host.
 func (e *evidence) compare(ctx context.Context, env *diag.Env) func(*probe.Report) bool {
 	return func(other *probe.Report) bool {
 		return other.Any() && probe.Alike(ctx, e.dialer(env), e.config(), other)
@@ -217,7 +217,7 @@ func (e *evidence) compare(ctx context.Context, env *diag.Env) func(*probe.Repor
 }
 
 // retry repeats the handshake where the scan says that the server speaks TLS: that of one connection which broke off
-// is no fault of the server's settings.
+// is not a fault of the server's settings.
 func (e *evidence) retry(ctx context.Context, env *diag.Env) {
 	if !e.scan.Any() || e.asksClient || e.oversized() {
 		return

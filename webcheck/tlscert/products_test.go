@@ -71,7 +71,7 @@ func TestProductHeadline(t *testing.T) {
 	}
 }
 
-// An authority that the environment trusts is no fault, whatever it is called.
+// An authority that the environment trusts is not a fault, whatever it is called.
 func TestTrustedProduct(t *testing.T) {
 	root := stranger(t, pkix.Name{CommonName: "Zscaler Root CA", Organization: []string{"Zscaler Inc."}})
 	r := check(t, authorities{root: root, public: root}, "", nil, func(s setup) { s.chain(root, nil) })

@@ -145,7 +145,7 @@ func (e *evidence) allowed() (yes, known bool) {
 	return yes && known, known
 }
 
-// unrenewable tells which names the issuer may not certify again, one failure for all with the same records.
+// unrenewable reports which names the issuer may not certify again, one failure for all with the same records.
 func (e *evidence) unrenewable() (list diag.Failures) {
 	issuer, own := e.organization()
 	type group struct {

@@ -204,7 +204,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A resolver that says nothing is no fault of the domain, and of an address that is silent nothing is known.
+// A resolver that says nothing is not a fault of the domain, and of an address that is silent nothing is known.
 func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

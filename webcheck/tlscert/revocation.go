@@ -252,7 +252,7 @@ const (
 
 var shortLifeSince = time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)
 
-// shortLived reports whether a certificate expires before anybody would hear of its revocation.
+// shortLived reports whether a certificate expires before anyone would hear of its revocation.
 func shortLived(notBefore, notAfter time.Time) bool {
 	limit := shortLife
 	if notBefore.Before(shortLifeSince) {

@@ -157,7 +157,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			failures := diag.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
 				"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
-			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // which tells who is locked out
+			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // which reports who is locked out
 				failures[0].Warns = true
 				return failures
 			}

@@ -38,7 +38,7 @@ func (p *Policy) Governing(kind string) *Directive {
 	return nil
 }
 
-// Runs tells which kinds of injected content the policies of a page let run. It is what a policy is worth.
+// Runs reports which kinds of injected content the policies of a page let run. It is what a policy is worth.
 type Runs struct {
 	InlineScript  Answer `json:"inline_script" doc:"an injected script element, or a link with javascript:"`
 	EventHandler  Answer `json:"event_handler" doc:"an injected event handler, such as an onerror attribute"`
@@ -50,7 +50,7 @@ type Runs struct {
 	Embedding     Answer `json:"embedding" doc:"the page in a frame of another site; without frame-ancestors X-Frame-Options decides"`
 }
 
-// An Answer tells whether something runs, and what decides. Every policy must allow it.
+// An Answer reports whether something runs, and what decides. Every policy must allow it.
 type Answer struct {
 	Runs    bool     `json:"runs" doc:"whether it runs"`
 	By      string   `json:"by,omitempty" doc:"directive that decides; absent if none governs it" example:"script-src"`
@@ -108,7 +108,7 @@ func decide(policies []Policy, ask func(*Policy) (governs *Directive, sources []
 	return a
 }
 
-// inline tells whether inline scripts of a kind run that show neither nonce nor hash (section 6.7.3.2). Links with
+// inline reports whether inline scripts of a kind run that show neither nonce nor hash (section 6.7.3.2). Links with
 // javascript: are governed like script elements (section 6.8.2).
 func inline(policies []Policy, kind string) Answer {
 	return decide(policies, func(p *Policy) (*Directive, []string) {
@@ -143,7 +143,7 @@ func eval(policies []Policy) Answer {
 // maxPlaces bounds the places that are held against the policies: a header of 256 KiB can list thousands.
 const maxPlaces = 20
 
-// foreign tells whether something of a kind may come from a place where anyone can put it. Such places are read off
+// foreign reports whether something of a kind may come from a place where anyone can put it. Such places are read off
 // the sources of all policies, and are held against each policy as a browser does (section 6.7.2.7).
 func foreign(policies []Policy, self *url.URL, kind string, forbids func(*Policy) *Directive) Answer {
 	script := kind == "script-src-elem"

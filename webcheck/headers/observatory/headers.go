@@ -42,7 +42,7 @@ func (s *scan) transportHeader() string {
 	switch {
 	case !found || strings.Contains(value, ","):
 		return "hsts-header-invalid"
-	case age < sixMonths: // what is no number is not less
+	case age < sixMonths: // what is not a number is not less
 		return "hsts-implemented-max-age-less-than-six-months"
 	default:
 		return "hsts-implemented-max-age-at-least-six-months"

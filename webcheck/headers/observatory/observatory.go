@@ -24,7 +24,7 @@ type Scan struct {
 
 	Cookies []Cookie // that were set on the way to the page
 	CORS    *CORS    // the answer to a request from a foreign origin; nil if there was none
-	// Preloaded tells whether browsers know a host, by itself or by a parent domain, as one for https only. If
+	// Preloaded reports whether browsers know a host, by itself or by a parent domain, as one for https only. If
 	// nil, no host is known.
 	Preloaded func(host string) bool
 }

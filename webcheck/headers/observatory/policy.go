@@ -35,7 +35,7 @@ var mayRepeat = []string{"report-uri", "report-to"}
 // parsePolicies makes one policy of several. Of a directive in several policies, a source remains
 // if it matches the one before it that is of another policy; of sources in one policy those are dropped that
 // begin with the one before them. A directive without values for sources, and one of which nothing remains,
-// is 'none'. The second result tells whether a directive that may repeat did.
+// is 'none'. The second result reports whether a directive that may repeat did.
 func parsePolicies(list []string) (directives, bool, error) {
 	merged := map[string][]*source{}
 	repeated := false

@@ -101,7 +101,7 @@ const concurrency = 5
 // An Asker sends a ClientHello to the server over a new connection, as [probe.Ask] does.
 type Asker func(ctx context.Context, h probe.Hello) (*probe.Reply, error)
 
-// Examine tells which families connect, with at most five connections for each and one more.
+// Examine reports which families connect, with at most five connections for each and one more.
 func Examine(ctx context.Context, s Server, ask Asker) []Outcome {
 	var list []Outcome
 	for _, f := range table {
@@ -123,7 +123,7 @@ func Examine(ctx context.Context, s Server, ask Asker) []Outcome {
 	return list
 }
 
-// examine tells how a connection of the family ends: from the scan if that proves that it fails, else by trying.
+// examine reports how a connection of the family ends: from the scan if that proves that it fails, else by trying.
 func (f Family) examine(ctx context.Context, s Server, ask Asker) Outcome {
 	o := f.Expect(s)
 	if o.Connects == probe.No {

@@ -10,8 +10,9 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
-// Expect tells how a connection of the family ends as far as the scan says, without asking the server. That it fails is
-// proved; that it connects is what should happen. If the outcome is not known, the reason is that of a failure.
+// Expect reports how a connection of the family ends as far as the scan says, without asking the server. That it
+// fails is proved; that it connects is what should happen. If the outcome is not known, the reason is that of a
+// failure.
 func (f Family) Expect(s Server) Outcome {
 	newest, older, known := f.common(s.Scan)
 	switch {
@@ -147,7 +148,7 @@ type Dependents struct {
 	Classical []string // groups that quantum computers break, and with them TLS 1.2
 }
 
-// IfDisabled tells who depends on what, of the families that connect.
+// IfDisabled reports who depends on what, of the families that connect.
 func IfDisabled(s Server, outcomes []Outcome) (d Dependents) {
 	only13 := func(v probe.Version) bool { return v == probe.TLS13 }
 	newer := s.suppose(only13, keep[probe.SuiteResult], keep[probe.GroupResult])

@@ -36,7 +36,7 @@ type subtree struct {
 	permitted, excluded []generalName
 }
 
-// maxComparisons bounds the work: as many names against as many constraints as anybody sends. It is the
+// maxComparisons bounds the work: as many names against as many constraints as anyone sends. It is the
 // bound of crypto/x509.
 const maxComparisons = 250_000
 

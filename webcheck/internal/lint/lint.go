@@ -106,7 +106,7 @@ func validity(path []*x509.Certificate, now time.Time) []Fault {
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // pathLength counts the intermediates below each authority. Self-issued ones do not count, and the
-// last certificate is no intermediate (RFC 5280 section 4.2.1.9).
+// last certificate is not an intermediate (RFC 5280 section 4.2.1.9).
 func pathLength(path []*x509.Certificate) []Fault {
 	var faults []Fault
 	below := 0

@@ -15,7 +15,7 @@ import (
 
 type extension = pkix.Extension
 
-// The extensions that are looked at (RFC 5280 section 4.2).
+// The extensions that are examined (RFC 5280 section 4.2).
 var (
 	oidKeyUsage          = asn1.ObjectIdentifier{2, 5, 29, 15}
 	oidSAN               = asn1.ObjectIdentifier{2, 5, 29, 17}

@@ -68,7 +68,7 @@ type writer struct {
 	within   []string // what is open within the last a element
 	foreign  int      // svg and math elements that may be open
 	mixed    bool     // there may be HTML within them
-	verbatim bool     // the last token begins an element whose text is no HTML, outside of SVG
+	verbatim bool     // the last token begins an element whose text is not HTML, outside of SVG
 }
 
 // token writes a token, and reports whether the parser may see tags in it.

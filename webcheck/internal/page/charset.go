@@ -149,7 +149,7 @@ func metaCharset(a map[string]string) string {
 }
 
 // StartTags goes through the start tags of a text, by their names in lower case. What is within elements such as
-// script, iframe and noscript is no tag.
+// script, iframe and noscript is not a tag.
 func StartTags(z *html.Tokenizer) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {

@@ -44,7 +44,7 @@ func stateful(body []byte) bool {
 	return escaped && beyondASCII(body) == len(body)
 }
 
-// beyondASCII is the index of the first byte that is no ASCII; the length of the text if all are.
+// beyondASCII is the index of the first byte that is not ASCII; the length of the text if all are.
 func beyondASCII(text []byte) int {
 	for i, c := range text {
 		if c >= utf8.RuneSelf {
@@ -56,7 +56,7 @@ func beyondASCII(text []byte) int {
 
 // mostlyUTF8 reports whether a text is UTF-8, apart from hardly any bytes.
 func mostlyUTF8(body []byte) bool {
-	const most, enough = 50, 1000 // characters for each invalid byte; invalid bytes after which it is no UTF-8
+	const most, enough = 50, 1000 // characters for each invalid byte; invalid bytes after which it is not UTF-8
 	valid, invalid := 0, 0
 	if beyondASCII(body) == len(body) {
 		return true

@@ -46,7 +46,7 @@ func rotated(in *raster.Gray) *raster.Gray {
 }
 
 // readElsewhere reports whether a plain reader, with a search of its own, reads the same text. An image may hold another
-// code than the one that its text file knows, such as a code in a code: that is no misreading.
+// code than the one that its text file knows, such as a code in a code: that is not a misreading.
 func readElsewhere(img *raster.Gray, texts []string) bool {
 	gray := &image.Gray{Pix: img.Pix, Stride: img.Width, Rect: image.Rect(0, 0, img.Width, img.Height)}
 	bitmap, err := gozxing.NewBinaryBitmapFromImage(gray)

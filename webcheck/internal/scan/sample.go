@@ -22,7 +22,7 @@ func (s *scanner) read(t triple) (symbol Symbol, ok bool) {
 	return Symbol{}, false
 }
 
-// What it takes to read a module, in pixels that are looked at.
+// What it takes to read a module, in pixels that are examined.
 const (
 	sampleWork = 2
 	decodeWork = 4

@@ -193,7 +193,7 @@ func meet(a, b, c, d Point) (Point, bool) {
 	return p, p.finite()
 }
 
-// The work on an image is counted in pixels that are looked at, of all its views; other work counts as so many of them
+// The work on an image is counted in pixels that are examined, of all its views; other work counts as so many of them
 // as take the time. So the same image has the same codes however busy the machine is.
 const (
 	leastWork    = 2_500_000  // all tries on an image of 240 by 240 pixels

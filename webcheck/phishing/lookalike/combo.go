@@ -118,7 +118,7 @@ func (t *Targets) runTogether(label, joined string) (best *Match) {
 	return best
 }
 
-// maxTitle bounds what is looked at of a title, in bytes.
+// maxTitle bounds what is examined of a title, in bytes.
 const maxTitle = 300
 
 // fillers are the words beside those of confidence in the titles of pages to log in.

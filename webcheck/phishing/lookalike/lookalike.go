@@ -24,7 +24,7 @@ const (
 // Values lists the techniques.
 func (Technique) Values() []string { return diag.Values(Homoglyph, Typo, Combo, Subdomain) }
 
-// Strength says how surely a likeness is no accident.
+// Strength says how surely a likeness is not an accident.
 type Strength int
 
 // The strengths. A weak likeness alone is no reason for an alarm.

@@ -199,7 +199,7 @@ func (t *Targets) registered(host string) (*Target, string) {
 	return t.labels[rest[strings.LastIndexByte(rest, '.')+1:]], suffix
 }
 
-// forSale are top-level domains of countries that are sold to everybody as something else.
+// forSale are top-level domains of countries that are sold to everyone as something else.
 const forSale = " co me tv cc ws io ai tk ml ga cf gq pw su sh to la ly gg fm am im cm st nu vc bz sc ms vg ag lc mn sx "
 
 // national reports whether a public suffix is that of a country in which brands register their own name.
@@ -220,7 +220,7 @@ func (t *Targets) Domain(name string) *Target { return t.own[strings.TrimPrefix(
 // minWithin is the length from which a label is recognized inside of other words.
 const minWithin = 6
 
-// Within returns the brand whose label begins or ends a word, and the label, if it is no ordinary word.
+// Within returns the brand whose label begins or ends a word, and the label, if it is not an ordinary word.
 func (t *Targets) Within(word string) (*Target, string) {
 	if len(word) > 40 {
 		return nil, ""

@@ -17,7 +17,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
-// images leaves out what is no image.
+// images leaves out what is not an image.
 func images(t *testing.T, files []string) []string {
 	t.Helper()
 	files = slices.DeleteFunc(files, func(f string) bool { return filepath.Ext(f) == ".txt" })

@@ -76,7 +76,8 @@ type Parsed struct {
 // maxParts bounds the lists in [Parsed].
 const maxParts = 50
 
-// parse tells what a text is, and its parts. A fault says why a text that begins as something special is no such thing.
+// parse reports what a text is, and its parts. A fault says why a text that begins as something special is no such
+// thing.
 func parse(text string) (kind ContentType, p *Parsed, fault string) {
 	trimmed := strings.TrimSpace(text)
 	scheme, rest, ok := strings.Cut(trimmed, ":")

@@ -56,7 +56,7 @@ type TooLargeError struct {
 func (e *TooLargeError) Error() string { return "reading " + string(e.Header.Format) + ": " + e.Reason }
 
 // Probe measures an image. It returns a *[TooLargeError] for one beyond the limits, with what is known of
-// it, and an *[UnreadableError] for what is no image.
+// it, and an *[UnreadableError] for what is not an image.
 func Probe(data []byte) (Header, error) {
 	h := Header{Format: formatOf(data)}
 	perPixel, err := h.measure(data)

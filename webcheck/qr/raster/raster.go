@@ -27,7 +27,7 @@ type Gray struct {
 // that size, and the work of a search grows with it.
 const MaxReduced = 4_000_000
 
-// An UnreadableError says that a file is no image, or a broken one.
+// An UnreadableError says that a file is not an image, or a broken one.
 type UnreadableError struct {
 	Format Format // empty: not known
 	Reason string

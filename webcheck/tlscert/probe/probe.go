@@ -51,7 +51,7 @@ type Report struct {
 	// Old is the reply to the newest of TLS 1.2 and earlier, New that of TLS 1.3; nil without one.
 	Old, New *Reply
 
-	NotTLS bool // what answers is no TLS
+	NotTLS bool // what answers is not TLS
 	// Partial says that something could not be learned: the server was silent, or stopped to answer.
 	Partial     bool
 	Connections int

@@ -59,7 +59,7 @@ func (a Alert) String() string {
 	return fmt.Sprintf("%d", uint8(a))
 }
 
-// errNotTLS says that what came is no TLS.
+// errNotTLS says that what came is not TLS.
 var errNotTLS = errors.New("the server does not speak TLS on this port")
 
 var errTooMuch = errors.New("the server sent more than a handshake can hold")
