@@ -121,7 +121,7 @@ type DecodeFault struct {
 	Offset  int    `json:"offset" min:"0" doc:"the byte of the text where it is wrong, from 0"`
 }
 
-// A Base64DecodeReport is what a text in Base64 says.
+// A Base64DecodeReport is a decoded Base64 text.
 type Base64DecodeReport struct {
 	Valid       bool          `json:"valid" doc:"whether the text is Base64"`
 	Result      *string       `json:"result" doc:"the decoded text; null if it is not text in UTF-8"`

@@ -131,7 +131,7 @@ type greekLetter struct {
 	iotas     int // iotas written below
 }
 
-// spelling reports whether a mark is there, and how it is written.
+// spelling says whether a mark is there, and how it is written.
 type spelling int
 
 const (

@@ -8,7 +8,7 @@
 // end of a word is "ς" in lower case), and some languages have rules of their own: in Turkish "i" and "ı" are different
 // letters in upper case too, in Lithuanian the dot of "i" stays under an accent, and Greek capitals carry no accents.
 //
-// What a reader takes for one character may be several code points (UAX #29), and words and sentences end by rules.
+// A user-perceived character may be several code points (UAX #29), and words and sentences end by rules.
 // JSON is read by a scanner and YAML by package [github.com/diagkit/diagkit/textutil/yaml]; both preserve key order and
 // the text of numbers, and know the position of every fault. Regular expressions are RE2, whose time is
 // linear, within a budget of work. Faults inside a well-formed request, such as broken JSON, are results with Valid

@@ -67,14 +67,14 @@ type JSONError struct {
 
 // FormatJSON returns a JSON text in another layout. Only white space changes, and the order of members
 // if asked for: the text of numbers and the escapes in strings survive, and so do members with the same
-// name. A text that is not JSON is a report that says so.
+// name. For a text that is not JSON the report says so.
 //
 // RFC 8259 leaves some things to each reader. This one holds it so:
 //
 //   - Members with the same name, escapes of half a surrogate pair, and numbers that a double cannot
 //     hold are accepted and survive; each is a finding.
 //   - A byte-order mark at the beginning is left out; that is a finding.
-//   - Text that is not UTF-8 is an [InputError], for the text is not text; so is one that is nested more
+//   - Text that is not UTF-8 is an [InputError]; so is one that is nested more
 //     than 512 deep or would become more than 8 MiB.
 //
 // The error is an [InputError].
@@ -95,7 +95,7 @@ func FormatJSON(req JSONFormatRequest) (*JSONReport, error) {
 
 // JSONToYAML returns a JSON text as YAML. The order of members and the text of numbers survive. Strings
 // are quoted exactly where a parser of YAML 1.2 or 1.1 would give them another type, and
-// strings of several lines as literal blocks. What [YAMLToJSON] makes of the result is the same JSON. The
+// strings of several lines as literal blocks. [YAMLToJSON] converts the result back to the same JSON. The
 // text is held to what [FormatJSON] says, except that of members with the same name the last is kept, for
 // YAML has no such mappings, and that it is nested at most 256 deep. The error is an [InputError].
 func JSONToYAML(req JSONToYAMLRequest) (*JSONReport, error) {
@@ -121,7 +121,7 @@ type jsonReading struct {
 	findings
 }
 
-// A jsonError is where and why a text is not JSON.
+// A jsonError says where and why a text is not JSON.
 type jsonError struct {
 	offset  int
 	message string
@@ -155,7 +155,7 @@ func readJSON(original string) *jsonReading {
 	return r
 }
 
-// rootTypes reports the type of a value by its first byte; other values are numbers.
+// rootTypes maps the first byte of a value to its type; other values are numbers.
 var rootTypes = func() (types [256]RootType) {
 	for i := range types {
 		types[i] = NumberType

@@ -309,7 +309,7 @@ func TestJSONToYAMLQuotes(t *testing.T) {
 	}
 }
 
-// stringToYAML returns a string as YAML. Another reader must take it for the same string, also as a key
+// stringToYAML returns a string as YAML. Another parser must read it as the same string, also as a key
 // and in a list.
 func stringToYAML(t *testing.T, value string) string {
 	t.Helper()

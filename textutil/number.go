@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
-// A numberFault is what is lost of a number of JSON where it is read as an IEEE 754 double, as JavaScript does
+// A numberFault says what a JSON number loses when it is read as an IEEE 754 double, as JavaScript does
 // (RFC 8259 section 6).
 type numberFault uint8
 
@@ -75,7 +75,7 @@ func losesDigits(f float64, digits string) bool {
 	return strings.Replace(mantissa, ".", "", 1) != digits
 }
 
-// readAs returns what readers with doubles make of a number.
+// readAs returns a number as parsers with doubles read it.
 func readAs(text string, fault numberFault, f float64) string {
 	layout := byte('f')
 	if size := math.Abs(f); size < 1e-6 || size >= 1e21 { // as JavaScript prints it

@@ -88,7 +88,7 @@ type RegexReport struct {
 }
 
 // Regex searches a text for matches of a regular expression, and replaces them if asked to. The engine is RE2, which
-// looks at each byte of the text with each instruction of the pattern at most once; searches for one match after
+// processes each byte of the text with each instruction of the pattern at most once; searches for one match after
 // another share a budget of that work, so that no request takes more than about half a second. A pattern that RE2 does
 // not know is reported as not valid; the error is an [InputError].
 func Regex(req RegexRequest) (*RegexReport, error) {
@@ -154,7 +154,7 @@ func (req *RegexRequest) check() error {
 	return checkText("text", req.Text)
 }
 
-// syntaxFlags returns how the pattern is to be read.
+// syntaxFlags returns the flags to parse the pattern with.
 func (req *RegexRequest) syntaxFlags() syntax.Flags {
 	flags := syntax.Perl
 	for _, flag := range req.Flags {

@@ -88,7 +88,7 @@ var (
 	// asciiClasses have letters of ASCII only in RE2, and of all Unicode in Rust.
 	asciiClasses = regexp.MustCompile(`\\[wWdDsSbB]`)
 
-	// richerSyntax is what RE2 reads otherwise: sets of classes, boundaries of words in other letters.
+	// richerSyntax matches syntax that RE2 reads differently: sets of classes, boundaries of words in other letters.
 	richerSyntax = regexp.MustCompile(`&&|--|~~|\[[^\]:]*\[[^:]|\\[bB]\{|\\[<>]|\{,`)
 )
 
@@ -98,7 +98,7 @@ type difference struct {
 	why    string
 }
 
-// onlyRust is what RE2 does not have (https://golang.org/s/re2syntax), and may refuse for that reason alone.
+// onlyRust lists syntax that RE2 does not have (https://golang.org/s/re2syntax), and may refuse for that reason alone.
 var onlyRust = []difference{
 	{regexp.MustCompile(`\(\?[a-zA-Z-]*[uRx][a-zA-Z-]*[:)]`), "the flags u, R and x of Rust"},
 	{regexp.MustCompile(`\\[uU]`), `the escape \u of Rust`},
@@ -110,7 +110,7 @@ var onlyRust = []difference{
 	{regexp.MustCompile(`[*+?}][*+]|[*+}]\?[*+?]|[*+?}]\{`), "repetitions of repetitions"},
 }
 
-// onlyRE2 is what Rust refuses.
+// onlyRE2 lists syntax that Rust refuses.
 var onlyRE2 = []difference{
 	{regexp.MustCompile(`\(\?\)`), "a group of no flags"},
 	{regexp.MustCompile(`(^|[^\\])\{(\D|$)`), "a brace as a character"},

@@ -143,7 +143,7 @@ func (o *textOffsets) at(offset int) (runes, utf16 int) {
 	return m.rune, m.utf16
 }
 
-// A regexTokenKind tells the pieces of a pattern apart.
+// A regexTokenKind is the kind of a piece of a pattern.
 type regexTokenKind int
 
 const (

@@ -30,7 +30,7 @@ const (
 
 // A regexSearch looks for the matches of a pattern one by one.
 //
-// The engine neither tells how much of the text it has read nor can it be stopped while it reads, and it may read to
+// The engine neither reports how much of the text it has read nor can it be stopped while it reads, and it may read to
 // the end of the text for every single match. So the text is handed to it as a reader, which counts, and which ends the
 // text early when the budget is spent. A reader cannot look back; therefore a search from the middle of the text begins
 // one character before, with a pattern that steps over that character. Such a search asks for the place of the match

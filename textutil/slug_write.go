@@ -219,7 +219,7 @@ func (SlugLocale) Values() []string {
 		"sr", "sv", "tr", "uk", "vi"}
 }
 
-// A slugLanguage is what a language does otherwise than slugLetters and Unicode.
+// A slugLanguage holds the rules of a language that differ from slugLetters and Unicode.
 type slugLanguage struct {
 	and      string
 	casing   Locale

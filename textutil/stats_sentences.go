@@ -84,14 +84,14 @@ var (
 		R32: []unicode.Range32{{Lo: 0x1f676, Hi: 0x1f678, Stride: 1}}, LatinOffset: 1,
 	}
 
-	// sentenceGeorgian are letters whose case does not tell the beginning of a sentence.
+	// sentenceGeorgian are letters whose case does not indicate the beginning of a sentence.
 	sentenceGeorgian = &unicode.RangeTable{R16: []unicode.Range16{
 		{Lo: 0x10d0, Hi: 0x10fa, Stride: 1}, {Lo: 0x10fd, Hi: 0x10ff, Stride: 1},
 		{Lo: 0x1c90, Hi: 0x1cba, Stride: 1}, {Lo: 0x1cbd, Hi: 0x1cbf, Stride: 1},
 	}}
 )
 
-// A sentenceState is what the rules of UAX 29 section 5.1 need to know of the text before a place.
+// A sentenceState is the context before a position that the rules of UAX 29 section 5.1 need.
 type sentenceState struct {
 	text  string
 	begun bool

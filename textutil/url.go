@@ -27,7 +27,7 @@ const (
 // Values lists the modes.
 func (URLMode) Values() []string { return valuesOf(URLComponent, URLQuery, URLPath) }
 
-// What stays as it is in each mode, besides the letters and digits of ASCII.
+// The unescaped characters of each mode, in addition to ASCII letters and digits.
 const (
 	urlUnreserved = "-._~"                           // RFC 3986 section 2.3
 	urlForm       = "*-._"                           // WHATWG URL Standard section 1.3, the form set
@@ -42,7 +42,7 @@ func (m URLMode) check() error {
 	return invalid("mode", "%.40q is none of component, query, path", string(m))
 }
 
-// keeps returns the characters that stay as they are, besides letters and digits.
+// keeps returns the characters that are not escaped, in addition to letters and digits.
 func (m URLMode) keeps() string {
 	switch m {
 	case URLQuery:
@@ -103,7 +103,7 @@ type URLDecodeRequest struct {
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL; in a query, + is a space"`
 }
 
-// A URLDecodeReport is what a piece of a URL says.
+// A URLDecodeReport is a decoded piece of a URL.
 type URLDecodeReport struct {
 	Valid       bool        `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
 	Result      *string     `json:"result" doc:"the decoded text; null if the piece is not valid"`

@@ -98,7 +98,7 @@ func TestYAMLTagsFit(t *testing.T) {
 	}
 }
 
-// TestYAMLVersions finds what readers of YAML 1.1 take for something else, as yamllint does.
+// TestYAMLVersions finds scalars that YAML 1.1 parsers read as another type, as yamllint does.
 func TestYAMLVersions(t *testing.T) {
 	const prefix = "text.yaml.v1_1."
 	for value, code := range map[string]string{

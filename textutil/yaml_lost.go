@@ -38,7 +38,7 @@ func (r *yamlReading) findLosses(docs []*yaml.Document) {
 	}
 }
 
-// node looks at a node and those in it. Numbers that are keys become strings, of which nothing is lost.
+// node examines a node and its descendants. Numbers that are keys become strings, of which nothing is lost.
 func (l *lossFinder) node(n *yaml.Node, isKey bool) {
 	if n.Tag() != "" {
 		l.tagged(n)
@@ -99,7 +99,7 @@ var otherTypes = map[string]string{
 	"pairs":     "an array of objects with one member each",
 }
 
-// tagFinding is what to know of a tag that is lost.
+// tagFinding returns the finding about a tag that is lost.
 func (r *yamlReading) tagFinding(t *lostTag) Finding {
 	start, end := t.first.TagSpan()
 	finding := Finding{Code: "text.yaml.tag.lost", Severity: Warning, Title: "Tag lost in JSON",
@@ -145,7 +145,7 @@ var programTags = map[string]tagMeaning{
 		"Keep the file in YAML, or convert what docker compose config prints."},
 }
 
-// meaningOf reports what is lost with a tag, and what to write.
+// meaningOf says what is lost with a tag, and what to write.
 func (r *yamlReading) meaningOf(t *lostTag) (meaning, advice string) {
 	if known, ok := programTags[t.tag]; ok {
 		return known.meaning, known.advice

@@ -10,7 +10,7 @@ import (
 
 const codeYAMLMerge = "text.yaml.v1_1.merge"
 
-// versionTraps are plain scalars that readers of YAML 1.1, such as PyYAML, take for something else than those of 1.2.
+// versionTraps are plain scalars that YAML 1.1 parsers, such as PyYAML, read as another type than those of 1.2.
 // In a detail, %[1]s is the scalar, %[2]s what YAML 1.2 reads and %[3]s what YAML 1.1 reads; in an advice, %[1]s is the
 // scalar in quotes.
 var versionTraps = map[yaml.Legacy]struct {
@@ -49,8 +49,7 @@ var versionTraps = map[yaml.Legacy]struct {
 		"Write the merged pairs out in place of %[1]s for a program that does not merge.", info},
 }
 
-// compareVersions adds a finding about a plain scalar that YAML 1.1, which many readers follow, takes for something
-// else.
+// compareVersions adds a finding about a plain scalar that has another type in YAML 1.1, which many parsers follow.
 func (r *yamlReading) compareVersions(n *yaml.Node, value string) {
 	legacy := yaml.LegacyOf(value)
 	trap, ok := versionTraps[legacy]

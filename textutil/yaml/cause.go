@@ -143,7 +143,7 @@ var (
 	blockMark  = lazily(`(^|[:\-?]\s+)[|>][-+0-9]*\s*(#.*)?$`)
 )
 
-// Spaced returns how a line is to be written of which a space is missing, and whether behind its colon or dash; nothing
+// Spaced returns the corrected form of a line that lacks a space, and whether behind its colon or dash; nothing
 // for other lines.
 func Spaced(line string) (fixed, mark string) {
 	if m := crampedKey().FindStringSubmatch(line); m != nil {
@@ -192,7 +192,7 @@ func (p *parser) lineAbove(offset int) int {
 	return -1
 }
 
-// dashAdvice reports what to do about a dash between keys: it belongs to the items above, if there are any.
+// dashAdvice returns the advice about a dash between keys: it belongs to the items above, if there are any.
 func (p *parser) dashAdvice() string {
 	for begin := p.lineAbove(p.pos); begin >= 0; begin = p.lineAbove(begin) {
 		indent := p.lineIndent(begin)

@@ -38,7 +38,7 @@ func TestConformanceYAMLSuite(t *testing.T) {
 	t.Logf("yaml-test-suite invalid: %d/%d", invalidOK, invalid)
 }
 
-// comparable leaves out what the tree does not tell: markers of documents.
+// comparable leaves out what the tree does not hold: document markers.
 func comparable(events string) string {
 	var b strings.Builder
 	for line := range strings.Lines(events) {

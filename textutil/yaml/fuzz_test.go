@@ -163,7 +163,7 @@ func TestAnotherReader(t *testing.T) {
 	}
 }
 
-// otherDocuments returns the trees that the other reader makes of a text.
+// otherDocuments returns the trees that the other parser builds from a text.
 func otherDocuments(text string) (nodes []*v4.Node, err error) {
 	defer func() {
 		if recover() != nil {

@@ -152,7 +152,7 @@ type Stream struct {
 
 func (s *Stream) raw(n *Node) string { return s.Text[n.start:n.end] }
 
-// A SyntaxError is where and why a text is not YAML.
+// A SyntaxError says where and why a text is not YAML.
 type SyntaxError struct {
 	Offset  int // in the text with line feeds for all line breaks
 	Message string

@@ -61,7 +61,7 @@ func Parse(text string, nodes int) (*Stream, error) {
 	return p.Stream, nil
 }
 
-// A refusal is what the parser panics with at the first error, so that no step of it has to pass errors on.
+// A refusal is the value that the parser panics with at the first error, so that no step of it has to pass errors on.
 type refusal struct{ error }
 
 // try returns the error with which a step of the parser refuses the text, or nil.

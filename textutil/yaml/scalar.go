@@ -209,7 +209,7 @@ func printableRune(r rune) bool {
 	return r >= 0xA0 && r != 0x2028 && r != 0x2029 && r != 0xFEFF && r != 0xFFFE && r != 0xFFFF
 }
 
-// AppendString appends a string on one line: plain if every reader takes it for the same string, and
+// AppendString appends a string on one line: plain if every parser reads it as the same string, and
 // in quotes otherwise.
 func AppendString(out []byte, value string) []byte {
 	switch {
@@ -281,7 +281,7 @@ func isPlain(value string) bool {
 		return false
 	}
 	if strings.HasPrefix(value, "“") || strings.HasPrefix(value, "‘") || Unseen(value, true) >= 0 {
-		return false // people would take it for a mistake
+		return false // it would look like a mistake
 	}
 	return !isMarker(value) && LegacyOf(value) == SameInBoth
 }

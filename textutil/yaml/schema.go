@@ -156,11 +156,11 @@ func resolveRadix(value string) (Type, string) {
 	return Int, i.String()
 }
 
-// Legacy is what a reader of YAML 1.1 takes a plain scalar for, where one of YAML 1.2 takes it for something
-// else. Many readers follow 1.1 to this day.
+// Legacy is the type that a YAML 1.1 parser gives a plain scalar, where a YAML 1.2 parser gives it another one.
+// Many parsers follow 1.1 to this day.
 type Legacy uint8
 
-// What readers of YAML 1.1 take for something else.
+// The scalars that YAML 1.1 parsers read as another type.
 const (
 	SameInBoth     Legacy = 0
 	LegacyBool     Legacy = 1 // yes, no, on, off
@@ -172,7 +172,7 @@ const (
 	LegacyTime     Legacy = 7 // 2001-12-14 is a string in YAML 1.2 and a timestamp in 1.1
 	LegacyZero     Legacy = 8 // 08 is 8 in YAML 1.2, and a string or 8 to readers of 1.1, for 8 is not an octal digit
 	LegacySameZero Legacy = 9 // 007 is 7 in both
-	// y, n, =, a point alone, 0_8, 09:30 and 2001-1-2, which most readers of YAML 1.1 take for strings
+	// y, n, =, a point alone, 0_8, 09:30 and 2001-1-2, which most YAML 1.1 parsers read as strings
 	legacyUnlikely Legacy = 10
 )
 
@@ -190,7 +190,7 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// LegacyOf compares what readers of YAML 1.2 and 1.1 take a plain scalar for.
+// LegacyOf compares the types that YAML 1.2 and 1.1 give a plain scalar.
 func LegacyOf(value string) Legacy {
 	if value == "" {
 		return SameInBoth

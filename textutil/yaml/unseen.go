@@ -70,7 +70,7 @@ func isSeen(r rune) bool { return r != ' ' && r != '\t' && !isUnseen(r) }
 func endsInASCII(s string) bool   { return s != "" && s[len(s)-1] < utf8.RuneSelf }
 func beginsInASCII(s string) bool { return s != "" && s[0] < utf8.RuneSelf }
 
-// isEntry reports whether a text would begin an entry of a collection, were a space behind it. It does not look at a
+// isEntry reports whether a text would begin an entry of a collection, were a space behind it. It ignores a
 // text that is too long for a key.
 func isEntry(s string) bool {
 	if len(s) > MaxKey {

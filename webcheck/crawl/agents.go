@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// An AgentReport is what one crawler may do with the page. What is not known is absent.
+// An AgentReport says what one crawler may do with the page. What is not known is absent.
 type AgentReport struct {
 	Agent      string  `json:"agent" doc:"product token of the crawler" example:"Googlebot"`
 	Allowed    *bool   `json:"allowed,omitempty" doc:"whether robots.txt lets it fetch the page and what redirects to it"`
@@ -92,7 +92,7 @@ func (e *evidence) google() *robot { return e.robot(crawlers[googleDesktop]) }
 func (e *evidence) bing() *robot   { return e.robot(crawlers[bing]) }
 func (e *evidence) asked() *robot  { return e.robot(e.agent) }
 
-// agents says of each crawler what it may do, as far as it is known.
+// agents reports for each crawler what it may do, as far as it is known.
 func (e *evidence) agents() []AgentReport {
 	if e.dead() {
 		return []AgentReport{}

@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// A CanonicalReport is what was found at the canonical URL, where that is another page. What is not known is absent.
+// A CanonicalReport is the result for the canonical URL, where that is another page. What is not known is absent.
 type CanonicalReport struct {
 	URL        string `json:"url" doc:"the canonical URL"`
 	StatusCode int    `json:"status_code,omitempty" doc:"status of its answer"`
@@ -25,7 +25,7 @@ type CanonicalReport struct {
 	Language   string `json:"language,omitempty" doc:"language that it states" example:"en"`
 }
 
-// A canonical is a statement of the URL under which a page is to be indexed (RFC 6596).
+// A canonical is a statement of the URL under which to index a page (RFC 6596).
 type canonical struct {
 	page.Ref
 	byField bool // the Link field says it

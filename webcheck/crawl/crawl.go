@@ -21,7 +21,7 @@ const (
 	defaultBytes = 5 << 20
 )
 
-// Request asks for a look at one page.
+// Request asks for the examination of one page.
 type Request struct {
 	URL             diag.URL `json:"url" maxlen:"8192" doc:"the page" example:"https://example.com/"`
 	UserAgent       Agent    `json:"user_agent,omitempty" default:"default" doc:"crawler as which the page is asked for"`
@@ -97,7 +97,7 @@ type Size struct {
 	OverCrawlerLimit  bool   `json:"over_crawler_limit" doc:"the page is longer than that"`
 }
 
-// RobotsReport is what crawlers may do. What is not known is absent.
+// RobotsReport says what crawlers may do. What is not known is absent.
 type RobotsReport struct {
 	RobotsTxtFound *bool    `json:"robots_txt_found,omitempty" doc:"whether the host has a robots.txt"`
 	RobotsTxtURL   string   `json:"robots_txt_url,omitempty" doc:"where it is"`
@@ -114,7 +114,7 @@ type RobotsReport struct {
 	Refused []string      `json:"ai_crawlers_disallowed,omitempty" maxitems:"20" doc:"AI crawlers that robots.txt names and forbids"`
 }
 
-// Metadata is what a page says of itself. Lengths are in characters.
+// Metadata is what a page declares about itself. Lengths are in characters.
 type Metadata struct {
 	Title               string              `json:"title,omitempty" doc:"of the title element"`
 	TitleLength         int                 `json:"title_length" min:"0" doc:"length of the title"`

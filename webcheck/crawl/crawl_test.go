@@ -454,7 +454,7 @@ func silentVerdicts(t *testing.T) diagtest.Seen {
 	return seen
 }
 
-// The reply says of each crawler what it may do, and by what.
+// The reply says what each crawler may do, and by which rule.
 func TestAgents(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("example.com", site{

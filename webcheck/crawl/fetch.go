@@ -27,7 +27,7 @@ const (
 	robotsTimeout = 6 * time.Second
 )
 
-// accept is what crawlers ask for.
+// accept is the Accept field that crawlers send.
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 // A gatherer fetches a page and the files that say whether it may.

@@ -176,7 +176,7 @@ func (f *robotsTxt) isHTML() bool {
 }
 
 // allowRule is a rule that allows the page, and nothing else that is forbidden today; empty if none does. A group that
-// only Google understands is to be corrected, not extended.
+// only Google understands must be corrected, not extended.
 func (r *robot) allowRule() string {
 	if !r.visit.file.of(robots.Standard).Names(r.decision.Agent) {
 		return ""

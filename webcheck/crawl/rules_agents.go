@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// unseen is what follows for a noindex in a page that must not be fetched.
+// unseen is the consequence for a noindex in a page that must not be fetched.
 const unseen = " Crawlers do not see a noindex in a page that they may not fetch."
 
 // forbidden says by what a crawler is kept from the page.

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.URL.String(), r.Verdict, r.Partial)
 	if n := len(r.Hops); n > 0 {
@@ -52,7 +52,7 @@ func (r *Report) View() *view.View {
 // maxShown bounds the texts of a page that a view shows, in bytes.
 const maxShown = 160
 
-// orNone is what the page says of itself, or what is shown in its place.
+// orNone returns what the page declares, or what is shown in its place.
 func orNone(said string, instead Fallback) string {
 	return cmp.Or(diag.Clip(said, maxShown), "none"+view.If(instead.Source != "",
 		fmt.Sprintf("; shown instead: %s (%s)", diag.Clip(instead.Value, maxShown), instead.Source)))

@@ -147,7 +147,7 @@ func modulus(t *testing.T, file string) *big.Int {
 }
 
 // sharedPrime is the prime that all requests of the index have in common whose finding is shared_prime, computed from two
-// of them. One of them alone tells nothing of it.
+// of them. One of them alone does not reveal it.
 const sharedPrime = "dc90fdf1b5a8e7cde41bb94017fc72579e09815a3963e6f04acbcc2d865f3acc4f5d452d6a2024d3478b50269c2f344779bd" +
 	"0f85b1f73b0af18b52af71a1902d5dfbf4a8928088f14a8901253d6dfc31c2b9d83cc6f518e7938f6542fb90d27c378e6493" +
 	"88160128c4900ade9133ec8b1d90b70e72d63fc50eeee021b9708dbf"

@@ -211,7 +211,7 @@ func openTable(env *diag.Env, file fs.File) (*pki.KeyTable, error) {
 	return pki.NewKeyTable(bytes.NewReader(data), int64(len(data)), names)
 }
 
-// CheckTable reads a whole table of known keys, to tell an operator what is wrong with it.
+// CheckTable reads a whole table of known keys, and returns what is wrong with it, for the operator.
 func CheckTable(data []byte) error {
 	t, err := pki.NewKeyTable(bytes.NewReader(data), int64(len(data)), nil)
 	if err != nil {

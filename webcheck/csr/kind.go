@@ -2,7 +2,7 @@ package csr
 
 import "bytes"
 
-// A kind is what something is that was given in the place of a request, or is one.
+// A kind classifies the input: a request, or what was given in its place.
 type kind string
 
 const (

@@ -34,7 +34,7 @@ func readable(e *evidence) bool { return e.csr != nil }
 // judged reports whether the kind of text matters: a private key without a request is reported alone.
 func judged(e *evidence) bool { return e.csr != nil || e.paste.Secret == "" }
 
-// regenerate is what to do where the request itself has to be made anew.
+// regenerate is the advice where the request itself has to be made anew.
 const regenerate = "Make a new request with the same key, as the suggested command does."
 
 var textRules = diag.Rules[*evidence]{{

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// newPair is what to do about a key that no authority takes.
+// newPair is the advice about a key that no authority accepts.
 const newPair = "Generate a new key pair, as the suggested command does, and never use this one."
 
 // largestExponent is the upper end of the range that the Baseline Requirements recommend in section 6.1.6: 2^256 - 1.

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	names := diag.Map(r.Names, func(n Name) string { return n.Value })
 	subject := cmp.Or(r.Subject.Short(), "signing request")

@@ -156,7 +156,7 @@ func setsSessions(e *evidence) bool {
 	return slices.ContainsFunc(e.live(), func(c cookie) bool { return c.session() })
 }
 
-// cookieRule makes a rule that looks at one cookie after the other.
+// cookieRule makes a rule that examines each cookie.
 func cookieRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, when func(*evidence) bool,
 	fails func(*evidence, *cookie) diag.Failures) rule {
 	return rule{

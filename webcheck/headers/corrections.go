@@ -73,8 +73,8 @@ func findComma(line string) (comma, bool) {
 	return c, listed || divided(parts)
 }
 
-// separator is what was probably meant by a comma behind a part: within a URL one that is encoded (RFC 3986 section
-// 2.1).
+// separator returns what a comma behind a part was probably meant to be: within a URL one that is encoded (RFC 3986
+// section 2.1).
 func separator(part string) string {
 	if p := csp.Parse(part); len(p.Directives) > 0 && p.Directives[len(p.Directives)-1].Name == "report-uri" {
 		return "%2C"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is suggested in the place of a policy is what was meant, as long as it lets nothing more run.
+// The policy suggested as a replacement is the intended one, as long as it allows nothing more to run.
 func TestCorrectedPolicy(t *testing.T) {
 	for _, tt := range []struct{ policy, want string }{
 		{"default-src 'self', script-src 'self' https://cdn.example.org", "default-src 'self'; script-src 'self' https://cdn.example.org"},

@@ -21,9 +21,9 @@
 // [Judge] examines an answer that one has already, such as that of an own [net/http.Client] or of a handler in a test, by
 // the rules that need nothing else.
 //
-// A Content-Security-Policy is worth what it keeps from running: [Policy] says of inline scripts, event handlers, eval,
-// scripts of others, plug-ins, base elements and frames whether they would run if someone injected them, and by which
-// directive. Its strength follows from that alone.
+// A Content-Security-Policy is worth what it keeps from running: [Policy] says for inline scripts, event handlers,
+// eval, scripts of others, plug-ins, base elements and frames whether they would run if someone injected them, and
+// by which directive. Its strength follows from that alone.
 //
 // The score is that of the HTTP Observatory of MDN for the same answers, at most 100, capped by the gravest finding;
 // see package [github.com/diagkit/diagkit/webcheck/headers/observatory]. Each test that takes points has a finding.

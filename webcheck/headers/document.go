@@ -16,7 +16,7 @@ const (
 	maxInline = 200 // inline scripts and styles
 )
 
-// A document is what a page loads and runs, as far as its HTML tells.
+// A document holds what a page loads and runs according to its HTML.
 type document struct {
 	charset  string
 	loads    []load

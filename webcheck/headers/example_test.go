@@ -39,7 +39,7 @@ func ExampleCheck() {
 	// 80 Observatory: B+
 }
 
-// A test of one's own handler.
+// A test of the caller's own handler.
 func ExampleJudge() {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -70,7 +70,7 @@ func ExampleJudge() {
 	// headers.content_type_options.missing
 }
 
-// An answer that a client of one's own has fetched.
+// An answer that the caller's own client has fetched.
 func ExampleJudge_client() {
 	world, err := diagtest.New(diagtest.Config{})
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	// MaxPage bounds the part of a page that is read. Elements that load something are in the first half
 	// megabyte, or are added by scripts.
 	MaxPage = 1 << 20
-	// Memory is what a check takes at worst: three fetches of the longest page with the longest head, that of
-	// security.txt, and what is made of them.
+	// Memory bounds what a check takes, in bytes: three fetches of the longest page with the longest head, that of
+	// security.txt, and the data read from them.
 	Memory = 32 << 20
 	// timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
 	// usually up after 15 seconds (CONTRACT 1.9).
@@ -36,7 +36,7 @@ const (
 // foreignOrigin is the site that probes of CORS claim to come from: a name that no site can have (RFC 6761).
 const foreignOrigin = "https://origin.diagkit.invalid"
 
-// accept is what browsers send in the Accept field when a page is opened.
+// accept is the Accept field that browsers send when a page is opened.
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 // A probes are requests that a foreign site would cause.
@@ -235,7 +235,7 @@ func (e *evidence) trusted() bool {
 	return e.secure() && e.final.TLS != nil && e.final.TLS.Err() == nil
 }
 
-// isPage reports whether browsers show the answer as a page of HTML. Without a media type they look at the bytes.
+// isPage reports whether browsers show the answer as a page of HTML. Without a media type they sniff the bytes.
 func (e *evidence) isPage() bool {
 	if e.redirects() || e.final.StatusCode == http.StatusNoContent || e.final.StatusCode == http.StatusNotModified {
 		return false

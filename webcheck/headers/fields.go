@@ -43,7 +43,7 @@ func (e *evidence) nosniff() bool {
 	return strings.EqualFold(strings.TrimSpace(first), "nosniff")
 }
 
-// The policies of Referrer-Policy, by what they tell.
+// The policies of Referrer-Policy, by what they disclose.
 var (
 	leaking           = []string{"unsafe-url", "no-referrer-when-downgrade"}
 	insecureReferrers = []string{"origin", "origin-when-cross-origin"}
@@ -149,7 +149,7 @@ func (e *evidence) disclosures() []Disclosure {
 	return list
 }
 
-// detailed reports whether a field tells more than a name: a version (RFC 9110 section 10.2.4), or by its own name
+// detailed reports whether a field discloses more than a name: a version (RFC 9110 section 10.2.4), or by its own name
 // that a certain software runs.
 func (d Disclosure) detailed() bool {
 	if strings.EqualFold(d.Header, "Server") {

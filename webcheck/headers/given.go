@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// An Answer is what a server answered to another client, such as an [http.Client] of the caller, or to a test of
+// An Answer is the answer of a server to another client, such as an [http.Client] of the caller, or to a test of
 // the caller's handler.
 type Answer struct {
 	URL        diag.URL    // that was asked for; one with https is taken to have come with a trusted certificate
@@ -85,7 +85,7 @@ func (e *evidence) notGiven() []diag.Source {
 	return list
 }
 
-// givenScope lists what an answer alone does not tell.
+// givenScope lists what an answer alone does not show.
 func (e *evidence) givenScope() []diag.ScopePart {
 	const reason = "an answer was given, and nobody was asked"
 	scope := []diag.ScopePart{{Part: "header", State: diag.Examined}}

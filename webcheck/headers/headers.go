@@ -98,7 +98,7 @@ type Cookie struct {
 	MaxAge   *int64    `json:"max_age,omitempty" doc:"after how many seconds it ends; outweighs expires"`
 }
 
-// Caching is what caches may do with the answer (RFC 9111).
+// Caching says what caches may do with the answer (RFC 9111).
 type Caching struct {
 	CacheControl string `json:"cache_control,omitempty" doc:"the Cache-Control field"`
 	ETag         string `json:"etag,omitempty" doc:"the ETag field"`

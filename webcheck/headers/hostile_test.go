@@ -17,8 +17,8 @@ import (
 
 // The race detector takes time of its own.
 
-// maxTime is what judging an answer may take of one core: some four times what it does, since machines differ. What takes the
-// square of its length takes minutes.
+// maxTime bounds the judging of an answer, on one core: some four times the usual, since machines differ. Quadratic
+// work takes minutes.
 const maxTime = 2 * time.Second
 
 // TestHostileHeaders judges answers whose head and page are as large as they may be.
@@ -70,7 +70,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// processorTime is what the process has used, however busy the machine is.
+// processorTime returns the CPU time that the process has used, independent of other load.
 func processorTime(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -18,7 +18,7 @@ func (e *evidence) mayRun(policies []policy) csp.Runs {
 	return runs
 }
 
-// strengthOf is what policies are worth that let this run.
+// strengthOf returns the strength of policies that let this run.
 func strengthOf(runs *csp.Runs) Strength {
 	switch {
 	case runs.InlineScript.Runs || runs.EventHandler.Runs || runs.ForeignScript.Runs && len(fromAnyone(&runs.ForeignScript)) > 0:
@@ -133,7 +133,7 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 	return found
 }
 
-// kindOf is what of a directive's kind elements load.
+// kindOf returns the directive that governs the elements of a directive's kind.
 func kindOf(directive string) string {
 	if directive == "script-src" || directive == "style-src" {
 		return directive + "-elem"

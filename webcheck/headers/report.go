@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// The bounds of lists in a report; what a head can hold besides is named in findings.
+// The bounds of lists in a report; findings name the rest of what a head can hold.
 const (
 	maxFields      = 500
 	maxDisclosures = 30
@@ -50,7 +50,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-// failure is what ended the chain. A certificate that is not to be trusted ends it for browsers, though not for the
+// failure returns what ended the chain. An untrusted certificate ends it for browsers, though not for the
 // examination.
 func (e *evidence) failure() *fetch.Error {
 	switch {

@@ -60,7 +60,7 @@ var framingRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// newFraming is what to send in the place of an X-Frame-Options that browsers ignore.
+// newFraming returns the replacement for an X-Frame-Options that browsers ignore.
 func (e *evidence) newFraming() string {
 	option, origin, _ := strings.Cut(e.value("X-Frame-Options"), " ")
 	if strings.EqualFold(strings.TrimSuffix(option, ":"), "ALLOW-FROM") {
@@ -329,7 +329,7 @@ var isolationRules = diag.Rules[*evidence]{
 		"Send one value: same-origin, same-site or cross-origin.", rateResource, resources),
 }
 
-// An access is what the site answers to requests from other sites.
+// An access is the answer of the site to requests from other sites.
 type access struct {
 	origin, allowed string
 	credentials     bool

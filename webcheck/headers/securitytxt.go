@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// SecurityTxt is what the host says about whom to tell of a vulnerability, in /.well-known/security.txt (RFC 9116).
+// SecurityTxt is where the host wants vulnerabilities reported, by /.well-known/security.txt (RFC 9116).
 type SecurityTxt struct {
 	URL                string    `json:"url" doc:"where it was asked for"`
 	Present            bool      `json:"present" doc:"whether the host has one"`
@@ -62,7 +62,7 @@ func (e *evidence) fetchSecurityTxt(ctx context.Context, env *diag.Env) (err err
 	return err
 }
 
-// A securityTxt is what was read of the file, and what is wrong with it.
+// A securityTxt is the parsed file, with its faults.
 type securityTxt struct {
 	SecurityTxt
 	faults  diag.Failures

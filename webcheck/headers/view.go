@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
-// View is what a person sees of the report.
+// View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.URL, r.Verdict, r.Partial)
 	if r.StatusCode == 0 {

@@ -23,7 +23,7 @@
 //
 // # How to use the package
 //
-// [Check] asks a site and its www over HTTPS and HTTP at once. Its report keeps apart what browsers make of the header
+// [Check] asks a site and its www over HTTPS and HTTP at once. Its report separates how browsers interpret the header
 // (RFC 6797), what hstspreload.org would say ([Preloadable], removable and the [Issue] codes, which are those of
 // github.com/chromium/hstspreload), and whether the domain is on the list ([ParseList]), which without a
 // list is claimed only where its whole top-level domain is listed.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// judgeAs says what hstspreload.org would say of the site by the requirements of a policy: the same codes in the
+// judgeAs predicts the result of hstspreload.org for the site by the requirements of a policy: the same codes in the
 // same order.
 func (e *evidence) judgeAs(policy Policy) Issues {
 	found := checkFormat(e.domain.String())
@@ -120,7 +120,7 @@ func (e *evidence) httpIssues(policy Policy) (found, afterRedirect Issues) {
 	return found, afterRedirect
 }
 
-// afterRedirect returns the answer behind the first redirect from plain HTTP, if it is to be trusted; else nil.
+// afterRedirect returns the answer behind the first redirect from plain HTTP, if it can be trusted; else nil.
 func (e *evidence) afterRedirect() *fetch.Hop {
 	if len(e.http.Hops) < 2 || e.http.Hops[1].TLS == nil || e.http.Hops[1].TLS.Err() != nil {
 		return nil

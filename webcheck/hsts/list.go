@@ -43,7 +43,7 @@ var policies = []Policy{noPolicy, testPolicy, google, custom, bulkLegacy, bulk18
 // bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the requirements.
 func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p == bulk1Year }
 
-// Status is what the preload list says of a domain: preloaded, pending, unknown or not_listed.
+// Status is the state of a domain on the preload list: preloaded, pending, unknown or not_listed.
 type Status string
 
 const (
@@ -189,8 +189,8 @@ const (
 const forceHTTPS = "force-https"
 
 // ParseList reads a preload list. It takes Chromium's net/http/transport_security_state_static.json as it is,
-// with its comments, also in the base64 in which chromium.googlesource.com serves it, and a form of our own,
-// which begins with a version and may say of an entry that it is pending:
+// with its comments, also in the base64 in which chromium.googlesource.com serves it, and a format of this package,
+// which begins with a version and may mark an entry as pending:
 //
 //	{"version": "2026-11-01", "source": "…", "entries": [
 //	  {"name": "example.com", "include_subdomains": true, "policy": "bulk-1-year", "status": "preloaded"}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Grade is what the header of a site is worth, in a word: unknown, missing, invalid, weak, fair, strong, preload_ready
+// Grade rates the header of a site: unknown, missing, invalid, weak, fair, strong, preload_ready
 // or preloaded.
 type Grade string
 

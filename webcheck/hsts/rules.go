@@ -181,7 +181,7 @@ var texts = diag.Texts{
 	},
 }
 
-// praise is what the verdict says of a header without a fault, by its grade and status.
+// praise holds the verdicts on a header without a fault, by its grade and status.
 var praise = map[Grade]diag.Text{
 	gradePreloadReady: {
 		Headline: "HSTS is in force, and the domain is ready for the preload list",
@@ -193,7 +193,7 @@ var praise = map[Grade]diag.Text{
 	},
 }
 
-// pendingText is what it says of a domain that was submitted.
+// pendingText is the verdict on a domain that was submitted.
 var pendingText = diag.Text{
 	Headline: "HSTS is in force, and preloading is pending",
 	Sub:      "Browsers will ship it in a future version. Keep the header as it is.",

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// An anatomy is a URL taken apart. Nothing in it was asked of anyone.
+// An anatomy is a URL taken apart. It is made without network access.
 type anatomy struct {
 	input    string
 	url      diag.URL // as browsers read it, without user name and password

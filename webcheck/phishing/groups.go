@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Group is what several signals have in common: one cause, which is counted once, by the heaviest of them. A generated
+// Group is the common cause of several signals, which is counted once, by the heaviest of them. A generated
 // address is long, has digits and looks random, and is yet one thing.
 type Group string
 

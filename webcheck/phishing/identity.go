@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
-// An identity is what a page says of whose it is.
+// An identity is the owner that a page claims.
 type identity struct {
 	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
 	said     string            // the text that names it
@@ -50,7 +50,7 @@ const (
 	maxBareText = 500 // bytes of visible text of a page that has little beside its form
 )
 
-// A presence is all that a page says of one brand.
+// A presence holds all mentions of one brand in a page.
 type presence struct {
 	spots           map[spot]int // what it weighs in each spot
 	said            string       // the first text that names it
@@ -95,7 +95,7 @@ func (e *evidence) readIdentity(s *survey) identity {
 	return id
 }
 
-// readName notes what a text says of a name that is not a brand's.
+// readName records a name in a text that is not that of a brand.
 func (e *evidence) readName(id *identity, t shown, n lookalike.Naming) {
 	id.own = id.own || n.Target != nil && e.owns(n.Target)
 	id.nameless = id.nameless && (n.Target == nil || t.spot == inText) && !e.called(t.text)
@@ -116,7 +116,7 @@ func (e *evidence) counts(id *identity, t shown, n lookalike.Naming) bool {
 		(t.spot != inLogo || t.top) && (t.spot != inText || id.bare)
 }
 
-// weighPresence weighs all that a page says of a brand.
+// weighPresence weighs all mentions of a brand in a page.
 func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Target, b *presence, logos int) (weight int) {
 	for where, w := range b.spots {
 		if where == inLogo && logos > maxLogos || where == inText && id.other {
@@ -130,7 +130,7 @@ func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Targe
 	return weight
 }
 
-// weigh is what a text that names a brand weighs in a spot.
+// weigh returns the weight of a text that names a brand in a spot.
 func weigh(n lookalike.Naming, where spot) int {
 	w := spotWeights[where]
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // The race detector takes memory of its own.
 
-// maxTime is what the worst pages may take, on a machine that does much else.
+// maxTime bounds the worst pages, on a busy machine.
 const maxTime = 20 * time.Second
 
 // Pages as big as are read, after as many redirects as are followed, each filled with what pages are read for.

@@ -93,7 +93,7 @@ func (SourceStatus) Values() []string {
 	return []string{"match", "no_match", "timeout", "error", "disabled"}
 }
 
-// A SourceResult is what one reputation source says. No source is built in, so reports have none.
+// A SourceResult is the answer of one reputation source. No source is built in, so reports have none.
 type SourceResult struct {
 	ID          string       `json:"id" doc:"id of the source"`
 	Name        string       `json:"name" doc:"its name"`
@@ -166,7 +166,7 @@ type evidence struct {
 	framed   *anatomy // of the URL whose page fills the page in a frame, if that is another site; else nil
 	targets  *lookalike.Targets
 	now      time.Time
-	asked    bool // whether anyone was asked
+	asked    bool // whether any source was asked
 	visited  bool // whether the site may be visited
 
 	site         *fetch.Result // nil if it was not fetched
@@ -212,8 +212,8 @@ func (e *evidence) last() *anatomy {
 	return e.anatomy
 }
 
-// places are the sites that the URL rules look at: the one that was given, the one whose URL it wraps, the one to which
-// it leads, and the one that fills its page.
+// places returns the sites that the URL rules examine: the one that was given, the one whose URL it wraps, the one
+// to which it leads, and the one that fills its page.
 func (e *evidence) places() []*anatomy {
 	list := []*anatomy{e.anatomy}
 	for _, a := range []*anatomy{e.wrapped, e.end, e.framed} {

@@ -198,7 +198,7 @@ var hostRules = diag.Rules[*anatomy]{{
 	},
 }}
 
-// innerEnds are labels that readers take for the end of a host.
+// innerEnds are labels that look like the end of a host.
 var innerEnds = diag.Words("com net org gov edu co info")
 
 // hostWords lists words of confidence in the host. A label of one such word below a domain, as in

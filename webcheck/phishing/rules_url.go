@@ -269,7 +269,7 @@ func (a *anatomy) programDir() string {
 	return first(a.segments[:len(a.segments)-1], func(s string) bool { return programDirs()[s] })
 }
 
-// extension is what follows the last dot of a file's name.
+// extension returns the part of a file name behind the last dot.
 func extension(file string) string { return file[strings.LastIndexByte(file, '.')+1:] }
 
 // file is the last part of the path, if it is not a directory.

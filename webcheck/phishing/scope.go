@@ -60,7 +60,7 @@ func (e *evidence) certificatePart() diag.ScopePart {
 	return p
 }
 
-// registrationParts say of each domain whether its registry was heard.
+// registrationParts reports for each domain whether its registry answered.
 func (e *evidence) registrationParts() (parts []diag.ScopePart) {
 	for _, a := range e.ages {
 		p := diag.ScopePart{Part: "registration of " + a.domain.String(), State: diag.Examined}

@@ -83,7 +83,7 @@ var protocols = []protocol{
 	{ // OpenID 2.0
 		[]parameter{{"openid.mode", anything}, {"openid.return_to openid.realm", anything}}, strings.Fields(`openid.*`),
 	},
-	{ // signatures of one's own, with the time until which they hold
+	{ // custom signature schemes, with the time until which they hold
 		[]parameter{{"sig sign signature urlsignature hmac hash hm temp_url_sig s t oh __gda__ token hdnts", encoded},
 			{"expires expire expiry urlexpires exp e ex oe temp_url_expires valid_until expires_at", moment}},
 		strings.Fields(`is policy urlsigningmethod _nc_* ccb`),

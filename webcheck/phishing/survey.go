@@ -44,7 +44,7 @@ type shown struct {
 	file bool // it is the name of a file
 }
 
-// A survey is what a page shows and asks for. It is read from its tokens, so that no nesting hides anything.
+// A survey holds what a page shows and asks for. It is read from its tokens, so that no nesting hides anything.
 type survey struct {
 	shown  []shown
 	asks   map[secret]bool

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMeasuredConformance measures how well the signals of the URL alone tell phishing from other URLs. The weights
-// were chosen on the rows whose hash is even; only the others count here. None of the URLs is ever fetched.
+// TestMeasuredConformance measures how well the signals of the URL alone distinguish phishing from other URLs. The
+// weights were chosen on the rows whose hash is even; only the others count here. None of the URLs is ever fetched.
 func TestMeasuredConformance(t *testing.T) {
 	file, err := os.Open(diagtest.Suite(t, "web/phishing/urls.csv")[0])
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func TestLibrariesAgree(t *testing.T) {
 			level := levels()[version%4]
 			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
 			if modeOf(text) != m {
-				continue // version 1 has no room for the character that tells the mode
+				continue // version 1 has no room for the character that shows the mode
 			}
 			drawn, err := newSymbol(text, m, version, level)
 			require.NoError(t, err)

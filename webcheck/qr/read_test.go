@@ -72,7 +72,7 @@ func pixels(t testing.TB, img *Image) draw.Image {
 	return page
 }
 
-// svgFile is what the tests understand of SVG, which is all that svg writes.
+// svgFile is the subset of SVG that the tests read, which is all that svg writes.
 type svgFile struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	Width   int      `xml:"width,attr"`

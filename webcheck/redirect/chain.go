@@ -98,7 +98,7 @@ func (s *step) policy() *hsts.Header {
 	return h
 }
 
-// pinned reports whether a host, or one above it with includeSubDomains, is to be visited over https
+// pinned reports whether a host, or one above it with includeSubDomains, must be visited over https
 // (RFC 6797 section 8.2).
 func pinned(secure map[string]bool, host diag.Host) bool {
 	name := host.Name()

@@ -50,7 +50,7 @@ func TestWithoutSecret(t *testing.T) {
 	}
 }
 
-// FuzzLocation holds what is said of a Location against what the client makes of it.
+// FuzzLocation compares the report on a Location with the client's interpretation of it.
 func FuzzLocation(f *testing.F) {
 	for _, s := range []string{"https://a:b@c/", `/\x`, "javascript:1", "//localhost", "mailto:x", "/a b", "\t", "http://[::1", "///@"} {
 		f.Add(s)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// locationKind is what is wrong with the target of a redirect.
+// locationKind is the kind of fault in the target of a redirect.
 type locationKind int
 
 const (

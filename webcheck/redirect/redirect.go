@@ -72,7 +72,7 @@ type HopTime struct {
 	FirstByte int64  `json:"first_byte_ms" min:"0" doc:"from the request to the head of the answer"`
 }
 
-// Final is what is at the end of a chain.
+// Final describes the end of a chain.
 type Final struct {
 	ContentType   string `json:"content_type,omitempty" doc:"Content-Type of the answer"`
 	ContentLength *int64 `json:"content_length,omitempty" min:"0" doc:"Content-Length of the answer, in bytes"`
@@ -191,7 +191,7 @@ const (
 	// MaxBytes is how much of each document is read: its head is at its beginning, and a page that only leads
 	// elsewhere is short.
 	MaxBytes = 256 << 10
-	// Memory is what a check holds at worst, in bytes: the tree of a page that is nothing but elements.
+	// Memory bounds what a check holds, in bytes: the tree of a page that is nothing but elements.
 	Memory = 32 << 20
 	// maxDelay is how long a refresh may wait to count as a redirect. Pages that time a session out lead
 	// elsewhere after minutes.
@@ -277,7 +277,7 @@ func metaLead(r page.Refresh, base string) fetch.Lead {
 	return fetch.Lead{Type: fetch.MetaRefresh, Target: r.To.Raw, Base: base, After: time.Duration(r.Delay) * time.Second}
 }
 
-// isHTML reports whether browsers take a document for a page. Without a type they look at its beginning
+// isHTML reports whether browsers treat a document as a page. Without a type they sniff its beginning
 // (mimesniff.spec.whatwg.org section 7.1).
 func isHTML(media string, body []byte) bool {
 	kind, _, _ := strings.Cut(media, ";")

@@ -272,7 +272,7 @@ var bodyRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// said is what the client says of the end, if it did not reach it.
+// said returns the client's error at the end, if it did not reach it.
 func (e *evidence) said() string {
 	if e.result.Err == nil {
 		return ""

@@ -311,7 +311,7 @@ func (s *step) lostLocation() string {
 	return ""
 }
 
-// hostless says of a redirect that its target has no host where one belongs, and what clients make of it.
+// hostless says that the target of a redirect lacks a host where one belongs, and how clients interpret it.
 func hostless(_ *evidence, s *step) string {
 	to := s.hop.Target
 	if to.IsZero() || s.hop.RedirectType == "" {

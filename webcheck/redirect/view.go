@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.NormalizedURL, r.Verdict, r.Partial)
 	v.Fact("leads to", view.If(r.FinalURL != r.NormalizedURL, diag.Clip(r.FinalURL, maxShown)),

@@ -25,7 +25,7 @@ const (
 	maxCAARecords = 50 // of a name that are read
 )
 
-// caa is what the DNS says about who may issue for a name.
+// caa holds the DNS records about who may issue for a name.
 type caa struct {
 	asked   bool
 	name    string

@@ -35,7 +35,7 @@ type IfDisabled struct {
 	Classical []string `json:"classical_groups,omitzero" doc:"if only post-quantum groups were left, and TLS 1.3"`
 }
 
-// played is what families of clients meet at an address.
+// played holds the results of families of clients at an address.
 type played struct {
 	facing   clients.Server // as they see it
 	outcomes []clients.Outcome

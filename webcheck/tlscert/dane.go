@@ -16,7 +16,7 @@ import (
 // maxTLSA bounds the TLSA records that are read. Two are needed, and four are usual during a change.
 const maxTLSA = 20
 
-// dane is what the DNS says about the certificate of the server (RFC 6698).
+// dane holds the TLSA records for the certificate of the server (RFC 6698).
 type dane struct {
 	asked   bool
 	name    string // of the records, without a final dot
@@ -120,7 +120,7 @@ var daneRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// DANE is what TLSA records say about the certificate (RFC 6698).
+// DANE is the result of the TLSA records for the certificate (RFC 6698).
 type DANE struct {
 	Name    string            `json:"name" doc:"name of the TLSA records" example:"_443._tcp.example.com"`
 	Records []string          `json:"records" doc:"the records"`

@@ -58,18 +58,18 @@ type evidence struct {
 	digested
 }
 
-// related is what is fetched because of the certificates of a chain.
+// related holds what is fetched because of the certificates of a chain.
 type related struct {
 	repairTried, repaired bool
 	repairFault           error
 	fetched               []*x509.Certificate
-	revocations           []RevocationCheck // what authorities say of the certificates
+	revocations           []RevocationCheck // the status of the certificates at their authorities
 	revokedIssuers        []*x509.Certificate
 	otherCAA              []caa // of names of the certificate beside that of the host
 	moreNames             int   // names of which they were not looked up
 }
 
-// digested is what digest makes of what was presented.
+// digested is the result of digest on what was presented.
 type digested struct {
 	tls      *pki.TLS // nil if there are no certificates to describe
 	broken   error    // why a certificate cannot be read

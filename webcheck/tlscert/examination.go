@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
-// An examination is what was learned of a host: each certificate that it presents at one of its addresses is evidence
+// An examination holds the results for a host: each certificate that it presents at one of its addresses is evidence
 // of its own, which the rules judge.
 type examination struct {
 	parts    []*evidence // what was presented at addresses that answered, that which clients meet first at the head

@@ -233,7 +233,7 @@ func (e *evidence) retry(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// adopt takes what the scan found for the connection that crypto/tls could not make.
+// adopt uses the result of the scan for the connection that crypto/tls could not make.
 func (e *evidence) adopt() {
 	if e.failure == nil {
 		return

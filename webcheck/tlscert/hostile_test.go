@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weight is what httpapi sets aside for a check.
+// weight is the memory that httpapi reserves for a check.
 const weight = 32 << 20
 
 // What servers can make a check hold stays within its weight: long certificates, all suites, endless issuers.

@@ -46,7 +46,7 @@ type site struct {
 	cert     diagtest.Cert
 	settings string         // of TLS
 	versions []string       // nil does not look
-	codes    []diag.Code    // that must be among the findings, besides which there may be infos only
+	codes    []diag.Code    // that must be among the findings; all others must be infos
 	second   *diagtest.Cert // with an RSA key, for clients that take no other
 	more     []place        // further addresses
 	details  []string       // that findings must have
@@ -220,7 +220,7 @@ func TestAgainstNginx(t *testing.T) {
 }
 
 // BenchmarkNginx is a whole check of nginx as it comes, with the scan of all versions and suites; of one address, and of
-// eight that are alike; and beside it what sslscan takes for one address.
+// eight that are alike; and, for comparison, sslscan on one address.
 func BenchmarkNginx(b *testing.B) {
 	for _, n := range []struct{ name, host string }{{"one", "good.example.com"}, {"eight", "alike.example.com"}} {
 		b.Run(n.name, func(b *testing.B) {
@@ -245,7 +245,7 @@ func BenchmarkNginx(b *testing.B) {
 	})
 }
 
-// BenchmarkNginxHandshake is a check without the scan: what openssl s_client tells.
+// BenchmarkNginxHandshake is a check without the scan, comparable with openssl s_client.
 func BenchmarkNginxHandshake(b *testing.B) {
 	env := startNginx(b)
 	for b.Loop() {

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
-// presented is what a server shows to clients beside the usual ones.
+// presented holds what a server presents to clients other than the usual ones.
 type presented struct {
 	replies map[probe.KeyType]*probe.Reply // for those that can verify one type of key
 	unheard []probe.KeyType                // for which nothing was learned
@@ -20,7 +20,7 @@ type presented struct {
 	bare     *bare // to those that name no host; nil if that is not known, or is no question
 }
 
-// A bare certificate is what a server shows to a client that does not say which host it wants (RFC 6066 section 3).
+// A bare certificate is the one that a server presents to a client without SNI (RFC 6066 section 3).
 type bare struct {
 	leaf *x509.Certificate // nil if it refuses to speak
 }

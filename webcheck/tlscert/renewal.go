@@ -58,7 +58,7 @@ func (e *evidence) lookupOtherNames(ctx context.Context, env *diag.Env) {
 	g.Wait()
 }
 
-// uncheckedNames says of how many names of a certificate the records were not looked up.
+// uncheckedNames reports how many names of a certificate were not checked for records.
 func (x *examination) uncheckedNames() (parts []diag.ScopePart) {
 	for _, e := range x.parts {
 		p := diag.ScopePart{Part: "CAA of " + diag.Count(e.moreNames, "more name"), State: diag.LeftOut,
@@ -84,7 +84,7 @@ func (e *evidence) caaFault() error {
 type renewal struct {
 	name     string
 	wildcard bool
-	*caa     // what the DNS says of it
+	*caa     // its records in the DNS
 }
 
 // renewals are the names of the certificate whose records are known, and that of the host, if no wildcard covers it.

@@ -81,7 +81,7 @@ type OCSP struct {
 	MustStaple bool       `json:"must_staple" doc:"whether the certificate asks for one (RFC 7633)"`
 }
 
-// An OCSPStatus is what an OCSP response says of a certificate (RFC 6960 section 2.2): good, revoked or unknown.
+// An OCSPStatus is the status of a certificate in an OCSP response (RFC 6960 section 2.2): good, revoked or unknown.
 type OCSPStatus string
 
 const (

@@ -18,13 +18,13 @@ type Detail string
 // The details.
 const (
 	Summary Detail = "summary" // the zero value means it, too
-	Full    Detail = "full"    // cipher suites, groups and application protocols of each address besides
+	Full    Detail = "full"    // cipher suites, groups and application protocols of each address as well
 )
 
 // Values lists the details.
 func (Detail) Values() []string { return diag.Values(Summary, Full) }
 
-// An AddressReport is what one of several addresses of the host shows.
+// An AddressReport is the result for one of several addresses of the host.
 type AddressReport struct {
 	Address      string          `json:"address" doc:"address" example:"192.0.2.10"`
 	IPVersion    int             `json:"ip_version" doc:"4 or 6"`
@@ -145,7 +145,7 @@ func (x *examination) certificates() (list []PresentedCertificate) {
 	return list
 }
 
-// WithoutSNI is what clients get that do not say which host they want, such as old devices.
+// WithoutSNI is the result for clients that do not send SNI, such as old devices.
 type WithoutSNI struct {
 	Outcome   BareOutcome `json:"outcome" doc:"same: what others get; other: another certificate; refused: none"`
 	SHA256    string      `json:"fingerprint_sha256,omitempty" doc:"SHA-256 of the certificate, in hex"`
@@ -153,7 +153,7 @@ type WithoutSNI struct {
 	ExpiresAt time.Time   `json:"expires_at,omitzero" doc:"when it expires"`
 }
 
-// A BareOutcome is what becomes of a handshake that names no host: same, other or refused.
+// A BareOutcome is the outcome of a handshake without SNI: same, other or refused.
 type BareOutcome string
 
 const (

@@ -177,8 +177,8 @@ func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
 	return c, true
 }
 
-// revocation is what is known of the certificate of the server: the gravest that an authority says by any method, or
-// else why nothing is known.
+// revocation returns the status of the certificate of the server: the gravest that an authority gives by any
+// method, or else why nothing is known.
 func (e *evidence) revocation() Revocation {
 	r := Revocation{Status: revocation.NotOffered, Checked: []RevocationCheck{}}
 	if c, ok := e.stapledCheck(); ok {
@@ -197,7 +197,7 @@ func (e *evidence) revocation() Revocation {
 	return r
 }
 
-// statusRank orders what several methods say of one certificate.
+// statusRank orders the answers of several methods about one certificate.
 var statusRank = []revocation.Status{revocation.Revoked, revocation.Good, revocation.Unknown, revocation.Unanswered,
 	revocation.Unusable, revocation.LeftOut}
 
@@ -230,7 +230,7 @@ func (e *evidence) responderFault() (why string) {
 	return why
 }
 
-// uncheckedRevocation says of which certificates the revocation was not checked for a reason of ours.
+// uncheckedRevocation lists the certificates whose revocation was not checked for a reason on our side.
 func (x *examination) uncheckedRevocation() (parts []diag.ScopePart) {
 	for _, e := range x.parts {
 		if e.tls == nil || e.described().Expired || e.revocation().Status != revocation.LeftOut {

@@ -33,7 +33,7 @@ func (s setup) listing(c *x509.Certificate, reason int, change func(*x509.Revoca
 		SerialNumber: c.SerialNumber, RevocationTime: start.AddDate(0, 0, -2), ReasonCode: reason})}
 }
 
-// responder opens the OCSP responder that answers with a response, or what else the change makes of it.
+// responder opens the OCSP responder that answers with a response as modified by change.
 func (s setup) responder(change func(*ocsp.Response), answer func(http.ResponseWriter, *http.Request, []byte)) {
 	s.w.HTTP("ocsp.example.net", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		encoded, err := url.QueryUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/r/"))

@@ -233,7 +233,7 @@ func linted(id string, code diag.Code, severity diag.Severity, ref, title, requi
 	return r
 }
 
-// formRules are about the form of the certificates, one for each of package lint that no other rule tells.
+// formRules are about the form of the certificates, one for each of package lint that no other rule reports.
 var formRules = diag.Rules[*evidence]{
 	linted("version.old", "tls.form.version_old", diag.Warning, "Baseline Requirements section 7.1.1",
 		"Certificate is not of version 3", "The certificates are of version 3"),

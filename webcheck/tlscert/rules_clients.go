@@ -140,7 +140,7 @@ func (e *evidence) told(why clients.Reason) bool {
 	}
 }
 
-// untold are the outcomes of families that do not connect, for a reason of which no other rule tells.
+// untold are the outcomes of families that do not connect, for a reason that no other rule reports.
 func (e *evidence) untold(current bool) []clients.Outcome {
 	return slices.DeleteFunc(e.failing(current), func(o clients.Outcome) bool { return e.told(o.Reason) })
 }

@@ -32,8 +32,8 @@ func installing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return rules
 }
 
-// differenceRules are about addresses of one host that are not set up alike. That one of them is at fault other rules
-// tell; these say that the others are not.
+// differenceRules are about addresses of one host that are not set up alike. Other rules report the
+// address at fault; these say that the others are not.
 var differenceRules = diag.Rules[*evidence]{{
 	Code: "tls.address.renewal", Severity: diag.Warning, Weight: 3, Category: factorCertificate, When: several,
 	Ref:   "RFC 1034 section 3.6.1",
@@ -68,7 +68,7 @@ var scanDifferenceRules = diag.Rules[*evidence]{{
 	Fails: func(e *evidence) diag.Failures {
 		return e.whole.differing("protocol versions", e.whole.scanned(), func(e *evidence) string {
 			var list []string
-			for _, v := range e.scan.Versions { // of older ones other rules tell, with the addresses
+			for _, v := range e.scan.Versions { // other rules report older ones, with the addresses
 				if v.Supported == probe.Yes && v.Version >= probe.TLS12 {
 					list = append(list, v.Version.String())
 				}
@@ -206,7 +206,7 @@ func (x *examination) newest(kind string) (newest *evidence) {
 	return newest
 }
 
-// replacement is a part at another address that has a newer certificate, if that of this one is to be renewed.
+// replacement is a part at another address that has a newer certificate, if that of this one needs renewal.
 func (e *evidence) replacement() *evidence {
 	if !several(e) || e.leaf() == nil || !e.due() {
 		return nil
@@ -218,7 +218,7 @@ func (e *evidence) replacement() *evidence {
 	return newer
 }
 
-// unrenewed fails for each address with a certificate that is to be renewed or has expired, where another one has a
+// unrenewed fails for each address with a certificate that needs renewal or has expired, where another one has a
 // newer certificate already.
 func (x *examination) unrenewed() (list diag.Failures) {
 	for _, e := range x.parts {

@@ -30,7 +30,7 @@ var versionRules = diag.Rules[*evidence]{{
 	Title:       "Some versions and cipher suites could not be tried",
 	Requirement: "All versions and cipher suites could be tried",
 	Advice:      "Try again later: servers that limit the rate of connections stop answering.",
-	When: func(e *evidence) bool { // of a server that says nothing at all another rule tells
+	When: func(e *evidence) bool { // another rule reports a server that does not answer at all
 		return scanned(e) || e.scan != nil && e.failure == nil
 	},
 	Fails: func(e *evidence) diag.Failures {
@@ -157,7 +157,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			failures := diag.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
 				"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
-			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // which reports who is locked out
+			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // whose text says who is locked out
 				failures[0].Warns = true
 				return failures
 			}

@@ -33,7 +33,7 @@ func (e *evidence) avoidsRevoked() bool {
 	})
 }
 
-// revocationRules are about what the authority says of certificates, beside a stapled response.
+// revocationRules are about the status of certificates at the authority, besides a stapled response.
 var revocationRules = diag.Rules[*evidence]{{
 	Code: "tls.revocation.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5280 section 6.3",
 	Title: "Revocation could not be checked", Requirement: "The authority says whether the certificate was revoked",
@@ -116,7 +116,7 @@ var revocationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// remedies are what to do about a revoked certificate where the reason tells more than that it is revoked.
+// remedies are the advice for a revoked certificate whose reason says more than that it is revoked.
 var remedies = map[revocation.Reason]string{
 	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: the old key " +
 		"is known to others.",

@@ -100,7 +100,7 @@ func (q *quota) fetch(ctx context.Context, fetch func(size int64) *document) *do
 	return d
 }
 
-// A document is what a service answered.
+// A document is the answer of a service.
 type document struct {
 	body    []byte
 	status  revocation.Status // empty if there is a body

@@ -23,7 +23,7 @@ func (e *evidence) expiredPeers() (list []*x509.Certificate) {
 	return list
 }
 
-// stale lists the expired certificates that a client which follows the chain as it was sent comes by, although a valid
+// stale lists the expired certificates that a client which follows the chain as sent encounters, although a valid
 // path leads elsewhere: another certificate over name and key of an authority of that path, such as a cross-signed
 // root, and its issuers.
 func (e *evidence) stale() (list []*x509.Certificate) {

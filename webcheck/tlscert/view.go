@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	subject := r.Host
 	if r.Port != httpsPort {

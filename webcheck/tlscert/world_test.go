@@ -83,7 +83,7 @@ func newAuthorities(t testing.TB) authorities {
 	}
 }
 
-// leaf is what a public authority issues.
+// leaf returns a certificate as a public authority issues it.
 func leaf(change func(*x509.Certificate)) *x509.Certificate {
 	c := &x509.Certificate{
 		DNSNames: []string{host}, NotBefore: start.AddDate(0, 0, -10), NotAfter: start.AddDate(0, 0, 80),
@@ -115,7 +115,7 @@ func octets(b []byte) []byte {
 	return append([]byte{4, 0x81, byte(len(b))}, b...)
 }
 
-// A setup is what a test changes about a good world.
+// A setup holds the changes of a test to a good world.
 type setup struct {
 	w *diagtest.World
 	a authorities

@@ -145,7 +145,7 @@ func (p *Policy) String() string {
 	return b.String()
 }
 
-// What a directive takes for values.
+// A shape is the kind of values that a directive takes.
 type shape int
 
 const (

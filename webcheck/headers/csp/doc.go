@@ -1,5 +1,5 @@
-// Package csp parses Content-Security-Policy and tells what it allows a page to do (CSP Level 3): call [ParseList]
-// with the value of a header field, or [Parse] with a policy.
+// Package csp parses Content-Security-Policy and determines what it allows a page to do (CSP Level 3): call
+// [ParseList] with the value of a header field, or [Parse] with a policy.
 //
 // # How a policy works
 //

@@ -38,7 +38,7 @@ func (p *Policy) Governing(kind string) *Directive {
 	return nil
 }
 
-// Runs reports which kinds of injected content the policies of a page let run. It is what a policy is worth.
+// Runs reports which kinds of injected content the policies of a page let run. It measures the strength of a policy.
 type Runs struct {
 	InlineScript  Answer `json:"inline_script" doc:"an injected script element, or a link with javascript:"`
 	EventHandler  Answer `json:"event_handler" doc:"an injected event handler, such as an onerror attribute"`

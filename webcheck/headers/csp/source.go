@@ -150,7 +150,7 @@ func knownName(name string) bool { return Known(name) && strings.Contains(name, 
 // unquoted takes quotes of any kind off a word.
 func unquoted(s string) string { return strings.Trim(s, "'\"\u2018\u2019\u201c\u201d`") }
 
-// A Bypass is a host from which anyone can have a script of his choice served, so that a policy that allows
+// A Bypass is a host from which anyone can serve a script of their choice, so that a policy that allows
 // it does not stop injected scripts.
 type Bypass struct {
 	Host   string // without a star: with a leading dot, all names below it match

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// sixMonths is what the Observatory takes for the seconds of six months: many sites send this number.
+// sixMonths is the Observatory's value for six months, in seconds: many sites send this number.
 const sixMonths = 15_552_000
 
 func (s *scan) transportSecurity() string {
@@ -122,7 +122,7 @@ func (s *scan) sharing() string {
 	}
 }
 
-// The policies that tell other sites what came from where, and those that tell too much.
+// The policies that protect the referrer, and those that disclose too much.
 var (
 	privateReferrers = []string{"no-referrer", "same-origin", "strict-origin", "strict-origin-when-cross-origin"}
 	unsafeReferrers  = []string{"origin", "origin-when-cross-origin", "unsafe-url", "no-referrer-when-downgrade"}
@@ -259,7 +259,7 @@ var sameSites = []string{"strict", "lax", "none"}
 
 func control(s string) bool { return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) }
 
-// admitted reports whether the jar takes a cookie from a URL: not for another site, for a public suffix, or
+// admitted reports whether the jar accepts a cookie from a URL: not for another site, for a public suffix, or
 // against the promise of its prefix.
 func (j *jarred) admitted(from string) bool {
 	u, err := url.Parse(from)

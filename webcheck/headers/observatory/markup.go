@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A markup is what the Observatory reads in a page.
+// A markup holds what the Observatory reads in a page.
 type markup struct {
 	scripts  []map[string]string
 	policies []string // of meta elements

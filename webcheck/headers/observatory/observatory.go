@@ -11,7 +11,7 @@ import (
 // algorithmVersion is the version of the Observatory's algorithm that this package follows.
 const algorithmVersion = 6
 
-// A Scan is what was learned of a site.
+// A Scan holds the observations of a site.
 type Scan struct {
 	Host   string // of the site, as asked for
 	Secure bool   // whether the page is that of https; otherwise there is no https, and it is that of http
@@ -39,7 +39,7 @@ type Response struct {
 // A Cookie is one Set-Cookie line and the URL that sent it.
 type Cookie struct{ URL, Line string }
 
-// CORS is what a site answered to a request from a foreign origin.
+// CORS is the answer of a site to a request from a foreign origin.
 type CORS struct {
 	Origin string // that was sent
 	Header http.Header
@@ -107,7 +107,7 @@ func Grade(s Scan) Result {
 	return r
 }
 
-// Score is what tests come to: their points taken from 100 or, from 90 on, added too.
+// Score returns the total of tests: their points taken from 100 or, from 90 on, added too.
 func Score(tests []Test) int {
 	without, with := 100, 100
 	for _, t := range tests {
@@ -120,7 +120,7 @@ func Score(tests []Test) int {
 	return max(0, without)
 }
 
-// Gradable reports whether the Observatory grades pages with this status: it takes others for a sign that it
+// Gradable reports whether the Observatory grades pages with this status: it treats others as a sign that it
 // was shut out.
 func Gradable(status int) bool {
 	return status >= 200 && status < 400 || status == http.StatusUnauthorized || status == http.StatusForbidden
@@ -147,7 +147,7 @@ func gradeOf(score int) string {
 	return "F"
 }
 
-// An outcome is what a result of a test means.
+// An outcome is the meaning of a test result.
 type outcome struct {
 	modifier int
 	pass     bool

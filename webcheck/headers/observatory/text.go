@@ -26,7 +26,7 @@ func latin1(s string) string {
 	return s
 }
 
-// isSpace reports whether the Observatory's language takes a character for white space.
+// isSpace reports whether the Observatory's language treats a character as white space.
 func isSpace(r rune) bool { return r == 0xFEFF || r != 0x85 && unicode.IsSpace(r) }
 
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }

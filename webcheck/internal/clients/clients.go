@@ -49,7 +49,7 @@ func (f Family) Hello(s Server) probe.Hello {
 	return h
 }
 
-// A Server is what is known of a server.
+// A Server holds what is known about a server.
 type Server struct {
 	ServerName string
 	Scan       *probe.Report      // must be there
@@ -181,7 +181,7 @@ func Distrust(list []Outcome, roots []string) []Outcome {
 	return list
 }
 
-// takes is what the client makes of the answer of the server.
+// takes returns the outcome of the server's answer at the client.
 func (f Family) takes(r *probe.Reply, s Server) Outcome {
 	o := Outcome{Family: f, Connects: probe.Yes, Version: r.Version, Suite: r.Suite, Group: r.Group}
 	switch {

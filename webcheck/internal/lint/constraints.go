@@ -171,7 +171,7 @@ func withinDomain(name, base string, any bool) bool {
 	if base == "" {
 		return true
 	}
-	if below, ok := strings.CutPrefix(base, "."); ok { // malformed, and clients take it for all names below
+	if below, ok := strings.CutPrefix(base, "."); ok { // malformed, and clients treat it as all names below
 		rest, _ := strings.CutPrefix(name, "*.")
 		return withinHostOrBelow(rest, below) && !strings.EqualFold(name, below)
 	}

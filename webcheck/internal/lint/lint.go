@@ -18,7 +18,7 @@ import (
 // A Profile is whose rules hold.
 type Profile int
 
-// The profiles. An authority of one's own need not follow the Baseline Requirements, and many do not.
+// The profiles. A private authority need not follow the Baseline Requirements, and many do not.
 const (
 	WebPKI  Profile = 0 // authorities that browsers trust: RFC 5280 as the Baseline Requirements change it
 	RFC5280 Profile = 1 // all others
@@ -255,8 +255,8 @@ func (s *search) extend(path []*x509.Certificate) {
 	}
 }
 
-// sameAuthority reports whether two certificates have one subject and one key: a path that comes by such
-// a one again only goes round.
+// sameAuthority reports whether two certificates have one subject and one key: a path that passes
+// one again is a loop.
 func sameAuthority(a, b *x509.Certificate) bool {
 	return bytes.Equal(a.RawSubject, b.RawSubject) && bytes.Equal(a.RawSubjectPublicKeyInfo, b.RawSubjectPublicKeyInfo)
 }
@@ -269,7 +269,7 @@ func (s *search) signed(c, issuer *x509.Certificate) bool {
 	return issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
 }
 
-// anchors returns what is to be added to a path that ends in top: nothing if that is a trusted root itself, or the root
+// anchors returns what to add to a path that ends in top: nothing if that is a trusted root itself, or the root
 // that signed it. The pool of roots cannot be read, but it can be asked through a verification of top alone. What is to
 // be said about top is for the rules, so the copy that is verified has none of what would make crypto/x509 refuse it.
 func (s *search) anchors(top *x509.Certificate) [][]*x509.Certificate {

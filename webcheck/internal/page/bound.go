@@ -56,7 +56,7 @@ func bounded(text []byte) (safe []byte, whole bool) {
 	}
 }
 
-// A writer writes a page without formatting elements, and counts the nodes that the parser makes of it at worst. Of
+// A writer writes a page without formatting elements, and counts the nodes that the parser makes from it at worst. Of
 // formatting elements it leaves a, of which one at a time is opened again.
 type writer struct {
 	out      bytes.Buffer
@@ -64,7 +64,7 @@ type writer struct {
 	size     int // of the tree
 	link     int // size of the largest a element
 	open     bool
-	left     bool     // an a element may be opened again for good
+	left     bool     // an a element may be opened again permanently
 	within   []string // what is open within the last a element
 	foreign  int      // svg and math elements that may be open
 	mixed    bool     // there may be HTML within them
@@ -218,7 +218,7 @@ var formatting = map[atom.Atom]bool{
 	atom.Small: true, atom.Strike: true, atom.Strong: true, atom.Tt: true, atom.U: true, atom.Nobr: true,
 }
 
-// reopenable is what one tag may open again at worst: the size of three of each formatting tag
+// reopenable returns the most that one tag may open again: the size of three of each formatting tag
 // in the text, since no more than three alike are kept, and of an a.
 func reopenable(text []byte) int {
 	seen, size := map[string]bool{}, 0

@@ -19,7 +19,7 @@ const (
 	ByBOM     CharsetSource = "bom"     // a byte order mark
 	ByHeader  CharsetSource = "header"  // the charset of the Content-Type field
 	ByMeta    CharsetSource = "meta"    // a declaration in the page
-	ByContent CharsetSource = "content" // nothing says it; the bytes tell
+	ByContent CharsetSource = "content" // not declared; detected from the bytes
 )
 
 // maxPrescan is how far a declaration is looked for, in bytes. Authors must put it into the first 1024;

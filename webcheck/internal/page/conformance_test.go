@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vector is what another implementation reads in a page.
+// vector is the result of another implementation for a page.
 type vector struct {
 	Title, Lang, Description, Robots, Viewport, Generator *string
 	Canonical                                             []*string

@@ -17,7 +17,7 @@ import (
 //
 // An encoding of East Asia is recognized by the characters that are frequent in its languages: read in a wrong
 // encoding, bytes become rare ones. Of the others the most likely language counts: by its letters beyond ASCII, their
-// neighbours and their case. Where bytes tell nothing it is windows-1252.
+// neighbours and their case. Where the bytes are ambiguous it is windows-1252.
 func detect(body []byte) string {
 	switch {
 	case stateful(body):

@@ -4,7 +4,7 @@
 // # How bytes become a page
 //
 // Bytes first become text. A byte order mark overrides the charset of the Content-Type field, which overrides a
-// declaration in the page; without any of them the bytes tell whether they are UTF-8, or which encoding of one of some
+// declaration in the page; without any of them the bytes show whether they are UTF-8, or which encoding of one of some
 // thirty languages (encoding.spec.whatwg.org, html.spec.whatwg.org section 13.2.3). [Decode] does that.
 //
 // Text then becomes a tree, by the rules of browsers: every HTML can be parsed, and misplaced elements are moved.

@@ -105,7 +105,7 @@ func (r *reader) startScript(e *element) {
 		r.Counts.Scripts++
 		r.loads("script", ref, true)
 	}
-	r.capture(e, 0, func(*capture) {}) // so that no other takes it for text
+	r.capture(e, 0, func(*capture) {}) // so that no other capture treats it as text
 }
 
 // runs reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
@@ -158,7 +158,7 @@ func (r *reader) styles(name, css string) {
 	}
 }
 
-// A Refresh is what a refresh asks for: to load a page after a while.
+// A Refresh is an instruction to load a page after a delay.
 type Refresh struct {
 	Raw   string // the content of the element or field
 	Delay int    // in seconds

@@ -273,6 +273,6 @@ func refs(tags []LinkTag) (list []Ref) {
 	return list
 }
 
-// Memory is what reading a page of this many bytes takes at worst, beside the page itself: the text
+// Memory returns an upper bound of what reading a page of this many bytes takes, beside the page itself: the text
 // in UTF-8, its tree, and what is kept.
 func Memory(bytes int64) int64 { return 3*bytes + maxTree + 2*maxKept }

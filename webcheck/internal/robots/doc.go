@@ -1,4 +1,4 @@
-// Package robots reads what sites tell crawlers: call [ParseAs] for a robots.txt (RFC 9309), and
+// Package robots parses the instructions of sites to crawlers: call [ParseAs] for a robots.txt (RFC 9309), and
 // [ParseDirectives] for an X-Robots-Tag field or a robots meta element.
 //
 // # robots.txt

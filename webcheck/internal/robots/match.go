@@ -250,7 +250,7 @@ func date(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// An Effect is what directives come to for one crawler.
+// An Effect is the combined result of directives for one crawler.
 type Effect struct {
 	NoIndex, NoFollow bool
 	NoSnippet         bool // results show no text of the page: nosnippet, or max-snippet of 0

@@ -26,7 +26,7 @@ type Dialect int
 // The dialects.
 const (
 	Standard Dialect = iota // as RFC 9309 says
-	// Google is the parser of Google's crawlers (github.com/google/robotstxt): it takes frequent misspellings for what
+	// Google is the parser of Google's crawlers (github.com/google/robotstxt): it reads frequent misspellings as what
 	// was meant, and white space for a missing colon; only the beginning of a field's name counts; to allow
 	// index.html is to allow its directory; percent-encoded characters are not decoded.
 	Google

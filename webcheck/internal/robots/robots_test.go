@@ -163,7 +163,7 @@ func TestGoogle(t *testing.T) {
 	}
 }
 
-// What a fault says of Google is what its parser does.
+// What a fault says about Google matches its parser.
 func TestFaultsOfGoogle(t *testing.T) {
 	for _, tt := range []struct{ file, standard, google string }{
 		{"User agent: *\nDisallow: /", "", "1 2"},

@@ -4,7 +4,7 @@
 // dark, light and dark as 1:1:3:1:1 from any direction; three of about equal size, at about a right angle, are a
 // candidate. Their edges give the module size, the number of modules and the fourth corner; alignment patterns show
 // how the paper bends in between. The modules are sampled through the resulting mapping, and if the timing patterns
-// alternate as they must, Reed-Solomon decoding reports whether it was right.
+// alternate as they must, Reed-Solomon decoding shows whether it was right.
 //
 // What one threshold or size does not show, another may: the image is tried sharper, softer, smaller, larger and
 // inverted, in a fixed order, until a code is found and no likely candidate is left. A view that shows dark codes is

@@ -50,7 +50,7 @@ func (s *scanner) foreign() Symbology {
 		return PDF417
 	}
 	// What these two find was corrected by Reed-Solomon codes, and is therefore certain: the whole of a Data Matrix, and
-	// what an Aztec code says of its size.
+	// the size that an Aztec code declares.
 	bitmap, _ := gozxing.NewBinaryBitmap(ready{bits: s.bits})
 	for _, hints := range []map[gozxing.DecodeHintType]any{nil, {gozxing.DecodeHintType_PURE_BARCODE: true}} {
 		if r, err := datamatrix.NewDataMatrixReader().Decode(bitmap, hints); err == nil && r != nil {

@@ -28,7 +28,7 @@ const (
 	decodeWork = 4
 )
 
-// A frame is what is known of where a symbol lies.
+// A frame is the known position of a symbol.
 type frame struct {
 	topLeft, topRight, bottomLeft Point // centres of the finder patterns
 	module                        float64

@@ -25,7 +25,7 @@ const (
 )
 
 // Centres are what may be the centres of finder patterns, by cells of the view, so that those near a place are found
-// without a look at all.
+// without examining all.
 type centres struct {
 	bits  *gozxing.BitMatrix
 	list  []*detector.FinderPattern

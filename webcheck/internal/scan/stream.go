@@ -40,7 +40,7 @@ type Segment struct {
 	Bytes []byte
 }
 
-// A Content is what the data of a symbol say.
+// A Content is the decoded data of a symbol.
 type Content struct {
 	Segments []Segment
 	FNC1     int // 0: none, 1: in first position (GS1), 2: in second

@@ -176,7 +176,7 @@ var digits = strings.NewReplacer("0", "o", "1", "l", "2", "z", "3", "e", "4", "a
 // alike brings letters together that differ by little in many fonts.
 var alike = strings.NewReplacer("i", "l", "j", "l", "q", "g")
 
-// look returns what the eye makes of a plain label: two labels that look alike have the same.
+// look returns the visual skeleton of a plain label: two labels that look alike have the same.
 func look(label string) string { return pairs.Replace(alike.Replace(digits.Replace(label))) }
 
 // letters returns a label with letters in place of digits, unless it has nothing but digits.

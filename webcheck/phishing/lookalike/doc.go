@@ -6,7 +6,7 @@
 // few ways. Homoglyphs: letters that look alike, from another script, with a mark, or several for one ("rn" for
 // "m"). Typing errors: a letter omitted, doubled, swapped or replaced. Combinations of the brand and a reassuring
 // word, such as "login" or "secure". And the brand itself where it proves nothing: below another domain, or under
-// another top-level domain. Only the registrable domain tells who owns a host, and readers look at it least.
+// another top-level domain. Only the registrable domain identifies the owner of a host, and readers notice it least.
 //
 // A label is first reduced to plain letters (UTS #39 and beyond, see [idn.Fold]), then compared with the labels of
 // known brands: as is, without hyphens, by confusable letters, and by one Damerau-Levenshtein edit. Brands that are

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Naming is what a text that presents a page, such as its title or the words beside its logo, says of whose it is.
+// A Naming is the owner named by a text that presents a page, such as its title or the words beside its logo.
 type Naming struct {
 	Target *Target // the brand that it names, or nil
 	// Claimed says that a part of the text has nothing but the name and words as "Log in to your PayPal account" has
@@ -257,7 +257,7 @@ var runWords = sync.OnceValue(func() (list []string) {
 	return list
 })
 
-// key is what is compared of a word: in lower case, without marks.
+// key returns a word as it is compared: in lower case, without marks.
 func key(word string) string {
 	word = strings.ReplaceAll(strings.ToLower(word), "ı", "i")
 	return strings.Map(func(r rune) rune {

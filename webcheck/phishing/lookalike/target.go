@@ -54,7 +54,7 @@ type Targets struct {
 	own       map[string]*Target // by domain
 	labels    map[string]*Target // by label
 	names     map[string]*Target // by name, as one word
-	seen      map[string]string  // by what the eye makes of a label; the label
+	seen      map[string]string  // the label by its visual skeleton
 	glanced   map[string]string  // the same for labels with letters that are not plain
 	byLength  [64][]string       // labels
 	unrelated map[string]bool

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/idn"
 )
 
-// A ContentType is what a phone takes a text for: url, wifi, vcard, email, tel, sms, geo, otp or text.
+// A ContentType is the type of a text as phones detect it: url, wifi, vcard, email, tel, sms, geo, otp or text.
 type ContentType string
 
 // The content types.

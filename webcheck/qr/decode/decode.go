@@ -30,7 +30,7 @@ const (
 	scanFactor  = 6       // bytes for each pixel of a reduced image
 )
 
-// Memory is what decoding may hold at worst, in bytes.
+// Memory returns an upper bound of what decoding holds, in bytes.
 func (r *Request) Memory() int64 {
 	header, _ := raster.Probe(r.Image)
 	reduced := int64(min(header.Width*header.Height, raster.MaxReduced))
@@ -48,7 +48,7 @@ type Report struct {
 	Findings []diag.Finding `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
 }
 
-// An Image is what is known of the image.
+// An Image describes the image.
 type Image struct {
 	Format raster.Format `json:"format,omitempty" doc:"kind of file; absent if it is none that is known"`
 	Width  int           `json:"width,omitempty" doc:"pixels; absent if the file does not tell"`
@@ -121,7 +121,7 @@ func Decode(ctx context.Context, _ *diag.Env, req Request) (*Report, error) {
 	return e.report(), nil
 }
 
-// Evidence is what is known of an image.
+// evidence is the input of the rules.
 type evidence struct {
 	image  Image
 	broken *raster.UnreadableError // nil: the image could be read

@@ -106,7 +106,7 @@ func parseWiFi(rest string) (*Parsed, string) {
 	return p, ""
 }
 
-// quoted takes away the quotation marks that tell a name of hexadecimal digits from bytes.
+// quoted removes the quotation marks that distinguish a name of hexadecimal digits from bytes.
 func quoted(s string) string {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1]

@@ -26,10 +26,10 @@ import (
 
 // The race detector takes memory and time of its own.
 
-// maxResident is what decoding may add to a process that has a memory limit, in bytes.
+// maxResident bounds what decoding adds to a process that has a memory limit, in bytes.
 const maxResident = 64 << 20
 
-// maxTime is what decoding may take of one core.
+// maxTime bounds the time that decoding takes of one core.
 const maxTime = 2 * time.Second
 
 // hostile are images that take as much time or memory as any.
@@ -84,7 +84,7 @@ func hostile() map[string]func(t testing.TB) []byte {
 	}
 }
 
-// What an image makes of a process stays below the bound, and so does the time that it takes.
+// The memory that decoding an image takes stays below the bound, and so does the time.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report: what the codes say.
+// View returns the presentation of the report: the contents of the codes.
 func (r *Report) View() *view.View {
 	i := r.Image
 	size := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
@@ -46,7 +46,7 @@ func (c *Code) damage() string {
 		fmt.Sprintf("%d of %d codewords that can be restored", c.ErrorsCorrected, c.ErrorsCorrigible))
 }
 
-// text is what a phone does with the code.
+// text says what a phone does with the code.
 func (p *Parsed) text() string {
 	switch {
 	case p == nil:

@@ -39,7 +39,7 @@ const (
 	maxScans = 64
 )
 
-// A Header is what is known of an image before it is read.
+// A Header describes an image before it is decoded.
 type Header struct {
 	Format        Format
 	Width, Height int
@@ -82,7 +82,7 @@ func Probe(data []byte) (Header, error) {
 	return h, nil
 }
 
-// formatOf tells a format by how its files begin.
+// formatOf detects a format by the first bytes of a file.
 func formatOf(data []byte) Format {
 	begins := func(s string) bool { return bytes.HasPrefix(data, []byte(s)) }
 	switch {
@@ -170,8 +170,8 @@ func gifFrames(data []byte) (frames int) {
 	return frames
 }
 
-// webpNeeds is what the decoder of x/image takes: planes of lossy images, four bytes a pixel of lossless ones, twice
-// while a palette is applied, and both where the transparency of a lossy image is compressed.
+// webpNeeds returns the memory that the decoder of x/image takes: planes of lossy images, four bytes a pixel of
+// lossless ones, twice while a palette is applied, and both where the transparency of a lossy image is compressed.
 func webpNeeds(data []byte) float64 {
 	switch {
 	case len(data) < 21:

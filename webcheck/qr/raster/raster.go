@@ -27,7 +27,7 @@ type Gray struct {
 // that size, and the work of a search grows with it.
 const MaxReduced = 4_000_000
 
-// An UnreadableError says that a file is not an image, or a broken one.
+// An UnreadableError reports a file that is not an image, or is corrupt.
 type UnreadableError struct {
 	Format Format // empty: not known
 	Reason string
@@ -54,7 +54,7 @@ func Read(ctx context.Context, data []byte, header Header, ground byte) (*Gray, 
 	return img, nil
 }
 
-// reason is what a decoder says, without the name of its format.
+// reason returns the message of a decoder, without the name of its format.
 func reason(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return "the file ends too early"
@@ -70,7 +70,7 @@ type source struct {
 	err  error
 }
 
-// step is how much is read between two looks at the context: what the worst of files makes of it is
+// step is how many bytes are read between two checks of the context: at worst they decode to
 // four megabytes of pixels.
 const step = 4096
 

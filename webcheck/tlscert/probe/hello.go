@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// A Hello is what a ClientHello offers.
+// A Hello is the offer of a ClientHello.
 type Hello struct {
 	Version    Version   // the newest version that is offered
 	Older      []Version // beside TLS 1.3, offered in supported_versions; before it a server may pick any older one

@@ -33,7 +33,7 @@ type Config struct {
 	silent  bool        // the server left a ClientHello unanswered, and answers others
 }
 
-// A Report is what a server is willing to speak.
+// A Report lists what a server supports.
 type Report struct {
 	Versions []VersionResult // all versions, the oldest first
 	Suites   []SuiteResult   // the newest version first, then as the server prefers them
@@ -241,7 +241,7 @@ func Refused(err error) bool {
 	return yes || faulty(err)
 }
 
-// support is what is known of one version.
+// support holds the findings on one version.
 type support struct {
 	suites []SuiteResult
 	first  *Reply

@@ -33,7 +33,7 @@ func (r *refusal) Error() string {
 // An Alert is the description of an alert (RFC 8446 section 6).
 type Alert uint8
 
-// The alerts that tell something about a server.
+// The alerts that reveal something about a server.
 const (
 	HandshakeFailure      Alert = 40
 	ProtocolVersion       Alert = 70

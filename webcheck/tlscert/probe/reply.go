@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// A Reply is what a server chose.
+// A Reply holds the choices of a server.
 type Reply struct {
 	Version     Version
 	Suite       uint16

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Property is what a ClientHello has and some servers, or boxes in front of them, cannot take, although each has to
+// A Property is a feature of a ClientHello that some servers or middleboxes fail on, although each must accept it
 // (RFC 8446 section 9.3).
 type Property string
 
@@ -38,7 +38,8 @@ type Intolerance struct {
 // browserOctets is the size of a large ClientHello: Chrome and Firefox send 1,700 to 1,900 octets.
 const browserOctets = 1800
 
-// sizes are tried to tell how large a ClientHello may be. The last two are below and above what a TCP segment holds.
+// sizes are tried to find out how large a ClientHello may be. The last two are below and above what a TCP segment
+// holds.
 var sizes = []int{700, 1000, 1400, 1500}
 
 // toleranceTime bounds one exchange: servers that ignore a ClientHello must be distinguished from slow ones.

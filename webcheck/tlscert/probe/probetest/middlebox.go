@@ -22,7 +22,8 @@ type Middlebox struct {
 	Server     func(net.Conn)   // which answers what is handed on, and closes the connection
 }
 
-// segmentOctets is what a TCP segment holds on Ethernet, with timestamps (RFC 9293 section 3.7.1, RFC 7323 appendix A).
+// segmentOctets is the capacity of a TCP segment on Ethernet, with timestamps (RFC 9293 section 3.7.1, RFC 7323
+// appendix A).
 const segmentOctets = 1448
 
 // Serve answers one connection.

@@ -34,7 +34,7 @@ type Server struct {
 	Mute        bool                       // closes the connection instead of sending an alert
 }
 
-// A hello is what a client offers.
+// A hello holds the offer of a client.
 type hello struct {
 	version     probe.Version
 	suites      []uint16
@@ -160,7 +160,7 @@ func (s Server) group(h hello) probe.Group {
 	return 0
 }
 
-// flight is what the server sends in answer, in pieces for which there are records of their own.
+// flight returns the answer of the server, in pieces with a record each.
 func (s Server) flight(v probe.Version, suite uint16, h hello) (pieces [][]byte) {
 	message := func(kind uint8, content func(*cryptobyte.Builder)) {
 		var b cryptobyte.Builder
