@@ -14,8 +14,8 @@ import (
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
-// administer runs an act alone among all servers, so that changes are numbered in the order of their commits,
-// and tells them of it.
+// administer runs an act exclusively across all servers, so that changes are numbered in the order of their commits,
+// and notifies the servers.
 func (s *Store) administer(ctx context.Context, act func(pgx.Tx) error) error {
 	err := postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
@@ -65,8 +65,8 @@ func readAgreement(a *metering.Account, text string) error {
 	return nil
 }
 
-// readTimeout is how long a query may take whose caller sets no bound: a request must not wait for a server that has
-// gone silent. Of one that is known to be in trouble little is expected.
+// readTimeout bounds a query whose caller sets no bound: a request must not wait for an unresponsive server. For a
+// server known to be in trouble the bound is lower.
 const readTimeout = 10 * time.Second
 
 // all reads all rows of a query, of which an error says what they are.

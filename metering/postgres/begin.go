@@ -15,17 +15,18 @@ import (
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
-// The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all that follow
-// lockTaken see the promises of whoever had the lock before. Settle does not take the lock: it turns what is held into
-// what is used, and their sum stays. Claims are read before replies: a claim that is gone has left its reply.
+// The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so all statements
+// after lockTaken see the promises of the previous holder of the lock. Settle does not take the lock: it turns held
+// credits into used ones, and their sum stays. Claims are read before replies: a claim that is gone has left its
+// reply.
 const (
 	lockAdmission = `SELECT set_config('synchronous_commit', 'off', true), -- until the end of the transaction
 		` + postgresdb.Idle + `
 		FROM admissions WHERE account = $1 FOR UPDATE`
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
-	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it. At the turn of a month holds of
-	// the one before are there, too: whoever needs several periods takes the older first.
+	// The owner of this lock waits for no hold, as the owner of a hold may be waiting for the lock. At the turn of a
+	// month there are also holds of the previous one: a transaction that needs several periods locks the older first.
 	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
 	readTaken = `SELECT a.version, a.plan, a.overage, a.budget, a.created, a.agreement,
 			coalesce(b.used, 0), coalesce(b.charges, 0), coalesce(b.overage, 0), coalesce(b.micros, 0), t.credits,
@@ -39,8 +40,8 @@ const (
 		SELECT $1, $2, coalesce(b.used, 0), coalesce(b.overage, 0), coalesce(b.micros, 0), ` + never + `
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1
 		RETURNING credits, overage, micros, lapse`
-	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
-	// credits were sold again.
+	// A hold counts as long as its row exists, whatever a clock says: only this ensures that it cannot be settled
+	// after its credits were sold again.
 	dropLapsed = `WITH gone AS (
 			DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(
 				SELECT ctid FROM holds WHERE account = $1 AND lease <= $2 FOR UPDATE SKIP LOCKED))
@@ -81,9 +82,10 @@ const (
 		FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
 				$14::text[], $15::bytea[], $16::bytea[])
 			AS h (token, credits, overage, rate, lease, parts, line, hash, fingerprint)`
-	// addAtOnce grants of each account all or nothing, if the account and its ceiling are what they were, and all of it is
-	// of the allowance, or beyond it (beyond = 1) at a rate and within a budget, where no lease has ended at the time
-	// ($1) that may have given a part of the allowance back. addIfFree passes over what somebody else is at work on.
+	// addAtOnce grants each account's requests all or nothing, if the account and its ceiling are unchanged, and all
+	// of them are within the allowance, or all beyond it (beyond = 1) at a rate and within a budget, with no lease
+	// ended at the time ($1) that may have returned a part of the allowance. addIfFree skips rows that another
+	// transaction has locked.
 	addAtOnce = addWanted + addGranted
 	addIfFree = addWanted + ` SKIP LOCKED` + addGranted
 	addWanted = `WITH wanted AS (
@@ -115,12 +117,12 @@ const (
 		SELECT n FROM granted`
 )
 
-// taken is what an account may use and what is taken of it, in one period.
+// taken is the limit and the use of an account in one period.
 type taken struct {
 	account   metering.Account
 	settled   hold.Month
 	sum       metering.Taken // settled and held
-	lapse     int64          // before which no lease ends of what is held
+	lapse     int64          // no lease of a hold ends before this
 	noted     bool           // these two are
 	admission bool           // the lock was there to be taken
 	known     bool           // so is the account
@@ -172,8 +174,8 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 	return nil
 }
 
-// promiseAtOnce grants a group without idempotency keys in one statement, where the credits suffice and nothing
-// is known to stand against it. Otherwise it has done nothing.
+// promiseAtOnce grants a group without idempotency keys in one statement, if the credits suffice and no obstacle is
+// known. Otherwise it does nothing.
 func (s *Store) promiseAtOnce(ctx context.Context, g *group[metering.Op, metering.Begun]) (done bool, err error) {
 	terms, ok := s.terms.take(g.account)
 	if !ok || terms.period != g.period {
@@ -216,10 +218,11 @@ func (s *Store) promiseAtOnce(ctx context.Context, g *group[metering.Op, meterin
 	return true, nil
 }
 
-// lostTime is how long a server may go on with what was cut off: until it has waited for a lock in vain.
+// lostTime is how long a server may continue a statement after the connection broke: until its wait for a lock times
+// out.
 const lostTime = 2 * groupTimeout
 
-// rollback ends a transaction whatever has become of it.
+// rollback ends a transaction in whatever state it is.
 func rollback(conn *pgx.Conn) error {
 	if conn.IsClosed() {
 		return nil
@@ -230,8 +233,8 @@ func rollback(conn *pgx.Conn) error {
 	return err
 }
 
-// admit begins a transaction, locks the account and reads what is taken. Where there is nothing to be locked,
-// because the account is new or PostgreSQL has crashed, it begins anew.
+// admit begins a transaction, locks the account and reads its use. If there is no row to lock, because the account is
+// new or PostgreSQL has crashed, it starts over.
 func (s *Store) admit(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) (t taken, err error) {
 	t, err = s.read(ctx, conn, g, firstly)
 	if err == nil && t.known && !t.admission {
@@ -306,8 +309,8 @@ func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], n
 	t.queueClaims(batch, g, now)
 }
 
-// decide tells each job its outcome, in the order in which they came, and returns what was granted. It is doubtful
-// where somebody was refused or pays for overage, and leases may have ended of what was counted.
+// decide sets the outcome of each job, in order of arrival, and returns the grants. The result is doubtful if a job
+// was refused or pays for overage, while leases that were counted may have ended.
 func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, doubtful bool) {
 	if !t.known {
 		g.fail(fmt.Errorf("account %s: %w", g.account, metering.ErrNotFound))

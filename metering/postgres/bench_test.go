@@ -91,8 +91,8 @@ func openBench(b *testing.B) (metering.Store, string) {
 	return store, text
 }
 
-// cpuTime is what this process and the backends that serve it have used, which tells more than the clock on a
-// busy machine. It is 0 for a server that is elsewhere.
+// cpuTime returns the CPU time of this process and of the backends that serve it, which is more reliable than wall
+// time on a busy machine. It is 0 for a remote server.
 func cpuTime(b *testing.B, text string) (own, server time.Duration) {
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

@@ -85,7 +85,7 @@ func (c *cable) plug(near net.Conn) (far net.Conn) {
 	return far
 }
 
-// cut breaks all connections, wherever they are, and refuses new ones.
+// cut breaks all connections, at either end, and refuses new ones.
 func (c *cable) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -60,8 +60,8 @@ func claimID(line string, hash []byte) hold.ClaimID {
 	return hold.ClaimID{Line: metering.KeyID(line), Hash: [32]byte(hash)}
 }
 
-// repeat is Begin where nothing can be written: what an operation is told that was carried out before. It is told
-// nothing if it was not.
+// repeat is Begin for a server that cannot write: it returns the outcome of an operation that was carried out before,
+// or nothing.
 func (s *Store) repeat(ctx context.Context, op metering.Op) (metering.Begun, error) {
 	if op.Idempotency == nil {
 		return metering.Begun{}, nil
@@ -80,11 +80,11 @@ func (s *Store) repeat(ctx context.Context, op metering.Op) (metering.Begun, err
 	case !t.known:
 		return metering.Begun{}, nil
 	}
-	t.claims = nil // of what is not finished
+	t.claims = nil // of unfinished operations
 	return t.repeated(&op, nil, s.balance(g.period, &t, t.sum))
 }
 
-// repeated is what an operation is told that was begun before: nothing if it was not.
+// repeated returns the outcome of an operation that was begun before, or nothing.
 func (t *taken) repeated(
 	op *metering.Op, claimed map[hold.ClaimID][32]byte, balance metering.Balance,
 ) (metering.Begun, error) {

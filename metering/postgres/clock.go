@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// clock is that of the server, for all that its stores share: months, the ends of leases and what is swept. It is read
-// now and then, and goes on with the monotonic clock of this machine in between, whose own time nobody asks.
+// clock is the server's clock, for everything that its stores share: months, the ends of leases and sweeps. It is read
+// periodically, and advanced with the monotonic clock of this machine in between; this machine's wall clock is not
+// used.
 type clock struct{ last atomic.Pointer[clockReading] }
 
 type clockReading struct {

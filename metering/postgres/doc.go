@@ -19,7 +19,7 @@
 // [Open] creates the tables in the first schema of the search path and upgrades older ones. All servers learn of a
 // changed key or account by a notification, or else within a second.
 //
-// A connection pooler (PgBouncer) may stand between, and may pool transactions. Then the first schema is that of the
-// role, since no parameter of the URL reaches PostgreSQL, and changes are learned within a second. A pooler that does
-// not show itself, by the process ids it gives, is named by default_query_exec_mode=exec in the URL.
+// A connection pooler (PgBouncer) in between is supported, also in transaction mode. Then the first schema is that of
+// the role, since no parameter of the URL reaches PostgreSQL, and changes are learned within a second. A pooler that
+// cannot be detected, by the process ids it reports, is declared by default_query_exec_mode=exec in the URL.
 package postgres

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
-// Traced is a configuration whose statements the tracer is told of.
+// Traced returns a configuration whose statements the tracer receives.
 func (c Config) Traced(tracer pgx.QueryTracer) Config { c.tracer = tracer; return c }
 
 // Polling is a configuration that looks for changes as seldom as that.

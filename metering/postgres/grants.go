@@ -15,7 +15,7 @@ type grants struct {
 	limits  metering.Limits
 	ceiling int64
 	beyond  bool           // what comes next is beyond the allowance
-	sum     metering.Taken // of all
+	sum     metering.Taken // the total
 	tickets []*metering.Ticket
 }
 
@@ -41,7 +41,7 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 	batch.Queue(sql, args...)
 }
 
-// grantColumns are what is written of tickets.
+// grantColumns are the columns of tickets to insert.
 type grantColumns struct {
 	tokens, credits, overages, rates, leases []int64
 	lapse                                    int64 // the first of the leases
@@ -80,7 +80,7 @@ func (r *grants) columns() (c grantColumns) {
 	return c
 }
 
-// cut makes texts of what lies one behind the other.
+// cut splits concatenated texts.
 func cut(all []byte, ends []int) []string {
 	text, from := string(all), 0
 	list := make([]string, len(ends))
@@ -90,7 +90,7 @@ func cut(all []byte, ends []int) []string {
 	return list
 }
 
-// terms are what an account may use of a month, as long as it has this version, and whether it is beyond its allowance.
+// terms are the limits of an account in a month while it has this version, and whether it is beyond its allowance.
 type terms struct {
 	period  metering.Period
 	version int64

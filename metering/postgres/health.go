@@ -64,8 +64,8 @@ func (s *Store) examine() {
 	}
 }
 
-// What the probe writes is of nobody, and is removed in the same transaction, which is durable as that of a charge. A
-// lock that somebody has on a table is not waited for longer than one second, and the server gives up by itself.
+// The rows of the probe belong to no account, and are removed in the same transaction, which is as durable as that of
+// a charge. A locked table is waited for at most one second, and the server then gives up on its own.
 const (
 	probeSettings = "SELECT set_config('lock_timeout', '1s', true)"
 	probeWrites   = `WITH

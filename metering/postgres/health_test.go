@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/metering/postgres"
 )
 
-// A store whose tables are locked says within five seconds that it cannot charge, whoever asks for nothing, and is well
-// again once they are free. What it writes to find out is not there afterwards.
+// A store whose tables are locked reports within five seconds, also without requests, that it cannot charge, and
+// recovers once they are free. The rows of its probe are gone afterwards.
 func TestLockedTables(t *testing.T) {
 	text := newSchema(t)
 	store := openTest(t, text, postgres.Config{Plans: meteringtest.Plans()})

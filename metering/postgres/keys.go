@@ -56,7 +56,7 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	return one(ctx, s, scanKey, "key "+string(id), keyOf+"WHERE d.id = $1", id)
 }
 
-// dialect is how PostgreSQL says what selects keys.
+// dialect is PostgreSQL's syntax of key filters.
 var dialect = metering.KeyDialect{
 	Contains: `strpos(lower(%s COLLATE "C"), $%d) > 0`, // in which lower knows A to Z alone
 	In:       "k.id = ANY ($%d)",

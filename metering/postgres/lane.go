@@ -17,12 +17,12 @@ const (
 	maxGroup = 256
 	// maxGroupBytes bounds the replies of one transaction.
 	maxGroupBytes = 8 << 20
-	// maxWaiting bounds what waits, over all accounts. Whoever comes later is told at once, rather than after
-	// its caller has gone.
+	// maxWaiting bounds the waiting jobs of all accounts. A later one is refused immediately, rather than after its
+	// caller has left.
 	maxWaiting = 1 << 16
 )
 
-// errWaiting is what comes after maxWaiting.
+// errWaiting is the error beyond maxWaiting.
 var errWaiting = fmt.Errorf("%w: too many requests are waiting for PostgreSQL", metering.ErrUnavailable)
 
 // A job is one thing to be done for an account.
@@ -30,10 +30,10 @@ type job[In, Out any] struct {
 	in   In
 	out  Out
 	err  error
-	left bool // nobody waits for the outcome any more
+	left bool // the caller has stopped waiting
 }
 
-// A group is jobs of one account that are done in one transaction. All who wait for it are woken together.
+// A group is a set of jobs of one account in one transaction. All its waiters are woken together.
 type group[In, Out any] struct {
 	account metering.AccountID
 	period  metering.Period
@@ -44,12 +44,12 @@ type group[In, Out any] struct {
 	done    chan struct{}
 }
 
-// lanes carry jobs to the database: one for each account, in which one group is under way and the next is
-// what comes meanwhile. Nobody lingers for more, and a busy account does not hold up another.
+// lanes carry jobs to the database: one lane per account, in which one group runs while the next one collects. No job
+// is delayed to fill a group, and a busy account does not delay another.
 type lanes[In, Out any] struct {
 	run func(*group[In, Out]) // does the jobs, and sets out or err of each
-	// Both may be nil. late is told of a job that was done after its caller had left; fits says what a job
-	// needs: a group has one period, and a bound of bytes.
+	// Both may be nil. late receives a job that was done after its caller had left; fits checks whether a job fits
+	// into a group, which has one period and a bound of bytes.
 	late func(*job[In, Out])
 	fits func(In) (period metering.Period, bytes int)
 
@@ -131,8 +131,8 @@ func (l *lanes[In, Out]) add(account metering.AccountID, j *job[In, Out]) (*grou
 // lane does the groups of an account until none waits.
 func (l *lanes[In, Out]) lane(account metering.AccountID) {
 	for {
-		// Who was answered by the last group is about to ask again: let them, and share the transaction.
-		// Those who are ready to run run once, so this waits for nobody who is not.
+		// The clients of the last group are about to send their next requests: let them, and share the transaction.
+		// Gosched runs the goroutines that are ready once, and waits for no other.
 		runtime.Gosched()
 		g := l.cut(account)
 		if g == nil {
@@ -165,7 +165,7 @@ func (l *lanes[In, Out]) cut(account metering.AccountID) *group[In, Out] {
 	return g
 }
 
-// end wakes all who wait for a group, and returns the jobs of those who have left.
+// end wakes all waiters of a group, and returns the jobs whose callers have left.
 func (l *lanes[In, Out]) end(g *group[In, Out]) (left []*job[In, Out]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 		id, monthNumber(p), micros(s.clock()))
 }
 
-// pageBalances is how many accounts are read at once.
+// pageBalances is how many accounts are read per page.
 const pageBalances = 10_000
 
 // Balances implements [metering.Monthly].
@@ -58,9 +58,9 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 }
 
 const (
-	// pageEntries is how many entries are read at once. Between two pages no connection is held.
+	// pageEntries is how many entries are read per page. Between two pages no connection is held.
 	pageEntries = 1000
-	// horizonPause is how often it is asked whether those who were writing have finished.
+	// horizonPause is the interval of polls for running writers to finish.
 	horizonPause = 2 * time.Millisecond
 )
 
@@ -80,9 +80,9 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 	})
 }
 
-// horizon returns a number up to which no entry is still to come: numbers are given in order, but committed in
-// any. Whoever has one holds a lock on the ledger until its commit can be seen; so it reads the last number and
-// then waits for those who hold one, without keeping anybody from writing.
+// horizon returns a number up to which no further entry can appear: numbers are assigned in order, but committed in
+// any. A writer holds a shared lock on the ledger until its commit is visible; so horizon reads the last number and
+// then waits for the current holders, without blocking writers.
 func (s *Store) horizon(ctx context.Context) (seq int64, err error) {
 	if err := s.pool.QueryRow(ctx, "SELECT last_value FROM ledger_seq").Scan(&seq); err != nil {
 		return 0, s.failure(err)

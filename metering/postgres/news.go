@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// followPause is how often changes are looked for that no notification has told of. They must be known
-	// within a second.
+	// followPause is the interval of polls for changes without a notification. They must be known within a second.
 	followPause = 500 * time.Millisecond
 	// listenPause is the time before a new connection for notifications is tried.
 	listenPause = time.Second
-	// pageChanges is how many changes are read at once.
+	// pageChanges is how many changes are read per page.
 	pageChanges = 256
 )
 
-// news tells who watches that keys or accounts have changed, here or on another server.
+// news notifies watchers of changes to keys or accounts, on this or another server.
 type news struct {
 	generation atomic.Uint64
 	notified   chan struct{} // by PostgreSQL
 
-	looking sync.Mutex // one looks at a time
+	looking sync.Mutex // one poll at a time
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when changes are met
@@ -133,8 +132,8 @@ func (s *Store) follow(pause time.Duration) {
 // channel is where the stores of one schema notify each other. Names have at most 63 bytes.
 const channel = "left('metering_' || current_schema(), 63)"
 
-// listen waits for notifications until the store closes. Without it changes are found by looking: a pooler has no
-// connection that hears them.
+// listen waits for notifications until the store closes. Without it changes are found by polling: a pooler has no
+// connection that receives them.
 func (s *Store) listen() {
 	if postgresdb.Pooled(s.pool) {
 		return
@@ -148,7 +147,7 @@ func (s *Store) listen() {
 	}
 }
 
-// listenOnce listens on a connection of its own until that breaks.
+// listenOnce listens on a dedicated connection until that breaks.
 func (s *Store) listenOnce() error {
 	conn, err := pgx.ConnectConfig(s.ctx, s.pool.Config().ConnConfig)
 	if err != nil {
@@ -184,7 +183,7 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
 			list, err := s.changesAfter(ctx, seq)
 			if err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {
-				err = s.look(ctx) // the generation rises before anybody is told
+				err = s.look(ctx) // the generation rises before watchers are notified
 			}
 			return list, err
 		},

@@ -24,7 +24,7 @@ type server struct {
 	clock *meteringtest.Clock
 }
 
-// servers opens stores on one schema, each with a clock of its own, and creates an account with a key.
+// servers opens stores on one schema, each with a separate clock, and creates an account with a key.
 func servers(t *testing.T, n int, plan metering.PlanID) ([]server, metering.Op) {
 	text := newSchema(t)
 	list := make([]server, n)
@@ -220,8 +220,8 @@ func TestCrashOfPostgreSQL(t *testing.T) {
 	require.NoError(t, s.settle(*begun.Ticket))
 }
 
-// TestRevocation revokes a key on one server, and by hand: another learns of it by a notification, a third,
-// which hears none, by looking.
+// TestRevocation revokes a key on one server, and directly in the database: a second server learns of it by a
+// notification, a third, without notifications, by polling.
 func TestRevocation(t *testing.T) {
 	text := newSchema(t)
 	config := postgres.Config{Plans: meteringtest.Plans()}
@@ -238,7 +238,7 @@ func TestRevocation(t *testing.T) {
 		for c, err := range s.Watch(t.Context(), 1) {
 			require.NoError(t, err)
 			require.Equal(t, k.ID, c.Key)
-			break // whoever was told of a change has met it
+			break // a watcher that was notified sees the change
 		}
 		before, start := s.Generation(), time.Now()
 		change()

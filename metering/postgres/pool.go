@@ -11,12 +11,12 @@ import (
 	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
-// connections is how many a store opens at most, unless the URL has pool_max_conns. An account needs two of
-// them, however busy it is.
+// connections is the maximum number of a store, unless the URL has pool_max_conns. An account needs two of them,
+// however busy it is.
 const connections = 16
 
-// settings are those of each connection. The ones of the URL come first. Behind a pooler plans are made for each
-// statement anew, by the size that tables then have.
+// settings are those of each connection. The ones of the URL come first. Behind a pooler each statement is planned
+// again, for the current size of the tables.
 var settings = map[string]string{
 	// A plan for parameters of any value is made once. Statements of the hot path go from the account to its
 	// rows by an index, and must go on doing so when the statistics of a table say that it is empty. A plain

@@ -60,7 +60,7 @@ user = %s
 	return p
 }
 
-// freePort is a port at which nobody listens, below those that systems give to connections meanwhile.
+// freePort returns a port without a listener, below the range of ephemeral ports.
 func freePort(t *testing.T) string {
 	for {
 		port := strconv.Itoa(20_000 + rand.IntN(10_000))
@@ -101,8 +101,8 @@ func (p *pooler) kill() {
 	_ = p.cmd.Wait()
 }
 
-// TestStoreBehindPooler is what a store must do, through connections that keep nothing beyond a transaction: by day what
-// depends on that most, by night all.
+// TestStoreBehindPooler runs the store tests through connections without state beyond a transaction: by day those that
+// depend on that most, at night all.
 func TestStoreBehindPooler(t *testing.T) {
 	only := []string{"model", "watch", "generation", "rotation is atomic", "settle once", "lapsed claim", "replay", "entries", "records",
 		"race for the last credit", "race of duplicates", "survival"}
@@ -121,7 +121,7 @@ func TestKilledPooler(t *testing.T) {
 	testCut(t, p.url, p.kill, p.start)
 }
 
-// What cannot be had behind a pooler is told at the start.
+// Settings that cannot work behind a pooler are rejected at the start.
 func TestPoolerSettings(t *testing.T) {
 	text := newSchema(t)
 	p := newPooler(t, text, "SET default_transaction_isolation TO serializable")
@@ -132,7 +132,7 @@ func TestPoolerSettings(t *testing.T) {
 	require.ErrorContains(t, err, "ALTER ROLE")
 }
 
-// A pooler that cannot be told from PostgreSQL may be named by the URL.
+// A pooler that cannot be distinguished from PostgreSQL may be declared in the URL.
 func TestPoolerOfURL(t *testing.T) {
 	store := openTest(t, newSchema(t)+"&default_query_exec_mode=exec", postgres.Config{Plans: meteringtest.Plans()})
 	defer func() { require.NoError(t, store.Close()) }()

@@ -36,7 +36,7 @@ func newSchema(t testing.TB) string {
 	return u.String()
 }
 
-// execute runs a statement on a connection of its own. The context of a test has ended when it cleans up.
+// execute runs a statement on a separate connection. The context of a test has ended when it cleans up.
 func execute(t testing.TB, url, sql string) {
 	t.Helper()
 	ctx := context.Background()

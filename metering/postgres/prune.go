@@ -11,11 +11,11 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// pruneRows is how many rows one transaction forgets.
+// pruneRows is how many rows are pruned per transaction.
 const pruneRows = 1000
 
-// The statements of a prune. A charge goes together with its part of the balance, and the balance with its last
-// charge, so that an audit holds at every moment. The lock is for others who prune.
+// The statements of a prune. A charge is removed together with its part of the balance, and the balance with its last
+// charge, so that an audit holds at every moment. The lock excludes other prunes.
 const (
 	findOld = `SELECT account, period FROM balances WHERE period < $1 AND (account, period) > ($2, $3)
 		ORDER BY account, period LIMIT $4`

@@ -7,8 +7,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// releases are holds that must go and could not be given back, and those that may have been granted when a
-// connection broke, so that nobody heard of them. They are given back as soon as PostgreSQL answers.
+// releases are holds that must be released and could not be, and those that may have been granted when a connection
+// broke, unknown to their callers. They are released as soon as PostgreSQL answers.
 type releases struct {
 	mu   sync.Mutex
 	list []release

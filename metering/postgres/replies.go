@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// trimRows is how many bodies one transaction drops.
+// trimRows is how many bodies are dropped per transaction.
 const trimRows = 1000
 
 // The oldest bodies of a line go until the rest has room; their claims stay. The row of the line is locked
@@ -53,7 +53,7 @@ const (
 	sweepRows  = 500
 )
 
-// The statements of a sweep. What somebody else is working on is left to him.
+// The statements of a sweep. Rows locked by others are skipped.
 const (
 	// Begin drops what lapsed where it needs the room; this is for accounts at rest.
 	findLapsed   = "SELECT DISTINCT account FROM holds WHERE lease <= $1 LIMIT $2"
@@ -71,8 +71,8 @@ const (
 	FROM (SELECT line, sum(bytes) AS bytes FROM gone GROUP BY line) g WHERE l.account = $1 AND l.line = g.line`
 )
 
-// sweep removes what has lapsed or expired until the store closes. An error shows itself to those who charge;
-// the next tick tries again.
+// sweep removes lapsed and expired rows until the store closes. Its errors are ignored: charges report them, and the
+// next tick retries.
 func (s *Store) sweep() {
 	tick := time.NewTicker(sweepPause)
 	defer tick.Stop()

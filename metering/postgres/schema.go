@@ -194,8 +194,8 @@ var migrations = [schemaVersion]string{
 	);
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), '' FROM ledger;`,
 
-	// By the index a document is found of which nobody knows the account. Only the last row of a group has its link: of
-	// the others, and of rows from before, chain is NULL. Servers that know of no ceiling charge nothing more.
+	// The index finds a document whose account is unknown. Only the last row of a group has its link: in the others,
+	// and in rows from before, chain is NULL. Servers that do not know ceilings charge nothing more.
 	`CREATE INDEX records_id ON records (kind, id, account);
 	ALTER TABLE holds ADD COLUMN IF NOT EXISTS parts text NOT NULL DEFAULT ''; -- which the first of version 2 had not
 	ALTER TABLE ledger DROP CONSTRAINT ledger_chained, ALTER COLUMN ceiling DROP DEFAULT;
@@ -207,11 +207,11 @@ var migrations = [schemaVersion]string{
 	"CREATE INDEX keys_created ON keys (account, created, id)",
 }
 
-// tables are what the package keeps in a database.
+// tables is the package's layout of a database.
 var tables = postgresdb.Layout{Name: "metering", Table: "metering_layout", Steps: migrations[:]}
 
-// Migrate brings a database up to the newest layout, creating the tables in the first schema of its search path where
-// there are none, and tells from which version to which; from is 0 for a new one. [Open] does it by itself.
+// Migrate upgrades a database to the newest layout, creating the tables in the first schema of its search path if they
+// are missing, and returns the old and the new version; from is 0 for a new database. [Open] calls it.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	from, to, err = tables.Migrate(ctx, url)
 	return from, to, unavailable(err)

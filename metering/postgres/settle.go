@@ -15,14 +15,14 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// A Settle is one statement of several parts: only what is locked in holds, and then deleted, is charged, so that
-// no two can charge one ticket, and nothing that lapsed is charged. The period, the credits and the claim are
-// those of the hold: what a ticket says of itself is not trusted with money. It charges the first month of which holds
-// are found; others are for the next run.
+// A Settle is one statement of several parts: only rows that are locked in holds, and then deleted, are charged, so
+// that a ticket cannot be charged twice, and nothing that lapsed is charged. The period, the credits and the claim are
+// those of the hold: the fields of a ticket are not trusted with money. It charges the first month in which holds are
+// found; others are for the next run.
 //
-// Holds are found one by one, and then removed by where they lie: however few rows PostgreSQL believes the table
-// to have, it cannot choose to go through all holds of the account instead. They are never updated, so they stay
-// where they are; one that somebody else removes meanwhile is not returned.
+// Holds are found one by one, and then removed by their ctid: however few rows PostgreSQL estimates for the table, it
+// cannot choose to scan all holds of the account instead. They are never updated, so they do not move; one that
+// another transaction removes meanwhile is not returned.
 const (
 	settleHolds = `WITH found AS (
 		SELECT h.*, c.* FROM unnest($2::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[]`
@@ -85,8 +85,8 @@ const (
 		FROM sums s, accounts a WHERE a.account = $1`
 )
 
-// settleEach is the same for a single charge each of several accounts, where the balance is there and nobody else is at
-// work on it or on the hold. It does nothing for others: it waits for no lock.
+// settleEach does the same for a single charge each of several accounts, if the balance exists and neither it nor the
+// hold is locked. It does nothing for others: it waits for no lock.
 const settleEach = `WITH wanted AS (
 		SELECT * FROM unnest($2::text[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[],
 			$9::text[], $10::boolean[]) AS w (account, period, token, key, endpoint, at, request, form, use)
@@ -138,7 +138,7 @@ var (
 func (s *Store) settleGroup(g *group[settlement, metering.Balance]) {
 	ctx, cancel := working()
 	defer cancel()
-	// In the order of the tokens, so that nobody waits for somebody who waits for him.
+	// In the order of the tokens, which avoids deadlocks.
 	slices.SortFunc(g.jobs, func(a, b *settling) int { return cmp.Compare(a.in.ticket.Token, b.in.ticket.Token) })
 	c := s.charges(g)
 	if err := s.charge(ctx, g, c); err != nil {
@@ -155,12 +155,12 @@ type settling = job[settlement, metering.Balance]
 type charges struct {
 	tokens, at      []int64
 	requests        []string
-	requestForms    []string // see [metering.Entry.AppendRequest]; what comes after it lies with the holds
+	requestForms    []string // see [metering.Entry.AppendRequest]; the rest of it is in the holds
 	start           string   // of the canonical form; see [metering.AppendAccount]
 	callers         []int32  // keys with an endpoint, counted from 1
 	keys, endpoints []string
 	callerForms     []string // see [metering.Entry.AppendCaller]
-	uses            []string // keys whose last use is to be written
+	uses            []string // keys whose last use is due to be written
 	usedAt          []int64
 	replies         bool
 	statuses, forms []int32 // a form of -1 is no reply
@@ -180,7 +180,7 @@ func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
 	for _, j := range g.jobs {
 		token := int64(j.in.ticket.Token)
 		if c.jobs[token] != nil {
-			j.err = metering.ErrLapsed // somebody else in the group settles it
+			j.err = metering.ErrLapsed // another job of the group settles it
 			continue
 		}
 		c.jobs[token] = j
@@ -229,7 +229,7 @@ func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
 // errForgotten is of a promise that is gone before its time: PostgreSQL has crashed, or a standby has taken its place.
 var errForgotten = fmt.Errorf("%w: PostgreSQL has lost its promises: %w", metering.ErrUnavailable, metering.ErrLapsed)
 
-// charge runs the statement and tells each job its balance. Who was not charged has lapsed.
+// charge runs the statement and sets the balance of each job. A job that was not charged has lapsed.
 func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
 	now := s.clock()
 	for _, j := range c.jobs {
@@ -263,7 +263,7 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 	return nil
 }
 
-// chargeMonth charges what is found of one month, and tells how many that was.
+// chargeMonth charges the holds found in one month, and returns how many there were.
 func (s *Store) chargeMonth(ctx context.Context, c *charges, sql string, args []any) (charged int, err error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -288,7 +288,7 @@ func (s *Store) chargeMonth(ctx context.Context, c *charges, sql string, args []
 	return len(tokens), err
 }
 
-// settledSum is what a settle statement returns of a month.
+// settledSum is a row of a settle statement: the sum of a month.
 type settledSum struct {
 	period    int32
 	month     hold.Month
@@ -312,7 +312,7 @@ func (r *settledSum) balance(s *Store) (metering.Balance, error) {
 }
 
 const (
-	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
+	// useResolution is the resolution of the last use of a key: a busy key is not written for each charge.
 	useResolution = time.Second
 	// maxUses bounds what is remembered of keys.
 	maxUses = 1 << 18
@@ -324,7 +324,7 @@ type uses struct {
 	at map[string]int64
 }
 
-// due reports whether a use is to be written.
+// due reports whether a use is due to be written.
 func (u *uses) due(key string, at int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -63,14 +63,14 @@ func (r *recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, b pgx.Trace
 func (r *recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (r *recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// beside are the statements of what runs beside the hot path in every store: it looks at the server and for news.
+// beside matches the statements that run next to the hot path in every store: health checks and polls for changes.
 var beside = regexp.MustCompile(`transaction_read_only|FROM changes|metering_`)
 
 // control statements touch no table.
 var control = []string{"BEGIN ISOLATION LEVEL READ COMMITTED", "COMMIT", "ROLLBACK"}
 
-// TestStatements reads every statement of the hot path: each finds every row by an account that it names. Those of the
-// only jobs of several accounts may name more than one.
+// TestStatements checks every statement of the hot path: each finds every row by an account that it names. Statements
+// for single jobs of several accounts may name more than one.
 func TestStatements(t *testing.T) {
 	var sent recorder
 	text := newSchema(t)
@@ -180,7 +180,7 @@ func checkPlan(t *testing.T, text string, s statement, account string) {
 	var plans []struct{ Plan node }
 	require.NoError(t, json.Unmarshal(data, &plans))
 	literal := fmt.Sprintf("'%s'::text", account)
-	// or the account of what one of the statements of several wants
+	// or the account of a row of a statement for several accounts
 	by := regexp.MustCompile(`\baccount = (` + literal + `|\(?(w|s|f|wanted|sums)\.account)|\(f\.account\)::text = h`)
 	var check func(n node)
 	check = func(n node) {
@@ -202,7 +202,7 @@ func checkPlan(t *testing.T, text string, s statement, account string) {
 	check(plans[0].Plan)
 }
 
-// inserted is the first value of what a node inserts.
+// inserted returns the first value that a node inserts.
 func inserted(n node) string {
 	for _, child := range n.Plans {
 		switch {

@@ -24,7 +24,7 @@ type Config struct {
 	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
 	// These are for tests.
-	tracer pgx.QueryTracer // is told of each statement
+	tracer pgx.QueryTracer // receives each statement
 	poll   time.Duration   // between two looks for changes that were not notified; 0 means followPause
 }
 
@@ -104,7 +104,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Pool tells how the connections to the database are used.
+// Pool returns statistics of the database connections.
 func (s *Store) Pool() *pgxpool.Stat { return s.pool.Stat() }
 
 // Close implements [metering.Store]: it refuses new calls and finishes what is under way. Further calls do nothing.
@@ -131,11 +131,11 @@ func (s *Store) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// groupTimeout is how long a group may take, so that a connection that has gone silent holds up its account no
-// longer. What the server still does of it afterwards is fenced like any other lost acknowledgement.
+// groupTimeout bounds a group, so that an unresponsive connection does not block its account any longer. Any later
+// effect on the server is fenced like any other lost acknowledgement.
 const groupTimeout = 5 * time.Second
 
-// working is the context of what must go on when the store closes or a caller has left.
+// working returns the context of work that must continue when the store closes or a caller has left.
 func working() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), groupTimeout)
 }
@@ -163,7 +163,7 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 	return s.begins.do(ctx, op.Account, op)
 }
 
-// beganLate gives back what was granted to a caller who had left.
+// beganLate releases what was granted to a caller who had left.
 func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
 	if t := j.out.Ticket; t != nil {
 		ctx, cancel := working()

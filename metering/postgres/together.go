@@ -9,14 +9,13 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Where many accounts charge now and then, each for itself has a round trip, a statement and a flush of the disk for
-// little. Therefore what serves one job of one account goes into one statement with that of others. Busy accounts,
-// whose groups are larger, have transactions of their own, so that nobody waits behind them. These statements pass over
-// what is locked, so that no account waits for what is done elsewhere for another, and an account is in one of them
-// once at most, since its lane waits for it.
+// When many accounts charge now and then, each separate charge costs a round trip, a statement and a flush of the
+// disk. Therefore single jobs of several accounts share one statement. Busy accounts, whose groups are larger, have
+// separate transactions, so that no other account waits behind them. The shared statements skip locked rows, so that
+// no account waits for another, and an account is in at most one of them at a time, since its lane waits for it.
 
-// together does jobs of several accounts, one statement at a time, as larger ones cost less than several at once. Where
-// a job is at fault each is done alone.
+// together runs jobs of several accounts, one statement at a time, as a larger one costs less than several at once. If
+// a job makes it fail, each runs alone.
 func together[In, Out any](send func(context.Context, []*job[In, Out]) error) func(*group[In, Out]) {
 	return func(g *group[In, Out]) {
 		ctx, cancel := working()
@@ -35,7 +34,7 @@ func together[In, Out any](send func(context.Context, []*job[In, Out]) error) fu
 	}
 }
 
-// promise is what is granted to an account on terms that are known.
+// promise is a grant to an account on known terms.
 type promise struct {
 	account metering.AccountID
 	period  metering.Period
@@ -44,7 +43,7 @@ type promise struct {
 	grants  grants
 }
 
-// grantAtOnce makes promises in one statement, and tells which were made.
+// grantAtOnce makes promises in one statement, and returns which were made.
 func (s *Store) grantAtOnce(ctx context.Context, sql string, jobs []*job[*promise, bool]) error {
 	var accounts []string
 	var periods []int32

@@ -21,7 +21,7 @@ import (
 func TestServersChargeTogether(t *testing.T) {
 	list, op := servers(t, 3, meteringtest.Tiny)
 	const accounts, each = 40, 10 // as many credits as the plan has
-	for i := range accounts + 1 { // the last is the one whose charges are refused
+	for i := range accounts + 1 { // charges of the last one are refused
 		op := accountOp(op, i)
 		require.NoError(t, list[0].PutAccount(t.Context(), metering.Account{ID: op.Account, Plan: meteringtest.Tiny}))
 		key := metering.Key{ID: op.Key, Account: op.Account, Hash: [32]byte{2, byte(i)}}

@@ -6,7 +6,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// micros is how an instant is stored.
+// micros returns an instant as it is stored.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
@@ -26,10 +26,10 @@ func optionalInstant(us *int64) *time.Time {
 	return new(instant(*us))
 }
 
-// monthNumber is how a period is stored: months since the year 0.
+// monthNumber returns a period as it is stored: months since the year 0.
 func monthNumber(p metering.Period) int32 { return int32(p.Number()) }
 
 func periodOf(number int32) metering.Period { return metering.PeriodNumbered(int64(number)) }
 
-// chainOf reads a link; NULL is none.
+// chainOf returns a stored link; NULL is the zero Chain.
 func chainOf(b []byte) (c metering.Chain) { copy(c[:], b); return c }

@@ -7,15 +7,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Layout is the tables that one store has in a database, through all of its versions. They lie in the first
-// schema of the search path, which the URL may name (?search_path=diag).
+// A Layout is the tables of one store in a database, in all their versions. They are in the first schema of the search
+// path, which the URL may name (?search_path=diag).
 type Layout struct {
-	Name  string   // of what is stored, for errors and for the lock
+	Name  string   // of the store, for errors and for the lock
 	Table string   // that notes the version
 	Steps []string // scripts from each version to the next; a released one never changes
 }
 
-// Migrate brings the tables in a database up to date, creating what is missing, and tells from which version to which.
+// Migrate brings the tables in a database up to date, creating missing ones, and returns the old and the new version.
 func (l Layout) Migrate(ctx context.Context, url string) (from, to int, err error) {
 	config, err := parse(url)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 			"that one, or restore a backup from before", from, len(l.Steps))
 	}
 	for step := from; step < len(l.Steps); step++ {
-		// Without parameters a script of several statements goes to the server as it is.
+		// Without parameters a script of several statements is sent unchanged.
 		if _, err := tx.Conn().PgConn().Exec(ctx, l.Steps[step]).ReadAll(); err != nil {
 			return 0, fmt.Errorf("step %d: %w", step+1, err)
 		}

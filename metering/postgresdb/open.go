@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout is how long a connection may take to be made, unless the URL has connect_timeout.
+// connectTimeout bounds the time to connect, unless the URL has connect_timeout.
 const connectTimeout = 5 * time.Second
 
 // Config says how a database is opened. Parameters of the URL come before it.
@@ -25,7 +25,7 @@ type Config struct {
 	Present     bool              // the tables must be there in this program's version; nothing is created or migrated
 	Connections int               // at most; the URL's pool_max_conns comes first
 	Settings    map[string]string // of each connection, but through a pooler: nothing may rest on them but speed
-	Tracer      pgx.QueryTracer   // is told of each statement but those of the layout; nil for nobody
+	Tracer      pgx.QueryTracer   // receives each statement but those of the layout; may be nil
 }
 
 // Open brings the layout up to date, unless it must be so already, and opens connections.
@@ -86,7 +86,7 @@ func onError(usable pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 var errURL = errors.New("the URL of PostgreSQL must be such as postgres://user:password@host:5432/database; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 
-// CheckURL tells what is wrong with the URL of a database, without asking that.
+// CheckURL returns what is wrong with the URL of a database, without connecting to it.
 func CheckURL(url string) error {
 	_, err := parse(url)
 	return err
@@ -124,7 +124,7 @@ func oneHost(text string) string {
 	return scheme + "://" + rest[:hosts] + first + rest[end:]
 }
 
-// use runs an act on a connection of its own, without prepared statements.
+// use runs an act on a dedicated connection, without prepared statements.
 func use(ctx context.Context, config *pgx.ConnConfig, act func(*pgx.Conn) error) error {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pooledMode
@@ -145,7 +145,7 @@ type inLine struct{ error }
 func (e inLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
 func (e inLine) Unwrap() error { return e.error }
 
-// readOnly is the code of a standby, or of what was the primary.
+// readOnly is the error code of a standby, or of a former primary.
 const readOnly = "25006"
 
 // Unavailable reports whether an error is of the machine, the network or another transaction, and may go away by

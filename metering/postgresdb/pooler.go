@@ -9,18 +9,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A pooler that pools transactions lends a server for one transaction at a time: it takes no settings for a connection,
-// knows no prepared statements by the time they are used, and hears no notifications. Statements are then sent as they
-// are each time, which costs PostgreSQL a plan for each.
+// A pooler in transaction mode assigns a server for one transaction at a time: settings of a connection and prepared
+// statements are lost, and notifications do not arrive. Statements are then sent in full each time, which costs
+// PostgreSQL a plan for each.
 const pooledMode = pgx.QueryExecModeCacheDescribe
 
-// Pooled reports whether a database was found, or is said (by default_query_exec_mode in its URL), to lie behind a
+// Pooled reports whether a database was found, or is declared (by default_query_exec_mode in its URL), to be behind a
 // pooler: no connection then has a state that outlasts a transaction.
 func Pooled(pool *pgxpool.Pool) bool {
 	return pool.Config().ConnConfig.DefaultQueryExecMode == pooledMode
 }
 
-// behindPooler reports whether a pooler stands between: it has numbers of its own for the connections of its clients.
+// behindPooler reports whether a pooler is in between: it assigns its own process ids to the connections of its
+// clients.
 func behindPooler(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	results, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -29,7 +30,7 @@ func behindPooler(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return string(results[0].Rows[0][0]) != strconv.FormatUint(uint64(conn.PgConn().PID()), 10), nil
 }
 
-// isolation is what every condition of every decision was thought through under.
+// isolation is the level that every condition and decision is designed for.
 const isolation = "read committed"
 
 // checkIsolation refuses a database in which statements have another isolation, where none can be asked for.
@@ -43,8 +44,8 @@ func checkIsolation(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// Idle is what ends a transaction of a server that was cut off in the middle of it, so that it holds up nobody. It
-// holds until the end of the transaction.
+// Idle ends a transaction of a server that was cut off in the middle of it, so that it blocks no others. It applies
+// until the end of the transaction.
 const Idle = "set_config('idle_in_transaction_session_timeout', '5s', true)"
 
 // Begin runs an act in a transaction, on a connection or a pool of them.

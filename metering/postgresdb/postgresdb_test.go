@@ -53,7 +53,7 @@ func TestMigrate(t *testing.T) {
 	require.ErrorContains(t, err, "the database has layout 2, this program knows up to 1")
 }
 
-// One act of a name runs at a time, whoever calls.
+// One act of a name runs at a time, for any number of callers.
 func TestExclusively(t *testing.T) {
 	url := scratch(t)
 	var running, ran atomic.Int32

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// lose notes that Redis does not answer. Of many requests that find out at once, one tells.
+// lose notes that Redis does not answer. Of many requests that notice at once, one logs it.
 func (l *Limiter) lose(err error) {
 	if !l.trouble.CompareAndSwap(nil, &err) {
 		return

@@ -48,7 +48,7 @@ func watched(t *testing.T, url string) (*Limiter, *record) {
 
 const soon, often = time.Minute, time.Millisecond
 
-// While Redis is away each server has a bucket of its own for a key; when it is back they share one again.
+// While Redis is away each server has a local bucket for a key; when it is back they share one again.
 func TestAwayAndBack(t *testing.T) {
 	server := miniredis.NewMiniRedis()
 	require.NoError(t, server.Start())

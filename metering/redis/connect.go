@@ -13,7 +13,7 @@ import (
 var errURL = errors.New("the URL of Redis must be such as redis://user:password@host:6379/0, or rediss:// for TLS; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 
-// CheckURL tells what is wrong with the URL of a Redis, without asking that.
+// CheckURL returns what is wrong with the URL of a Redis, without connecting to it.
 func CheckURL(url string) error {
 	client, err := connect(url, patience)
 	if err == nil {
@@ -47,7 +47,7 @@ func connect(text string, timeout time.Duration) (goredis.UniversalClient, error
 	return goredis.NewClient(o), nil
 }
 
-// Silence discards what the client library writes to standard error whenever it cannot connect, which Log tells
+// Silence discards what the client library writes to standard error whenever it cannot connect, which Log reports
 // once. It is a setting of the whole process, and therefore left to programs.
 func Silence() { goredis.SetLogger(silent{}) }
 

@@ -12,9 +12,9 @@
 //
 // # When Redis is unavailable
 //
-// A limiter that refused everybody, or made everybody wait, would turn a failure of Redis into an outage. A server
-// that gets no answer within 100 ms therefore uses local buckets, which start full, until Redis answers again; it
-// retries once a second, and no request waits meanwhile. However often that happens, a key never gets more in a
-// window than its limit once from Redis and once from each server. Log is told when Redis fails and recovers,
-// [Limiter.Away] counts decisions made without it, and [Limiter.Health] says why.
+// A limiter that refused or delayed every request would turn a failure of Redis into an outage. A server that gets no
+// answer within 100 ms therefore uses local buckets, which start full, until Redis answers again; it retries once a
+// second, and no request waits meanwhile. However often that happens, a key never gets more in a window than its limit
+// once from Redis and once from each server. Log records when Redis fails and recovers, [Limiter.Away] counts
+// decisions made without it, and [Limiter.Health] returns the reason.
 package redis

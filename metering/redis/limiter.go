@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// patience is how long a request waits for Redis, which answers within a millisecond where all is well.
+	// patience is how long a request waits for Redis, which normally answers within a millisecond.
 	patience = 100 * time.Millisecond
 	// retryPause is the time between two attempts to reach Redis again.
 	retryPause = time.Second
@@ -28,7 +28,7 @@ const (
 
 // Config says how a limiter behaves. The zero value is a server's.
 type Config struct {
-	Log     *slog.Logger  // hears when Redis goes away and when it is back; nil means silence
+	Log     *slog.Logger  // logs when Redis goes away and when it is back; nil disables logging
 	Prefix  string        // of the names of buckets; empty means "diag:rate:"
 	Timeout time.Duration // after which Redis counts as away; 0 means 100 ms
 }
@@ -43,7 +43,7 @@ type Limiter struct {
 
 	trouble atomic.Pointer[error] // why Redis is away; nil while it answers
 	alone   atomic.Uint64
-	lost    chan struct{} // tells the goroutine that it is away
+	lost    chan struct{} // signals the goroutine that Redis is away
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -87,7 +87,7 @@ func (l *Limiter) Close() error {
 	return l.client.Close()
 }
 
-// Health tells why Redis is away; nil while it answers.
+// Health returns why Redis is away; nil while it answers.
 func (l *Limiter) Health() error {
 	if err := l.trouble.Load(); err != nil {
 		return *err
@@ -95,7 +95,7 @@ func (l *Limiter) Health() error {
 	return nil
 }
 
-// Away is how many decisions this server has made without Redis.
+// Away returns how many decisions this server has made without Redis.
 func (l *Limiter) Away() uint64 { return l.alone.Load() }
 
 // Take implements [metering.Limiter]. It waits for Redis no longer than Config.Timeout, and not at all while that is
@@ -168,7 +168,7 @@ func pair(args []any, d time.Duration) []any {
 	return append(args, int64(d/time.Second), int64(d%time.Second))
 }
 
-// reply is what the script returns.
+// reply is the result of the script.
 type reply struct {
 	taken  bool
 	debt   time.Duration

@@ -152,8 +152,8 @@ func TestServersShareABucket(t *testing.T) {
 	})
 }
 
-// A plan changes while two servers take tokens, one of which has not heard of it: the debt is converted to and
-// fro, none is lost, and nobody gets more than the larger plan allows.
+// A plan changes while two servers take tokens, one of them with the old plan: the debt is converted back and forth,
+// none is lost, and no client gets more than the larger plan allows.
 func TestPlanChangesUnderLoad(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		prefix := uniquePrefix()
@@ -218,7 +218,7 @@ func TestBucketsAreForgotten(t *testing.T) {
 	require.Empty(t, server.Keys())
 }
 
-// A policy that allows nothing asks nobody.
+// A policy that allows nothing sends no request to Redis.
 func TestNothingAllowed(t *testing.T) {
 	l := open(t, "redis://"+miniredis.RunT(t).Addr(), "")
 	d, err := l.Take(t.Context(), &metering.Bucket{ID: "key"}, metering.Policy{}, noon)
