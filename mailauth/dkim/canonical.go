@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto"
-	_ "crypto/sha1" // the hash of historic signatures, which are verified to be told from forged ones
+	_ "crypto/sha1" // the hash of historic signatures, verified to distinguish them from forged ones
 	_ "crypto/sha256"
 	"hash"
 	"io"

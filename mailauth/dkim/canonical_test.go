@@ -53,7 +53,7 @@ func TestCanonicalBody(t *testing.T) {
 		require.Equal(t, tt.simple, body(dkim.Simple, tt.text), "%q", tt.text)
 		require.Equal(t, tt.relaxed, body(dkim.Relaxed, tt.text), "%q", tt.text)
 	}
-	long := strings.Repeat(strings.Repeat("a", 1000)+"  b\r\n", 200) // more than is written at once
+	long := strings.Repeat(strings.Repeat("a", 1000)+"  b\r\n", 200) // more than a single write
 	require.Equal(t, long, body(dkim.Simple, long))
 	require.Equal(t, strings.ReplaceAll(long, "  ", " "), body(dkim.Relaxed, long))
 }

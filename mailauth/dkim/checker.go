@@ -16,8 +16,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// timeout is how long keys are waited for: a key that has not come by then is not known, which is reported before
-// the caller's time is up (CONTRACT 1.9).
+// timeout bounds the wait for keys: a key that has not arrived by then is reported as unknown, before the caller's
+// deadline (CONTRACT 1.9).
 const timeout = 10 * time.Second
 
 // A Checker computes whether signatures over one message are valid, those of DKIM and those of ARC. Signatures
@@ -59,7 +59,7 @@ func (s *Signature) bodyLength() int64 {
 	return *s.Length
 }
 
-// Gather looks up all keys at once, and computes the hashes of the body meanwhile. It fails only when the context ends.
+// Gather looks up all keys concurrently while it computes the body hashes. It fails only when the context ends.
 func (c *Checker) Gather(ctx context.Context, env *diag.Env) error {
 	lookups, cancel := diag.Within(ctx, timeout)
 	defer cancel()
@@ -74,11 +74,11 @@ func (c *Checker) Gather(ctx context.Context, env *diag.Env) error {
 	return ctx.Err()
 }
 
-// Published is what the DNS holds at the name of a key.
+// Published holds the DNS records at the name of a key.
 type Published struct {
 	Name   diag.Name
 	Record string // the record, if there is exactly one
-	Key    *Key   // nil if there is none, or several
+	Key    *Key   // nil unless there is exactly one
 	Cause  Cause  // why there is no key to verify with; empty if there is one
 	Text   string // the same in a sentence
 
@@ -147,7 +147,7 @@ func (p *Published) Short() bool {
 	return ok && err.Reason == reasonSize
 }
 
-// A Check is what a [Checker] computed for a signature. What is not known is nil.
+// A Check is the result of a [Checker] for a signature. What is unknown is nil.
 type Check struct {
 	Key         *Published // nil if the signature does not say where it is
 	BodyHashOK  *bool
@@ -199,15 +199,15 @@ func (c *Checker) digest(s *Signature, canonical Canonicalization, signed []int,
 // maxRSABits bounds the keys that are computed with: twice what verifiers must know leaves room.
 const maxRSABits = 8192
 
-// digestInfo is what stands before a digest in a signature by RSA (RFC 8017 section 9.2, note 1).
+// digestInfo holds the DigestInfo prefixes of digests in RSA signatures (RFC 8017 section 9.2, note 1).
 var digestInfo = map[crypto.Hash][]byte{
 	crypto.SHA1: {0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14},
 	crypto.SHA256: {0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
 		0x04, 0x20},
 }
 
-// matches reports whether a signature is that of a digest. Keys that crypto/rsa refuses for their size are
-// computed with all the same: a signature that is weak is told from one that is forged.
+// matches reports whether a signature is that of a digest. Keys that crypto/rsa refuses for their size are accepted,
+// to distinguish a weak signature from a forged one.
 func matches(key crypto.PublicKey, hash crypto.Hash, digest, signature []byte) bool {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
@@ -222,8 +222,8 @@ func matches(key crypto.PublicKey, hash crypto.Hash, digest, signature []byte) b
 	return false
 }
 
-// signedDigest returns the digest that a signature by RSA was made of (RFC 8017 section 8.2.2). Where there is
-// none, the signature was made with another key, or was damaged.
+// signedDigest returns the digest in an RSA signature (RFC 8017 section 8.2.2). Without one, the signature was made
+// with another key, or was damaged.
 func signedDigest(key *rsa.PublicKey, signature []byte) (digest []byte, hash crypto.Hash, ok bool) {
 	size := (key.N.BitLen() + 7) / 8
 	s := new(big.Int).SetBytes(signature)

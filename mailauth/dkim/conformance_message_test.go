@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A vector is a message with the records of its keys, and what its origin says of it.
+// A vector is a message with the records of its keys, and the result that its origin expects.
 type vector struct {
 	name, text, verdict string
 	dns                 records
@@ -57,8 +57,8 @@ func (v vector) verify(t testing.TB) *dkim.Verification {
 }
 
 // TestConformanceMailDKIM plays the messages of Mail::DKIM. What it calls pass or fail is a cryptographic verdict,
-// whatever policy says of the signature. Two kinds of signatures are only recognized, for nobody verifies them any
-// more: those of DomainKeys, and those of the first draft of DKIM, which had no hash of the body.
+// regardless of policy. Two kinds of signatures are only recognized, since they are no longer verified: those of
+// DomainKeys, and those of the first draft of DKIM, which had no hash of the body.
 func TestConformanceMailDKIM(t *testing.T) {
 	counts := map[string]int{}
 	for _, tt := range mailDKIM(t) {

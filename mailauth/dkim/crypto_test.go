@@ -42,8 +42,8 @@ func TestMatches(t *testing.T) {
 	require.False(t, matches(nil, crypto.SHA256, nil, nil))
 }
 
-// TestExponentThree refuses a forgery that verifiers take which do not look at the end of the padding (RFC 8017
-// section 9.2): a cube whose first bytes are those of a signature.
+// TestExponentThree refuses a forgery accepted by verifiers that do not check the end of the padding (RFC 8017 section
+// 9.2): a cube whose first bytes are those of a signature.
 func TestExponentThree(t *testing.T) {
 	key := &rsa.PublicKey{N: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 2048), big.NewInt(1)), E: 3}
 	digest := make([]byte, 32)

@@ -104,7 +104,7 @@ func TestDifferentialCorpus(t *testing.T) {
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// pieces are what bodies and values of fields are made of, among them all that canonicalization looks at.
+// pieces are the building blocks of bodies and field values, including all that canonicalization processes.
 var pieces = []string{"a", "Hello", " ", "  ", "\t", " \t", "\r\n", "\r\n\r\n", " \r\n", "\t \r\n", "=20", ".", "\u00fc", "b="}
 
 func randomMail(r *rand.Rand) string {

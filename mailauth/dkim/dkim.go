@@ -18,11 +18,11 @@
 //
 // # How to use the package
 //
-// [Lookup] makes all DNS lookups at once and reports what is wrong; [Validate] judges a text and is pure. [ParseKey]
-// parses a record as far as possible: [Key.Err] says why verifiers do not use it, and the list of tags has the
-// position of each fault.
+// [Lookup] makes all DNS lookups concurrently and reports what is wrong; [Validate] judges a text and is pure.
+// [ParseKey] parses a record as far as possible: [Key.Err] says why verifiers do not use it, and the list of tags has
+// the position of each fault.
 //
-// [Verify] looks up the keys of all signatures at once and returns a [Result] for each. It reports the body hash,
+// [Verify] looks up the keys of all signatures concurrently and returns a [Result] for each. It reports the body hash,
 // the signature and policy (RFC 8301 and others) separately: a signature may be genuine and not acceptable. If it
 // fails, [Result.Reason] says what happened to the message, as far as undoing the usual changes reveals it. A
 // [Checker] verifies signatures in other fields, for ARC.
@@ -59,7 +59,7 @@ type LookupReport struct {
 // maxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
 const maxRecordLength = 8192
 
-// ValidateRequest asks what can be said of a record that need not be published.
+// ValidateRequest is a request to validate the text of a record, published or not.
 type ValidateRequest struct {
 	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=2J0Vi6Qu3EijgpBSbvrkSF0zb6qpRkEg8oBG9Nu6RXU="`
 }
@@ -83,11 +83,11 @@ type Options struct {
 	At time.Time
 }
 
-// Verification is what [Verify] found.
+// Verification is the result of [Verify].
 type Verification struct {
 	Signatures []Result // one for each DKIM-Signature, in the order of the message
 	Surplus    int      // how many more signatures there are, beyond [MaxSignatures]
-	Historic   int      // how many DomainKey-Signature fields there are (RFC 4870): nobody verifies them any more
+	Historic   int      // number of DomainKey-Signature fields (RFC 4870), which are obsolete and not verified
 }
 
 // Result returns the best result of the signatures: pass if one passes.
@@ -196,7 +196,7 @@ func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verifi
 	return v, nil
 }
 
-// KeyFields is what reports say of a key record.
+// KeyFields are the contents of a key record in reports.
 type KeyFields struct {
 	Valid           bool                `json:"valid" doc:"whether verifiers use the key"`
 	Version         string              `json:"version,omitempty" doc:"version of the record" example:"DKIM1"`

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// evidence is all that the rules look at. Without the network there are only the text and the key.
+// evidence is the input of the rules. Without the network it holds only the text and the key.
 type evidence struct {
 	domain   diag.Domain // zero where nothing was looked up
 	selector diag.Selector
@@ -24,9 +24,9 @@ type evidence struct {
 	node     diag.Answer[*dns.TXT] // at _domainkey
 	wildcard diag.Answer[*dns.TXT] // at *._domainkey
 	places   []place               // where else the record may have got to
-	others   []string              // selectors at which there are keys, if there is none at this one
+	others   []string              // selectors with keys, if this one has no key
 
-	quoted    bool          // the text stands within quotation marks, which were taken off
+	quoted    bool          // the text was enclosed in quotation marks, which were removed
 	found     taglist.Found // what was meant as a key record
 	strangers []string      // the other TXT records at the selector
 	key       *Key          // if there is exactly one record
@@ -106,7 +106,7 @@ func (e *evidence) soleUsableRecord() string {
 	for _, text := range e.found.Records {
 		switch k := ParseKey(text); {
 		case k.Revoked:
-			return "" // nobody but the owner knows which one is meant
+			return "" // only the owner knows which one is meant
 		case k.Err() != nil:
 		case only == "":
 			only, key = text, k.Base64
@@ -169,7 +169,7 @@ func hasKeyData(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
 
 func hasUsableKey(e *evidence) bool { return hasKeyData(e) && inOrder(e) }
 
-// modulus returns the RSA key of the record, also one that is called something else; nil if there is none.
+// modulus returns the RSA key of the record, even if k names another type; nil without one.
 func (e *evidence) modulus() *rsa.PublicKey {
 	if e.key == nil || e.key.Data == nil {
 		return nil

@@ -167,11 +167,11 @@ func (c *Checker) Explain(s *Signature, check Check, self int) (causes []Cause, 
 	return causes, text
 }
 
-// A target recognizes the digest that a signature was made of.
+// A target reports whether a digest is the signed one.
 type target func(digest []byte) bool
 
-// explainHeader says why a signature does not match the header. What RSA signed can be read from the signature, so
-// that another key is told from another header; with Ed25519 it can only be tried.
+// explainHeader says why a signature does not match the header. The digest can be recovered from an RSA signature,
+// which distinguishes another key from another header; with Ed25519 it can only be tried.
 func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, string) {
 	name, same := check.Key.Name, target(nil)
 	key, isRSA := check.Key.Key.Public.(*rsa.PublicKey)
@@ -235,9 +235,9 @@ func newHeader(fields []message.Field) *header {
 
 func (h *header) count(name string) int { return len(h.byName[strings.ToLower(name)]) }
 
-// selected returns the fields that a list of names stands for: of several fields of a name the lowest first; a
-// name beyond the last one stands for nothing (RFC 6376 section 5.4.2). The signature itself, which was not there
-// when it was made, is left out.
+// selected returns the fields that a list of names selects: of several fields of a name the lowest first; a name
+// beyond the last one selects nothing (RFC 6376 section 5.4.2). The signature itself, which did not exist when it was
+// made, is left out.
 func (h *header) selected(names []string, self int) []int {
 	taken, list := map[string]int{}, make([]int, 0, len(names))
 	for _, n := range names {
@@ -273,8 +273,8 @@ func (f SignedField) Unsigned() int { return f.Present - f.Signed }
 // MaxFields bounds the names of h= that are reported, the first ones. Signers name up to sixty.
 const MaxFields = 100
 
-// important lists fields that a signature should cover, as they say who sent what to whom, or how it is to be
-// shown (RFC 6376 section 5.4.1).
+// important lists fields that a signature should cover, as they state who sent what to whom, or how to display it (RFC
+// 6376 section 5.4.1).
 var important = []string{"from", "reply-to", "subject", "date", "to", "cc", "in-reply-to", "references", "message-id",
 	"resent-date", "resent-from", "resent-to", "resent-cc", "mime-version", "content-type", "content-transfer-encoding",
 	"list-id", "list-help", "list-unsubscribe", "list-unsubscribe-post", "list-subscribe", "list-post", "list-owner",

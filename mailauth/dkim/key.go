@@ -24,7 +24,7 @@ const (
 	supportedRSABits   = 4096 // verifiers need not know larger ones
 )
 
-// KeyType is what a key is for (RFC 6376 section 3.6.1, RFC 8463 section 4): rsa, ed25519 or unknown.
+// KeyType is the algorithm of a key (RFC 6376 section 3.6.1, RFC 8463 section 4): rsa, ed25519 or unknown.
 type KeyType string
 
 // The types of keys. Verifiers ignore records with another one.
@@ -37,7 +37,7 @@ const (
 // Values lists the types.
 func (KeyType) Values() []string { return diag.Values(RSA, Ed25519, unknownType) }
 
-// Form is how the bytes of a key are wrapped.
+// Form is the encoding of a key's bytes.
 type Form string
 
 const (
@@ -58,8 +58,8 @@ type Key struct {
 	Data     []byte   // the same, decoded; nil if that is not possible
 	Form     Form     // of Data; empty if it is not a key of the type
 	Revoked  bool     // p is there and empty
-	// Public is an *rsa.PublicKey or an ed25519.PublicKey, and always of the type that the record names; nil if
-	// there is none. It may be weaker than verifiers accept.
+	// Public is an *rsa.PublicKey or an ed25519.PublicKey, and always of the type that the record names; nil without
+	// one. It may be weaker than verifiers accept.
 	Public crypto.PublicKey
 	// Details describe the key, also one of another type than the record names; nil if it cannot be read.
 	Details *pki.PublicKey
@@ -83,7 +83,7 @@ var format = taglist.Format{
 }
 
 const (
-	badType    taglist.Kind = "key type"     // k that nobody knows
+	badType    taglist.Kind = "key type"     // unknown k
 	noKey      taglist.Kind = "no key"       // no p
 	badBase64  taglist.Kind = "base64"       // p that cannot be decoded
 	badKey     taglist.Kind = "key"          // p that is no key
@@ -168,11 +168,11 @@ func (k *Key) values(name string) []string {
 	return list
 }
 
-// white is what may stand around values: FWS (RFC 6376 section 2.8).
+// white is the white space that may surround values: FWS (RFC 6376 section 2.8).
 const white = " \t\r\n"
 
-// checkHashes looks at h. Elements that are not known are ignored (RFC 6376 section 3.6.1), and sha1 must not be
-// used any more (RFC 8301 section 3.1).
+// checkHashes checks h. Unknown elements are ignored (RFC 6376 section 3.6.1), and sha1 must not be used any more (RFC
+// 8301 section 3.1).
 func (k *Key) checkHashes() {
 	t, ok := k.List.Tag("h")
 	switch {
@@ -192,7 +192,7 @@ const (
 	sha1   = "sha1"
 )
 
-// checkServices looks at s: the key is for mail only if it lists email or everything (RFC 6376 section 3.6.1).
+// checkServices checks s: the key is for mail only if it lists email or everything (RFC 6376 section 3.6.1).
 func (k *Key) checkServices() {
 	t, ok := k.List.Tag("s")
 	switch {

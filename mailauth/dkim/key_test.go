@@ -121,8 +121,8 @@ func TestParseKeyWithoutNull(t *testing.T) {
 	require.Equal(t, "a=zz", ParseKey("v=DKIM1; n=a=zz; p=").Notes) // not quoted-printable
 }
 
-// The key records of the corpora: what signs good messages is usable but for policies of today, a bad record has a
-// fault that names it, and what is said of a record agrees with that.
+// The key records of the corpora: a key that signs good messages is usable except under current policies, a bad record
+// has a fault that names it, and the verdict on a record agrees.
 func TestConformanceKeys(t *testing.T) {
 	folder := filepath.Dir(diagtest.Suite(t, "mail/dkim/mail-dkim/FAKE_DNS.dat")[0])
 	keys := corpusKeys(t, filepath.Join(folder, "FAKE_DNS.dat"))

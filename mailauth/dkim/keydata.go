@@ -277,7 +277,7 @@ func lengths(text string) (n, total int) {
 	return len(data), total
 }
 
-// unfold removes the white space that may stand anywhere in base64 (RFC 6376 section 2.10).
+// unfold removes the white space that may occur anywhere in base64 (RFC 6376 section 2.10).
 func unfold(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s

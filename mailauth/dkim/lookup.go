@@ -24,7 +24,7 @@ const (
 	possibleSelectors OtherSelectors = "possible"
 )
 
-// Values lists what can be said.
+// Values lists the possible values.
 func (OtherSelectors) Values() []string { return diag.Values(noSelectors, possibleSelectors) }
 
 func check(req LookupRequest) error {
@@ -89,9 +89,9 @@ func places(req LookupRequest) []place {
 	return slices.DeleteFunc(list, func(p place) bool { return len(p.name) > maxName })
 }
 
-// common are selectors that services and mail servers give to their keys, for whoever does not know the right one.
-// Many services have a selector of their own for each customer, which nobody can guess. The list is asked for at once,
-// so there are no more than a resolver takes without complaint.
+// common are selectors that services and mail servers give to their keys, for callers that do not know the right one.
+// Many services use a selector per customer, which cannot be guessed. All are queried concurrently, so their number
+// stays below what a resolver accepts.
 var common = []string{
 	"default", "dkim", "email", "mail", "smtp", "mta", // mail servers and control panels
 	"google",                 // Google Workspace
@@ -122,7 +122,7 @@ func CommonSelectors() []diag.Selector {
 	return diag.Map(common, diag.MustSelector)
 }
 
-// A Search is what a domain has at several selectors.
+// A Search is the result of looking up several selectors of a domain.
 type Search struct {
 	Found  []diag.Selector // at which there is a TXT record or an alias of its own, in the order of the request
 	Usable []diag.Selector // those of them at which there is a key that is not revoked
@@ -132,7 +132,7 @@ type Search struct {
 	None bool
 	// Wildcard says that a wildcard answers for every selector. It is not among those found.
 	Wildcard bool
-	// WildcardRevoked says besides that its key is empty: verifiers treat every other selector as revoked.
+	// WildcardRevoked says that the key of the wildcard is empty: verifiers treat every other selector as revoked.
 	WildcardRevoked bool
 	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
 	Open bool
@@ -188,7 +188,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	}
 	r.None = r.None && len(r.Found) == 0
 	if wildcard.Err() != nil && len(selectors) > 1 && len(r.Found) == len(selectors) {
-		r.Found, r.Usable = nil, nil // nobody has a key at each selector: that is a wildcard
+		r.Found, r.Usable = nil, nil // no domain has a key at every selector: this is a wildcard
 	}
 	return r, nil
 }

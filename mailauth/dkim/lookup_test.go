@@ -63,7 +63,7 @@ func TestLookupService(t *testing.T) {
 	require.Equal(t, []string{"s1.domainkey.u123.wl456.sendgrid.net"}, r.CNAMEChain)
 }
 
-// A key costs one round trip, and one more where there is none and others may exist.
+// A key costs one round trip, and one more if it is missing and others may exist.
 func TestLookupRoundTrips(t *testing.T) {
 	tests := []struct {
 		name, zone string
@@ -85,7 +85,7 @@ func TestLookupRoundTrips(t *testing.T) {
 	}
 }
 
-// What people enter for a selector is told to be wrong, and what to enter instead.
+// Common mistakes in the selector are rejected, with advice on what to enter instead.
 func TestLookupInput(t *testing.T) {
 	long := diag.MustDomain(strings.Repeat(strings.Repeat("a", 60)+".", 4) + "com")
 	tests := []struct {
@@ -113,7 +113,7 @@ func TestLookupInput(t *testing.T) {
 	}
 }
 
-// Where nobody answers nothing was learned; a context that has ended is its own error.
+// If no server answers, nothing is known; a context that has ended is its own error.
 func TestLookupFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// records is a resolver: lines of a name and the text of its TXT record, as vectors have them. In place of a text
-// may stand NXDOMAIN, ~~SERVFAIL~~ or another fault between tildes, for which no answer comes.
+// records is a resolver: lines of a name and the text of its TXT record, as vectors have them. Instead of a text there
+// may be NXDOMAIN, ~~SERVFAIL~~ or another fault between tildes, which gets no answer.
 type records map[string]string
 
 func readRecords(text string) records {

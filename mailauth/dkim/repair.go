@@ -14,9 +14,9 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// repair returns the record that was meant by a text: one that verifiers use, with the same key. It is empty
-// where the key is not whole, or where there are several, since nobody but the owner knows the right one. Of
-// the flags it keeps those that are listed.
+// repair returns the record that a text was meant to be: one that verifiers use, with the same key. It is empty if the
+// key is incomplete, or if there are several, since only the owner knows the right one. Of the flags it keeps those
+// that are listed.
 func repair(text string, flags ...string) string {
 	if len(text) > maxRecordLength || strings.Contains(text, "PRIVATE KEY") {
 		return ""
@@ -45,8 +45,8 @@ var allFlags = []string{"y", "s"}
 // armour are the lines around a key in a PEM file (RFC 7468 section 2).
 var armour = diag.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
 
-// noise is what gets into records on the way: signs of other notations, and characters that look like nothing
-// or like quotation marks.
+// noise removes what gets into records in transit: characters of other notations, and characters that are invisible or
+// look like quotation marks.
 var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "", "\u201c", "", "\u201d", "", "\u201e", "", "\u2018", "",
 	"\u2019", "", "\u00ab", "", "\u00bb", "", "\ufeff", "", "\u200b", "", "\u00ad", "", "\u00a0", " ", "\uff1d", "=",
 	"\uff1b", ";")
@@ -146,7 +146,7 @@ func salvage(value string) (data []byte, kind KeyType) {
 	return nil, ""
 }
 
-// encoded is a key in the form that verifiers expect; nil if it is none of DKIM.
+// encoded returns a key in the form that verifiers expect; nil if DKIM has no such type.
 func encoded(key any) (data []byte, kind KeyType) {
 	switch key := key.(type) {
 	case ed25519.PublicKey:
@@ -159,8 +159,8 @@ func encoded(key any) (data []byte, kind KeyType) {
 	return nil, ""
 }
 
-// readSSH reads a public key as OpenSSH writes it, with or without the name of its type and a comment (RFC 4253 section
-// 6.6, RFC 8709 section 4); nil if there is none.
+// readSSH reads a public key as OpenSSH writes it, with or without the name of its type and a comment (RFC 4253
+// section 6.6, RFC 8709 section 4); nil without one.
 func readSSH(value string) any {
 	for _, word := range strings.Fields(value) {
 		if !strings.HasPrefix(word, "AAAA") {
@@ -203,8 +203,8 @@ func meant(text string) bool {
 // key of 4096 bits takes three, or four as key generators write it.
 const maxParts = 4
 
-// assemble puts the parts of a record together in the only order that makes a whole key of them, empty if there
-// is none or more than one. Strings of one record that are in order need no help.
+// assemble joins the parts of a record in the only order that yields a complete key; empty unless there is exactly one
+// such order. Strings of one record that are in order need no help.
 func assemble(parts []string) string {
 	if len(parts) < 2 || len(parts) > maxParts {
 		return ""
@@ -225,8 +225,8 @@ func assemble(parts []string) string {
 // maxTurns bounds the places at which a key may begin: by chance, base64 reads so once in 100,000 characters.
 const maxTurns = 8
 
-// turn puts the halves of a key that were joined the wrong way round into their order: the beginning of an RSA key, as
-// all of them begin, stands in the middle. It returns the record and that beginning, or nothing.
+// turn swaps the halves of a key that were joined in the wrong order: the common prefix of RSA keys is in the middle.
+// It returns the record and that prefix, or empty strings.
 func turn(text string) (record, beginning string) {
 	list := tidy(text)
 	p, ok := list.Tag("p")

@@ -64,9 +64,9 @@ type Result struct {
 	PublicKey        pki.PublicKey `json:"public_key,omitzero" doc:"the key"`
 	Testing          bool          `json:"testing" doc:"whether the domain says that it is testing DKIM"`
 
-	Key       *Key       `json:"-"` // as it was read; nil if there is none
+	Key       *Key       `json:"-"` // as parsed; nil without one
 	Signature *Signature `json:"-"` // the tags with their positions
-	Causes    []Cause    `json:"-"` // why body and header do not match, where that is told; Cause is the first
+	Causes    []Cause    `json:"-"` // why body and header do not match, if known; Cause is the first
 	Index     int        `json:"-"` // of the field in the message
 }
 
@@ -205,8 +205,8 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	return list
 }
 
-// Split is [message.Split] for a message whose signatures are to be verified: where a program has spoiled all line
-// ends, they are restored first.
+// Split is [message.Split] for a message with signatures to verify: if a program has changed all line ends, it
+// restores them first.
 func Split(text []byte) *message.Message {
 	m := message.Split(text)
 	switch {

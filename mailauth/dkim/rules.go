@@ -133,8 +133,8 @@ func granularity(value string) string {
 	return "no local parts but those that match " + diag.Quote(value)
 }
 
-// masked reports whether something stands before the v, so that it is not the name of the first tag: a quotation mark,
-// or a character that nobody sees.
+// masked reports whether a quotation mark or an invisible character precedes the v, so that v is not the name of the
+// first tag.
 func (e *evidence) masked() bool {
 	_, ok := e.key.List.Tag("v")
 	return !ok && strings.HasPrefix(noise.Replace(e.key.List.Text), "v=")

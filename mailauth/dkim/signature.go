@@ -55,7 +55,7 @@ var signatureFormat = taglist.Format{
 // [Signature.Err].
 type Signature struct {
 	Kind      SignatureKind
-	Value     string // of the field, as it stands in the message
+	Value     string // of the field, as written in the message
 	Version   string // v
 	Algorithm string // a
 	KeyType   KeyType
@@ -95,7 +95,7 @@ const (
 	oversized   taglist.Kind = "size"        // longer than [MaxSignatureBytes]
 )
 
-// ParseSignature reads the value of a field, that is what follows its colon.
+// ParseSignature parses the value of a field, the part after its colon.
 func ParseSignature(kind SignatureKind, value string) *Signature {
 	s := &Signature{Kind: kind, Value: value, Header: Simple, Body: Simple}
 	if len(value) > MaxSignatureBytes {
@@ -125,9 +125,9 @@ func ParseSignature(kind SignatureKind, value string) *Signature {
 	return s
 }
 
-// counts reports whether a fault of the tag list is one of a signature. The version may stand anywhere in it;
-// names of domains, and what is copied, may be in UTF-8 (RFC 8616 section 5); a tag without semicolon before it
-// shows in the value that it is part of.
+// counts reports whether a fault of the tag list is one of a signature. The version may be anywhere in it; names of
+// domains, and what is copied, may be in UTF-8 (RFC 8616 section 5); a tag without semicolon before it shows in the
+// value that it is part of.
 func (s *Signature) counts(f taglist.Fault) bool {
 	switch f.Kind {
 	case taglist.Misplaced, taglist.Unparted:

@@ -39,7 +39,7 @@ func TestSignatureErrors(t *testing.T) {
 	tests := []struct {
 		kind  dkim.SignatureKind
 		value string
-		want  string // part of the error; empty if there is none
+		want  string // part of the error; empty without one
 	}{
 		{dkim.DKIMSignature, good, ""},
 		{dkim.DKIMSignature, good + ";", ""},
@@ -88,7 +88,7 @@ func TestSignatureErrors(t *testing.T) {
 	}
 }
 
-// Tags are where they are said to be, and a signature that is printed from them is the same one.
+// The positions of tags are correct, and a signature printed from them is the same one.
 func FuzzSignature(f *testing.F) {
 	f.Add("v=1; a=rsa-sha256; c=relaxed/simple; d=example.org; s=s1; h=From:To; bh=AAEC; b=AwQF; i=@mail.example.org; l=1", 0)
 	f.Add("i=1; a=ed25519-sha256; d=example.org;\r\n\ts=s1; cv=none; b=AwQF", 2)

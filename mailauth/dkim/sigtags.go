@@ -186,8 +186,7 @@ func number(digits string) (int64, bool) {
 	return n, digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// readMethods takes q. Methods that are not known are ignored (RFC 6376 section 3.5); dns is what drafts called
-// dns/txt.
+// readMethods reads q. Unknown methods are ignored (RFC 6376 section 3.5); drafts called dns/txt dns.
 func (s *Signature) readMethods() {
 	q, ok := s.tag("q")
 	if !ok || s.Kind != DKIMSignature {

@@ -102,7 +102,7 @@ func outcome(v diag.Verdict) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.State, diagtest.Score(v), join(diagtest.Codes(v))))
 }
 
-// suggested is what a verdict suggests: one value at most, but for the flag of testing.
+// suggested returns the value that a verdict suggests: at most one, apart from the testing flag.
 func suggested(v diag.Verdict) string {
 	for _, r := range v.Recommendations {
 		if r.SuggestedValue != "" {
@@ -112,7 +112,7 @@ func suggested(v diag.Verdict) string {
 	return ""
 }
 
-// validations are texts of records; the fixed one is what is suggested: same for the good record.
+// validations are texts of records; fixed is the suggested one: same for the good record.
 var validations = []struct {
 	name, text string
 	want       string
@@ -314,7 +314,7 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 	return append(append(seen, parentVerdicts(t)...), unknownVerdicts(t)...)
 }
 
-// parentVerdicts judges a subdomain whose key may stand at the organizational domain, or under its name twice.
+// parentVerdicts judges a subdomain whose key may be at the organizational domain, or under its name twice.
 func parentVerdicts(t *testing.T) []diag.Verdict {
 	var seen diagtest.Seen
 	for name, want := range map[string]string{

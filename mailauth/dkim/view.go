@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	v.PublishAt("", r.RecordName+".", "TXT")
@@ -22,7 +22,7 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *ValidateReport) View() *view.View {
 	v := view.Of("DKIM record", r.Verdict, false)
 	v.Record = r.Record
