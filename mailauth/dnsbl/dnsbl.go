@@ -12,14 +12,14 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// Request asks what lists say of an address.
+// Request is a request to check an address against lists.
 type Request struct {
 	IP diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.25"`
 	// Lists are the ids of the lists to ask. Empty means all that know addresses of this kind.
 	Lists []string `json:"lists,omitempty" minitems:"1" maxitems:"200" unique:"true" maxlen:"40" doc:"ids of the lists to ask; all if missing" example:"[\"spamhaus-zen\",\"spamcop\",\"dnswl\"]"`
 }
 
-// Report says what lists say of an address, and what to think of it.
+// Report holds the answers of lists about an address, and their verdict.
 type Report struct {
 	IP          diag.IP `json:"ip" doc:"the address"`
 	Version     int     `json:"version" enum:"4 6" doc:"its version"`
@@ -37,7 +37,7 @@ type Report struct {
 	diag.Timing
 }
 
-// Result is what one list says of the address.
+// Result is the answer of one list about the address.
 type Result struct {
 	ID          string   `json:"id" doc:"its id in requests" example:"spamhaus-zen"`
 	Name        string   `json:"name" doc:"its name for people" example:"Spamhaus ZEN"`
@@ -59,7 +59,7 @@ type Result struct {
 // Rules describes what is examined.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// Check asks lists about an address, all at once, and says what their answers mean. It takes one round trip, and
+// Check queries all lists about an address concurrently, and interprets their answers. It takes one round trip, and
 // another one for the reasons of listings. The error is a *[diag.InputError], that of the context if it ended, or
 // wraps [diag.ErrUnavailable] if no list answered at all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
@@ -71,7 +71,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Listings asks the blocklists of medium and high severity about an address, as [Check] does, and returns the
-// listings. The count is how many of these lists said something.
+// listings. The count is the number of these lists that answered.
 func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result, answered int, err error) {
 	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != allow && l.Severity != low })
 	if err != nil {
@@ -143,7 +143,7 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 
 const maxSimilar = 5
 
-// similar names the ids that were probably meant by one that is none, as the end of a sentence.
+// similar names the ids that an unknown one was probably meant to be, as the end of a sentence.
 func similar(id string, ids []string) string {
 	var found []string
 	if near := taglist.Nearest(id, ids...); near != "" {

@@ -285,7 +285,7 @@ func isTimeout(err error) bool {
 	return strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
 
-// All lists are asked at once, and one that is silent does not make the others wait.
+// All lists are queried concurrently, and one that is silent does not delay the others.
 func TestRoundTrips(t *testing.T) {
 	for zone, want := range map[string]int{"": 1, entries("zen.spamhaus.org", "127.0.0.2", "bl.spamcop.net", "127.0.0.2"): 2} {
 		for _, ip := range []string{ip4, "2001:db8::1"} {

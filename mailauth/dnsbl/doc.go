@@ -24,7 +24,7 @@
 // # What a listing means
 //
 // Lists differ. One that large receivers use blocks most mail, a one-person list hardly any; policy lists name
-// addresses that should not send mail directly, which accuses nobody; some list whole networks for what some of
+// addresses that should not send mail directly, which is no accusation; some list whole networks for what some of
 // their addresses did; allow lists vouch for an address. The file of lists states for each what it is, who runs it,
 // how widely it is used, what its return codes mean and where to request removal. Operators replace it with a [File]
 // of their own, and put keys for lists that need one into [KeysFile], see [diag.List].

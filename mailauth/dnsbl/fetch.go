@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// timeout is how long all lists together are waited for. One that has not answered by then did not answer;
-// receivers wait no longer either.
+// timeout bounds the wait for all lists together. One that has not answered by then counts as unanswered; receivers
+// wait no longer either.
 const timeout = 5 * time.Second
 
 // The test addresses (RFC 5782 section 5): each list has the first, and none has the second.
@@ -43,7 +43,7 @@ type probe struct {
 
 type reply struct {
 	addrs []netip.Addr
-	fault Status // why there is none: TimedOut, Refused or Failed; empty if there is one
+	fault Status // why there is no answer: TimedOut, Refused or Failed; empty with one
 	why   string // the same as the end of a sentence
 }
 
@@ -55,8 +55,8 @@ type evidence struct {
 	began, ended time.Time
 }
 
-// gather asks all lists at once. What the lists do not answer stands in the evidence. A file has at most [maxLists]
-// lists, each of which is asked at most five questions at the same time: that is the bound on what is under way.
+// gather queries all lists concurrently. Unanswered queries are in the evidence. A file has at most [maxLists] lists,
+// each of which gets at most five concurrent queries: that bounds the pending queries.
 func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, secrets keys) *evidence {
 	e := &evidence{ip: ip, purpose: purposeOf(ip.Addr), probes: probes, began: env.Now()}
 	limits := diag.Shared(env, limiterKey{}, func() *limiter { return &limiter{next: map[string]time.Time{}} })
@@ -77,7 +77,7 @@ func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, sec
 	return e
 }
 
-// ask asks a list about an address and the test addresses at once, and then why it lists the address, if it does.
+// ask queries a list for an address and the test addresses concurrently, and then for the reason of a listing.
 func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys) {
 	var listed, unlisted []netip.Addr
 	switch {
@@ -140,10 +140,10 @@ func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	return reply{fault: Failed, why: "the lookup failed: " + diag.Quote(secrets.scrub(why))}
 }
 
-// noResponse is what [diag.Reason] says of a question that nobody answered in time.
+// noResponse is the text of [diag.Reason] for a query that was not answered in time.
 const noResponse = "no response"
 
-// name is what is looked up in a list for an address: its octets or, of IPv6, its nibbles in reverse order
+// name returns the name to look up in a list for an address: its octets or, for IPv6, its nibbles in reverse order
 // before the zone (RFC 5782 sections 2.1 and 2.4).
 func (p *probe) name(ip netip.Addr) string { return reversed(ip) + "." + p.zone }
 
@@ -161,7 +161,7 @@ func reversed(ip netip.Addr) string {
 	return string(b[:len(b)-1])
 }
 
-// The bounds of what a list says of an address. One text of an address is usual.
+// The bounds of a list's answer about an address. One text for an address is usual.
 const (
 	maxTexts  = 4
 	maxReason = 300
@@ -197,11 +197,11 @@ type keys map[string]secret
 // maxKey bounds a key, which is a label of the DNS (RFC 1035 section 2.3.4) with its dot.
 const maxKey = 64
 
-// CheckKeys returns what is wrong with a file of keys, or nil. The error does not tell what stands in the file.
+// CheckKeys returns what is wrong with a file of keys, or nil. The error does not reveal the contents of the file.
 func CheckKeys(data []byte) error { _, err := parseKeys(data); return err }
 
-// parseKeys reads a file of keys. The error does not tell what stands in it, not even names, for they may have been
-// exchanged with keys.
+// parseKeys reads a file of keys. The error does not reveal its contents, not even names, since names and keys may
+// have been swapped.
 func parseKeys(data []byte) (keys, error) {
 	var file map[string]string
 	if err := diag.DecodeList(data, &file, true); err != nil || file == nil || len(data) > maxFile {

@@ -133,7 +133,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// A list that is left out because of its rate is told as such, beside others that answer.
+// A list that is left out because of its rate is reported as such, next to others that answer.
 func TestRateBesideOthers(t *testing.T) {
 	w := working(t)
 	env := w.Env()

@@ -22,7 +22,7 @@ const (
 	proxy      Category = "proxy"      // proxies, VPNs, Tor
 	bot        Category = "bot"        // members and controllers of botnets
 	reputation Category = "reputation" // a score, or the company that an address keeps
-	allow      Category = "allow"      // senders that somebody vouches for
+	allow      Category = "allow"      // senders that the list vouches for
 )
 
 // Values lists the categories.
@@ -91,7 +91,7 @@ type List struct {
 	Families []Family `json:"families"`          // which addresses it knows
 	Test     bool     `json:"test"`              // it has an entry for the test address (RFC 5782 section 5)
 	Delist   string   `json:"delist,omitempty"`  // where to ask for removal, with {ip} for the address; may be empty
-	Expires  string   `json:"expires,omitempty"` // when entries end by themselves; empty if somebody must ask
+	Expires  string   `json:"expires,omitempty"` // when entries expire; empty if removal must be requested
 	Rate     Rate     `json:"rate,omitzero"`     // how often it may be asked; zero if there is no limit
 	Codes    []Code   `json:"codes,omitempty"`   // a code that is in none of them is a listing of the category
 }
@@ -178,15 +178,15 @@ func (l *List) delistURL(ip netip.Addr) string {
 
 // The return codes with a meaning for all lists.
 var (
-	// errorCodes tell the one who asks that the question was not answered; Spamhaus began it, and others
-	// followed (docs.spamhaus.com, "Return codes").
+	// errorCodes tell the client that the query was not answered; Spamhaus introduced them, and others followed
+	// (docs.spamhaus.com, "Return codes").
 	errorCodes = netip.MustParsePrefix("127.255.255.0/24")
 
-	// codes are what lists answer with (RFC 5782 section 2.1).
+	// codes is the range of lists' answers (RFC 5782 section 2.1).
 	codes = netip.MustParsePrefix("127.0.0.0/8")
 
-	// notACode must not be used for a listing, for it is what the local host is called (RFC 5782 section 2.1).
-	// Some lists answer so to those who may not ask.
+	// notACode must not be used for a listing, since it is the address of the local host (RFC 5782 section 2.1). Some
+	// lists return it to clients without access.
 	notACode = netip.MustParseAddr("127.0.0.1")
 )
 

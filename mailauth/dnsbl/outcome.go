@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 )
 
-// Status says what came of asking a list about an address: listed, clean, timeout, refused or error.
+// Status is the outcome of querying a list for an address: listed, clean, timeout, refused or error.
 type Status string
 
 // The statuses.
@@ -17,21 +17,21 @@ const (
 	Listed   Status = "listed"
 	clean    Status = "clean"
 	timedOut Status = "timeout" // no response in time
-	Refused  Status = "refused" // the list does not answer whoever asks
-	Failed   Status = "error"   // the answer is none, or cannot be relied on
+	Refused  Status = "refused" // the list refuses queries from this client
+	Failed   Status = "error"   // the answer is invalid, or unreliable
 )
 
 // Values lists the statuses.
 func (Status) Values() []string { return diag.Values(Listed, clean, timedOut, Refused, Failed) }
 
-// SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5): passed, empty, wildcard,
+// SelfTest is the outcome of querying a list for the test addresses (RFC 5782 section 5): passed, empty, wildcard,
 // parked, none or unknown.
 type SelfTest string
 
 // The outcomes of the self-test.
 const (
 	passed   SelfTest = "passed"   // the list has the one and not the other
-	empty    SelfTest = "empty"    // it has neither: nobody keeps the list
+	empty    SelfTest = "empty"    // it has neither: the list is not maintained
 	wildcard SelfTest = "wildcard" // it has both: it lists every address
 	parked   SelfTest = "parked"   // it answers with addresses that no list answers with
 	notAsked SelfTest = "none"     // the list has no test addresses
@@ -52,7 +52,7 @@ type outcome struct {
 
 func (o *outcome) measured() bool { return o.status == Listed || o.status == clean }
 
-// dead reports whether the list is no longer kept, so that nobody learns anything from it.
+// dead reports whether the list is no longer maintained, so that its answers mean nothing.
 func (o *outcome) dead() bool { return o.test == empty || o.test == wildcard }
 
 // weigh says what the answers of a list come to. An accusation counts only if the list is known not to list
@@ -150,10 +150,10 @@ func worse(a, b reply) reply {
 	return a
 }
 
-// A purpose is what an address is set aside for; zero for ordinary ones.
+// A purpose is the reserved use of an address; zero for ordinary ones.
 type purpose struct {
 	text    string // such as "Private-Use (RFC 1918)"
-	example bool   // it stands for an ordinary one in documents (RFC 5737, RFC 3849, RFC 9637)
+	example bool   // it is reserved for documentation (RFC 5737, RFC 3849, RFC 9637)
 	hidden  bool   // no receiver on the Internet sees mail come from it
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// listsText is the built-in file of lists. Its source and date stand in it.
+// listsText is the built-in file of lists, which states its source and date.
 //
 // It has only lists that are in operation. Gone, and therefore not there: SORBS (2024), NiX Spam (January 2025), WPBL,
 // LashBack UBL, AHBL, NJABL, ORDB, DSBL, CBL (part of ZEN now), the lists of abuse.ch, inps.de, madavi, VirBL, MAPS.
@@ -41,7 +41,7 @@ var builtIn = sync.OnceValue(func() []*List {
 	return lists
 })
 
-// Bounds of a file of lists: what can be asked at once, and what a report has room for.
+// Bounds of a file of lists: what can be queried concurrently, and what a report has room for.
 const (
 	maxLists     = 200
 	maxFile      = 1 << 20
@@ -53,7 +53,7 @@ const (
 	maxRateCount = 1_000_000
 )
 
-// What stands in zones and addresses for what is put in.
+// Placeholders in zones and URLs.
 const (
 	keyMark = "{key}"
 	ipMark  = "{ip}"
@@ -72,26 +72,26 @@ type listsFile struct {
 //	id          short, permanent: lower-case letters, digits, hyphens
 //	name        for people, at most 28 bytes
 //	operator    who runs it
-//	zone        where it is asked; missing if it answers those with a key only
-//	keyed_zone  where it is asked with a key, which stands for {key}; goes before zone if there is a key
-//	key_name    name of the account by which [KeysFile] has the key
+//	zone        zone to query; missing if it only answers clients with a key
+//	keyed_zone  zone to query with a key, in place of {key}; takes precedence over zone if there is a key
+//	key_name    name of the account whose key is in [KeysFile]
 //	category    spam, exploit, policy, proxy, bot, reputation, allow
 //	severity    how many receivers use it: high (large ones reject on its word), medium, low (default)
 //	decisive    true if a listing alone, but for one by policy, makes most large receivers reject mail
 //	scope       network if it lists networks for what some of their addresses did; default address
 //	families    array of ipv4, ipv6 or both
 //	test        false if it has no entry for the test address (RFC 5782 section 5)
-//	delist      URL where to ask for removal, the address standing for {ip}
-//	expires     when it removes entries by itself, as the end of a sentence; missing if somebody must ask for it
-//	rate        how often it may be asked about an address, such as 10/s, 600/m or 100000/d; beyond that it is left out
+//	delist      URL to request removal, with the address in place of {ip}
+//	expires     when it removes entries, as the end of a sentence; missing if removal must be requested
+//	rate        permitted rate of address checks, such as 10/s, 600/m or 100000/d; beyond that it is left out
 //	codes       array of what its return codes mean, each an object of codes, kind and meaning
 //
 // In codes, an octet may be a range such as 4-7, or * for any. The kind is a category, neutral if they are no
 // listing, refused if they are no answer. All entries that fit give their meaning, the first gives the kind. A code
 // without an entry is a listing, but for 127.0.0.1 and 127.255.255.*, by which lists refuse.
 //
-// Members of other names, members that stand twice, and lists that share an id, a name or a zone are errors. The
-// error names the list and the member that is at fault.
+// Unknown or duplicate members, and lists that share an id, a name or a zone, are errors. The error names the list and
+// the faulty member.
 func ParseLists(data []byte) ([]*List, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("more than %d bytes", maxFile)

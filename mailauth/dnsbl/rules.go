@@ -38,7 +38,7 @@ var classes = []class{decisive, major, minor, obscure, policy, minorPolicy, netw
 
 func (c class) source() diag.Source { return diag.Source(fmt.Sprintf("lists %d", c)) }
 
-// Unanswered lists the classes of which a list in operation said nothing.
+// Unanswered returns the classes with a list in operation that did not answer.
 func (e *evidence) Unanswered() (list []diag.Source) {
 	for _, c := range classes {
 		mute := func(p *probe) bool { return could(p, c) && !p.outcome.measured() && !p.outcome.dead() }
@@ -63,7 +63,7 @@ func classOf(p *probe) class {
 	case p.list.ofNetworks():
 		return network
 	case p.list.Decisive && (p.outcome.status != Listed || len(p.outcome.reading.meanings) > 0):
-		return decisive // but for a code that nobody has documented
+		return decisive // except for an undocumented code
 	case p.list.Severity == high:
 		return major
 	case p.list.Severity == medium:
@@ -130,8 +130,8 @@ func (e *evidence) listing(p *probe) diag.Failures {
 	return diag.Failures{{Detail: b.String(), Advice: e.remedy(p)}}.About(p.list.ID)
 }
 
-// remedies are what removes the cause of a listing, which comes before the request for removal: an address whose
-// cause remains is listed again.
+// remedies remove the cause of a listing, which precedes the request for removal: an address whose cause remains is
+// listed again.
 var remedies = map[Category]string{
 	spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
 		"people who did not ask for it.",
@@ -182,7 +182,7 @@ func (e *evidence) remedy(p *probe) string {
 	}
 }
 
-// told reports whether an earlier finding says what to do about the cause of this listing.
+// told reports whether an earlier finding advises on the cause of this listing.
 func (e *evidence) told(p *probe) bool {
 	for _, c := range classes {
 		for _, earlier := range e.on(c) {
@@ -253,8 +253,8 @@ var listingRules = diag.Rules[*evidence]{{
 	Advice:      networkRemedy,
 })}
 
-// manyOperators is how many who run lists must have the address before chance is ruled out: one lists it by
-// mistake, two may have the same source.
+// manyOperators is the number of operators whose lists must have the address before chance is ruled out: one lists it
+// by mistake, two may have the same source.
 const manyOperators = 3
 
 func operators(list []*probe) int {

@@ -14,7 +14,7 @@ func (e *evidence) with(is func(*outcome) bool) []*probe {
 
 func (e *evidence) answered() []*probe { return e.with((*outcome).measured) }
 
-// unanswered names the blocklists that said nothing, by why. The widely used ones have a rule of their own.
+// unanswered names the blocklists that did not answer, by reason. The widely used ones have a rule of their own.
 func unanswered(e *evidence) diag.Failures {
 	var said []string
 	for _, kind := range []struct {
@@ -37,8 +37,8 @@ func unanswered(e *evidence) diag.Failures {
 	return diag.FailIf(len(said) > 0, "Nothing was learned from some blocklists: %s.", strings.Join(said, ", "))
 }
 
-// rewritten reports whether it is the resolver that answers in place of the lists. A few domains of lists are
-// parked at any time; more of them at once are not.
+// rewritten returns the lists in whose place the resolver answers. A few domains of lists are parked at any time, but
+// never many together.
 func rewritten(e *evidence) []*probe {
 	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == parked })
 	silent := e.with(func(o *outcome) bool { return o.status == timedOut })
@@ -48,7 +48,7 @@ func rewritten(e *evidence) []*probe {
 	return parked
 }
 
-// minRewritten is how many lists at least must answer with strange addresses before the resolver is blamed.
+// minRewritten is the minimum number of lists that answer with foreign addresses before the resolver is blamed.
 const minRewritten = 3
 
 func (e *evidence) majors() (all, missing []*probe) {
@@ -56,7 +56,7 @@ func (e *evidence) majors() (all, missing []*probe) {
 	return all, slices.DeleteFunc(slices.Clone(all), func(p *probe) bool { return p.outcome.measured() })
 }
 
-// open reports whether so few of the widely used lists answered that nothing can be said.
+// open reports whether too few of the widely used lists answered for a verdict.
 func open(e *evidence) bool {
 	all, missing := e.majors()
 	return len(e.listings()) == 0 && 2*len(missing) > len(all)
@@ -126,7 +126,7 @@ var knowledgeRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// coverageRules are about lists that said nothing, which is worth knowing, and no fault of the address.
+// coverageRules concern lists that did not answer, which is worth knowing, but not a fault of the address.
 var coverageRules = diag.Rules[*evidence]{{
 	Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
@@ -252,8 +252,8 @@ func (e *evidence) filler() *strings.Replacer {
 		"{ip}", e.ip.String(), "{answered}", diag.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed)
 }
 
-// texts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many
-// blocklists the address is, and names the one that weighs most.
+// texts are the texts of the verdict. Placeholders in braces are filled in: {lists} states how many blocklists have
+// the address, and names the one that weighs most.
 var texts = diag.Texts{
 	"valid": {Headline: "Not listed on {clean}",
 		Sub: "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address " +

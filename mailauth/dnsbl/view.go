@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report: the lists that have the address, and those that did not answer.
+// View renders the report for display: the lists that have the address, and those that did not answer.
 func (r *Report) View() *view.View {
 	v := view.Of(r.IP.String(), r.Verdict, r.Partial)
 	v.Fact("reserved for", r.SpecialPurpose, "dnsbl.address")
