@@ -11,9 +11,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// correct returns the record as it should be written: everything that can be fixed without asking the owner is
-// fixed at once. It keeps every destination of reports, and asks for nothing stricter than what receivers apply
-// today, so that nobody loses mail by a correction. It is empty if it is not known, or nothing needs correction.
+// correct returns the record as it should be written: everything that can be fixed without asking the owner is fixed.
+// It keeps every destination of reports, and requests nothing stricter than what receivers apply today, so that a
+// correction never causes loss of mail. It is empty if unknown, or if nothing needs correction.
 func (e *evidence) correct() string {
 	texts := e.sources()
 	if len(texts) == 0 || e.aliased() {
@@ -162,7 +162,7 @@ func plain(name string) string { return strings.ToLower(strings.TrimSpace(name))
 
 func known(name string) bool { return slices.Contains(tags, name) }
 
-// pieces cuts a text into its tags, without the version, whatever stands between them.
+// pieces splits a text into its tags, without the version, whatever separates them.
 func pieces(text string) []string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -186,8 +186,8 @@ func meant(name string) string {
 }
 
 // assign gives a tag of a draft its value, if that is valid; what is not valid has no effect today, and is left out.
-// Of policies that stand twice the mildest is taken, of lists all parts. It reports false where something would be
-// lost: a destination that cannot be read, a text that is no tag.
+// Of duplicate policies it keeps the mildest, of duplicate lists all parts. It reports false if something would be
+// lost: a destination that cannot be parsed, or a text that is not a tag.
 func assign(d *policy.Draft, name, value string) bool {
 	lower := strings.ToLower(value)
 	before, repeated := d.Get(name)

@@ -38,7 +38,7 @@ type Destination struct {
 	Rcode      string `json:"rcode,omitempty" doc:"reply code of the DNS, if a reply came"`
 }
 
-// A View is what receivers of one standard find for the domain, and what they do with mail of it that fails.
+// A View is the record that receivers of one standard find for the domain, and how they treat its mail that fails.
 type View struct {
 	Standard             policy.Standard `json:"standard" doc:"by which receivers read records"`
 	OrganizationalDomain string          `json:"organizational_domain,omitempty" doc:"as they find it; absent if a failed query leaves it open"`
@@ -79,8 +79,8 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 }
 
 // InForce returns the policy that receivers of RFC 9989 apply to mail of the domain that fails, and the domain whose
-// record says so: the domain itself, one that it inherits from, or none, for which from is empty. The record of from
-// may be void, see [View.Usable]: then the policy is none. It is not known where name servers did not say.
+// record requests it: the domain itself or one that it inherits from; from is empty without one. The record of from
+// may be void, see [View.Usable]: then the policy is none. The policy is unknown if name servers did not answer.
 func (r *LookupReport) InForce() (applied policy.Policy, from string, known bool) {
 	for _, v := range r.Views {
 		if v.Standard == policy.RFC9989 {
@@ -93,7 +93,7 @@ func (r *LookupReport) InForce() (applied policy.Policy, from string, known bool
 // Rules describes what is examined.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// ValidateRequest asks what can be said of a record that need not be published.
+// ValidateRequest is a request to validate the text of a record, published or not.
 type ValidateRequest struct {
 	Record string      `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"`
 	Domain diag.Domain `json:"domain,omitempty" doc:"domain of the record; tells external destinations from its own"`
@@ -265,7 +265,7 @@ func (e *evidence) view(s policy.Standard) View {
 	return v
 }
 
-// Details are what a record says, and what to think of it. What is not known for want of a record is absent.
+// Details are the contents of a record, and their verdict. What is unknown without a record is absent.
 type Details struct {
 	diag.Verdict
 	Valid                      bool          `json:"valid" doc:"whether receivers can use the record, and no tag has an error"`
@@ -376,8 +376,8 @@ func (e *evidence) uris(list []policy.URI) []URI {
 }
 
 // external reports whether a destination belongs to another organization than the record: its consent is needed
-// (RFC 9990 section 4). Organizations are told apart by the public suffix list: a tree walk for every destination
-// would find another result only where one organization declares several with psd=n.
+// (RFC 9990 section 4). Organizations are determined by the public suffix list: a tree walk for every destination
+// would differ only where one organization declares several with psd=n.
 func (e *evidence) external(u policy.URI) bool {
 	return u.Domain != "" && e.location != "" &&
 		policy.PublicSuffixOrganizational(u.Domain) != policy.PublicSuffixOrganizational(e.location)

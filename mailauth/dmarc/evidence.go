@@ -128,8 +128,8 @@ func (e *evidence) valid() bool {
 		!slices.ContainsFunc(e.found.Strings, unpublishable)
 }
 
-// maxDestinations is how many domains to which reports go are looked at: receivers need to serve two addresses only
-// (RFC 7489 section 6.2).
+// maxDestinations bounds the report domains that are examined: receivers need to serve two addresses only (RFC 7489
+// section 6.2).
 const maxDestinations = 10
 
 // gather asks all there is to ask in two round trips: first for the record, wherever it may be, then for the
@@ -182,7 +182,7 @@ func misplaced(d diag.Domain) []string {
 // sort keeps the texts beside the record that no wildcard puts there.
 func (e *evidence) sort(wildcard []*dns.TXT) {
 	if len(e.own.Answer.Aliases) > 0 {
-		return // they stand at another name, where they may well belong
+		return // they are at another name, where they may well belong
 	}
 	strays := e.own.Found.Strays
 	for _, r := range e.own.Answer.Records {

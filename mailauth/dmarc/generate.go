@@ -158,7 +158,7 @@ func (g *generation) authorizations() []Authorization {
 	return list
 }
 
-// maxName is how long a name can be in its text form (RFC 1035 section 2.3.4).
+// maxName is the maximum length of a name in text form (RFC 1035 section 2.3.4).
 const maxName = 253
 
 // consentName is where a domain accepts reports for that of the record (RFC 9990 section 4).
@@ -188,7 +188,7 @@ func zoneLine(name, record string, absolute bool) string {
 	return fmt.Sprintf(`%s %d IN TXT "%s"`, name, ttl, strings.Join(diag.SplitTXT(record), `" "`))
 }
 
-// maxLocalPart is how long the part of an address before the at sign can be (RFC 5321 section 4.5.3.1.1).
+// maxLocalPart is the maximum length of the local part of an address (RFC 5321 section 4.5.3.1.1).
 const maxLocalPart = 64
 
 // destinations reads the report addresses of a request. The error is a *[diag.InputError] that names the item.

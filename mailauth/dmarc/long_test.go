@@ -2,7 +2,7 @@
 
 package dmarc
 
-// The race detector makes these many times slower, and nothing in them runs at once.
+// The race detector makes these many times slower, and nothing in them runs concurrently.
 
 import (
 	"math/rand/v2"

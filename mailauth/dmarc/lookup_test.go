@@ -246,7 +246,7 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// What a missing record means is not known where the MX lookup fails, and the finding says so.
+// The impact of a missing record is unknown if the MX lookup fails, and the finding says so.
 func TestMissingWithoutMX(t *testing.T) {
 	r := lookup(t, "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
@@ -257,7 +257,7 @@ func TestMissingWithoutMX(t *testing.T) {
 	require.True(t, r.Partial)
 }
 
-// What is read through an alias stands at another name: there it is corrected.
+// A record found through an alias is at another name, and is corrected there.
 func TestAliasNamesTheRecord(t *testing.T) {
 	r := lookup(t, mx+"_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT \"v=DMARC1; p=rejct\"\n", "", nil)
 	require.Contains(t, r.Recommendations[0].Detail, "corrected at d.example.net, of which _dmarc.example.com is an alias")
@@ -287,7 +287,7 @@ func TestRules(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules().Describe(), verdicts)
 }
 
-// Where no record applies since those of the organization are broken, they are named: whoever corrects them needs no other.
+// If no record applies because those of the organization are broken, they are named: correcting them is enough.
 func TestBrokenRecordsAbove(t *testing.T) {
 	for above, want := range map[string]string{
 		dmarcAt("example.com", "v=DMARC1; p=reject") + dmarcAt("example.com", "v=DMARC1; p=none"): "Receivers ignore the 2 records at _dmarc.example.com, since there are several.",

@@ -126,7 +126,7 @@ func TestSuggestionsHarmNobody(t *testing.T) {
 		if len(r.Records) == 1 {
 			now = inForce(r.Record)
 		}
-		if len(r.Findings) > 0 && r.Findings[0].Code == "dmarc.record.missing.no_mail" { // nobody sends anything
+		if len(r.Findings) > 0 && r.Findings[0].Code == "dmarc.record.missing.no_mail" { // the domain sends no mail
 			now = policy.Policies{Domain: policy.Reject, Subdomain: policy.Reject, Nonexistent: policy.Reject}
 		}
 		checkSuggestions(t, r.Verdict, r.Records, now)
@@ -148,7 +148,7 @@ func TestCorrectionWakesNothing(t *testing.T) {
 	require.NotContains(t, a.Recommendations[0].Detail, "until the reports")
 }
 
-// Corrected once is corrected for good.
+// A corrected record needs no further correction.
 func TestCorrectionIsFinal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &evidence{offline: true, found: policy.Format.Read(draws.Draw(t, "record"))}

@@ -85,7 +85,7 @@ func TestLookupReport(t *testing.T) {
 	require.False(t, *r.FailureURIs[0].External)
 }
 
-// A domain that nobody asked about successfully is not praised for existing.
+// A domain without a successful lookup is not praised for existing.
 func TestNothingUnseenIsPraised(t *testing.T) {
 	r := lookup(t, "example.net. TXT x\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
@@ -93,7 +93,7 @@ func TestNothingUnseenIsPraised(t *testing.T) {
 	require.NotContains(t, r.Passed, diag.Check{Code: "dmarc.domain.missing", Label: "The domain exists"})
 }
 
-// Without a record nothing is told of one.
+// Without a record the report has no details of one.
 func TestLookupReportWithoutRecord(t *testing.T) {
 	r := lookup(t, mx, "", nil)
 	data, err := json.Marshal(r)
@@ -161,7 +161,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A domain may be so long that no label fits in front of it; then what stands at its apex is not taken for a wildcard.
+// A domain may be so long that no label fits in front of it; then the records at its apex are not mistaken for a
+// wildcard.
 func TestLookupOfLongNames(t *testing.T) {
 	for _, label := range []int{47, 48, 49} {
 		long := strings.Repeat(strings.Repeat("a", label)+".", 5) + "com"

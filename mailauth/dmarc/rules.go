@@ -41,9 +41,9 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// correcting completes the advice of rules about the text of a record: what it would bring into force stays as it is
-// today, and what is read through an alias is corrected where it stands, for nothing can be published at the name
-// itself (RFC 1034 section 3.6.2).
+// correcting completes the advice of rules about the text of a record: it states what to change so that the policy in
+// force stays the same, and a record found through an alias is corrected at its own name, since nothing can be
+// published at the alias itself (RFC 1034 section 3.6.2).
 func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		r := list[i]
@@ -160,7 +160,7 @@ func fresh(e *evidence) bool {
 		!e.aliased()
 }
 
-// aliased reports whether the name of the record is an alias: what is read through it stands at another name.
+// aliased reports whether the name of the record is an alias, so that the record itself is at another name.
 func (e *evidence) aliased() bool { return !e.offline && len(kit.Aliases(e)) > 0 }
 
 // parked reports whether the domain is known to receive no mail.
@@ -172,7 +172,7 @@ func parked(e *evidence) bool {
 // suffix reports whether the domain is a public suffix: its record holds for all who registered names below it.
 func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) }
 
-// leaveSuffix is the advice where a public suffix has no record: whoever does not operate it can publish none there.
+// leaveSuffix is the advice where a public suffix has no record: only its operator can publish one there.
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 

@@ -183,8 +183,8 @@ type RolloutStep struct {
 	Goal         string        `json:"goal" doc:"what the reports must show before the next step"`
 }
 
-// How long a step lasts at least, in days. A month under p=none and another one under p=quarantine is what RFC 9989
-// section 7.4 asks of domains with users before p=reject.
+// Minimum duration of the steps, in days. RFC 9989 section 7.4 asks domains with users for a month under p=none and
+// another one under p=quarantine before p=reject.
 const (
 	monitorDays = 30
 	sampleDays  = 14

@@ -160,7 +160,7 @@ var destinationRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// overridden tells of addresses at another host that replace that of the record.
+// overridden fails for addresses at another host that replace that of the record.
 func (d *destination) overridden() diag.Failures {
 	list, allowed := d.consent.Overrides()
 	return diag.FailIf(len(list) > 0 && !allowed, "The record at %s replaces the address of the domain by %s.",

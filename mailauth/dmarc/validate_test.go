@@ -21,7 +21,7 @@ func outcome(v diag.Verdict) string {
 	return strings.Join(words, " ")
 }
 
-// suggested is what the first recommendation that suggests something suggests.
+// suggested returns the first suggestion of the recommendations.
 func suggested(v diag.Verdict) string {
 	for _, r := range v.Recommendations {
 		if r.SuggestedValue != "" {

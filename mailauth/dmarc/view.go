@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=DMARC1")
 	from := view.If(r.Inherited, "from "+r.Location)
@@ -35,7 +35,7 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *Analysis) View() *view.View {
 	v := view.Of("DMARC record", r.Verdict, false)
 	v.Record = r.Record
@@ -45,8 +45,8 @@ func (r *Analysis) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report: what to change in the request, what others have to publish, and then the
-// records, one after the other.
+// View renders the report for display: what to change in the request, what others must publish, and then the records,
+// one after the other.
 func (r *GenerateReport) View() *view.View {
 	v := view.Answer(r.Name, "The DMARC record can be published")
 	v.Brief, v.Record = r.Record, r.Record

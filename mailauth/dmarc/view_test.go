@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the first fact says of a policy is what receivers do, whatever the record asks for.
+// The first fact states the policy that receivers apply, whatever the record requests.
 func TestPolicyFact(t *testing.T) {
 	for record, want := range map[string]string{
 		"v=DMARC1; p=reject":                          "p=reject",
@@ -28,7 +28,7 @@ func TestPolicyFact(t *testing.T) {
 	}
 }
 
-// Without a record there is nothing to say of one, and nothing panics.
+// Without a record there are no facts about one, and nothing panics.
 func TestViewWithoutRecord(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain("gone.example")})

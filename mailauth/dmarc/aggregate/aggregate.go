@@ -25,18 +25,18 @@ type Request struct {
 }
 
 const (
-	// maxAnalyzed is what Analyze holds at worst beside what Read does, in bytes: a tally of each of 200,000 sources,
-	// the names that are told apart, and the reply.
+	// maxAnalyzed bounds the memory of Analyze in addition to that of Read, in bytes: a tally of each of 200,000
+	// sources, the distinct names, and the reply.
 	maxAnalyzed = 64 << 20
-	// fixedMemory is what it holds whatever the report: buffers, maps and the reply.
+	// fixedMemory is the memory for any report: buffers, maps and the reply.
 	fixedMemory = 3 << 20
-	// sentFactor is how often the file is held: as sent, decoded, and once more where it is text.
+	// sentFactor is the number of copies of the file in memory: as sent, decoded, and once more if it is text.
 	sentFactor = 5
-	// tallyFactor is how many bytes the sums take for each byte of XML, if it has nothing but short records.
+	// tallyFactor is the bytes of sums per byte of XML, if all records are short.
 	tallyFactor = 4
 )
 
-// Memory is what the analysis may hold at worst, in bytes: it depends on how far the file can expand.
+// Memory returns the maximum memory of the analysis, in bytes, which depends on how far the file can expand.
 func (r *Request) Memory() int64 {
 	sent := int64(len(r.XML) + len(r.Content))
 	expanded, inner := sent, int64(0)
@@ -74,7 +74,7 @@ type Analysis struct {
 	Partial bool `json:"partial" doc:"whether a name that was to be looked up could not be learned"`
 }
 
-// ReportMetadata is who reports, and about which time.
+// ReportMetadata identifies the reporter and the period of a report.
 type ReportMetadata struct {
 	Organization  string    `json:"organization,omitempty" doc:"the receiver that reports"`
 	Email         string    `json:"email,omitempty" doc:"how to reach it"`
@@ -120,7 +120,8 @@ type Dispositions struct {
 	Pass       int64 `json:"pass,omitempty" min:"0" doc:"passed DMARC, so that no policy was applied (RFC 9990)"`
 }
 
-// Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their sources are.
+// Enforcement describes the mail that p=quarantine or p=reject would affect: the messages that failed, by the class of
+// their source.
 type Enforcement struct {
 	Ready *bool `json:"ready,omitempty" doc:"whether, as far as the reports show, hardly any mail but forged mail would be lost; absent where they show too little, as of too few days or receivers"`
 
@@ -147,9 +148,9 @@ type ServiceTotal struct {
 	SourceCount  int               `json:"source_count" min:"0" doc:"addresses of it"`
 }
 
-// Analyze reads a report, sums it up by source, classifies the sources, and judges what it means. It asks
-// nothing of the network unless the request says so. The error is a *[diag.InputError], that of the context,
-// or a *[LimitError]; a file that is no report is described by findings.
+// Analyze reads a report, sums it up by source, classifies the sources, and judges what it means. It makes no DNS
+// lookups unless the request says so. The error is a *[diag.InputError], that of the context, or a *[LimitError]; a
+// file that is not a report is described by findings.
 func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error) {
 	if err := diag.ExactlyOne([]string{"xml", "content_base64"}, req.XML != "", len(req.Content) > 0); err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 type evidence struct {
 	began time.Time
 
-	report *Report         // all that are judged as one; nil if the file is none
+	report *Report         // all judged reports, merged; nil if the file is not a report
 	other  *notReportError // what it is then
 	sums   *collector
 
@@ -193,7 +194,7 @@ type evidence struct {
 
 	top     []*source // of the largest sources, with details
 	unnamed int       // sources whose reverse name could not be learned
-	unsure  bool      // one of them might be told by its name
+	unsure  bool      // one of them might be identified by its name
 
 	digest
 }

@@ -44,8 +44,8 @@ func (o *opener) openGzip(f *file) (next *file, err error) {
 	return next, err
 }
 
-// members reads all members of a gzip file (RFC 1952 section 2.2). What stands behind them and is none, such as
-// the zeros of a tape, ends them, where the reader of the standard library has an error.
+// members reads all members of a gzip file (RFC 1952 section 2.2). Trailing data that is not a member, such as the
+// zeros of a tape, ends them, where the reader of the standard library returns an error.
 type members struct {
 	z      *gzip.Reader
 	packed *bufio.Reader
@@ -101,8 +101,8 @@ func (o *opener) openZip(f *file) (next *file, err error) {
 	return next, o.openArchive(f, data)
 }
 
-// cutZip cuts data behind the first archive in it, which ends with the end record whose directory stands right before
-// it (APPNOTE.TXT section 4.3.16): that of an archive within the archive does not.
+// cutZip cuts data after the first archive in it, which ends with the end record whose directory directly precedes it
+// (APPNOTE.TXT section 4.3.16): that of an archive within the archive does not.
 func cutZip(data []byte) (first, rest []byte) {
 	const size = 22
 	for at := 0; ; at++ {
@@ -233,7 +233,7 @@ func zipMethod(method uint16) string {
 	return "unknown"
 }
 
-// openLocal opens the first file of an archive whose directory, which stands at the end, is missing or broken.
+// openLocal opens the first file of an archive whose central directory is missing or broken.
 func (o *opener) openLocal(f *file, data []byte) error {
 	if len(data) < zipLocalSize || !bytes.HasPrefix(data, zipLocal) {
 		o.missed(f, contentBroken, "")
@@ -362,7 +362,7 @@ func named(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// open opens a file, and what stands behind it.
+// open opens a file, and the data after it.
 func (o *opener) open(f *file) error {
 	defer func(held int) { o.held = held }(o.held)
 	for f != nil {

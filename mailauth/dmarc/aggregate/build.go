@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep elements are told apart; a report has six levels.
+// maxDepth bounds the nesting of elements that are distinguished; a report has six levels.
 const maxDepth = 64
 
 // A builder makes a report of the tags and texts of a scanner.
@@ -23,7 +23,7 @@ type builder struct {
 	tag     tag // that of the innermost element, while it is opened
 	text    []byte
 	overrun bool // text is cut
-	cut     bool // the XML ends inside a tag, comment or the like
+	cut     bool // the XML ends inside a tag, comment or similar
 
 	policy      *Policy // that of the report, once it is read
 	rec         Record
@@ -33,14 +33,14 @@ type builder struct {
 
 	root   string // name of the first element
 	ended  bool   // the end tag of feedback was met
-	packed bool   // something else than XML stands behind it: an archive, or XML in another encoding
+	packed bool   // data other than XML follows: an archive, or XML in another encoding
 	has    struct{ feedback, metadata, policy, record bool }
 	faults map[faultKey]int // index in report.Faults
 	names  map[string]string
-	idn    map[string]string // names beyond ASCII, as they stand in the DNS
+	idn    map[string]string // names beyond ASCII, in their DNS form
 }
 
-// room is what may still be kept of all reports of a file.
+// room is the remaining capacity for all reports of a file.
 type room struct{ records, faults, errors, extensions int }
 
 type frame struct {
@@ -134,7 +134,7 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 		}
 	}
 	switch c, known := outermost[name]; {
-	case b.ended && known: // its end tag stands too early
+	case b.ended && known: // its end tag is too early
 		b.fault(malformed, b.pathOf(name), nil)
 		return frame{name: name, section: c.section}
 	case b.ended:
@@ -147,8 +147,8 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 	return frame{name: name, section: top, wrapper: true}
 }
 
-// known returns what a name means below an element: what is defined there, or what can mean one thing only,
-// whatever the case of its letters.
+// known returns the meaning of a name below an element: as defined there, or if it has a single meaning anywhere,
+// regardless of case.
 func (b *builder) known(in *frame, name string) (child, bool) {
 	if c, ok := in.section.children[name]; ok && (c.section != nil || !in.wrapper) {
 		return c, true

@@ -146,7 +146,7 @@ func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 	case 2*t.overridden > t.messages:
 		class, reason = forwarding, reasonOverride
 	case t.service != nil && t.service.Category == provider.Gateway && !healthy(t.messages-t.pass, t.messages):
-		reason = reasonGateway // they stand on the way out as often as on the way in
+		reason = reasonGateway // they are outbound as often as inbound
 	case t.service != nil && t.service.Category.Relays():
 		class, reason = forwarding, reasonForwarder
 	case saw(sawDKIM | sawDKIMElse):
@@ -174,8 +174,8 @@ func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 }
 
 // classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not pass
-// for the domain. Nobody signs with a key of the domain whom its owner did not let: it is a service of the owner, or
-// somebody passes on what such a service sent: then the report mostly has the same selector from an address that SPF
+// for the domain. Only senders permitted by the owner sign with a key of the domain: the source is a service of the
+// owner, or forwards what such a service sent; then the report mostly has the same selector from an address that SPF
 // authorizes. Mailboxes send with the owner's return path, so what comes from them otherwise was forwarded.
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
@@ -203,7 +203,7 @@ func classifyService(t *tally) (Class, Reason) {
 }
 
 const (
-	// signedPercent is how much of the mail that passes is signed where all servers sign: some signatures break.
+	// signedPercent is the share of passing mail with a valid signature where all servers sign: some signatures break.
 	signedPercent = 95
 	// Forged mail that is sent by a botnet comes from many networks, a few messages from each. Servers of one owner
 	// are in a few networks; those of forwarders pass on signatures.

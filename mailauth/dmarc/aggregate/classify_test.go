@@ -177,7 +177,7 @@ func TestResolvePTR(t *testing.T) {
 	}, got)
 }
 
-// All sources at once: one round trip for the names, one for their addresses.
+// All sources concurrently: one round trip for the names, one for their addresses.
 func TestRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 		w.Zone(`

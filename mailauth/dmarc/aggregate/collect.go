@@ -13,12 +13,12 @@ import (
 // The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not named.
 const (
 	maxSources  = 500    // sources in the reply, as many as people go through
-	maxBadTexts = 100    // texts in place of addresses that are told apart
-	maxApart    = 10_000 // domains and selectors that are told apart when sources are classified
+	maxBadTexts = 100    // distinct texts in place of addresses
+	maxApart    = 10_000 // distinct domains and selectors for classifying sources
 	maxListed   = 20     // domains that a finding is about
 )
 
-// An alignment is what the policy of a report says about alignment, and asks to be done with what fails.
+// An alignment holds the alignment modes of a report's policy, and the requested handling of failures.
 type alignment struct {
 	organization          string // organizational domain of the reported domain
 	strictDKIM, strictSPF bool
@@ -27,7 +27,7 @@ type alignment struct {
 
 func (a alignment) strict() bool { return a.strictDKIM || a.strictSPF }
 
-// alignmentOf is the alignment that a report's policy sets. Without a domain in it the guess stands.
+// alignmentOf returns the alignment that a report's policy sets. Without a domain in it the guess is kept.
 func alignmentOf(p *Policy, guess alignment) alignment {
 	f := alignment{guess.organization, p.DKIMAlignment == "s", p.SPFAlignment == "s", requestedBy(p)}
 	if p.Domain != "" {
@@ -36,28 +36,27 @@ func alignmentOf(p *Policy, guess alignment) alignment {
 	return f
 }
 
-// organization is by the public suffix list, which is what a report can be checked with: the tree walk of RFC 9989
-// would need the network.
+// organization uses the public suffix list, which works offline: the tree walk of RFC 9989 would need the network.
 var organization = policy.PublicSuffixOrganizational
 
-// traits are what was seen of a source, as a set.
+// traits is the set of observations about a source.
 type traits uint16
 
 const (
 	sawSPF           traits = 1 << iota // SPF passed, aligned
-	sawDKIM                             // DKIM passed, aligned, and SPF passed for nobody
-	sawDKIMElse                         // DKIM passed, aligned, and SPF passed for a domain of somebody else
+	sawDKIM                             // DKIM passed, aligned, and SPF passed for no domain
+	sawDKIMElse                         // DKIM passed, aligned, and SPF passed for a foreign domain
 	sawRelated                          // nothing aligned; an identity of the owner's organization passed
-	sawStranger                         // nothing aligned; an identity of somebody else passed
+	sawStranger                         // nothing aligned; a foreign identity passed
 	sawNothing                          // nothing passed
 	sawBroken                           // likewise nothing of the owner, but a signature of the owner's was there
 	sawError                            // nothing passed, and the receiver could not check
 	sawNoResults                        // nothing passed, and the receiver does not say what it checked
 	sawContradiction                    // policy_evaluated says that something passed, auth_results that nothing did
-	sawForeignFrom                      // the From field names a domain of somebody else
+	sawForeignFrom                      // the From field names a foreign domain
 	sawCovered                          // the From field names a domain that the report is about
 	sawDenied                           // the owner's SPF record says that it may not send
-	sawForgedPath                       // likewise the record of the domain of somebody else in the return path
+	sawForgedPath                       // likewise the record of a foreign domain in the return path
 	sawOwnName                          // its confirmed name in reverse DNS is one of the domain
 	sawFollowing                        // its volume follows that of the mail that passes
 )

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// headSize is how much of a file is looked at to tell what it is.
+	// headSize is how much of a file is examined to detect its type.
 	headSize = 4096
 	// maxName bounds the names of files and extensions, in bytes.
 	maxName = 255
@@ -20,13 +20,13 @@ const (
 type opener struct {
 	each  func(*Record) error
 	left  int64      // bytes that may still be expanded
-	limit LimitError // what it means that there are none
-	files int        // that were looked at
+	limit LimitError // the error when none are left
+	files int        // that were examined
 	held  int        // bytes that were expanded into memory, and are still looked into
 	room  room
 
 	names map[string]string // that are used again
-	idn   map[string]string // names beyond ASCII, as they stand in the DNS
+	idn   map[string]string // names beyond ASCII, in their DNS form
 
 	found File
 	miss  *notReportError // the most telling of what was found instead
@@ -143,8 +143,8 @@ func (o *opener) lost(name string) {
 	}
 }
 
-// behind is what stands behind an archive in the same file: another one, or XML; nil if there is nothing but the zeros
-// that fill a block.
+// behind returns what follows an archive in the same file: another one, or XML; nil if there are only the zeros that
+// fill a block.
 func (o *opener) behind(f *file, rest io.Reader) *file {
 	b := bufio.NewReaderSize(rest, headSize)
 	for {

@@ -119,7 +119,7 @@ func tarred(files ...string) []byte {
 	return b.Bytes()
 }
 
-// All reports of a file are read, whatever it holds beside them, and files that cannot be opened are told.
+// All reports of a file are read, whatever else it holds, and files that cannot be opened are reported.
 func TestReadSeveral(t *testing.T) {
 	gz := string(gzipped(reportXML))
 	packed := mail("application/gzip", "base64", lines64([]byte(gz)))

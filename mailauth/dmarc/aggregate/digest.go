@@ -11,19 +11,19 @@ import (
 
 // A domain is ready to enforce its policy if the reports show enough of its own mail, and hardly anything would be lost.
 const (
-	// readyMessages is how much mail must pass: of fewer messages a sender that writes once a week is not seen.
+	// readyMessages is the minimum number of passing messages: fewer may miss a sender that writes once a week.
 	readyMessages = 100
-	// lostPercent is how much of the mail that is not forged may be lost: forwarders and mailing lists break about as
+	// lostPercent is the maximum share of genuine mail that may be lost: forwarders and mailing lists break about as
 	// much of any domain's mail.
 	lostPercent = 1
-	// strangePerMille is how much of it may be of sources that are unlisted or unknown: more is what a printer or an
-	// invoicing system sends, of which each message matters.
+	// strangePerMille is the maximum share of it from unlisted or unknown sources: more may be from a printer or an
+	// invoicing system, of which each message matters.
 	strangePerMille = 1
-	// maxBlocking is how many sources are named. What more would lose is not named, and so not known.
+	// maxBlocking bounds the sources that are named. The losses of any others are not named, and so unknown.
 	maxBlocking = 50
 )
 
-// strayPercent is how much of the mail of a source that is set up may fail without being worth fixing.
+// strayPercent is the share of the mail of a configured source that may fail without being worth fixing.
 const strayPercent = 2
 
 type digest struct {
@@ -221,8 +221,8 @@ func (e *evidence) enforce() {
 	f.Ready, f.Readiness = e.examine(f)
 }
 
-// lone is the only source that looks forged, where one report alone tells of it: a server that the owner forgot, and
-// that the SPF record therefore denies, looks the same.
+// lone returns the only source that looks forged, if a single report has it: a server that the owner forgot, and that
+// the SPF record therefore denies, looks the same.
 func (e *evidence) lone() string {
 	s := e.classes[spoofing]
 	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 || s.messages*1000 <= e.named*strangePerMille {

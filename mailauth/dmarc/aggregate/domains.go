@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// maxDomains is how many domains are judged of a file, those with the most messages.
+// maxDomains bounds the domains of a file that are judged, those with the most messages.
 const maxDomains = 50
 
 // An upload is a file of reports, which may be about several domains: each is judged by itself.
@@ -41,7 +41,7 @@ func part(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
 		Reason: reason}
 }
 
-// A DomainTotal is what the reports say of one of several domains.
+// A DomainTotal sums up the reports about one of several domains.
 type DomainTotal struct {
 	Domain   string     `json:"domain" doc:"the domain, as policy_published of the newest report names it"`
 	State    diag.State `json:"state" doc:"the outcome in a word"`
@@ -59,9 +59,8 @@ type DomainTotal struct {
 }
 
 // collect sums up the records. They are read a second time where a report is left out, where there are several domains,
-// or where what the alignment depends on stood behind them or was guessed wrongly, and another time for the details of
-// the largest sources where there are more than can be kept of all: so memory does not grow with what is in the
-// records.
+// or where the data for alignment came after them or was guessed wrongly, and another time for the details of the
+// largest sources if there are too many to keep all: so memory does not grow with the content of the records.
 func collect(ctx context.Context, file []byte, began time.Time) (*upload, error) {
 	c := newCollector(nil, maxSources)
 	found, err := Read(file, until(ctx, c.add))
@@ -123,7 +122,7 @@ func dispatch(by map[int]*collector, take func(*collector, *Record) error) func(
 	}
 }
 
-// Unanswered says that a name went unanswered that might have told what a source is.
+// Unanswered reports an unanswered lookup of a name that might have identified a source.
 func (u *upload) Unanswered() []diag.Source {
 	for _, e := range u.domains {
 		if e.unsure {
@@ -230,7 +229,7 @@ func (e *evidence) span() (begin, end time.Time) {
 	return begin, end
 }
 
-// join adds what the reports say of the other domains to what they say of the first.
+// join adds the totals of the other domains to the analysis of the first.
 func (u *upload) join(a *Analysis) {
 	services := map[string]int{}
 	for i, s := range a.Services {

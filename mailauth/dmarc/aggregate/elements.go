@@ -14,7 +14,7 @@ type section struct {
 	closed   func(*builder)
 }
 
-// A child is what an element means below another: a section or a leaf.
+// A child is the meaning of an element below another: a section or a leaf.
 type child struct {
 	section *section
 	leaf    *leaf
@@ -177,8 +177,8 @@ var (
 	opaque = &section{}
 )
 
-// The elements that can mean one thing only are read wherever they are. Those of the first list also end
-// what they cannot be in: the end tag of that is missing.
+// Elements with a single meaning are read wherever they are. Those of the first list also end elements that cannot
+// contain them, whose end tags are missing.
 var (
 	outermost = map[string]child{
 		"report_metadata": sub(metadata), "policy_published": sub(policyPublished), "record": sub(record),
@@ -204,8 +204,8 @@ const (
 	// Records or values are lost.
 	truncated   Kind = "truncated"    // the file ends before the report does
 	badCount    Kind = "bad_count"    // the record is left out: its count is missing, negative or no number
-	badAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is none
-	badValue    Kind = "bad_value"    // the value is none of those defined, or of another type
+	badAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is not one
+	badValue    Kind = "bad_value"    // the value is undefined, or of another type
 	tooLong     Kind = "too_long"     // the text is cut to MaxText bytes
 	tooMany     Kind = "too_many"     // more of an element than is kept
 	missing     Kind = "missing"      // a required element is absent or empty
@@ -248,7 +248,7 @@ type Place struct {
 	Record int    // number of the record, from 1; 0 outside of records
 	Line   int    // of the XML, from 1
 	Offset int64  // in the XML, in bytes
-	Value  string // what stands there, shortened; may be empty
+	Value  string // the text there, shortened; may be empty
 }
 
 type faultKey struct {

@@ -78,7 +78,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkBoth reads what stands behind a report: where it is a report by itself, each of its records is read.
+// checkBoth reads the data after a report: if it is a report by itself, each of its records is read.
 func checkBoth(t *testing.T, data []byte) {
 	const declaration = `<?xml version="1.0"?>`
 	count := func(data []byte) (n int, err error) {

@@ -72,7 +72,7 @@ func (c *collector) handle(r *Record) {
 	}
 }
 
-// A receiver is what one did otherwise than the policy asks.
+// A receiver is one whose handling differs from the policy.
 type receiver struct {
 	name, policy string
 	handling
@@ -105,7 +105,7 @@ func (e *evidence) receivers() (list []*receiver) {
 	return list
 }
 
-// differs joins a sentence about each of the first receivers that one can be said about.
+// differs joins the sentences about the first receivers that have one.
 func (e *evidence) differs(sentence func(*receiver) string) diag.Failures {
 	var list []string
 	for _, r := range e.differing {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a receiver did otherwise than the policy asks is told, with its reason if it gives one.
+// Handling that differs from the policy is reported, with the receiver's reason if it gives one.
 func TestHandling(t *testing.T) {
 	const nobody, news = "198.51.100.9 40 %s fail fail example.com", "198.51.100.9 40 %s fail fail news.example.com"
 	for _, tt := range []struct {
@@ -58,7 +58,7 @@ func TestHandling(t *testing.T) {
 	}
 }
 
-// Each receiver is named with its own messages, also where the policy stands behind the records.
+// Each receiver is named with its own messages, even if the policy follows the records.
 func TestHandlingOfSeveral(t *testing.T) {
 	failed := strings.Replace(spoofer, ">400<", ">7<", 1)
 	a := dayXML("a.example", 0, `<domain>example.com</domain><p>reject</p>`, own, spoofer)

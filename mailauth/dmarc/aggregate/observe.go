@@ -28,7 +28,7 @@ type results struct {
 	given         bool // there is one at all, and no identity of the owner has one that the format does not define
 	undefined     bool // an identity of the owner has such a result
 	denied        bool // the owner's SPF record says that the source may not send
-	forgedPath    bool // likewise the record of somebody else's domain in the return path
+	forgedPath    bool // likewise the record of a foreign domain in the return path
 	spf, dkim     bool // an aligned identity passed
 	spfPassed     bool // SPF passed for whomever
 	related       bool // an identity of the owner's organization passed that is not aligned

@@ -44,7 +44,7 @@ const (
 	good1 = "1 " + good
 )
 
-// with returns a report in which something stands for something else, once.
+// with returns a report with the first occurrence of old replaced.
 func with(old, replacement string) string {
 	if !strings.Contains(reportXML, old) {
 		panic("the report has no " + old)
@@ -203,7 +203,7 @@ func TestPolicyOfRecords(t *testing.T) {
 	require.Equal(t, "example.com", records[1].Policy.Domain)
 }
 
-// Wherever a file ends, the records before are read, and that it ends is told.
+// Wherever a file is truncated, the records before are read, and the truncation is reported.
 func TestReadTruncated(t *testing.T) {
 	text := begin + recordXML + "\n" + recordXML + "<!-- a > b -->" + recordXML + end
 	for n := len("<feedback>"); n < len(text); n++ {

@@ -17,10 +17,11 @@ const (
 	// readyDays is the month for which RFC 9989 section 7.4 asks a domain to monitor before it enforces a policy. A
 	// sender that writes once a month is in it.
 	readyDays = 30
-	// readyReceivers is how many must report: no receiver gets mail of all senders of a domain.
+	// readyReceivers is the minimum number of receivers that report: no receiver gets mail from all senders of a
+	// domain.
 	readyReceivers = 2
-	// quietDays is how long there may be no report, as over a holiday: receivers send none about days without mail. A
-	// longer gap may hide a sender.
+	// quietDays is the longest permitted gap without a report, as over a holiday: receivers send none about days
+	// without mail. A longer gap may hide a sender.
 	quietDays = 4
 	// longestReport is the longest time that a report is believed to be about.
 	longestReport = 366 * day
@@ -28,8 +29,8 @@ const (
 	day = 24 * time.Hour
 )
 
-// Readiness is what the reports show of the domain's senders, and what keeps them from saying that the domain is ready:
-// it is once they cover 30 days in a row, and as many as the longest interval of a sender, are of two receivers, and
+// Readiness summarizes the reports about the domain's senders, and what prevents calling the domain ready: it is ready
+// once they cover 30 consecutive days, and as many as the longest interval of a sender, are from two receivers, and
 // show enough mail and hardly any that would be lost.
 type Readiness struct {
 	BeginAt    time.Time `json:"begin_at,omitzero" doc:"start of the newest time that the reports cover without a gap of more than 4 days"`
@@ -42,7 +43,7 @@ type Readiness struct {
 	Because    []Blocker `json:"because" maxitems:"10" doc:"what keeps the reports from saying that the domain is ready"`
 }
 
-// A Rhythm is how often a sender writes.
+// A Rhythm is the frequency at which a sender writes.
 type Rhythm struct {
 	Sender       string `json:"sender" doc:"sending service, address or network"`
 	Days         int    `json:"days" min:"1" doc:"days on which it wrote"`
@@ -55,8 +56,8 @@ type Blocker struct {
 	Text string      `json:"text" doc:"the reason in a sentence"`
 }
 
-// A BlockerCode is what kind of reason a Blocker is: mail_at_risk, senders_failing, days, receivers, outdated,
-// messages, reverse_names, incomplete or lone_source.
+// A BlockerCode is the kind of a Blocker: mail_at_risk, senders_failing, days, receivers, outdated, messages,
+// reverse_names, incomplete or lone_source.
 type BlockerCode string
 
 // The reasons. The first two are about mail that would be lost, so that the domain is not ready; with the others that

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No domain is called ready, and nobody a forger, on grounds that also fit the domain's own mail.
+// No domain is called ready, and no source forged, on evidence that also fits the domain's own mail.
 func TestNotReadyWhereOwnMailMayFail(t *testing.T) {
 	for name, row := range map[string]string{
 		"a gateway, perhaps on the way out": rowXML("198.51.100.5 900 none fail fail example.com", "dkim example.com s1 fail", "spf mx0a.pphosted.com pass"),
@@ -38,7 +38,7 @@ func TestNotReadyWhereOwnMailMayFail(t *testing.T) {
 	require.Equal(t, reasonDKIM, analyze(t, feedbackXML(pNone, server)).Sources[0].Reason, "the only source is no forwarder")
 }
 
-// What was rejected is not told as delivered, whatever the policy was.
+// Rejected mail is not reported as delivered, whatever the policy was.
 func TestStoppedWithoutPolicy(t *testing.T) {
 	codes := codesOf(analyze(t, feedbackXML(pNone, own, rowXML("203.0.113.9 10 reject fail fail example.com", "spf example.com fail"))))
 	require.NotContains(t, codes, diag.Code("dmarc.report.spoofing.delivered"))
@@ -54,7 +54,7 @@ func TestStrictAlignmentAdvice(t *testing.T) {
 	require.False(t, a.Enforcement.ready())
 }
 
-// Names in letters beyond ASCII are those that stand in the DNS.
+// Names beyond ASCII are equivalent to their DNS form.
 func TestInternationalNames(t *testing.T) {
 	a := analyze(t, feedbackWith(testMetadata, `<domain>xn--bcher-kva.example</domain><p>none</p>`,
 		rowXML("192.0.2.1 10 none pass pass Bücher.example", "dkim xn--bcher-kva.example s pass", "spf BÜCHER.example pass")))

@@ -42,7 +42,7 @@ type Policy struct {
 	SPFAlignment    string // aspf: r or s
 	Percentage      *int   // pct, RFC 7489
 	Testing         string // testing: y or n, RFC 9990
-	FailureOptions  string // fo, as it stands
+	FailureOptions  string // fo, as written
 	DiscoveryMethod string // psl or treewalk, RFC 9990
 	Version         string // version_published, in reports of some receivers
 }
@@ -58,11 +58,11 @@ type Record struct {
 	Report int // number of its report in the file, from 0
 	Number int // from 1, in the order of the file
 	Line   int // of its start tag
-	// Policy is the policy of the report; nil if the record stands before policy_published. It must not be changed.
+	// Policy is the policy of the report; nil if the record precedes policy_published. It must not be changed.
 	Policy *Policy
 
 	SourceIP   netip.Addr // the zero Addr if SourceText is no address; never mapped to IPv6, without zone
-	SourceText string     // as it stands
+	SourceText string     // as written
 	Count      int64      // messages, never negative
 
 	Disposition Disposition
@@ -102,7 +102,7 @@ type SPFAuth struct {
 	HumanResult string // RFC 9990
 }
 
-// A Disposition is what was done with the messages.
+// A Disposition is the receiver's handling of the messages.
 type Disposition string
 
 // The dispositions (RFC 7489 appendix C, RFC 9990 section 3.1.1.8).
@@ -150,8 +150,8 @@ const (
 	overrideOther       OverrideType = "other"
 )
 
-// The limits of what Read takes. Data over the first five is a [LimitError]. Of all reports together 200,000 records
-// are read, of an element 4096 bytes and of a record 100 results; what is beyond is left out, and a Fault says so.
+// The limits of Read. Data over the first five is a [LimitError]. Of all reports together 200,000 records are read, of
+// an element 4096 bytes and of a record 100 results; what is beyond is left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
 	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
@@ -165,19 +165,18 @@ const (
 	maxErrors   = 20      // errors of one report
 )
 
-// maxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
+// maxMemory bounds the memory of Read in addition to the given file, in bytes: a body of a message without its
 // transfer encoding, an archive that was packed once more, and buffers. A report by itself takes 1 MiB.
 const maxMemory = 40 << 20
 
 const (
-	// minExpanded is what any file may expand to: a small report compresses well.
+	// minExpanded is the size to which any file may expand: a small report compresses well.
 	minExpanded = 1 << 20
-	// maxNesting is how many containers may be in one another: a message, in it an archive, in it another,
-	// with one to spare.
+	// maxNesting bounds nested containers: a message, in it an archive, in it another, with one to spare.
 	maxNesting = 5
 )
 
-// A File is what Read found in a file.
+// A File is the result of Read.
 type File struct {
 	Reports []*Report // in the order of the file, at least one
 	// Unread names files beside the reports, at most 20, that cannot be opened: damaged, protected by a
@@ -191,9 +190,9 @@ type File struct {
 // its name. The error says what the file is instead if there is no report
 // in it, and is a [LimitError] if it is too large; an error of each ends it and is returned.
 //
-// The Record is used again for the next one: what is kept of its lists must be copied, not so its strings. Metadata and
-// policy may stand behind the records, and are complete when Read returns; a Record holds the policy where it stands
-// before. If it returns an error, the records so far count for nothing.
+// The Record is reused for the next one: callers must copy the lists that they keep, but not the strings. Metadata and
+// policy may follow the records, and are complete when Read returns; a Record holds the policy if it came before. If
+// Read returns an error, the records so far are invalid.
 func Read(file []byte, each func(*Record) error) (*File, error) {
 	if len(file) > MaxSent {
 		return nil, &LimitError{"size", MaxSent}

@@ -20,7 +20,7 @@ var rules = sync.OnceValue(func() diag.Rules[*upload] {
 	return slices.Insert(all, i, uploadRules.Reading(diag.FromRequest)...)
 })
 
-// table is what is examined of one domain.
+// table holds the rules for one domain.
 var table = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(fileRules.Reading(diag.FromRequest),
 		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames),
@@ -29,10 +29,10 @@ var table = sync.OnceValue(func() diag.Rules[*evidence] {
 		when(isReport, reporterRules, formatRules).Reading(diag.FromRequest))
 })
 
-// reverseNames are those of sources that nothing in the reports tells of, where they were asked for.
+// reverseNames is the source for reverse DNS names of sources that the reports do not identify, if requested.
 const reverseNames diag.Source = "names"
 
-// Unanswered says that a name went unanswered that might have told what a source is.
+// Unanswered reports an unanswered lookup of a name that might have identified a source.
 func (e *evidence) Unanswered() []diag.Source {
 	if e.unsure {
 		return []diag.Source{reverseNames}
@@ -144,7 +144,7 @@ var texts = diag.Texts{
 }
 
 const (
-	// clockSkew is how far a report may reach into the future.
+	// clockSkew bounds how far a report may reach into the future.
 	clockSkew = 2 * time.Hour
 	// oldAge is when a report says little about the present.
 	oldAge = 60 * 24 * time.Hour

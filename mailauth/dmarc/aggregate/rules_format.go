@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// formatRules are about how well the file is made. Its faults are those of the receiver that made it, or of
-// whoever handed it on: what could be read counts all the same.
+// formatRules concern the format of the file. Its faults are those of the receiver that made it, or of intermediaries:
+// what could be read counts all the same.
 var formatRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.xml.truncated", Severity: diag.Error, NoScore: true, Ref: "RFC 9990 section 3.1.1.2",

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// window is how much XML is held at a time.
+	// window is the size of the XML buffer.
 	window = 128 << 10
 	// maxTag bounds a tag with its attributes. Reports have attributes on the root and on extensions
 	// only; what is longer is no tag.
 	maxTag = 16 << 10
-	// maxStrange is how much of XML is read in search of something of a report.
+	// maxStrange bounds how much XML is read in search of an element of a report.
 	maxStrange = 1 << 20
 )
 
@@ -36,7 +36,7 @@ type scanner struct {
 
 type tag struct {
 	prefix, name []byte
-	attributes   []byte // as they stand
+	attributes   []byte // as written
 	empty        bool
 }
 
@@ -108,7 +108,7 @@ func (s *scanner) run(to *builder) {
 	}
 }
 
-// tag reads a tag. A less-than sign that begins none is text.
+// tag reads a tag. A less-than sign that does not begin a tag is text.
 func (s *scanner) tag(b []byte) {
 	b = b[:min(len(b), maxTag)]
 	t, closing, n := cutTag(b)
@@ -131,7 +131,7 @@ func (s *scanner) tag(b []byte) {
 	}
 }
 
-// cutTag reads the tag that a text begins with, and its length; 0 if there is none.
+// cutTag returns the tag that a text begins with, and its length; 0 without one.
 func cutTag(b []byte) (t tag, closing bool, n int) {
 	i := 1
 	if i < len(b) && b[i] == '/' {
@@ -251,7 +251,7 @@ func (s *scanner) until(delimiter string, each func([]byte)) {
 	}
 }
 
-// attribute returns the value of an attribute; empty if there is none of the name.
+// attribute returns the value of the named attribute; empty if absent.
 func attribute(attributes []byte, name string) string {
 	for rest := attributes; ; {
 		i := bytes.Index(rest, []byte(name))

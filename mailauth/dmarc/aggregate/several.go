@@ -133,8 +133,8 @@ func (e *evidence) listed() []ReportTotal {
 	})
 }
 
-// What volume that follows that of the domain's own mail takes: from fewer days, or where both hardly change, nothing
-// can be told.
+// Thresholds for volume that follows that of the domain's own mail: fewer days, or volumes that hardly change, prove
+// nothing.
 const (
 	followedDays = 5
 	followedBy   = 0.9 // coefficient of correlation

@@ -104,7 +104,7 @@ func TestSeveralDomains(t *testing.T) {
 	require.Contains(t, a.Passed, diag.Check{Code: "dmarc.report.alignment.strict", Label: "Strict alignment fails no authenticated mail"})
 }
 
-// Of more domains than are judged it is said which are left out.
+// If there are more domains than are judged, the report lists those left out.
 func TestManyDomains(t *testing.T) {
 	a := manyDomains(t)
 	require.Len(t, a.Domains, maxDomains)
@@ -188,7 +188,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A name in reverse DNS that nobody answers for makes no verdict surer (CONTRACT 1.7, Knowledge).
+// An unanswered reverse DNS name makes no verdict surer (CONTRACT 1.7, Knowledge).
 func TestSilentReverseName(t *testing.T) {
 	file := feedbackXML(pNone, own, strings.ReplaceAll(spoofer, "203.0.113.200", "203.0.113.9"))
 	judged := func(broken bool) *Analysis {

@@ -203,7 +203,7 @@ func (f *file) utf8() io.Reader {
 	return f.rest
 }
 
-// A Container is what XML is wrapped in.
+// A Container is the format that wraps the XML.
 type Container string
 
 // The containers that Read opens.

@@ -80,7 +80,7 @@ type source struct {
 	reason Reason
 
 	names     []string // in reverse DNS
-	confirmed bool     // one of the names leads back to the address, and stands first
+	confirmed bool     // one of the names is forward-confirmed, and comes first
 
 	byReport     map[int]int64 // messages
 	dispositions Dispositions
@@ -148,11 +148,11 @@ func (s *source) written() Source {
 }
 
 const (
-	// maxResolved is how many sources are looked up, the largest first: nine tenths of the mail come from fewer.
+	// maxResolved bounds the sources that are looked up, the largest first: nine tenths of the mail come from fewer.
 	maxResolved = 50
-	// maxPTR is how many names of one address are followed. Mail servers have one.
+	// maxPTR bounds the names of one address that are followed. Mail servers have one.
 	maxPTR = 3
-	// resolveTimeout is how long names are waited for. They add to a result that stands without them.
+	// resolveTimeout bounds the wait for names. They add to a result that is valid without them.
 	resolveTimeout = 8 * time.Second
 )
 
@@ -171,7 +171,7 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env, most int) error {
 	for i, s := range list {
 		if unknown[i] {
 			e.unnamed++
-			e.unsure = e.unsure || s.seen&sawSPF == 0 // the name might have told what it is
+			e.unsure = e.unsure || s.seen&sawSPF == 0 // the name might have identified it
 		}
 		if s.confirmed && strings.HasSuffix("."+s.names[0], "."+e.sums.align.organization) {
 			s.seen |= sawOwnName

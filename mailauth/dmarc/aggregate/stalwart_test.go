@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A parse is what the parser of Stalwart makes of a report, with words in lower case.
+// A parse is the output of Stalwart's parser for a report, with words in lower case.
 type parse struct {
 	Version  float64
 	Metadata struct {

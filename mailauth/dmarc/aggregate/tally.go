@@ -10,10 +10,10 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// A tally is what is summed up of one source: little, for a report may have 200,000 of them.
+// A tally holds the sums of one source: few, since a report may have 200,000 sources.
 type tally struct {
 	ip   netip.Addr
-	text *string // in place of an address, if there is none
+	text *string // in place of an address; nil with one
 
 	messages, pass, spf, dkim int64
 	delivered, affected       int64 // of what failed: with disposition none; quarantined or rejected
@@ -21,13 +21,13 @@ type tally struct {
 
 	service   *provider.Service // that most messages lead to
 	votes     int64             // by how many messages it leads
-	stranger  *string           // first domain of somebody else that passed
+	stranger  *string           // first foreign domain that passed
 	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
 	seen      traits
 	by        uint8 // what the service is known by, see bases
 }
 
-// bases are what a service is known by, as a tally has it.
+// bases are the possible values of how a service was identified, indexed by tally.by.
 var bases = append([]provider.Basis{""}, provider.BasisDKIM, provider.BasisEnvelope, provider.BasisPTR)
 
 func (t *tally) basis() provider.Basis { return bases[t.by] }
@@ -38,7 +38,7 @@ func (t *tally) serve(s *provider.Service, basis provider.Basis) {
 
 func (t *tally) name() string { return addressText(t.ip, diag.OrZero(t.text)) }
 
-// strangerName is the domain of somebody else that mail of the source is authenticated for; empty if none is.
+// strangerName returns the foreign domain that mail of the source is authenticated for; empty without one.
 func (t *tally) strangerName() string { return diag.OrZero(t.stranger) }
 
 // vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
@@ -55,7 +55,7 @@ func (t *tally) vote(o *observation, n int64) {
 	}
 }
 
-// chunk is how many tallies are allocated at once.
+// chunk is the number of tallies per allocation.
 const chunk = 1024
 
 // tallies is a list that does not move what is in it, and never has a second copy of it while it grows.
@@ -86,8 +86,8 @@ func (l *tallies) all() iter.Seq[*tally] {
 	}
 }
 
-// counts are messages by something, of which a bounded number is told apart. Once there are as many, one that comes
-// with more messages takes the place of the smallest.
+// counts are messages by key, with a bounded number of keys. Once that is reached, a key with more messages replaces
+// the smallest.
 type counts[K comparable] struct {
 	list  []count[K]
 	total int64

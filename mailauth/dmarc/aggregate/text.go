@@ -78,8 +78,8 @@ func (b *builder) cleaned(path string, text []byte) []byte {
 	return bytes.TrimSpace([]byte(strings.Join(strings.Fields(clean), " ")))
 }
 
-// decode makes UTF-8 of a text that is none. It is in the encoding that the XML declares; else in
-// Windows-1252, of which ISO 8859-1 is a part, and which almost everything is that declares nothing.
+// decode converts a text that is not UTF-8. It uses the encoding that the XML declares; else Windows-1252, a superset
+// of ISO 8859-1 and the encoding of almost all texts that declare none.
 func (b *builder) decode(path string, text []byte) []byte {
 	charset := b.charset()
 	if charset == nil {
@@ -94,7 +94,7 @@ func (b *builder) decode(path string, text []byte) []byte {
 	return decoded
 }
 
-// charset returns the encoding that is declared; nil if that is UTF-8, none or unknown.
+// charset returns the declared encoding; nil if it is UTF-8, absent or unknown.
 func (b *builder) charset() encoding.Encoding {
 	name := strings.ToLower(b.scan.charset)
 	if name == "" || strings.HasPrefix(name, "utf") {

@@ -75,11 +75,11 @@ func (b *builder) readDomain(l *leaf, text []byte) {
 	b.keep(l, b.ascii(b.intern(name)))
 }
 
-// maxIDN is how many names beyond ASCII are converted, which takes a thousand times what reading one does. Real reports
-// have a few.
+// maxIDN bounds the names beyond ASCII that are converted, which takes a thousand times as long as reading one. Real
+// reports have a few.
 const maxIDN = 1000
 
-// ascii writes a name as it stands in the DNS, if it can be: some receivers write letters beyond ASCII.
+// ascii converts a name to its DNS form, if it has one: some receivers write letters beyond ASCII.
 func (b *builder) ascii(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 || len(name) > maxDomain {
 		return name

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View renders the report for display.
 func (r *Analysis) View() *view.View {
 	v := view.Of(cmp.Or(r.domains(), r.Policy.Domain, "DMARC report"), r.Verdict, r.Partial)
 	v.PublishAt("v=DMARC1", "_dmarc."+r.Policy.Domain+".", "TXT")
@@ -62,7 +62,7 @@ func (r *Analysis) span() (begin, end time.Time) {
 	return begin, end
 }
 
-// shownDomains is how many of several domains the screen tells of.
+// shownDomains bounds the domains that the view shows.
 const shownDomains = 4
 
 func passText(t *Totals) string {

@@ -23,7 +23,7 @@ type Report struct {
 	Arrival   time.Time
 	SourceIP  netip.Addr // from which the message came
 	Delivery  string     // what was done with the message, such as delivered or reject (RFC 6591 section 3.2.2)
-	Incidents int64      // similar messages that the report stands for; 1 if it does not say
+	Incidents int64      // similar messages that the report represents; 1 if it does not say
 
 	ReportedDomain string // that the report is for
 	OriginalFrom   string // MAIL FROM of the message, without brackets
@@ -44,7 +44,7 @@ type Report struct {
 	SPFRecord             string // the same of SPF (SPF-DNS)
 
 	Original Original
-	// Redacted says that addresses are replaced by other text (RFC 6590), as far as can be told.
+	// Redacted reports whether addresses seem to be replaced by other text (RFC 6590).
 	Redacted bool
 	// TextOnly says that there is no part for programs: all is read from the text for people.
 	TextOnly bool
@@ -77,11 +77,11 @@ const authFailure = "auth-failure"
 // The bounds of a report: one message, which is attached.
 const (
 	maxBytes      = 10 << 20 // as sent (CONTRACT 1.9)
-	maxList       = 100      // values of one field that may stand several times
+	maxList       = 100      // values of one field that may be repeated
 	maxDeviations = 20
 )
 
-// Parse reads the message that brought a report. An error says why it is none.
+// Parse parses the message that contains a report. The error says why it is not one.
 func Parse(text []byte) (*Report, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxBytes)

@@ -81,7 +81,7 @@ func date(value string) (time.Time, bool) {
 	return d.Time.UTC(), err == nil
 }
 
-// alignment reads "none" or the mechanisms; between them stands a comma, and with some programs something else.
+// alignment reads "none" or the mechanisms, separated by commas, or by other characters in some programs.
 func (r *Report) alignment(h *message.Message) {
 	value := strings.ToLower(h.Value("Identity-Alignment"))
 	if value == "" {
@@ -135,7 +135,7 @@ func addrSpec(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path), "<"), ">")
 }
 
-// canonicalDomain returns a domain as the other packages write it; what is none stays as it is.
+// canonicalDomain returns a domain as the other packages write it; other text is unchanged.
 func canonicalDomain(s string) string {
 	if name, err := diag.ParseName(s); err == nil && s != "" {
 		return name.String()
@@ -172,13 +172,13 @@ func redacted(address string) bool {
 	}
 }
 
-// maxText bounds how much of the text for people is read: what it says of the message stands at its beginning.
+// maxText bounds how much of the text for people is read: what it says about the message is at its beginning.
 const maxText = 256 << 10
 
 // received finds the phrase of RFC 5965 appendix B.1, which most programs have kept.
 var received = diag.Regexp(`received\s+from(?:\s+IP)?\s+([0-9A-Fa-f.:]+)\s+on\s+([^\r\n]+)`)
 
-// labels are the words that programs write before values, and what they mean. "Label: value" stands on a line.
+// labels are the words that programs write before values, and their meanings, in lines "Label: value".
 var labels = map[string]func(*Report, string){
 	"sender domain":                  func(r *Report, v string) { r.ReportedDomain = canonicalDomain(v) },
 	"domain":                         func(r *Report, v string) { r.ReportedDomain = canonicalDomain(v) },
@@ -197,8 +197,8 @@ var labels = map[string]func(*Report, string){
 	"envelope from":                  func(r *Report, v string) { r.OriginalFrom = addrSpec(v) },
 }
 
-// text reads a report that has no part for programs. It takes it for one only if the text names both address and
-// domain, or a copy of the header is in it; all other messages are none.
+// text reads a report without a machine-readable part. It reports true only if the text names both address and domain,
+// or contains a copy of the header; other messages are not reports.
 func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Type == "text/plain" {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A walkVector is one message in a world of its own, and what RFC 9989 makes of it.
+// A walkVector is one message in a world of its own, and its result under RFC 9989.
 type walkVector struct {
 	Name   string
 	Author string

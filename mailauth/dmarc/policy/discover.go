@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A Method is how receivers find the organizational domain: tree_walk or psl.
+// A Method is a way to find the organizational domain: tree_walk or psl.
 type Method string
 
 // The methods.
@@ -32,15 +32,15 @@ const (
 	PublicSuffix   Origin = "public_suffix"  // at the public suffix above that, with psd=y
 )
 
-// A View is what receivers that use one method find for a domain.
+// A View is the result of discovery for a domain by one method.
 type View struct {
 	Method Method
-	// Organizational is the organizational domain. With OrganizationalErr it is what the answers that came
-	// say, and may be another.
+	// Organizational is the organizational domain. With OrganizationalErr it follows from the available answers alone,
+	// and may be wrong.
 	Organizational    string
 	OrganizationalErr error
-	// Policy is the step at which the record that applies was found, and Origin what that is to the domain; nil and
-	// empty without one. With PolicyErr they are not known, and Presumed is what the answers that came say.
+	// Policy is the step that found the record that applies, and Origin its relation to the domain; nil and empty
+	// without one. With PolicyErr they are unknown, and Presumed follows from the available answers.
 	Policy    *Step
 	Origin    Origin
 	PolicyErr error
@@ -50,7 +50,7 @@ type View struct {
 // PolicyDomain returns the domain whose record applies, or nothing.
 func (v *View) PolicyDomain() string { return diag.OrZero(v.Policy).Domain }
 
-// A Discovery is what receivers find out about a domain in the From field of a message.
+// A Discovery holds the results of policy discovery for a domain in the From field of a message.
 type Discovery struct {
 	Domain diag.Name
 	Walk   Walk
@@ -61,7 +61,7 @@ type Discovery struct {
 }
 
 // Discover finds the record that applies to a domain, and its organizational domain, by tree walk and by public
-// suffix list. All that either may need is asked for at once. The error is that of the context, or a
+// suffix list. All queries that either may need are sent concurrently. The error is that of the context, or a
 // *[diag.InputError]; failures of the DNS are in the result.
 func Discover(ctx context.Context, env *diag.Env, domain diag.Name) (*Discovery, error) {
 	if err := checkDomain("domain", domain); err != nil {
@@ -84,8 +84,8 @@ func checkDomain(field string, domain diag.Name) error {
 	return nil
 }
 
-// gather asks for all that may be needed at once, also for the walks from the domains of identifiers, and draws the
-// conclusions. The error is that of the context.
+// gather sends all queries that may be needed concurrently, including those for the walks from the domains of
+// identifiers, and draws the conclusions. The error is that of the context.
 func (d *Discovery) gather(ctx context.Context, env *diag.Env, identifiers ...Identifier) (*lookups, error) {
 	wait, cancel := diag.Within(ctx, Timeout)
 	defer cancel()

@@ -111,7 +111,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// told writes what a view knows, with a question mark where it is not certain.
+// told formats a view, with a question mark where it is uncertain.
 func told(v View) string {
 	org, policy := v.Organizational, v.PolicyDomain()
 	if v.OrganizationalErr != nil {
@@ -168,7 +168,7 @@ func TestDiscoverLongName(t *testing.T) {
 	require.Equal(t, "example.com example.com", told(d.Tree))
 }
 
-// Whatever a walk may come to is asked for at once, each name once, and with it whether the domain exists.
+// All names that a walk may reach are queried concurrently, each once, along with the existence of the domain.
 func TestRoundTrips(t *testing.T) {
 	var asked []diagtest.Query
 	setup := func(w *diagtest.World) { w.Zone(zone) }

@@ -24,6 +24,6 @@
 //
 // [Discover] finds the record that applies to a domain and its organizational domain, by tree walk and by suffix
 // list, in one round trip. Its [Walk] lists the queries of a receiver that goes step by step, and what each found;
-// an unanswered step is never taken for one without a record. [Evaluate] does the same for the domains that SPF and
+// an unanswered step is never treated as one without a record. [Evaluate] does the same for the domains that SPF and
 // DKIM authenticated, and says whether the message passes and, if not, what the policy requests.
 package policy

@@ -74,9 +74,8 @@ var (
 	mailtoLike = diag.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]+\s*(?://)?<?)+`)
 )
 
-// RestoreURIs reads the destinations that were meant by a text, whatever stands between them, without a
-// size limit: bare addresses become URIs of mailto, and words for no destination are left out. It reports false if one
-// cannot be read.
+// RestoreURIs reads the destinations that were meant by a text, whatever separates them, without a size limit: bare
+// addresses become URIs of mailto, and words for no destination are left out. It reports false if one cannot be read.
 func RestoreURIs(value string) (list []string, ok bool) {
 	ok = true
 	value = schemeLike().ReplaceAllStringFunc(value, func(found string) string {
@@ -149,7 +148,7 @@ func asciiDomain(uri string) string {
 	return local + "@" + d.String()
 }
 
-// UniqueURIs drops what stands in a list before.
+// UniqueURIs removes duplicates from a list.
 func UniqueURIs(list []string) []string {
 	var kept []string
 	for _, s := range list {

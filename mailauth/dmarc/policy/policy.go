@@ -25,7 +25,7 @@ func (Result) Values() []string {
 	return diag.Values(ResultPass, ResultFail, ResultNone, ResultTempError, ResultPermError)
 }
 
-// A Mechanism is what authenticated an identifier.
+// A Mechanism is the mechanism that authenticated an identifier.
 type Mechanism string
 
 // The mechanisms.
@@ -37,11 +37,11 @@ const (
 // Values lists the mechanisms.
 func (Mechanism) Values() []string { return diag.Values(SPF, DKIM) }
 
-// maxIdentifiers is how many domains of SPF and DKIM are examined. A message with more valid signatures of
-// different domains is not meant for delivery, but for making receivers work.
+// maxIdentifiers bounds the domains of SPF and DKIM that are examined. A message with more valid signatures of
+// different domains is not meant for delivery, but to exhaust receivers.
 const maxIdentifiers = 20
 
-// A Message is what DMARC has to know of a message.
+// A Message holds the properties of a message that DMARC evaluates.
 type Message struct {
 	From diag.Name   // domain of the From field
 	SPF  diag.Name   // domain of MAIL FROM for which SPF passed; zero if it did not
@@ -55,21 +55,21 @@ type Identifier struct {
 	Strict    bool // whether the policy demands that the domain is the same
 	Aligned   bool
 	// Walk is the tree walk from the domain, which alignment needs unless the domains are the same or must be;
-	// else nil. Organizational is what it found.
+	// else nil. Organizational is its result.
 	Walk           *Walk
 	Organizational string
 	// Err is why it is not known whether the domain is aligned.
 	Err error
 }
 
-// An Evaluation is what a receiver that follows RFC 9989 makes of a message.
+// An Evaluation is the result of evaluating a message under RFC 9989.
 type Evaluation struct {
 	Result      Result
 	Discovery   *Discovery
 	Identifiers []Identifier // those of the message without duplicates, SPF first; empty if no policy applies
 	Omitted     int          // identifiers beyond the first 20
-	// Tag is that of the record that decides: p, sp or np; empty if no policy applies or it is not known which.
-	// Policy is what it asks for, and Applied what remains of that under t=y, for messages that fail.
+	// Tag is the tag of the record that decides: p, sp or np; empty if no policy applies or it is unknown. Policy is
+	// its value, and Applied the policy that remains under t=y, for messages that fail.
 	Tag     string
 	Policy  Policy
 	Applied Policy
@@ -77,7 +77,7 @@ type Evaluation struct {
 	Err error
 }
 
-// Evaluate evaluates DMARC for a message. All walks are made at once. The error is that of the context, or a
+// Evaluate evaluates DMARC for a message. All walks run concurrently. The error is that of the context, or a
 // *[diag.InputError]; failures of the DNS are results.
 func Evaluate(ctx context.Context, env *diag.Env, m Message) (*Evaluation, error) {
 	if err := m.check(); err != nil {

@@ -31,7 +31,7 @@ func (p Policies) Lowered() Policies {
 	return Policies{p.Domain.Lowered(), p.Subdomain.Lowered(), p.Nonexistent.Lowered()}
 }
 
-// A Reading is what receivers that follow a standard make of a record.
+// A Reading is the interpretation of a record under a standard.
 type Reading struct {
 	Usable  bool   // DMARC applies; otherwise it is as if there were no record
 	Assumed bool   // p=none holds, whatever the record says
@@ -44,9 +44,9 @@ type Reading struct {
 	Percentage int
 }
 
-// Reading tells what receivers that follow a standard to the letter make of the record. In both a repeated tag
-// voids the list of tags (RFC 6376 section 3.2), an invalid tag that is no policy counts as absent, and where
-// the policies cannot be read, p=none is assumed if there is somewhere to send reports to.
+// Reading returns the interpretation of the record by receivers that follow a standard to the letter. In both a
+// repeated tag voids the list of tags (RFC 6376 section 3.2), an invalid tag that is not a policy counts as absent,
+// and where the policies cannot be read, p=none is assumed if there is somewhere to send reports to.
 func (r *Record) Reading(s Standard) Reading {
 	v := Reading{Percentage: 100}
 	switch repeated := r.Repeated(); {

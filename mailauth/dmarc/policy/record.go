@@ -45,7 +45,7 @@ const (
 	BadRemoved   taglist.Kind = "removed"   // pct, rf or ri, harmless
 )
 
-// A Policy is what receivers should do with mail that fails DMARC.
+// A Policy is the requested handling of mail that fails DMARC.
 type Policy string
 
 // The policies, from the mildest.
@@ -58,7 +58,7 @@ const (
 // Values lists the policies, from the mildest.
 func (Policy) Values() []string { return diag.Values(None, Quarantine, Reject) }
 
-// Level orders policies by what they ask for: 0 is none, also for no policy at all.
+// Level orders policies by strictness: 0 is none, or no policy at all.
 func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p))) }
 
 // Lowered is the policy that receivers apply under t=y, and to the rest of the mail under pct: one level below

@@ -74,7 +74,7 @@ func organizational(start string, found map[string]*Record) string {
 	return start
 }
 
-// The walk that is made of answers to questions asked at once is that of a receiver which asks one by one.
+// A walk built from concurrent queries is the same as that of a receiver that queries step by step.
 func TestWalkIsSequential(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	texts := []string{"v=DMARC1; p=none", "v=DMARC1; p=reject; psd=n", "v=DMARC1; p=reject; psd=y", "v=spf1 -all",

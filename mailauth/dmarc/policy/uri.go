@@ -17,7 +17,7 @@ import (
 type URI struct {
 	Text           string // as it was written, with its size limit
 	URI            string // without the size limit
-	Scheme         string // in lower case, such as "mailto"; empty if there is none
+	Scheme         string // in lower case, such as "mailto"; empty without one
 	Address        string // of mailto the mailbox, decoded; else the host
 	Domain         string // to which reports go, as A-labels; empty if that is not known
 	SizeLimit      uint64 // in bytes, if HasSizeLimit
@@ -162,7 +162,7 @@ func (u *URI) mailto(rest string) (problem string) {
 	}
 }
 
-// maxLocal is how long a local part can be, in octets (RFC 5321 section 4.5.3.1.1).
+// maxLocal is the maximum length of a local part, in octets (RFC 5321 section 4.5.3.1.1).
 const maxLocal = 64
 
 // badLocal says what is wrong with a local part: a clause; empty if nothing is. It is a quoted string, or atoms with
@@ -211,8 +211,8 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// A Consent is what the domain of a report destination says about reports for another domain: without it receivers
-// send none there (RFC 9990 section 4).
+// A Consent is the answer of a report destination's domain about reports for another domain: without consent receivers
+// send no reports there (RFC 9990 section 4).
 type Consent struct {
 	Name        string // where it is published, without a final dot
 	TooLong     bool   // there can be no such name, and it was not asked for

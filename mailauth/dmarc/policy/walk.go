@@ -16,24 +16,23 @@ import (
 
 // The bounds of a walk.
 const (
-	// MaxQueries is how many names a tree walk asks for at most (RFC 9989 section 4.10).
+	// MaxQueries bounds the queries of a tree walk (RFC 9989 section 4.10).
 	MaxQueries = 8
-	// Timeout is how long answers are waited for. What has not answered then is unknown, before the time of
-	// the caller is up.
+	// Timeout bounds the wait for answers. What is unanswered by then is unknown, before the caller's deadline.
 	Timeout = 10 * time.Second
-	// maxName is how long a name can be in its text form without the final dot (RFC 1035 section 2.3.4).
+	// maxName is the maximum length of a name in text form without the final dot (RFC 1035 section 2.3.4).
 	maxName = 253
 )
 
-// node is what stands in front of a domain in the name of its record (RFC 9989 section 4.5).
+// node is the label in front of a domain in the name of its record (RFC 9989 section 4.5).
 const node = "_dmarc"
 
-// An Outcome is what a step of a walk came to: record, stop, no_record, skipped or unknown.
+// An Outcome is the result of a step of a walk: record, stop, no_record, skipped or unknown.
 type Outcome string
 
 // The outcomes.
 const (
-	Recorded Outcome = "record"    // there is one record, and the walk goes on
+	Recorded Outcome = "record"    // there is one record, and the walk continues
 	Stopped  Outcome = "stop"      // there is one record, and its psd tag ends the walk
 	noRecord Outcome = "no_record" // there is no record
 	Skipped  Outcome = "skipped"   // several records, of which none counts, or a name too long to be looked up
@@ -62,8 +61,8 @@ func (s *Step) Err() error {
 	return s.Answer.Err()
 }
 
-// DanglingAlias tells, as a sentence, of an alias at the name that leads to no record, nor to a text that was meant as
-// one; empty if there is none. Nothing else can be published beside a CNAME (RFC 1034 section 3.6.2).
+// DanglingAlias describes, as a sentence, an alias at the name that leads neither to a record nor to a text that was
+// meant as one; empty without one. Nothing else can be published next to a CNAME (RFC 1034 section 3.6.2).
 func (s *Step) DanglingAlias() string {
 	aliases := s.Answer.Aliases
 	if !s.Asked || s.Err() != nil || len(aliases) == 0 || len(s.Found.Records)+len(s.Found.Strays) > 0 {
@@ -77,7 +76,7 @@ func (s *Step) DanglingAlias() string {
 		strings.TrimSuffix(aliases[len(aliases)-1], "."), what)
 }
 
-// PSD returns what the record says of psd; it is undeclared where there is no record.
+// PSD returns the value of psd in the record; undeclared without a record.
 func (s *Step) PSD() PSD { return cmp.Or(diag.OrZero(s.Record).PSD, Undeclared) }
 
 // A Walk is a DNS tree walk: all steps that a receiver takes one after the other until it stops, in that order
@@ -123,8 +122,8 @@ func (w *Walk) stop() *Step {
 	return nil
 }
 
-// organizational returns the organizational domain of the start (RFC 9989 section 4.10.2). Where a step is not
-// known, it is what the others say, and the error tells that it may be another.
+// organizational returns the organizational domain of the start (RFC 9989 section 4.10.2). If a step is unknown, the
+// result follows from the others, and the error says that it may be wrong.
 func (w *Walk) organizational() (domain string, err error) {
 	if last := w.stop(); last != nil {
 		switch {
@@ -136,7 +135,7 @@ func (w *Walk) organizational() (domain string, err error) {
 	}
 	domain = w.Start
 	for i := range w.Steps {
-		if w.Steps[i].Record != nil { // the fewest labels stand last
+		if w.Steps[i].Record != nil { // the fewest labels come last
 			domain = w.Steps[i].Domain
 		}
 	}
@@ -165,8 +164,8 @@ type lookups struct {
 	answers map[string]diag.Answer[*dns.TXT] // by domain
 }
 
-// ask looks for the records of domains in goroutines of the group. Everything is asked at once: receivers walk
-// step by step, but which names they may come to is known from the start.
+// ask looks for the records of domains in goroutines of the group. All queries are concurrent: receivers walk step by
+// step, but the names that they may reach are known from the start.
 func (l *lookups) ask(ctx context.Context, env *diag.Env, g *diag.Group, domains ...string) {
 	if l.answers == nil {
 		l.answers = map[string]diag.Answer[*dns.TXT]{}
