@@ -1,4 +1,4 @@
-// Package buildinfo tells which build of diag and diagd runs, by what the Go command recorded in the program: nothing
+// Package buildinfo identifies the build of diag and diagd, by what the Go command recorded in the program: nothing
 // has to be set when it is built.
 package buildinfo
 
@@ -17,7 +17,7 @@ type Info struct {
 	Version  string     `json:"version"`            // of the module: v1.2.3, or v0.0.0-… between tags; "devel" if not recorded
 	Commit   string     `json:"commit,omitempty"`   // empty if the program was not built in a repository
 	Time     *time.Time `json:"time,omitempty"`     // of the commit
-	Modified bool       `json:"modified,omitempty"` // whether there were changes beside the commit
+	Modified bool       `json:"modified,omitempty"` // whether there were uncommitted changes
 	Contract string     `json:"contract_version"`   // of the wire contract
 	Go       string     `json:"go_version"`
 	Platform string     `json:"platform"` // linux/amd64
@@ -55,7 +55,7 @@ func of(build *debug.BuildInfo) Info {
 	return info
 }
 
-// Text is what the program of this name prints for --version.
+// Text returns the output of --version of the named program.
 func (i Info) Text(program string) string {
 	text := fmt.Sprintf("%s %s\n", program, i.Version)
 	if i.Commit != "" {

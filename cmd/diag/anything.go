@@ -137,7 +137,7 @@ func (a *app) read(name string) ([]byte, error) {
 	return readFile(name)
 }
 
-// anything examines what the argument stands for.
+// anything examines the target that the argument names.
 func (a *app) anything(cmd *cobra.Command, word string) error {
 	if err := cmp.Or(a.planned(), a.common()); err != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 // domains is how many domains the run of TestBulk has.
 const domains = 10_000
 
-// TestBulk examines ten thousand domains of a name server on this machine, is killed several times on the way, and goes on:
-// each domain has one line, and memory and time are printed. It needs port 53 of 127.0.0.1:
+// TestBulk examines ten thousand domains of a name server on this machine, is killed several times on the way, and
+// resumes: each domain has one line, and memory and time are printed. It needs port 53 of 127.0.0.1:
 //
 //	go test -tags bulk -run TestBulk -v -timeout 30m ./cmd/diag
 func TestBulk(t *testing.T) {

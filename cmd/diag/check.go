@@ -77,7 +77,7 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 	return cmd
 }
 
-// synopsis is how a check is called, and an example of that.
+// synopsis returns the usage of a check, and an example of it.
 func synopsis(ep httpapi.Endpoint) (use, example string) {
 	params := ep.Params()
 	usage, name, words := []string{ep.Name()}, ep.Name(), []string{}
@@ -113,7 +113,7 @@ func (a *app) bodyOf(ep httpapi.Endpoint, values map[string]*[]string, args []st
 	return body, incomplete(ep, params, values)
 }
 
-// incomplete says how a call goes on that lacks a required argument.
+// incomplete returns the error of a call that lacks a required argument, with its usage.
 func incomplete(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string) error {
 	words, missing := []string{"diag", ep.Name()}, ""
 	if short := namesOf()[ep.Name()]; len(short) > 0 {
@@ -331,7 +331,7 @@ func (a *app) checkAt(ctx context.Context, ep httpapi.Endpoint, body []byte, ser
 	return a.show(o)
 }
 
-// subject is what a request is about, where its first field is a name, an address or a URL.
+// subject returns the subject of a request, if its first field is a name, an address or a URL.
 func subject(ep httpapi.Endpoint, body []byte) string {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {

@@ -46,7 +46,7 @@ func csvRow(line string, o outcome, failure error) []string {
 	return diag.Map(csvColumns, func(column string) string { return cell(row[column]) })
 }
 
-// cell is a text on one line that no spreadsheet takes for a formula.
+// cell returns a text on one line that no spreadsheet interprets as a formula.
 func cell(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if text != "" && strings.IndexByte("=+-@", text[0]) >= 0 {

@@ -131,7 +131,7 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// What is wrong with a value is told in words of ours.
+// A fault of a value is reported in our own words.
 func TestBadValues(t *testing.T) {
 	for args, want := range map[string]string{
 		"spf a --timeout soon":              `--timeout: "soon" is not a duration, such as 30s or 5m`,

@@ -25,7 +25,7 @@ func (q question) ofRecords() bool { return q.operation == "resolve" }
 // A digLine is a command line of dig, of host or of nslookup.
 type digLine struct {
 	program   *program
-	global    lookup // what stands before the first name, and holds for all
+	global    lookup // what precedes the first name, and applies to all
 	questions []question
 	flags     []string // of diag, in their order
 }
@@ -43,7 +43,7 @@ func (l *digLine) names() (names []string) {
 	return names
 }
 
-// A lookup is what a command line says of one name, or of all.
+// A lookup holds the options of a command line for one name, or for all.
 type lookup struct {
 	name    string
 	given   bool // there is a name
@@ -218,7 +218,7 @@ func (d *digParser) named(options []digOption, word, text string) error {
 	return d.apply(found, typed, value, on)
 }
 
-// findOption finds an option by its name or the beginning of it. One that may be several is none.
+// findOption finds an option by its name or an unambiguous prefix of it.
 func findOption(options []digOption, name, typed string) (*digOption, error) {
 	var found []*digOption
 	var names []string
@@ -375,7 +375,7 @@ func (d *digParser) finish() error {
 		d.begin(".").types = []string{"NS"} // as dig does
 	}
 	if len(d.lookups) == 0 {
-		l := d.global.clone() // what is missing is told where the request is made, unless a flag has it
+		l := d.global.clone() // what is missing is reported where the request is made, unless a flag has it
 		d.lookups = append(d.lookups, &l)
 	}
 	for _, l := range d.lookups {
@@ -431,8 +431,8 @@ func (d *digParser) ask(l *lookup) error {
 	return nil
 }
 
-// asksResolve reports whether a flag of diag is about the question for records, so that the names of an address are
-// looked up as records.
+// asksResolve reports whether a flag of diag concerns the lookup of records, so that an address is looked up as PTR
+// records.
 func (d *digParser) asksResolve() bool {
 	return slices.ContainsFunc(d.flags, func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
@@ -440,8 +440,8 @@ func (d *digParser) asksResolve() bool {
 	})
 }
 
-// address returns the address whose names are looked up, and the name in the DNS under which they are kept; an address
-// may be the beginning of one, as of a network.
+// address returns the address whose names are looked up, and its reverse name in the DNS; an address may be the
+// beginning of one, as of a network.
 func (l *lookup) address() (ip netip.Addr, arpa string, err error) {
 	pointer := len(l.types) == 0 || slices.Equal(l.types, []string{"PTR"})
 	if ip, err = netip.ParseAddr(l.name); err == nil && ip.Zone() == "" && (l.reverse || pointer) {

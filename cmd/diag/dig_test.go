@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// digSaid is what a command line asks, to whom and how, in words; or the refusal, after an exclamation mark.
+// digSaid returns the queries of a command line, their servers and their options, in words; or the refusal, after an
+// exclamation mark.
 func digSaid(line string) string {
 	var a app
 	words := strings.Fields(line)
@@ -69,7 +70,7 @@ func TestDigHabits(t *testing.T) {
 	assert.Greater(t, lines, 300)
 }
 
-// Whatever stands on a command line, it is read or refused.
+// Every command line is parsed or refused.
 func FuzzDigLine(f *testing.F) {
 	table, err := os.ReadFile("testdata/dig.txt")
 	require.NoError(f, err)

@@ -124,7 +124,7 @@ func worst(codes []int, unknown int) int {
 	return exitOK
 }
 
-// unanswered tells which of several questions has no answer, and why.
+// unanswered reports which of several questions has no answer, and why.
 func (a *app) unanswered(r digRequest, err error) {
 	if a.formats.junit {
 		a.several.suites = append(a.several.suites, junitSuiteOf(r.about, nil, err, a.threshold))
@@ -148,7 +148,7 @@ func (a *app) endSeveral() error {
 	return nil
 }
 
-// eachLine answers the one question that stands in a line of a file, as behind the name of the program.
+// eachLine resolves the one question in a line of a file, in the form of the program's arguments.
 func (a *app) eachLine(values map[string]*[]string, ask target.Ask) func(context.Context, string) (outcome, error) {
 	p := *a.line.program
 	p.types, p.root = nil, false

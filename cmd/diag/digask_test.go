@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A witness is a name server on this machine that tells how it was asked.
+// A witness is a name server on this machine that records the queries it gets.
 type witness struct {
 	port string
 
@@ -93,7 +93,7 @@ func newWitness(t *testing.T) *witness {
 	return w
 }
 
-// What is asked for is what the server is asked.
+// The server gets the query that the command line describes.
 func TestDigReallyAsks(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -191,7 +191,7 @@ func TestOneOfSeveralIsSilent(t *testing.T) {
 	}
 }
 
-// A name server that is given by its name is looked up, and asked at its addresses; one that is not public is not.
+// A name server that is given by its name is looked up, and queried at its addresses; one that is not public is not.
 func TestServerByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		world := diagtest.NewWorld(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// digExamples stand in the help of resolve.
+// digExamples is part of the help of resolve.
 const digExamples = `
   diag dig example.com A AAAA MX +short
   diag dig @ns1.example.com example.com SOA +norec +nsid
@@ -35,9 +35,9 @@ type program struct {
 	inOrder  bool // of two words the first is the name, even if it reads like a type
 }
 
-// A digOption is what an option of these programs stands for. One that does nothing dresses the output.
+// A digOption is the meaning of an option of these programs. One without effect only formats the output.
 type digOption struct {
-	names   string     // words that stand for it, also by a beginning that is of no other option
+	names   string     // words that name it, also by a prefix that no other option has
 	value   string     // what its value is, such as "a type"; empty: it has none
 	bare    *digOption // what it is without its value; nil: it needs one
 	refused string     // why it cannot be had
@@ -307,7 +307,7 @@ var programs = map[string]*program{
 		oneName: true, server: true, dialogue: true},
 }
 
-// typeFirst is what begins with a type instead of the name of a program.
+// typeFirst is a command line that begins with a type instead of the name of a program.
 var typeFirst = &program{name: "diag", letters: digLetters}
 
 // resolveOnly reports whether a flag is of the operation resolve, and not of ip/nslookup too.

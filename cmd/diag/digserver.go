@@ -24,10 +24,10 @@ type digServer struct {
 	version int    // of the Internet Protocol; 0: both
 }
 
-// systemServers stands for the name servers of the system, at another port.
+// systemServers denotes the name servers of the system, at another port.
 const systemServers = "system"
 
-// secure is what a command line says of TLS.
+// secure holds the TLS options of a command line.
 type secure struct {
 	typed     string // such as +tls; empty: nothing
 	transport resolver.Transport
@@ -44,7 +44,7 @@ func (s digServer) String() string {
 	return server.String()
 }
 
-// splitServers takes a list apart. In the form with "://" commas stand between the addresses of one server.
+// splitServers splits a list. In the form with "://" commas separate the addresses of one server.
 func splitServers(text string) []string {
 	if strings.Contains(text, "://") {
 		return []string{text}
@@ -130,7 +130,7 @@ func splitPort(text string) (host, port string) {
 	return host, port
 }
 
-// complete gives a server what other options say of it.
+// complete applies other options to a server.
 func (l *lookup) complete(s *digServer, port string) error {
 	s.version, _ = strconv.Atoi(l.fields["ip_version"])
 	if port != "" && l.port != "" && port != l.port {
@@ -170,7 +170,7 @@ func (l *lookup) complete(s *digServer, port string) error {
 	return nil
 }
 
-// resolved returns the server once for each of its addresses. Those of a name are looked up; what may not be reached is
+// resolved returns the server once for each of its addresses. Those of a name are looked up; prohibited addresses are
 // left out.
 func (s digServer) resolved(ctx context.Context, env *diag.Env) ([]resolver.Server, error) {
 	if s.host == systemServers {

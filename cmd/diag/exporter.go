@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The bounds of the flags: registries and mail servers refuse those who ask them too often.
+// The bounds of the flags: registries and mail servers refuse clients that query them too often.
 const (
 	shortestInterval = 15 * time.Minute
 	mostParallel     = 64
@@ -35,7 +35,7 @@ func (a *app) exporter() *cobra.Command {
 			switch c.Options, err = w.options(); {
 			case err != nil:
 				return err
-			case cmd.Flags().Changed("server"): // what the environment says of it is about other commands
+			case cmd.Flags().Changed("server"): // its environment variable is about other commands
 				return usagef("exporter examines from here, and takes no --server")
 			case len(args) == 0 && file == "":
 				return usagef("exporter needs domains: as arguments, or with --targets FILE")

@@ -90,7 +90,7 @@ func TestRequestWithParameters(t *testing.T) {
 	}
 }
 
-// Only the name of a check has places; texts that look alike are left alone.
+// Only the name of a check has places; similar texts are left unchanged.
 func TestExpand(t *testing.T) {
 	global := (&app{}).command().PersistentFlags()
 	for _, test := range []struct{ args, want string }{
@@ -175,7 +175,7 @@ func TestInputRefused(t *testing.T) {
 	}
 }
 
-// A name stands for the field of the check, an address for the world that it sees.
+// A name sets the field of the check, an address the resolver of its environment.
 func TestResolverFlag(t *testing.T) {
 	world := testWorld(t)
 	s := newSession(world)
@@ -249,8 +249,8 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"text/upper", "a", "-o", filepath.Join(file, "no")}))
 }
 
-// What strangers publish cannot command the terminal of who looks at it: escape sequences, the
-// controls above 127, and characters that turn the direction of writing.
+// Third-party text cannot control the terminal: escape sequences, the controls above 127, and characters that change
+// the direction of writing are escaped.
 func TestHostileText(t *testing.T) {
 	const hostile = "red \x1b[31m clear \x1bc bell \x07 csi \u009b2J back \b tag \U000e0041 turn \u202e line \u2028 end"
 	world := testWorld(t)

@@ -10,14 +10,14 @@
 //	diag spf/hosted/spf_…/history --limit 5 --server https://diag.example --key svc_live_…
 //
 // A domain alone runs every check that needs no more, and prints one screen; --plan prints what to change, step by
-// step, and how the domain stands after each step. "-" as an argument stands for standard input. Text utilities
-// print their result as it is, so that it can be piped.
+// step, and the state of the domain after each step. "-" as an argument denotes standard input. Text utilities print
+// their result unchanged, so that it can be piped.
 //
-// The names of checks are the paths of the API. Where {id} stands in one, the id goes into its place, or
-// behind the name as an argument. Hosted SPF profiles are kept by a server, and so need --server.
+// The names of checks are the paths of the API. For {id} in one, the id goes into its place, or follows the name as
+// an argument. Hosted SPF profiles are kept by a server, and so need --server.
 //
-// The exit code says what was found: 0 nothing at or above --fail-on, 1 a finding at or above it,
-// 2 a fault of the command line, 3 the check could not be completed, 4 a part could not be measured.
+// The exit code is the result: 0 nothing at or above --fail-on, 1 a finding at or above it, 2 a fault of the command
+// line, 3 the check could not be completed, 4 a part could not be measured.
 package main
 
 import (
@@ -82,7 +82,7 @@ type app struct {
 	whole   whole
 	batch   batch
 	zoned   zoned
-	line    *digLine // nil if the command line is none of dig, host or nslookup
+	line    *digLine // nil if the command line is not one of dig, host or nslookup
 	verbose bool
 	quiet   bool
 	color   string
@@ -118,7 +118,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.code
 }
 
-// failed tells what went wrong, and returns the exit code for it.
+// failed reports an error, and returns its exit code.
 func (a *app) failed(err error) int {
 	for _, line := range explain(err) {
 		fmt.Fprintln(a.stderr, "diag:", printable(line))
@@ -138,7 +138,7 @@ type inputError interface {
 	InputField() (field, reason string)
 }
 
-// maxWidth is how long a line of prose is at most: longer ones are hard to read.
+// maxWidth bounds a line of prose: longer ones are hard to read.
 const maxWidth = 100
 
 func (a *app) command() *cobra.Command {
@@ -250,7 +250,7 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 	}
 }
 
-// whichCheck refuses more than one word that is no check.
+// whichCheck refuses several words that are not a check.
 func whichCheck(root *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		if near := meant(root, args[0]); near != "" && !strings.Contains(args[0], ".") {

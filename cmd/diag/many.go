@@ -48,9 +48,9 @@ func (b *batch) check(a *app) error {
 	return nil
 }
 
-// minParallel targets are examined at once, however busy the name servers and this machine are. Another one begins when
-// the name servers have been sent what was asked before and a processor is free: earlier, it would take memory, and
-// use up its time waiting.
+// minParallel targets are examined concurrently, however busy the name servers and this machine are. Another one
+// begins when the name servers have been sent the earlier queries and a processor is free: earlier, it would take
+// memory, and use up its time waiting.
 const minParallel = 4
 
 const (
@@ -81,8 +81,8 @@ func (r *manyRun) waitForRoom(ctx context.Context) {
 // maxLine bounds a line of a list of targets.
 const maxLine = 64 << 10
 
-// many examines each line of the file, several at once. An outcome is written when it is known, so that a run that is
-// killed has lost nothing but what was under way.
+// many examines each line of the file, several concurrently. An outcome is written when it is known, so that a run
+// that is killed has lost only what was under way.
 func (a *app) many(ctx context.Context, examine func(ctx context.Context, line string) (outcome, error)) error {
 	if err := a.common(); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (a *app) list() (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ledger opens the output, and tells which targets stand in it already. A line that a killed run has left unfinished is
-// taken away.
+// ledger opens the output, and returns which targets it holds already. A line that a killed run has left unfinished
+// is removed.
 func (a *app) ledger() (io.Writer, map[string]bool, error) {
 	done := map[string]bool{}
 	if a.output == "" || a.formats.junit { // which is written at the end
@@ -201,7 +201,7 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 	defer cancel()
 	o, err := examine(limited, line)
 	if ctx.Err() != nil {
-		return // interrupted: it will be examined by the run that goes on
+		return // interrupted: the resumed run will examine it
 	}
 	text := r.write(line, o, err)
 	r.mu.Lock()
@@ -256,7 +256,7 @@ func jsonLine(line string, o outcome, failure error) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(entry); err != nil { // a reply that is no JSON
+	if err := e.Encode(entry); err != nil { // a reply that is not JSON
 		return jsonLine(line, outcome{}, err)
 	}
 	return b.Bytes()
@@ -287,8 +287,7 @@ func (r *manyRun) end(err error) error {
 	return errors.Join(err, r.err)
 }
 
-// eachTarget examines anything that stands in a line. The checks of one target share their questions, those of several
-// do not.
+// eachTarget examines the target in a line. The checks of one target share their lookups, those of several do not.
 func (a *app) eachTarget(ask func() target.Ask, o target.Options) func(context.Context, string) (outcome, error) {
 	return func(ctx context.Context, line string) (outcome, error) {
 		t, err := target.Parse(line)
@@ -306,7 +305,7 @@ func (a *app) eachTarget(ask func() target.Ask, o target.Options) func(context.C
 	}
 }
 
-// eachCheck runs one check for what stands in a line: its first arguments, before those of the command line.
+// eachCheck runs one check with the words of a line: its first arguments, before those of the command line.
 func (a *app) eachCheck(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string, more []string,
 	ask target.Ask) func(context.Context, string) (outcome, error) {
 	return func(ctx context.Context, line string) (outcome, error) {

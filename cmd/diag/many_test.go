@@ -50,7 +50,7 @@ func TestMany(t *testing.T) {
 	assert.Contains(t, s.out.String(), `<error message=`)
 }
 
-// A row of --csv says how a target stands and what to do first, or why nothing is known.
+// A row of --csv has the state of a target and what to do first, or why nothing is known.
 func TestCSV(t *testing.T) {
 	s := newSession(testWorld(t))
 	s.stdin = strings.NewReader("example.com\nbroken.example\nexa..mple\n")
@@ -106,7 +106,7 @@ func TestJUnitOfRemarks(t *testing.T) {
 	}
 }
 
-// A run that was killed goes on where its file ends: the line that it left unfinished is written again, and no other.
+// A run that was killed resumes where its file ends: the line that it left unfinished is written again, and no other.
 func TestResume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.jsonl")
 	list := "example.com\nbroken.example\nplain.example\n"

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// shortNames are what people type for a check, beside its path.
+// shortNames are what people type for a check, in addition to its path.
 var shortNames = map[string]string{
 	"spf": "spf/lookup", "dkim": "dkim/lookup", "dmarc": "dmarc/lookup", "bimi": "bimi/lookup",
 	"logo": "bimi/logo/lookup", "mta-sts": "mta-sts/lookup", "mtasts": "mta-sts/lookup", "sts": "mta-sts/lookup",
@@ -46,7 +46,7 @@ func namesOf() map[string][]string {
 	return list
 }
 
-// byContent are the checks that a short name stands for where its argument is a record, or an address.
+// byContent are the checks that a short name denotes if its argument is a record, or an address.
 var byContent = map[string]struct{ record, address string }{
 	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""},
 	"bimi": {"bimi/validate", ""}, "whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"},
@@ -82,8 +82,8 @@ func named(global *pflag.FlagSet, args []string) []string {
 	return args
 }
 
-// digBegins returns the program whose habits a command line follows, and where its words begin; a nil program says that
-// the line is none of that kind.
+// digBegins returns the program whose syntax a command line follows, and where its words begin; a nil program means
+// that the line follows none of them.
 func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
 	i := commandWord(global, args)
 	if x := slices.IndexFunc(args, digOptionWord); x >= 0 && commandWord(global, args[:x]) < 0 {
@@ -156,7 +156,7 @@ func exists(word string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// meant names the checks that a word may stand for.
+// meant names the checks that a word may mean.
 func meant(root *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	near := root.SuggestionsFor(word)
@@ -190,8 +190,8 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	return taglist.Nearest(typed, words...)
 }
 
-// expand lets values stand in the name of a check as they do in the path of the API: it turns
-// spf/hosted/spf_…/history into spf/hosted/{id}/history --id=spf_….
+// expand accepts values in the name of a check as in the path of the API: it turns spf/hosted/spf_…/history into
+// spf/hosted/{id}/history --id=spf_….
 func expand(global *pflag.FlagSet, args []string) []string {
 	i := commandWord(global, args)
 	if i < 0 {
@@ -212,8 +212,8 @@ func expand(global *pflag.FlagSet, args []string) []string {
 	return slices.Concat(args[:i], best, args[i+1:])
 }
 
-// fill compares a word with a name such as spf/hosted/{id}, and returns the flags for what stands in
-// the places of its parameters.
+// fill compares a word with a name such as spf/hosted/{id}, and returns the flags for the values in the places of its
+// parameters.
 func fill(name, word string) (flags []string, ok bool) {
 	names, words := strings.Split(name, "/"), strings.Split(word, "/")
 	if len(names) != len(words) {

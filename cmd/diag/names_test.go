@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people type, and what it stands for.
+// What people type, and what it means.
 func TestNames(t *testing.T) {
 	global := new(app).command().PersistentFlags()
 	for typed, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every short name stands for a check that there is.
+// Every short name denotes an existing check.
 func TestShortNames(t *testing.T) {
 	for short, name := range shortNames {
 		assert.Equal(t, name, endpoint(t, name).Name(), short)
@@ -66,7 +66,7 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
 }
 
-// What a file is not is told under its name.
+// A fault of a file's kind is reported with its name.
 func TestFileOfNoKind(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "notes")
 	require.NoError(t, os.WriteFile(name, []byte("notes"), 0o600))

@@ -91,7 +91,7 @@ func (a *app) show(o outcome) error {
 	return a.writeOut(b.Bytes())
 }
 
-// gap is what stands between this answer and the one before.
+// gap returns the separator between this answer and the one before.
 func (a *app) gap() []byte {
 	switch {
 	case a.several == nil:
@@ -165,12 +165,12 @@ func (a *app) ascii() bool {
 // printable makes a stranger's text safe for a terminal.
 func printable(s string) string { return render.Printable(s) }
 
-// printableJSON is JSON with the same meaning, safe for a terminal. JSON itself lets the controls
-// above 127 and formats stand as they are.
+// printableJSON returns JSON with the same meaning, safe for a terminal. JSON itself permits the controls above 127
+// and format characters unescaped.
 func printableJSON(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) {
-		if r == '\n' || !render.Unsafe(r) { // a line's end can stand only between values
+		if r == '\n' || !render.Unsafe(r) { // a line's end is only between values
 			b = utf8.AppendRune(b, r)
 			continue
 		}
@@ -271,7 +271,7 @@ func junit(suites ...junitSuite) ([]byte, error) {
 // progressAfter is how long a check may run before progress is shown.
 const progressAfter = time.Second
 
-// progress tells a person what is being waited for, on standard error: in one line that is written over on a terminal.
+// progress shows what a command waits for, on standard error: in one line that is overwritten on a terminal.
 type progress struct {
 	a       *app
 	mu      sync.Mutex
@@ -282,7 +282,7 @@ type progress struct {
 	ended   sync.WaitGroup
 }
 
-// startProgress begins to tell of something by its name, until end is called.
+// startProgress begins to show progress under a name, until end is called.
 func (a *app) startProgress(name string) *progress {
 	p := &progress{a: a, names: []string{name}, began: time.Now(), stop: make(chan struct{})}
 	if a.progress && !a.quiet {

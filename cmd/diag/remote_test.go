@@ -132,7 +132,7 @@ func exampleFields(t testing.TB, ep httpapi.Endpoint) []byte {
 	return text
 }
 
-// A profile that is not there is told in the words of the server.
+// A missing profile is reported in the words of the server.
 func TestHostedNotFound(t *testing.T) {
 	address, secret := apiServer(t, testWorld(t))
 	s := newSession(nil)
@@ -141,7 +141,7 @@ func TestHostedNotFound(t *testing.T) {
 	assert.Regexp(t, `^diag: INVALID_REQUEST: There is nothing at this path\. \(req_\w+\)\n$`, s.err.String())
 }
 
-// A key that is not valid will not become so: nobody waits for that.
+// A key that is not valid will not become so: the command does not wait.
 func TestWaitRefused(t *testing.T) {
 	address, _ := apiServer(t, testWorld(t))
 	s := newSession(nil)
@@ -238,14 +238,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Why a server cannot be reached is told in words.
+// Why a server cannot be reached is reported in words.
 func TestServerUnreached(t *testing.T) {
 	s := newSession(nil)
 	assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"spf", "a", "--server", "http://127.0.0.1:1", "--key", "svc_test_x"}))
 	assert.Equal(t, "diag: http://127.0.0.1:1 cannot be reached: connection refused\n", s.err.String())
 }
 
-// All faults of a request are told, each in a line, and the same ones here and at a server.
+// All faults of a request are reported, each in a line, and the same ones locally and from a server.
 func TestFaultsOfRequest(t *testing.T) {
 	world := testWorld(t)
 	address, secret := apiServer(t, world)

@@ -11,7 +11,7 @@ import (
 )
 
 // mostAtInit is how many bytes the variables of a package may take on the heap before main begins: all checks pay for
-// them, also those that need none. Tables that are larger, and regular expressions, are made when first used.
+// them, also those that need none. Larger tables, and regular expressions, are made when first used.
 const mostAtInit = 40 << 10
 
 // It takes the place of a limit of time, since the runtime counts the same bytes on any machine.

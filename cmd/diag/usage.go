@@ -27,7 +27,7 @@ func atFault(err error) bool {
 	return usage || violations || input
 }
 
-// width is how many columns a line has.
+// width returns how many columns a line has.
 func (a *app) width() int {
 	if a.columns > 0 {
 		return max(40, min(a.columns, maxWidth))
@@ -56,8 +56,8 @@ func wanted(kind string) string {
 	return "a number"
 }
 
-// explain puts an error into words: each fault of a request in a line of its own. That a context ended
-// says nothing to people but what it means.
+// explain describes an error: each fault of a request in a line of its own. The end of a context is described by its
+// meaning.
 func explain(err error) []string {
 	if v, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
 		lines := []string{}

@@ -16,8 +16,8 @@ import (
 	"github.com/makiuchi-d/gozxing/qrcode/detector"
 )
 
-// printUtility prints what a text utility made of its text, as it is, so that it can be piped. What is to be said about
-// it goes to standard error. It reports whether the reply was of that kind.
+// printUtility prints the result of a text utility unchanged, so that it can be piped. Remarks about it go to
+// standard error. It reports whether the reply was of that kind.
 func (a *app) printUtility(o outcome) (bool, error) {
 	out, ok := a.result(o.report)
 	if !ok {

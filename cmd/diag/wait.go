@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// waitTime is how long diag wait waits, unless --timeout says otherwise: longer than most records are kept.
+// waitTime is how long diag wait waits, unless --timeout is set: longer than most records are cached.
 const waitTime = 2 * time.Hour
 
 func (a *app) waitCommand() *cobra.Command {

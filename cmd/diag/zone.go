@@ -99,7 +99,7 @@ func (a *app) readZones() error {
 		}
 		if err != nil {
 			if z.fault != nil {
-				fmt.Fprintln(a.stderr, "diag:", printable(err.Error())) // the first is told at the end
+				fmt.Fprintln(a.stderr, "diag:", printable(err.Error())) // the first is reported at the end
 			}
 			z.fault = cmp.Or(z.fault, err)
 			continue
@@ -191,8 +191,8 @@ var recordOf = map[string]record{
 	"mx":   {"", dns.TypeMX, ""}, "smtp": {"", dns.TypeMX, ""}, "dane": {"_25._tcp.", dns.TypeTLSA, ""},
 }
 
-// places are where the findings of a view stand, in the same order: in the file of the zone that the subject is in, or
-// in the only one.
+// places returns the locations of the findings of a view, in the same order: in the file of the zone that the subject
+// is in, or in the only one.
 func (a *app) places(v *view.View) []annotation {
 	var z *overlay.Zone
 	subject, _ := diag.ParseName(v.Subject)
@@ -219,7 +219,8 @@ func (a *app) places(v *view.View) []annotation {
 	})
 }
 
-// lineOf is the line of the record that a finding is about; of the name, the zone, or the file where there is none.
+// lineOf returns the line of the record that a finding is about; without one, that of the name, the zone, or the
+// file.
 func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 	family, _, _ := strings.Cut(string(f.Code), ".")
 	split := func(r rune) bool { return strings.ContainsRune(` :"“”`, r) }
@@ -244,7 +245,7 @@ func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 	return cmp.Or(line, z.Line(named, 0), z.Line(name, 0), z.Line(z.Name, 0), 1)
 }
 
-// placed adds to the findings where their records stand.
+// placed adds the locations of their records to the findings.
 func (a *app) placed(v *view.View) {
 	if a.zoned.annotate != "" {
 		return

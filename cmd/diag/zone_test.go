@@ -86,7 +86,7 @@ func TestZoneInput(t *testing.T) {
 	assert.NotContains(t, s.out.String(), "(-:")
 }
 
-// A finding stands where its record does: the one that names its target, or where one is missing, the name or the zone.
+// A finding is at the line of its record: the one that names its target, or if it is missing, the name or the zone.
 func TestPlaces(t *testing.T) {
 	z, err := overlay.Parse(nextZone+`_25._tcp.mx1 TLSA 3 1 1 `+strings.Repeat("ab", 32)+`
 @ MX 20 mx2.example.net.

@@ -138,7 +138,7 @@ func (f accountFlags) change(note bool) (func(*metering.Account), error) {
 	}, nil
 }
 
-// centsOrNone reads a flag; nil stands for none.
+// centsOrNone reads a flag; nil means none.
 func centsOrNone(flag, text string) (*int64, error) {
 	if text == "" || text == "none" {
 		return nil, nil

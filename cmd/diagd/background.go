@@ -11,13 +11,13 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// background is what goes on beside serving, from begin until end.
+// background is the work that runs concurrently with serving, from begin until end.
 type background struct {
 	stop    context.CancelFunc // nil before it has begun
 	running sync.WaitGroup
 }
 
-// panicRest is how long work rests that has panicked, before it begins again.
+// panicRest is how long work pauses after a panic, before it begins again.
 const panicRest = 10 * time.Second
 
 // begin starts work that ends with the context, or with end. A panic is logged, and the work begins again.
@@ -54,7 +54,7 @@ func (b *background) end(ctx context.Context) bool {
 // close has all work end, and waits for it.
 func (b *background) close() { b.end(context.Background()) }
 
-// every does something at once, and again after each pause, until the context ends.
+// every calls a function immediately, and again after each pause, until the context ends.
 func every(ctx context.Context, pause time.Duration, do func()) {
 	for more := ctx.Err() == nil; more; more = rest(ctx, pause) {
 		do()
@@ -70,7 +70,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// closeTime is how long what a server that never got so far as to drain does beside serving may take to end.
+// closeTime is how long the background work of a server that was never able to drain may take to end.
 const closeTime = time.Second
 
 // within gives something that is to end a moment for that.

@@ -100,7 +100,7 @@ func (a *app) restore(ctx context.Context, from string) error {
 	})
 }
 
-// verifyFile brings a store that nobody has open to this program's layout, and audits it.
+// verifyFile migrates a store that no process has open to this program's layout, and audits it.
 func verifyFile(ctx context.Context, path string) (audit metering.Audit, err error) {
 	from, _, err := sqlite.Migrate(ctx, path)
 	if err == nil && from == 0 {

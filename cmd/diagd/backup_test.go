@@ -35,7 +35,7 @@ func TestBackup(t *testing.T) {
 	const copies = 4
 	for n := range copies {
 		for reached := count.Load() + 200; count.Load() < reached && !t.Failed(); {
-			runtime.Gosched() // the server is another process: there is nothing but to look
+			runtime.Gosched() // the server is another process: polling is the only way
 		}
 		acknowledged := count.Load()
 		last = filepath.Join(dir, fmt.Sprintf("backup-%d.db", n))
@@ -167,7 +167,7 @@ func TestRestoreRefuses(t *testing.T) {
 	assert.Equal(t, data, bytesOf(good), "a backup is only read")
 }
 
-// An audit that cannot be carried out is told from one that finds something.
+// A failed audit is distinguished from one that finds something.
 func TestAuditExitCodes(t *testing.T) {
 	store, _ := newStore(t)
 	path := store[len("--store=sqlite:"):]

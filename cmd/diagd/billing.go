@@ -224,7 +224,7 @@ func (c *billingCommands) oneInvoice(
 	return cmd
 }
 
-// refusal tells what lies with the caller from what does not.
+// refusal separates the caller's faults from others.
 func refusal(err error) error {
 	refused, _ := errors.AsType[*billing.RefusedError](err)
 	switch {

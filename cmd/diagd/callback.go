@@ -27,12 +27,12 @@ const (
 	maxWord = 16 << 10
 )
 
-// callbacks hears what a payment service says of payments after their attempt.
+// callbacks receives what a payment service reports of payments after their attempt.
 type callbacks struct {
 	secret  notify.Secret
 	settle  func(context.Context, billing.Word) (billing.Invoice, error)
 	clock   func() time.Time
-	proxies []netip.Prefix      // whose callers are not told apart, nor counted
+	proxies []netip.Prefix      // whose callers cannot be distinguished, and are not counted
 	limiter *metering.IPLimiter // of callers without a good signature
 	log     *slog.Logger
 }

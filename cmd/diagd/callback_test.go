@@ -39,7 +39,7 @@ const (
 
 var callbackNow = time.Unix(1_800_000_000, 0)
 
-// heard is a listener for callbacks that answers as settle says, and notes what it was told.
+// heard returns a listener for callbacks that answers as settle says, and records the words it received.
 func heard(t testing.TB, answer error) (*callbacks, *[]billing.Word) {
 	secret, err := notify.ParseSecret(callbackSecret)
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// What billing says of a word is told to who sent it; what went wrong here is told to the log alone.
+// Billing's answer to a word is returned to its sender; an internal error is only logged.
 func TestCallbackOutcome(t *testing.T) {
 	for _, c := range []struct {
 		err    error
@@ -227,7 +227,7 @@ func TestCallbackLeaksNothing(t *testing.T) {
 	}
 }
 
-// Bad signatures are bounded by address, and good ones are not; what comes through a proxy is not told apart.
+// Bad signatures are bounded by address, and good ones are not; clients behind a proxy are not distinguished.
 func TestCallbackRate(t *testing.T) {
 	listener, words := heard(t, nil)
 	listener.proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}

@@ -92,7 +92,7 @@ func (a *app) webPorts() []uint16 {
 	return slices.Concat(diag.WebPorts, diag.Map(a.world.AllowPorts, func(p uint) uint16 { return uint16(min(p, 65535)) }))
 }
 
-// readSecrets reads the files with what must not stand on a command line, which other users of the host see.
+// readSecrets reads the files with the secrets that must not be on a command line, which other users of the host see.
 func readSecrets(r *notify.ChannelRequest, secretFile, tokenFile string) error {
 	if secretFile != "" {
 		text, err := secretFrom(secretFile)
@@ -208,7 +208,7 @@ func (c channelCommands) change(
 		})
 }
 
-// confirm answers for the reader of an address who has told the code that he was sent.
+// confirm confirms an address by the code that was sent to it.
 func (c channelCommands) confirm() *cobra.Command {
 	cmd := c.leaf("confirm ID CODE", "Let a channel of mail begin by the code that its address was sent",
 		"the id of a channel, and a code",
@@ -365,7 +365,7 @@ func (c channelCommands) showSent(
 	return nil
 }
 
-// attemptPoll is how often who waits for an attempt looks whether it was made.
+// attemptPoll is how often the wait for an attempt checks whether it was made.
 const attemptPoll = 200 * time.Millisecond
 
 // awaitAttempt returns a delivery once it was tried, or as it is when the context ends.

@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hook is what a receiver got.
+// A hook is a request that a receiver got.
 type hook struct {
 	header http.Header
 	body   []byte
@@ -122,7 +122,8 @@ func TestChannels(t *testing.T) {
 	assert.NotContains(t, seen.String(), "geheim")
 }
 
-// What a customer does at the API is told while the server runs, and what was to be sent while none ran when one does.
+// A customer's use of the API causes notifications while the server runs, and pending ones are sent when a server
+// starts.
 func TestUsageIsNotified(t *testing.T) {
 	address, got, flags := newReceiver(t)
 	store, _ := newStore(t)
@@ -151,7 +152,7 @@ func TestUsageIsNotified(t *testing.T) {
 	assert.Empty(t, got)
 }
 
-// The guard stands before every receiver: nothing is sent to addresses that are not public, whoever names them.
+// The guard protects every receiver: nothing is sent to addresses that are not public, whoever names them.
 func TestChannelsAreGuarded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -60,7 +60,7 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 }
 
 type checkedChores struct {
-	biller func(*http.Client) billing.Biller // nil: nobody is billed
+	biller func(*http.Client) billing.Biller // nil: no account is billed
 	draft  time.Duration
 	months int
 	keep   int64
@@ -112,7 +112,7 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 	return c, nil
 }
 
-// chores is what a server does beside serving.
+// chores is the background work of a server.
 type chores struct {
 	checkedChores
 	store   metering.Store
@@ -130,7 +130,7 @@ func startChores(
 	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{
 		Store: store, Plans: plans, Clock: keeper.Now, Doubt: keeper.Doubt, Log: log, Draft: c.draft,
 	}}
-	clock := func(ctx context.Context) { // so that the log hears of one that jumps, whoever asks for the time
+	clock := func(ctx context.Context) { // logs a clock that jumps, whatever reads the time
 		every(ctx, time.Minute, func() { _ = n.billing.Doubt() })
 	}
 	work := []func(context.Context){n.forget, clock}
@@ -159,7 +159,7 @@ func duePayments(ctx context.Context, store metering.Store, by time.Time) (count
 	return count, nil
 }
 
-// gauged is a value for the metrics, which have none of what is not known.
+// gauged returns a value for the metrics, which have none of what is unknown.
 func gauged(n int, err error) float64 {
 	if err != nil {
 		return math.NaN()
@@ -168,8 +168,8 @@ func gauged(n int, err error) float64 {
 }
 
 const (
-	// forgetEvery is the time between two rounds of forgetting. It begins some time after the start and is not
-	// the same on every node, so that nodes do not all do so at once; if they do, no harm is done.
+	// forgetEvery is the time between two rounds of forgetting. It begins some time after the start and differs
+	// between nodes, so that they do not run at the same time; if they do, no harm is done.
 	forgetEvery  = 24 * time.Hour
 	forgetJitter = time.Hour
 	forgetFirst  = time.Minute
@@ -260,7 +260,7 @@ func (f *choreFlags) callbackKey() (s notify.Secret, err error) {
 	return s, err
 }
 
-// countPayments tells the metrics what comes of each round of billing.
+// countPayments counts the results of each round of billing in the metrics.
 func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
 	var failing atomic.Bool
 	var since atomic.Int64 // the oldest pending payment, in Unix seconds; 0 without one, less while that is not known
@@ -285,7 +285,7 @@ func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
 	}
 }
 
-// pollHorizon is longer than the time between two looks at a pending payment.
+// pollHorizon is longer than the time between two checks of a pending payment.
 const pollHorizon = 24 * time.Hour
 
 // pendingSince is since when the oldest pending payment is, at a bounded cost, in Unix seconds; 0 without one, less while

@@ -151,7 +151,7 @@ const hidden = "(not shown)"
 // secretParameter finds the parameters of URLs in which drivers take passwords.
 var secretParameter = diag.Regexp(`(?i)pass|secret|token|key`)
 
-// storeName is what --store names, without its secrets.
+// storeName returns the name of the store in --store, without its secrets.
 func (a *app) storeName() string { return shown("store", a.store, new([]string)) }
 
 // shown is a value without its secrets, which it collects.

@@ -23,7 +23,7 @@ func checkConfig(t testing.TB, args ...string) (code int, v configView, text str
 	return code, v, human.String() + out.String() + err.String()
 }
 
-// Every fault is told at once, with the place where it is set and what to do.
+// All faults are reported together, with the place where each is set and what to do.
 func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), []byte("["), 0o600))
@@ -128,7 +128,7 @@ func TestConfigCheckHidesSecrets(t *testing.T) {
 	}
 }
 
-// A fault is told once, and says where it is only once.
+// A fault is reported once, and names its place only once.
 func TestConfigCheckFaults(t *testing.T) {
 	for _, c := range []struct{ args, setting, fault string }{
 		{"--biller=http://x", "biller", "must be file:DIR, an https://… URL or stripe"},

@@ -66,7 +66,7 @@ func parses[T any](parse func([]byte) (T, error)) func([]byte) error {
 	return func(data []byte) error { _, err := parse(data); return err }
 }
 
-// checkData reads every list of --data, so that a mistake in one is told at start and not to a customer.
+// checkData reads every list of --data, so that a mistake in one is reported at start and not to a customer.
 func (a *app) checkData() error {
 	if a.data != "" {
 		if _, err := os.Stat(a.data); err != nil { // one fault, and not one for each list

@@ -79,7 +79,7 @@ var (
 	word       = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*(?:\s*\()?`)
 )
 
-// inQuery returns the metrics and labels of a PromQL expression of the kind that stands in these files.
+// inQuery returns the metrics and labels of a PromQL expression of the kind that these files contain.
 func inQuery(expr string) (names, labels []string) {
 	for _, list := range labelsOf.FindAllStringSubmatch(expr, -1) {
 		for name := range strings.SplitSeq(list[1], ",") {

@@ -81,7 +81,7 @@ func (a *app) doctor(ctx context.Context, flags *pflag.FlagSet) error {
 	return err
 }
 
-// examine looks at all parts, each within a time of its own.
+// examine checks all parts, each within a time of its own.
 func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partView) {
 	look := func(name string, examination func(context.Context) partView) {
 		limited, cancel := context.WithTimeout(ctx, partTime)
@@ -125,7 +125,7 @@ func good(format string, args ...any) partView {
 
 func unused(detail string) partView { return partView{Condition: conditionOff, Detail: detail} }
 
-// bad is a part about which something is to be done.
+// bad returns a part that needs action.
 func bad(c condition, remedy, format string, args ...any) partView {
 	return partView{Condition: c, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
 }

@@ -152,7 +152,7 @@ func TestDoctorCertificate(t *testing.T) {
 	}
 }
 
-// The zone of hosted SPF is looked up as everybody does.
+// The zone of hosted SPF is looked up by public resolution.
 func TestDoctorZone(t *testing.T) {
 	a := &app{serving: serveFlags{hosted: hostedFlags{listen: "127.0.0.1:0", zone: "spf.example.net",
 		nameservers: []string{"ns2.example.org", "NS1.example.org"}}}}
@@ -198,7 +198,7 @@ func TestDoctorLists(t *testing.T) {
 	assert.Equal(t, "older than 180 days: "+propagation.File, p.Detail)
 }
 
-// What has been due for long is told, and so is a clock that is behind the store.
+// What has been due for long is reported, and so is a clock that is behind the store.
 func TestDoctorStore(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()

@@ -40,10 +40,10 @@ const (
 	auditAge  = 35 * day // once in each month
 	// listAge is how old a list may be before it is worth fetching anew.
 	listAge = 180 * day
-	// certificateLeft is how long before its end a certificate should have been renewed: of those that live for 45 days or
-	// more, programs do so with a third of the time left.
+	// certificateLeft is how long before its end a certificate should have been renewed: of those that are valid for
+	// 45 days or more, clients do so with a third of the time left.
 	certificateLeft = 10 * day
-	// mostDue is how many notifications may wait: as many as may before the alert of them.
+	// mostDue is how many notifications may wait: the threshold of their alert.
 	mostDue = 1000
 	// dueFor is for how long payments may be due.
 	dueFor = time.Hour
@@ -73,7 +73,7 @@ const (
 	auditDeed  deed = "last-audit"
 )
 
-// deedFile is where it is noted beside a SQLite store when it was done last; empty for other stores.
+// deedFile is the file next to a SQLite store that records the last run; empty for other stores.
 func (a *app) deedFile(d deed) string {
 	if kind, place, err := a.place(); err == nil && kind == "sqlite" {
 		return place + "." + string(d)
@@ -81,8 +81,8 @@ func (a *app) deedFile(d deed) string {
 	return ""
 }
 
-// did notes that it was done, and how many faults that found. Who may not write beside the store leaves no note, and the
-// server and diagd doctor then know of none.
+// did records the run, and how many faults it found. Without permission to write next to the store there is no
+// record, and the server and diagd doctor then know of none.
 func (a *app) did(d deed, faults int) {
 	if path := a.deedFile(d); path != "" {
 		_ = os.WriteFile(path, fmt.Appendf(nil, "%s %d\n", time.Now().UTC().Format(time.RFC3339), faults), 0o600)
@@ -192,7 +192,7 @@ var agingLists = []string{
 	registry.ServersFile,
 }
 
-// examineLists tells the age of the lists in force: built-in ones are as old as the program.
+// examineLists reports the age of the lists in force: built-in ones are as old as the program.
 func (a *app) examineLists() partView {
 	var old []string
 	built := buildinfo.Read().Time

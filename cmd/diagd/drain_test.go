@@ -64,7 +64,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	}
 }
 
-// A server that is stopped says at once that it is not ready, and serves until its balancer may have heard of it.
+// A server that is stopped immediately reports that it is not ready, and serves until its balancer may have noticed.
 func TestNotReadyBeforeDraining(t *testing.T) {
 	over := make(chan time.Time)
 	s := startApp(t, &app{drain: drainTime, lame: func() <-chan time.Time { return over }}, "--store=memory:", "--metrics-listen=127.0.0.1:0")

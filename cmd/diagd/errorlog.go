@@ -15,8 +15,8 @@ const repeatEvery = time.Minute
 var noisy = [...]string{"http: TLS handshake error", "http: Accept error", "http2: server connection error",
 	"timeout waiting for SETTINGS frames"}
 
-// An errorLog takes what net/http says of connections. What strangers cause is logged at once, and then
-// no more than once a minute with how many there were.
+// An errorLog receives the error log of net/http about connections. Errors that clients cause are logged immediately,
+// and then at most once a minute with their number.
 type errorLog struct {
 	log   *slog.Logger
 	kinds [len(noisy)]struct {

@@ -23,11 +23,11 @@ const (
 	firstOwner   = "owner@localhost"
 )
 
-// firstStartFile is where the first start writes its secrets if others keep what the server prints (CONTRACT 8.1).
+// firstStartFile is the file for the secrets of the first start if others keep what the server prints (CONTRACT 8.1).
 const firstStartFile = "first-start.txt"
 
-// firstStart makes an empty store usable: an account, its owner, a key with all scopes, and a line to try it. Of servers
-// that start at once on one database, one does so.
+// firstStart makes an empty store usable: an account, its owner, a key with all scopes, and a line to try it. Of
+// servers that start concurrently on one database, one does so.
 func (a *app) firstStart(ctx context.Context, admin metering.Admin, url string, log *slog.Logger) error {
 	first, err := isFirst(ctx, admin.Store)
 	if err != nil || !first {
@@ -62,8 +62,8 @@ func isFirst(ctx context.Context, store metering.Store) (bool, error) {
 	return len(keys) == 0, err
 }
 
-// makeFirst makes the account, its owner and the key; what a start before has left is used. What is secret is written
-// before the key is stored: no key exists that nobody knows.
+// makeFirst makes the account, its owner and the key; what an earlier start has left is used. The secret is written
+// before the key is stored: no key exists whose secret is lost.
 func (a *app) makeFirst(ctx context.Context, admin metering.Admin, url string, log *slog.Logger) error {
 	accounts, err := admin.Store.Accounts(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.
 	if kind == "sqlite" {
 		path = filepath.Join(filepath.Dir(place), firstStartFile)
 	}
-	// One of a start that came to nothing may lie there: a new file takes its place, whoever may read the old one.
+	// A failed start may have left one: a new file replaces it, whoever may read the old one.
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
 	}

@@ -24,12 +24,12 @@ type healthServer struct {
 	ready atomic.Bool
 }
 
-// newHealth makes it. Store tells whether the store can write, and more writes what there is to say besides that the
-// server is ready.
+// newHealth makes the health server. Store reports whether the store can write, and more writes what to report in
+// addition to readiness.
 func newHealth(metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger) *healthServer {
 	mux := &httpapi.Mux{}
 	h := &healthServer{Server: http.Server{
-		Handler:           httpapi.Front{API: mux, Log: log}, // a profile takes as long as it is told to write
+		Handler:           httpapi.Front{API: mux, Log: log}, // a profile takes as long as requested
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: newErrorLog(log), DisableGeneralOptionsHandler: true,
 	}}
@@ -115,7 +115,7 @@ func (a *app) health(ctx context.Context) error {
 	return askHealth(ctx, "http://"+host+"/readyz", "")
 }
 
-// ownAddress is where this machine reaches a listener of its own.
+// ownAddress returns the address at which this machine reaches a listener of its own.
 func ownAddress(flag, listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -133,8 +133,8 @@ func ownAddress(flag, listen string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// askHealth asks for a page. The certificate is not verified: it names the public host, not this
-// address, and nothing is told to who answers.
+// askHealth requests a page. The certificate is not verified: it names the public host, not this address, and the
+// request contains no secrets.
 func askHealth(ctx context.Context, url, serverName string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
 	if err != nil {

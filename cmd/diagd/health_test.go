@@ -107,7 +107,7 @@ func TestReadyWhenServing(t *testing.T) {
 	assert.Equal(t, exitOK, <-ended)
 }
 
-// A clock that jumps is told of, on every way, and no longer than it is wrong; the server sells on.
+// A clock that jumps is reported in every way, and only while it is wrong; the server continues to sell.
 func TestClockInDoubt(t *testing.T) {
 	var jump atomic.Int64
 	wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
@@ -136,8 +136,8 @@ func TestClockInDoubt(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(s.log.String(), "believed again"))
 }
 
-// A clock that jumps by minutes or months, forwards or back, moves no charge to another month, ends no key and forgets
-// no reply, and is made up for by nobody's hand.
+// A clock that jumps by minutes or months, forwards or back, moves no charge to another month, ends no key and
+// forgets no reply, and needs no manual correction.
 func TestMovedClock(t *testing.T) {
 	var jump atomic.Int64
 	wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }

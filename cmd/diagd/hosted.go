@@ -98,7 +98,7 @@ func (f *hostedFlags) signing() (keys []nameserver.SigningKey, err error) {
 	return keys, nil
 }
 
-// serveZone says what a name server is to serve; nil if there is none.
+// serveZone returns the configuration of the name server; nil without one.
 func (f *hostedFlags) serveZone() (c *nameserver.Config, err error) {
 	if f.listen == "" {
 		return nil, nil
@@ -139,7 +139,7 @@ func (f *hostedFlags) zoneName() (diag.Name, error) {
 	return name, err
 }
 
-// openHosted opens the profiles, which lie beside the accounts.
+// openHosted opens the profiles, which are stored with the accounts.
 func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 	kind, place, err := a.place()
 	if err != nil {
@@ -160,10 +160,10 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 	return store, nil
 }
 
-// hosted is what a server does about hosted SPF beside the API.
+// hosted is a server's background work for hosted SPF.
 type hosted struct {
 	store   hostedspf.Store
-	dns     *nameserver.Server // nil if there is none
+	dns     *nameserver.Server // nil without one
 	zone    diag.Name          // as in [hostedspf.Access]
 	log     *slog.Logger
 	notify  func(hostedspf.Event) // hears of what happened to profiles
@@ -171,7 +171,7 @@ type hosted struct {
 	background
 }
 
-// counted is a store that counts resolutions, whoever made them.
+// counted is a store that counts all resolutions.
 type counted struct {
 	hostedspf.Store
 	counters *metrics.Metrics
@@ -214,10 +214,10 @@ func (a *app) startHosted(
 // schedule resolves profiles when they are due, until the context ends.
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
 	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Notify: h.notify, Log: h.log}
-	h.begin(ctx, h.log, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns what told it to end
+	h.begin(ctx, h.log, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns the reason of its end
 }
 
-// failed is told if the name server fails. Without one it blocks for ever.
+// failed returns a channel with the failure of the name server. Without one it blocks forever.
 func (h *hosted) failed() <-chan error {
 	if h.dns == nil {
 		return nil

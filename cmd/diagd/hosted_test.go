@@ -45,7 +45,7 @@ func lookUp(t testing.TB, server, name string, rcode int) (texts []string) {
 	}
 }
 
-// The zone is signed with a key that was made before, and the record for the parent zone is told at the start.
+// The zone is signed with an existing key, and the record for the parent zone is logged at the start.
 func TestServeSignedZone(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := []string{"spf", "key", "--spf-dns-zone=spf.example.net", "--dir=" + t.TempDir(), "--json"}

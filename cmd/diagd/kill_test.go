@@ -44,7 +44,7 @@ type buyer struct {
 	bought int
 }
 
-// buy goes on until the server is lost. The thing that was being bought then is tried again next time.
+// buy continues until the server is lost. The purchase under way then is retried next time.
 func (b *buyer) buy(
 	ctx context.Context, client *http.Client, url, secret string, count *atomic.Int64, until int,
 ) error {
@@ -59,7 +59,7 @@ func (b *buyer) buy(
 		req.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%06d", b.name, b.bought))
 		r, err := do(client, req)
 		if err != nil {
-			return nil // lost: nobody knows whether it was charged
+			return nil // lost: it is unknown whether it was charged
 		}
 		if want := strings.ToUpper(b.name); r.status != http.StatusOK || !strings.Contains(r.body, want) {
 			return fmt.Errorf("%s: %v", b.name, r)
@@ -70,7 +70,7 @@ func (b *buyer) buy(
 	return nil
 }
 
-// load64 lets all buyers buy at once. The function that it returns waits for them.
+// load64 lets all buyers buy concurrently. The function that it returns waits for them.
 func load64(t testing.TB, url, secret string, buyers []*buyer, count *atomic.Int64, until int) (wait func()) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: killClients}}
 	var wg sync.WaitGroup

@@ -19,7 +19,7 @@ func (f *letterboxFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.domain, "letterbox-domain", "", "domain of its addresses, whose MX record leads there")
 }
 
-// parse returns the domain of the letter box; zero where there is none.
+// parse returns the domain of the letter box; zero without one.
 func (f *letterboxFlags) parse() (diag.Domain, error) {
 	if f.listen == "" && f.domain == "" {
 		return diag.Domain{}, nil
@@ -34,7 +34,7 @@ func (f *letterboxFlags) parse() (diag.Domain, error) {
 	return d, nil
 }
 
-// serveLetterbox starts the letter box, if there is to be one, and mounts its pages.
+// serveLetterbox starts the letter box, if configured, and mounts its pages.
 func (a *app) serveLetterbox(
 	ctx context.Context, s checkedFlags, env *diag.Env, bounds *budget.Budget, parts map[string]http.Handler,
 ) (stop func(), err error) {

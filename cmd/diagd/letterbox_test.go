@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The letter box takes a message and shows its report, beside the API.
+// The letter box receives a message and shows its report, next to the API.
 func TestLetterbox(t *testing.T) {
 	s := start(t, "--store=memory:", "--resolver=udp://127.0.0.1:1", "--letterbox-listen=127.0.0.1:0", "--letterbox-domain=box.example")
 	address := s.log.wait(t, `letter box\W+address\W+([0-9.:]+)`)[1]

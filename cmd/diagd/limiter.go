@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/metering/redis"
 )
 
-// shareLimiter has the gate limit by what --redis names, if anything. Health tells the operator how that is: a server
+// shareLimiter has the gate limit by the Redis of --redis, if set. Health reports its state to the operator: a server
 // without its Redis is ready all the same.
 func (a *app) shareLimiter(
 	ctx context.Context, gate *metering.GateConfig, counters *metrics.Metrics,

@@ -60,7 +60,8 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 	return err
 }
 
-// told lets members read in the log why a command was refused. Whatever else it failed at is the operator's business.
+// told attaches the reason of a refusal to an error, so that members can read it in the log. Other failures are only
+// for the operator.
 func told(err error) error {
 	_, refused := errors.AsType[*billing.RefusedError](err)
 	_, early := errors.AsType[*billing.TooEarlyError](err)
@@ -78,7 +79,7 @@ func told(err error) error {
 	return &metering.ReasonError{Reason: err.Error(), Err: err}
 }
 
-// userName is who runs a command, and operator tells with it on which host.
+// userName returns the user who runs a command, and operator adds the host.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -105,8 +106,8 @@ func flagsGiven(cmd *cobra.Command) string {
 	return strings.Join(list, " ")
 }
 
-// aim is the account that a command is about, by its first argument (an account, a key, a profile) or by --account or
-// --key; empty for the server as a whole, and where there is none, which the command will say.
+// aim returns the account that a command is about, by its first argument (an account, a key, a profile) or by
+// --account or --key; empty for the server as a whole, and if it does not exist, which the command will report.
 func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string) metering.AccountID {
 	id := strings.Join(args[:min(1, len(args))], "")
 	if flag := cmd.Flag("key"); flag != nil {

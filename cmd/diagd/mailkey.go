@@ -176,7 +176,7 @@ func (a *app) mailTest() *cobra.Command {
 	return cmd
 }
 
-// examineMail tells whether mail is signed, and by a key that is published.
+// examineMail checks whether mail is signed, and by a published key.
 func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
 	server, err := a.serving.mail.parse()
 	switch {

@@ -32,7 +32,7 @@ import (
 func main() {
 	machine.BoundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -83,16 +83,16 @@ type app struct {
 	stdout, stderr io.Writer
 	drain          time.Duration // how long running calls may go on after a signal
 	silence        time.Duration // after which a server that is still opening its store says so
-	// lame says when, after a signal, the listener is closed; nil: at once.
+	// lame returns when, after a signal, the listener is closed; nil: immediately.
 	lame func() <-chan time.Time
 
 	wall func() time.Time // the clock of this machine; nil means time.Now
-	// steady is a clock that nobody can set, by which wall is examined; nil means the monotonic clock.
+	// steady is a clock that cannot be set, by which wall is checked; nil means the monotonic clock.
 	steady func() time.Duration
 	doubt  func() error     // whether it may be believed, while serving
 	clock  func() time.Time // the time as far as it is known, while serving; nil means time.Now
 
-	examining bool // the store is to be left as it is
+	examining bool // the store must not be changed
 
 	config  string
 	store   string
@@ -199,7 +199,7 @@ func (a *app) onStore(
 	})
 }
 
-// more tells more of a command than its short description.
+// more adds to the short description of a command.
 func more(cmd *cobra.Command, text string) { cmd.Long = strings.TrimSpace(cmd.Short + ".\n\n" + text) }
 
 func (a *app) addJSON(cmd *cobra.Command) {

@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// settingsOfTests is what DIAG_TEST_POSTGRES and DIAG_TEST_REDIS name. Diagd refuses what begins with DIAG_ and is
-// none of its settings, so that they are kept here.
+// settingsOfTests holds the values of DIAG_TEST_POSTGRES and DIAG_TEST_REDIS. Diagd refuses variables that begin with
+// DIAG_ and are not its settings, so that they are kept here.
 var settingsOfTests = map[string]string{}
 
 // childEnv makes the test program be diagd itself, so that tests can kill a real process.
@@ -79,7 +79,7 @@ func mainAt(file string) {
 // patience bounds every wait for another goroutine or process.
 const patience = time.Minute
 
-// A watched buffer tells when a line has been written.
+// A watched buffer signals when a line has been written.
 type watched struct {
 	mu    sync.Mutex
 	b     bytes.Buffer

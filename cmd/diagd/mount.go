@@ -43,8 +43,8 @@ func (f *dashboardFlags) check(proxies int) error {
 	return nil
 }
 
-// mount puts the parts in front of the API. Of the dashboard's configuration the caller sets what lies with the store
-// and the world, and mount what lies with flags; at is where the server is to be reached.
+// mount puts the parts in front of the API. The caller sets the fields of the dashboard's configuration that depend
+// on the store and the environment, and mount those that depend on flags; at is the address of the server.
 func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at string) httpapi.Front {
 	c.API, c.Doubt = api, a.doubt
 	if c.Budget == nil {

@@ -43,7 +43,7 @@ const (
 	slowRate    = 6    // requests a minute: a token in ten seconds
 )
 
-// startCluster starts servers at once on an empty schema.
+// startCluster starts servers concurrently on an empty schema.
 func startCluster(t testing.TB) *cluster {
 	db := newDatabase(t)
 	text := settingsOfTests["DIAG_TEST_REDIS"]
@@ -162,7 +162,7 @@ func (c *cluster) hostedSPF() (ids []string) {
 	c.world.Zone("mail.example. A 198.51.100.1")
 	for _, id := range ids {
 		commandOf[spfView](c, "spf", "pause", id)
-		commandOf[spfView](c, "spf", "resume", id) // due at once
+		commandOf[spfView](c, "spf", "resume", id) // due immediately
 	}
 	until(c.t, "each is resolved", func() bool {
 		return c.db.number("SELECT count(*) FROM spf_resolutions") >= int64(2*len(ids))
@@ -236,7 +236,7 @@ func (c *cluster) burst(account string, want int, state string, away int) {
 	c.t.Error("Redis was away in ten attempts")
 }
 
-// losses is how often servers have lost Redis.
+// losses returns how often servers have lost Redis.
 func (c *cluster) losses() (n int) {
 	for _, p := range c.nodes {
 		n += strings.Count(p.log.String(), "Redis is away")
@@ -244,7 +244,7 @@ func (c *cluster) losses() (n int) {
 	return n
 }
 
-// allowed asks each server at once for three times what a key may have, and counts what is granted.
+// allowed sends each server concurrently three times what a key may have, and counts what is granted.
 func (c *cluster) allowed(secret string) (granted int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -50,13 +50,13 @@ const (
 	receiverIdle      = 30 * time.Second
 	receiverIdleConns = 64
 	receiverHeaders   = 32 << 10
-	// tidyEvery is how often events and deliveries that are too old are removed.
+	// tidyEvery is how often expired events and deliveries are removed.
 	tidyEvery = time.Hour
 	// mostCounted bounds what reading the metrics costs.
 	mostCounted = 10_000
 )
 
-// notifications is what a server does to tell accounts of events.
+// notifications notifies accounts of events.
 type notifications struct {
 	deriver *notify.Deriver
 	worker  *notify.Worker
@@ -111,8 +111,8 @@ func guardedDial(env *diag.Env, ports diag.Ports) func(context.Context, string, 
 	}
 }
 
-// guardedClient sends to the receivers of notifications, whose URLs anybody may have chosen. It knows no proxy: that
-// would dial in the place of the guard.
+// guardedClient sends to the receivers of notifications, whose URLs may come from anyone. It uses no proxy: a proxy
+// would dial in place of the guard.
 func guardedClient(env *diag.Env) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: guardedDial(env, diag.WebPorts), TLSClientConfig: env.TLSConfig(""), ForceAttemptHTTP2: true,
@@ -128,7 +128,7 @@ func (n *notifications) deliver(ctx context.Context, hosted *hosted, counters *m
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
 	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
 	n.begin(ctx, n.log,
-		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return what told them to end
+		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return the reason of their end
 		func(ctx context.Context) { _ = n.worker.Run(ctx) },
 		func(ctx context.Context) { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
 }
@@ -144,7 +144,7 @@ func (n *notifications) tidy(ctx context.Context) {
 	}
 }
 
-// profileEvent has the account of a hosted SPF profile looked at: what is told is derived from what was stored.
+// profileEvent triggers a check of the account of a hosted SPF profile: events are derived from what was stored.
 func (n *notifications) profileEvent(e hostedspf.Event) {
 	n.deriver.NudgeKey(context.Background(), metering.KeyID(e.Profile.Owner))
 }
@@ -160,7 +160,7 @@ func (n *notifications) drain(ctx context.Context) {
 // profiles is hosted SPF as notifications see it.
 type profiles struct{ store hostedspf.Store }
 
-// maxResolutions bounds how many resolutions are looked at at once: more than one profile has in the horizon.
+// maxResolutions bounds how many resolutions are examined together: more than one profile has in the horizon.
 const maxResolutions = 4096
 
 // Profiles implements [notify.SPF].

@@ -116,7 +116,7 @@ func (c *clientConn) send() {
 // errSecretive is an error whose text no client may see.
 var errSecretive = errors.New("dial tcp 10.0.0.1:5432: connect: connection refused")
 
-// A brokenStore panics while it is told to.
+// A brokenStore panics on demand.
 type brokenStore struct {
 	*meteringtest.FaultyStore
 	broken atomic.Bool
@@ -140,7 +140,7 @@ func (s *brokenStore) mayPanic() {
 	}
 }
 
-// silence is a world in which nobody answers.
+// silence is a world in which no server answers.
 type silence struct{}
 
 func (silence) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, errSecretive }
@@ -253,7 +253,7 @@ func (s *site) key(r metering.KeyRequest) (metering.Key, string) {
 	return key, secret.Reveal()
 }
 
-// enter begins a session of the owner, of whom a route may have ended the one before.
+// enter begins a session of the owner, whose previous one a route may have ended.
 func (s *site) enter() string {
 	people := member.Members{Store: s.store}
 	token, err := people.NewLink(s.t.Context(), owner)
@@ -352,7 +352,7 @@ func (s *site) request(ctx context.Context, r route) *http.Request {
 	return req
 }
 
-// A proof is what a request shows of who sends it, and the limit of requests a minute that the API tells him then.
+// A proof is a request's credential, and the limit of requests a minute that the API then reports.
 type proof struct {
 	name, key, cookie string
 	limit             string // empty means that of the address
@@ -393,7 +393,7 @@ func (w way) String() string {
 	return fmt.Sprintf("%s %s, address limit %d", w.scheme, w.proto, w.ipRate)
 }
 
-// goErrors are what errors of the standard library and of databases look like, and of what they must say nothing.
+// goErrors matches errors of the standard library and of databases, which must not occur in replies.
 var goErrors = regexp.MustCompile(`(?i)\bEOF\b|\b(read|write|dial) tcp\b|i/o timeout|context (canceled|deadline)|` +
 	`runtime error|goroutine \d|\.go:\d|strconv\.|\bjson: |unmarshal|http: request body|10\.0\.0\.1|sql: |` +
 	`multipart: |mime: `)
@@ -412,7 +412,7 @@ func valuesOf(h http.Header, name string) (values []string) {
 	return values
 }
 
-// checkAll checks what every reply has, whoever gives it.
+// checkAll checks the common properties of all replies.
 func (s *site) checkAll(what string, secure bool, resp *http.Response, body []byte) {
 	s.t.Helper()
 	s.checked++
@@ -508,7 +508,7 @@ func ways() (list []way) {
 	return list
 }
 
-// proofs are those of nobody, of somebody who guesses, and of who may ask.
+// proofs returns no credential, a guessed one, and a valid one.
 func (s *site) proofs(r route) []proof {
 	may := proof{name: "a key", key: s.secret, limit: ownLimit}
 	if r.needs == "session" {
@@ -617,7 +617,8 @@ func (s *site) raw(listener string, c net.Conn, text string, status int, secure 
 	s.checkAll(what, secure, resp, body)
 }
 
-// What a key may not, or not any more, is told with its own limit, and with that of the address where it is not good.
+// A refusal of a key, or an expired key, is reported with the key's own limit, and with that of the address if it is
+// not good.
 func TestRefusalsOfKeys(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
@@ -683,7 +684,7 @@ func (s *site) exhaustAddress() {
 	}
 }
 
-// Whatever fails or panics behind a route is told without a word of it.
+// A failure or panic behind a route is reported without its text.
 func TestFailingStore(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {

@@ -88,7 +88,7 @@ func newPostgres(t testing.TB, name string, args ...string) *ownPostgres {
 	return p
 }
 
-// freePort is a port at which nobody listens, below those that systems give to connections meanwhile.
+// freePort returns an unused port, below those that systems assign to connections meanwhile.
 func freePort(t testing.TB) string {
 	for {
 		port := strconv.Itoa(20_000 + rand.IntN(10_000))
@@ -145,7 +145,7 @@ func (p *ownPostgres) signal(s syscall.Signal) {
 	require.NoError(p.t, p.cmd.Process.Signal(s))
 }
 
-// outages is how often the log says that requests are refused.
+// outages returns how often the log reports that requests are refused.
 func (p *process) outages() int {
 	return strings.Count(p.log.String(), "level=ERROR msg=\"the store is unavailable; requests that need it are refused")
 }
@@ -206,8 +206,8 @@ func TestPromotedStandby(t *testing.T) {
 	}
 }
 
-// A PostgreSQL that hangs, and one that waits for a lock: the server says so while nobody asks for anything, refuses
-// what it cannot charge within its time, and is well again by itself.
+// A PostgreSQL that hangs, and one that waits for a lock: the server reports it without any request, refuses what it
+// cannot charge within its time, and recovers by itself.
 func TestSilentPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

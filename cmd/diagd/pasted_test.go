@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A private key that was pasted in the place of a signing request is told, and is nowhere to be found afterwards: not in
-// replies, replays, logs or the files of the store. Neither is one in a request that is refused.
+// A private key that was pasted in place of a signing request is reported, and appears nowhere afterwards: not in
+// replies, replays, logs or the files of the store. Neither does one in a request that is refused.
 func TestPastedPrivateKey(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)

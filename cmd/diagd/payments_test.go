@@ -25,7 +25,7 @@ func (slowBiller) Charge(context.Context, billing.Invoice) (billing.Payment, err
 	return billing.Payment{Status: billing.PaymentPending, Reference: "pi_1"}, nil
 }
 
-// The metrics tell what was paid and what was not, whether months can be closed, and how long a payment is pending.
+// The metrics report what was paid and what was not, whether months can be closed, and how long a payment is pending.
 func TestPaymentMetrics(t *testing.T) {
 	flag, _ := newStore(t)
 	debtor(t, flag)

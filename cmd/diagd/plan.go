@@ -166,7 +166,7 @@ func planRows(views []planView) func(*table) {
 }
 
 // seedPlans puts the plans of this program, or those of --data, into a store that holds none, as if they had always
-// been in force: nobody can say what was.
+// been in force: what was is unknown.
 func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
 	versions, err := store.PlanVersions(ctx)
 	if err != nil || len(versions) > 0 {

@@ -29,7 +29,7 @@ func plansIn(t testing.TB, edit func(metering.Plans)) (folder, file string) {
 	return folder, file
 }
 
-// dearer makes the plan pack dearer; added is a plan that nobody knew.
+// dearer makes the plan pack dearer; added is a new plan.
 func dearer(p metering.Plans) {
 	pack := p["pack"]
 	pack.PriceCents = new(int64(3900))
@@ -189,7 +189,7 @@ func TestPlansOfTheFirstStart(t *testing.T) {
 	assert.Len(t, parsed[[]planView](t, "plan", "list", store), 6)
 }
 
-// A store of before is given the plans by migrate, which says what nobody knows. Without it nothing is imported.
+// An older store gets the plans by migrate, which reports what is unknown. Without it nothing is imported.
 func TestPlansOfAnOlderStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "diag.db")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -229,7 +229,7 @@ func TestPlansAreFollowed(t *testing.T) {
 	})
 }
 
-// A head that is kept elsewhere proves the charges before it, also where somebody has changed all that hangs on them.
+// A head that is kept elsewhere proves the charges before it, even if all that depends on them was changed.
 func TestAuditHead(t *testing.T) {
 	month := thisMonth()
 	store, secret := newStore(t)

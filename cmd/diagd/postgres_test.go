@@ -21,7 +21,7 @@ import (
 type database struct {
 	t   testing.TB
 	url string        // of a database in which it comes first
-	own *pgxpool.Pool // one connection, for tests that look again and again
+	own *pgxpool.Pool // one connection, for tests that poll
 }
 
 func newDatabase(t testing.TB) database {
@@ -63,7 +63,7 @@ func (d database) execute(sql string) {
 	require.NoError(d.t, err)
 }
 
-// Servers that start at once on an empty database make one account and one key, which all of them know; every
+// Servers that start concurrently on an empty database make one account and one key, which all of them know; every
 // command of the administration works on it while they serve.
 func TestPostgres(t *testing.T) {
 	store := "--store=" + newDatabase(t).url

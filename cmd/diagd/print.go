@@ -19,7 +19,7 @@ func (a *app) print(value any, human func(*table)) error {
 	return printing.Print(a.stdout, a.json, value, func(t *printing.Table) { human(&table{t}) })
 }
 
-// rows is a table for people with a line for each item of a list. Names of columns stand between commas.
+// rows is a table for people with a line for each item of a list. Names of columns are separated by commas.
 func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
 	return func(t *table) {
 		t.row(strings.ReplaceAll(columns, ", ", "\t"))
@@ -39,7 +39,7 @@ func printEach[T any](a *app, list iter.Seq2[T, error], columns string, cells fu
 	return printing.Each(a.stdout, a.json, list, strings.ReplaceAll(columns, ", ", "\t"), cells)
 }
 
-// mapped yields what f makes of the values of a list.
+// mapped yields the results of f for the values of a list.
 func mapped[T, V any](list iter.Seq2[T, error], f func(T) V) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for v, err := range list {

@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// openFiles is how many files and sockets this process may have open, or 0 where that is not known. Go
-// raises the limit as far as it may be raised.
+// openFiles returns how many files and sockets this process may have open, or 0 if unknown. Go raises the limit as
+// far as permitted.
 func openFiles() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {

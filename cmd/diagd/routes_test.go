@@ -99,7 +99,8 @@ var onDashboard = [][3]string{
 	{"nothing", "GET /dashboard/icon.svg"},
 }
 
-// beside are the routes of the smaller tables: the listener, what is needed, the pattern, and a sample of a body.
+// beside are the routes of the smaller tables: the listener, the required credential, the pattern, and a sample of a
+// body.
 var beside = [][4]string{
 	{"listen", "nothing", "GET /letterbox"},
 	{"listen", "nothing", "POST /letterbox"},

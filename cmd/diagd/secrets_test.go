@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No secret is to be found anywhere but in the one place that shows it: not in the files of the store,
-// while the server runs and after, nor in logs, metrics, replies or the output of any command.
+// Secrets appear only in the one place that shows them: not in the files of the store, while the server runs and
+// after, nor in logs, metrics, replies or the output of any command.
 func TestSecretsStaySecret(t *testing.T) {
 	dir := t.TempDir()
 	store := "--store=sqlite:" + filepath.Join(dir, "diag.db")

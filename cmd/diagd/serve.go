@@ -38,11 +38,11 @@ const (
 	writeTimeout      = 75 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
-	// drainTime is how long running calls may go on after a signal. Together with closing the store
-	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
+	// drainTime is how long running calls may continue after a signal. Together with closing the store it stays below
+	// the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 15 * time.Second
-	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready:
-	// balancers look every second or so.
+	// lameTime is how long the server continues to accept connections after a signal, while it reports that it is not
+	// ready: balancers check every second or so.
 	lameTime = 2 * time.Second
 	// startSilence is after how long a server that is still opening its store says so.
 	startSilence = 3 * time.Second
@@ -82,7 +82,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
 
-// addListeners adds the flags that say where a server is to be reached.
+// addListeners adds the flags for the addresses of a server.
 func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
@@ -91,7 +91,7 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
 }
 
-// checkedFlags is what the flags of a server say, once it is known to make sense.
+// checkedFlags holds the validated flags of a server.
 type checkedFlags struct {
 	log      *slog.Logger
 	proxies  []netip.Prefix
@@ -272,7 +272,7 @@ func maxConnections() int {
 // ownMachine are the peers on the same machine: a proxy there need not be named, and no stranger is.
 var ownMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// untold are the peers whose clients cannot be told apart by their connections.
+// untold returns the peers whose clients cannot be distinguished by their connections.
 func (s *checkedFlags) untold() []netip.Prefix { return slices.Concat(s.proxies, ownMachine) }
 
 // bounded is a listener with a bound of connections, in all and for each network.

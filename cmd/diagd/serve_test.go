@@ -22,7 +22,7 @@ import (
 
 const upper = `{"text":"Straße"}`
 
-// A first start makes a store that can be used at once, and says so once.
+// A first start makes a store that can be used immediately, and reports it once.
 func TestFirstStart(t *testing.T) {
 	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
 	s := start(t, store)
@@ -54,7 +54,7 @@ func TestFirstStart(t *testing.T) {
 	assert.EqualValues(t, 2, parsed[usageView](t, "usage", store).Used)
 }
 
-// Where others keep what a server prints, its first key lies in a file that only its user can read.
+// If others keep what a server prints, its first key is in a file that only its user can read.
 func TestFirstStartUnderSupervisor(t *testing.T) {
 	t.Setenv("JOURNAL_STREAM", "8:12345")
 	dir := t.TempDir()
@@ -118,7 +118,7 @@ func TestSecondServer(t *testing.T) {
 	command(t, "usage", store) // administration is welcome
 }
 
-// slowServer answers questions for A when it is told to.
+// slowServer answers queries for A records on demand.
 type slowServer struct {
 	address string
 	asked   chan struct{}
@@ -214,7 +214,7 @@ func TestDrainCutsOff(t *testing.T) {
 	command(t, "audit", store)
 }
 
-// A store that takes its time is told of.
+// A slow store is reported.
 func TestSlowStore(t *testing.T) {
 	hole, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // takes connections and says nothing
 	require.NoError(t, err)
@@ -287,7 +287,7 @@ func TestIPRate(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		args []string
-		want int // requests without a key of 200 that are looked at
+		want int // how many of 200 requests without a key are examined
 	}{
 		{"default", nil, httpapi.DefaultIPRate},
 		{"three", []string{"--ip-rate=3"}, 3},
@@ -307,7 +307,7 @@ func TestIPRate(t *testing.T) {
 	}
 }
 
-// A key that another process revokes is refused within two seconds, and one that it makes works at once.
+// A key that another process revokes is refused within two seconds, and one that it makes works immediately.
 func TestOtherProcess(t *testing.T) {
 	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
 	s := start(t, store)

@@ -13,7 +13,7 @@ import (
 
 // settingFaultView is a fault of a setting: where it is set, what is wrong and what to do.
 type settingFaultView struct {
-	Setting string `json:"setting,omitempty"` // empty where there is none of that name
+	Setting string `json:"setting,omitempty"` // empty if there is no such setting
 	Source  string `json:"source"`            // "diagd.conf:3" or "DIAG_LISTEN"
 	Fault   string `json:"fault"`
 	Remedy  string `json:"remedy,omitempty"`
@@ -75,9 +75,9 @@ func envName(flag string) string {
 	return "DIAG_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// checkEnvironment refuses variables that look like settings and are none: a misspelt one must not be
-// ignored. DIAG_KEY and DIAG_SERVER are those of the program diag, DIAG_TEST_… those of this module's tests, and the
-// others are those that Kubernetes sets for a service with the name "diag".
+// checkEnvironment refuses variables that look like settings but are not: a misspelt one must not be ignored.
+// DIAG_KEY and DIAG_SERVER are those of the program diag, DIAG_TEST_… those of this module's tests, and the others
+// are those that Kubernetes sets for a service with the name "diag".
 func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []error) {
 	known := map[string]bool{envName("config"): true, envName("key"): true, envName("server"): true}
 	settings.VisitAll(func(f *pflag.Flag) { known[envName(f.Name)] = true })

@@ -129,7 +129,7 @@ func TestBadSettings(t *testing.T) {
 	})
 }
 
-// What "data show" prints is what a file of that name may hold.
+// The output of "data show" is a valid file of that name.
 func TestData(t *testing.T) {
 	dir := t.TempDir()
 	builtIn := command(t, "data", "show", plansFile)
@@ -156,7 +156,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// Keys of blocklists are checked at the start, and told to nobody.
+// Keys of blocklists are checked at the start, and never shown.
 func TestKeysAreNotShown(t *testing.T) {
 	dir, key := t.TempDir(), "S3cretKey"
 	file := filepath.Join(dir, dnsbl.KeysFile)

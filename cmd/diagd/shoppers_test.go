@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shop is an account that many buy from at once, on all servers of a cluster, until nothing is left.
+// shop is an account from which many buy concurrently, on all servers of a cluster, until nothing is left.
 type shop struct {
 	c      *cluster
 	secret string
@@ -24,10 +24,10 @@ type shop struct {
 
 	mu     sync.Mutex
 	bought map[string]string // reply by idempotency key
-	open   []string          // keys of which nobody knows whether they were bought
+	open   []string          // keys of which it is unknown whether they were bought
 }
 
-// A purchase is how an attempt to buy ended.
+// A purchase is the result of an attempt to buy.
 type purchase int
 
 const (
@@ -83,7 +83,7 @@ func (c *cluster) soldOut() {
 		require.Equal(c.t, isOpen, s.buy(key, i), "and so does the claim of its idempotency key")
 	}
 
-	// Two minutes later: leases lie in the past, and what was open is asked for again.
+	// Two minutes later: leases have expired, and what was open is tried again.
 	c.db.execute("UPDATE holds SET lease = lease - 120000000")
 	c.world.Delay("slow.example", 0)
 	for i, key := range append(s.open, slowKeys...) {
@@ -134,7 +134,7 @@ func (s *shop) buy(key string, node int) purchase {
 		switch {
 		case err != nil || r.status == http.StatusServiceUnavailable:
 			s.failed.Add(1)
-			<-time.After(pollEvery) // all shoppers at once would only keep the servers from coming back
+			<-time.After(pollEvery) // simultaneous retries would only delay the recovery of the servers
 		case r.status == http.StatusOK:
 			return s.take(key, r)
 		case r.status == http.StatusConflict && strings.Contains(r.body, `"in_flight"`):

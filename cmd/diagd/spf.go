@@ -115,7 +115,7 @@ func (a *app) includeHost(host string) (name, zone diag.Name, err error) {
 	return name, zone, err
 }
 
-// ownerOf is who owns the profiles of a key: the first of its line of rotations.
+// ownerOf returns the owner of the profiles of a key: the first of its line of rotations.
 func (a *app) ownerOf(ctx context.Context, key metering.KeyID) (owner hostedspf.Owner, err error) {
 	err = a.administer(ctx, func(admin metering.Admin) error {
 		first, err := admin.Origin(ctx, key)
@@ -198,7 +198,7 @@ func (a *app) spfListCommand() *cobra.Command {
 	return list
 }
 
-// pageSPF is how many profiles are read at once.
+// pageSPF is how many profiles are read at a time.
 const pageSPF = 500
 
 // allProfiles yields what a query selects, and reads it page by page.
@@ -226,7 +226,7 @@ func (a *app) spfShowCommand() *cobra.Command {
 		})
 }
 
-// zoneFile is what an operator pastes into a zone; what else there is to say stands in comments.
+// zoneFile returns what an operator pastes into a zone; remarks are in comments.
 func zoneFile(p hostedspf.Profile) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "; %s for %s, %s, resolved %s\n", p.ID, p.Domain, p.Status, when(&p.LastResolvedAt))

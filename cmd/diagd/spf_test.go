@@ -51,7 +51,7 @@ func fails(t testing.TB, code int, args ...string) (out, err string) {
 	return stdout.String(), stderr.String()
 }
 
-// A profile from its creation to its end, beside a running server that publishes and resolves it.
+// A profile from its creation to its end, with a running server that publishes and resolves it.
 func TestSPF(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
@@ -125,7 +125,7 @@ func testResolving(t *testing.T, made spfView, world *diagtest.World, server, st
 	assert.Equal(t, hostedspf.Paused, paused.Status)
 	assert.True(t, paused.NextResolveAt.IsZero())
 	world.Fault("one.example", 0, diagtest.Fault{})
-	command(t, "spf", "resume", made.ID, store) // due at once: the server resolves it
+	command(t, "spf", "resume", made.ID, store) // due immediately: the server resolves it
 	require.Eventually(t, func() bool {
 		return strings.Contains(lookUp(t, server, host, dns.RcodeSuccess)[0], "ip4:203.0.113.80")
 	}, patience, 100*time.Millisecond)
@@ -150,7 +150,7 @@ func (s *server) get(path string) reply {
 	return r
 }
 
-// Who publishes elsewhere is told what resolvers with an earlier record still need.
+// For a record that is published elsewhere, the output lists what resolvers with an earlier record still need.
 func TestZoneFile(t *testing.T) {
 	text := zoneFile(hostedspf.Profile{
 		ID: "spf_a", IntervalSeconds: 600, Records: []hostedspf.Record{{Name: "f.example.net", Value: "v=spf1 -all"}},

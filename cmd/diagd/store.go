@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// place says what --store names: a kind of store, and where it lies, which for PostgreSQL is the whole URL.
+// place parses --store: a kind of store, and its location, which for PostgreSQL is the whole URL.
 func (a *app) place() (kind, place string, err error) {
 	kind, place, ok := strings.Cut(a.store, ":")
 	switch {
@@ -111,7 +111,7 @@ type migrateView struct {
 	To         int `json:"to_version"`
 	HostedFrom int `json:"hosted_spf_from_version"`
 	HostedTo   int `json:"hosted_spf_to_version"`
-	// Unknown is what nobody can say of the time before.
+	// Unknown lists what cannot be known about the time before.
 	Unknown []string `json:"unknown"`
 }
 
@@ -221,7 +221,7 @@ func (a *app) plans() (plans metering.Plans, from string, err error) {
 	return plans, from, err
 }
 
-// override returns a file of --data, or nil if there is none of that name.
+// override returns a file of --data, or nil if it has none of that name.
 func (a *app) override(name string) ([]byte, error) {
 	if a.data == "" {
 		return nil, nil

@@ -71,7 +71,8 @@ func connectionsFail() map[string]func(w *diagtest.World, host string) {
 	return list
 }
 
-// answersFail are the ways in which hosts answer what helps nobody. The answers are those of HTTP/1.1, on the connection.
+// answersFail are the ways in which hosts return useless answers. The answers are those of HTTP/1.1, on the
+// connection.
 func answersFail() map[string]string {
 	list := map[string]string{
 		"no HTTP":             "SSH-2.0-OpenSSH_9.9\r\n",
@@ -141,7 +142,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// add keeps what somebody can read.
+// add records human-readable text.
 func (f *failing) add(v any, err error) {
 	require.NoError(f.t, err)
 	var b strings.Builder
@@ -213,7 +214,7 @@ func (f *failing) refresh(host string) {
 	f.add(report2, err)
 }
 
-// check looks at all that can be read.
+// check checks all recorded text.
 func (f *failing) check() {
 	for r, err := range f.store.Records(f.t.Context(), metering.RecordFilter{Kind: metering.EventKind}) {
 		f.add(string(r.Body), err)

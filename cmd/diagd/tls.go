@@ -51,7 +51,7 @@ type keyPair struct {
 	checked time.Time
 }
 
-// checkEvery bounds how often the file's time is looked at.
+// checkEvery bounds how often the file's time is checked.
 const checkEvery = 10 * time.Second
 
 // renew reads the files again, whatever their times say.

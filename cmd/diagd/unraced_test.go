@@ -2,7 +2,7 @@
 
 package main
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and their only concurrency is covered by other tests.
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three servers share one PostgreSQL and one Redis. They are driven at once, one is killed, and both of what they
-// share is cut off and comes back.
+// Three servers share one PostgreSQL and one Redis. They are loaded concurrently, one is killed, and both shared
+// services are cut off and come back.
 func TestNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -2,7 +2,7 @@
 
 package main
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these many times slower, and their only concurrency is covered by other tests.
 
 import (
 	"bufio"
@@ -35,7 +35,7 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// oldStores is where stores of earlier commits lie. Its README.md says what they are.
+// oldStores is the folder of stores of earlier commits. Its README.md describes them.
 const oldStores = "testdata/stores"
 
 // An oldStore is a store that diagd of an earlier commit has written, with what opens it.
@@ -58,21 +58,21 @@ type oldStore struct {
 	said    []said
 }
 
-// said is what a command has printed.
+// said is the output of a command.
 type said struct {
 	Command []string `json:"command"`
 	Said    any      `json:"said"`
 }
 
-// The first layouts that say of what a charge was taken, and that have the chain of today.
+// The first layouts that record what a charge was taken from, and that have the current chain.
 var (
 	partsSince = map[string]int{".db.gz": 4, ".sql.gz": 2}
 	chainSince = map[string]int{".db.gz": 5, ".sql.gz": 3}
 )
 
-// forget changes what was said to what can still be known. Of charges of earlier layouts nobody knows what was
-// overage, and they count as unproven, as diagd migrate says. The plan that an account has by now depends on the day,
-// as does what a watch has spent in this month: usage tells the plans of months.
+// forget reduces an output to what can still be known. Charges of earlier layouts do not record what was overage, and
+// count as unproven, as diagd migrate says. The current plan of an account depends on the day, as does what a watch
+// has spent in this month: usage reports the plans of months.
 func (s oldStore) forget(command []string, said any, kind string) {
 	v, _ := said.(map[string]any)
 	switch command[0] {
@@ -195,7 +195,7 @@ func (s oldStore) saysTheSame(t *testing.T, store string) {
 	}
 }
 
-// wasWritten is the time of the last phase of make.sh, by which a server of a test goes on.
+// wasWritten is the time of the last phase of make.sh, at which the server of a test resumes.
 var wasWritten = time.Date(2026, 11, 20, 8, 30, 0, 0, time.UTC)
 
 // A store of any earlier layout is brought to that of today in one step. Nothing of it is lost or said differently,

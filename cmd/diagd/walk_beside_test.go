@@ -73,7 +73,7 @@ func answeredByDNS(c net.Conn) bool {
 	return err == nil && m.Rcode == dns.RcodeSuccess
 }
 
-// beside walks the listeners that speak something else than the pages, and keep nothing in the store.
+// beside walks the listeners that speak other protocols than the pages, and keep nothing in the store.
 func (w *walk) beside() {
 	w.forgetWatches()
 	w.settle()
@@ -93,7 +93,7 @@ func (w *walk) beside() {
 	assert.Equal(w.t, before, after, "what strangers send to other listeners is not kept")
 }
 
-// connections are held to the bounds of listeners that tell the networks of this machine apart.
+// connections checks the bounds of listeners that distinguish the networks of this machine.
 func (w *walk) connections() {
 	for _, l := range []struct {
 		name, at string
@@ -220,7 +220,7 @@ func (w *walk) commands() {
 	}
 }
 
-// questions floods the name server, which goes on answering others.
+// questions floods the name server, which continues to answer others.
 func (w *walk) questions() {
 	for _, n := range walkNetworks {
 		for i := range diagtest.Share(10_000, 10) {
@@ -244,7 +244,7 @@ func (w *walk) questions() {
 	}
 }
 
-// callbacks are heard from whoever signs them; of others each network may try so often.
+// callbacks checks that signed ones are accepted; unsigned ones are limited for each network.
 func (w *walk) callbacks() {
 	client := func(from string) *http.Client {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}

@@ -2,7 +2,7 @@
 
 package main
 
-// The race detector takes memory of its own, and only Linux tells the most that a process had resident.
+// The race detector takes memory of its own, and only Linux reports the maximum resident memory of a process.
 
 import (
 	"bytes"
@@ -130,7 +130,7 @@ func newWalk(t *testing.T) *walk {
 	return w
 }
 
-// walkResolver answers at once, also for what there is not: nothing waits for a server that is silent.
+// walkResolver answers immediately, also for names that do not exist: nothing waits for a server that is silent.
 func walkResolver(t testing.TB) (flag string) {
 	world := diagtest.NewWorld(t)
 	world.Zone(mailZone)
@@ -252,10 +252,10 @@ func (s *mailSession) Data(r io.Reader) error {
 func (*mailSession) Reset()        {}
 func (*mailSession) Logout() error { return nil }
 
-// A holding is what is kept of one kind.
+// A holding is the stored records of one kind.
 type holding struct{ count, bytes int64 }
 
-// kept is what the store has of each account and kind: records by their kind, and the rows of tables.
+// kept returns the holdings of each account and kind: records by their kind, and the rows of tables.
 func (w *walk) kept() map[[2]string]holding {
 	conn, err := w.file.Connect()
 	require.NoError(w.t, err)
@@ -288,7 +288,7 @@ func (w *walk) forgetPeak() {
 	require.NoError(w.t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", w.p.cmd.Process.Pid), []byte("5"), 0))
 }
 
-// A sender is where requests come from.
+// A sender is an origin of requests.
 type sender struct {
 	name string
 	from func(i int) string // address
@@ -368,7 +368,7 @@ var operations = sync.OnceValue(func() map[string]httpapi.Endpoint {
 	return all
 })
 
-// formRoom is how long a body may be that is read at all.
+// formRoom returns the maximum length of a body that is read.
 func formRoom(r *route, ep httpapi.Endpoint) int {
 	switch {
 	case ep.Path != "":
@@ -529,7 +529,7 @@ func statuses(status map[int]int) string {
 	return strings.Join(list, " ")
 }
 
-// judge looks for replies that nobody should get, and for refusals that do not say what they are.
+// judge finds replies that no client should get, and refusals that do not say what they are.
 func (w *walk) judge(s step, a *replies) {
 	for status, count := range a.status {
 		if status == 0 {
@@ -609,8 +609,8 @@ func (w *walk) settle() {
 // later are the kinds that come of what was done before, by itself.
 var later = map[string]bool{"(ledger)": true, "event": true, "delivery": true}
 
-// compare is what a step has added, in words. It is held to [keptBounds]; of strangers nothing is kept but what the row
-// of the route says.
+// compare describes what a step has added. It is checked against [keptBounds]; of strangers nothing is kept except
+// what the row of the route says.
 func (w *walk) compare(s step, before, after map[[2]string]holding) (text string) {
 	for _, name := range slices.SortedFunc(maps.Keys(after), func(a, b [2]string) int {
 		return strings.Compare(a[0]+a[1], b[0]+b[1])

@@ -31,7 +31,7 @@ func (a *app) newWatches(
 func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
 	counters.Ask(metrics.WatchesOverdue, func() float64 { return gauged(w.Overdue(ctx, mostCounted)) })
 	var running background
-	running.begin(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns what told it to end
+	running.begin(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns the reason of its end
 	return running.close
 }
 
@@ -185,7 +185,7 @@ func (v watchView) state() string {
 
 func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
 
-// answered says how many checks stand behind the mark.
+// answered states how many checks the mark is based on.
 func (v watchView) answered() string {
 	return fmt.Sprintf("%d of %s", v.Answered, diag.Count(v.All, "check")) +
 		view.If(v.Nothing, ", which had nothing to examine")

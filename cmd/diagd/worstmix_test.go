@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// worstMix is what takes the most memory, of all that a minute of a Pack key allows at once.
+// worstMix is what takes the most memory, of all that a key of the plan Pack allows in a minute.
 func worstMix(n int) (paths, bodies []string) {
 	text := func(s string) string {
 		body, err := json.Marshal(map[string]string{"text": s})
@@ -71,9 +71,9 @@ func manySources(records int) string {
 	return string(body)
 }
 
-// All that a key of the plan Pack may ask at once stays below half a gigabyte, also where each reply is
-// to be kept. How many are answered, and how many are told to come again because they have waited for too long or
-// did not end in time, depends on the machine: on a quiet one with two cores nearly all are answered.
+// All that a key of the plan Pack may request concurrently stays below half a gigabyte, also if each reply is to be
+// kept. How many are answered, and how many are asked to retry because they have waited for too long or did not end
+// in time, depends on the machine: on a quiet one with two cores nearly all are answered.
 func TestMemoryOfWorstMix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -16,7 +16,7 @@ import (
 )
 
 // Command returns the command man, which writes a page for the program, with all its commands, and one for each of
-// them. Exits tell what the exit codes mean, from 0.
+// them. Exits explain the exit codes, from 0.
 func Command(root *cobra.Command, exits []string, wrong func(string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",

@@ -29,7 +29,7 @@ type customers struct {
 	bought map[string][32]byte // hash of the reply, by key
 	ids    map[string]string   // of requests that were charged, by key; not of those whose first reply did not come
 	open   map[string]bool     // keys whose reply did not come; false: a dead server has the claim, as long as its lease
-	fault  error               // the first reply that nobody expected
+	fault  error               // the first unexpected reply
 
 	patient                   bool // a server may refuse for a while
 	lost, replayed, different int  // replies that did not come, came again, and came again as others or at a price
@@ -104,7 +104,7 @@ func (c *customers) buy(ctx context.Context, url, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.open[key] = true    // nobody knows whether it was charged
+		c.open[key] = true    // it is unknown whether it was charged
 		if ctx.Err() == nil { // else the customer has left
 			c.lost++
 		}
@@ -157,7 +157,7 @@ func (c *customers) ask(ctx context.Context, url, key string) (status int, heade
 const (
 	// shopPause is the mean pause: every fault meets some hundred charges a second, at no regular times, and no more.
 	shopPause = 20 * time.Millisecond
-	// shopTries is how often one thing is asked for before the next: a dead server may have its claim for minutes.
+	// shopTries is how often one thing is tried before the next: a dead server may have its claim for minutes.
 	shopTries = 5
 )
 

@@ -58,7 +58,7 @@ func (p *play) seed(ctx context.Context, f fault) (err error) {
 	return err
 }
 
-// mostBroken is how much is told of what does not hold.
+// mostBroken is how many violations are listed.
 const mostBroken = 10
 
 func (p *play) must(holds bool, format string, args ...any) {
@@ -67,7 +67,7 @@ func (p *play) must(holds bool, format string, args ...any) {
 	}
 }
 
-// owed is what the rows of an account say of a month.
+// owed is what the rows of an account sum up to in a month.
 type owed struct{ credits, overage, micros int64 }
 
 type owedKey struct {
@@ -75,7 +75,7 @@ type owedKey struct {
 	period  metering.Period
 }
 
-// examine settles what was left open, and looks at what is in the store: the ledger, and then the invoices.
+// examine settles what was left open, and checks what is in the store: the ledger, and then the invoices.
 func (p *play) examine(ctx context.Context, f fault) error {
 	p.must(p.c.fault == nil, "%v", p.c.fault)
 	p.c.fault = nil
@@ -116,7 +116,7 @@ func (p *play) examine(ctx context.Context, f fault) error {
 	return p.examineInvoices(ctx, store, f, sums)
 }
 
-// examineInvoices closes the months in which something was sold, has what is owed paid, and looks at each invoice.
+// examineInvoices closes the months in which something was sold, has what is owed paid, and checks each invoice.
 func (p *play) examineInvoices(ctx context.Context, store metering.Store, f fault, sums map[owedKey]owed) error {
 	t := &teller{lies: map[metering.AccountID]lie{}, keys: map[string]map[string]int64{}}
 	for i, id := range p.accounts[1:] {
@@ -165,7 +165,7 @@ func (p *play) examineInvoices(ctx context.Context, store metering.Store, f faul
 	return err
 }
 
-// unbelieved looks at what lies have made of invoices, and lets the word of a pending payment come twice.
+// unbelieved checks the effect of lies on invoices, and sends the word of a pending payment twice.
 func (p *play) unbelieved(ctx context.Context, b billing.Billing, t *teller) error {
 	for v, err := range b.Invoices(ctx, billing.Filter{}) {
 		if err != nil {
@@ -217,10 +217,10 @@ func (p *play) compare(ctx context.Context, b billing.Billing, t *teller, sums m
 	return nil
 }
 
-// tellerTime is how long a biller may take.
+// tellerTime bounds the time of a biller.
 const tellerTime = time.Second
 
-// A lie is an answer of a biller, and what it may make of the invoice at most.
+// A lie is a false answer of a biller, and its maximum effect on the invoice.
 type lie struct {
 	name     string
 	status   int // 0: none comes

@@ -21,8 +21,8 @@ const (
 	killedServers = 3
 	// clockJump leads into another month, whichever way.
 	clockJump = 40 * 24 * time.Hour
-	// clockHolds is how many times longer than other faults a clock is ahead: a server looks for months to close every
-	// 30 to 90 seconds.
+	// clockHolds is how many times longer than other faults a clock is ahead: a server checks for months to close
+	// every 30 to 90 seconds.
 	clockHolds = 12
 )
 
@@ -117,8 +117,8 @@ func (p *play) stopBackends(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// backend is a process of PostgreSQL on this machine whose title holds a text, or nil. It is found before its title is
-// read, and signalled by what was found: whoever gets its number after its end is left alone.
+// backend returns a process of PostgreSQL on this machine whose title contains a text, or nil. It is found before its
+// title is read, and signalled by that handle: a process that gets its number after its end is not affected.
 func backend(pid int32, text string) *os.Process {
 	process, err := os.FindProcess(int(pid))
 	title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "postgres: USER DATABASE ADDRESS(PORT) …"
@@ -153,7 +153,7 @@ func (p *play) lock(ctx context.Context) error {
 	return errors.Join(err, conn.Close(), file.Close())
 }
 
-// clockFile is where a server whose clock can be moved reads by how much.
+// clockFile is the file from which a server with a movable clock reads the offset.
 func (p *play) clockFile() string { return filepath.Join(filepath.Dir(p.file), "clock") }
 
 // jump moves the clock of the server. The file is replaced as a whole, since it is read at any time.

@@ -199,7 +199,7 @@ type play struct {
 	scratch
 	program  string // diagd
 	hold     time.Duration
-	served   string // the store as servers are told, which for PostgreSQL leads through the proxy
+	served   string // the store as configured for servers, which for PostgreSQL leads through the proxy
 	proxy    *faultproxy.Proxy
 	name     string               // by which PostgreSQL knows the connections of servers
 	accounts []metering.AccountID // the first buys

@@ -28,7 +28,7 @@ import (
 func main() {
 	machine.BoundMemory() // as diagd does: the collector is part of what is measured
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// app is where output goes and in which form.
+// app holds the output and its format.
 type app struct {
 	stdout io.Writer
 	json   bool

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used so far, or 0 where that is not known.
+// cpuTime returns the CPU time that this process has used so far, or 0 if unknown.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -59,7 +59,7 @@ var (
 	secretText  = diag.Regexp(`svc_live_[a-z2-7]{36}`)
 )
 
-// startVictim starts a server with settings of its environment beside the store, and waits until it serves.
+// startVictim starts a server with environment settings in addition to the store, and waits until it serves.
 func startVictim(ctx context.Context, program, store string, settings ...string) (v victim, err error) {
 	v.cmd = exec.CommandContext(ctx, program, "serve", "--listen=127.0.0.1:0", "--ip-rate=0")
 	v.cmd.Env = append(victimEnv(store), settings...)
@@ -100,7 +100,7 @@ func (v *victim) await(stderr io.Reader) error {
 	return fmt.Errorf("a server did not start: %s", &seen)
 }
 
-// kill ends the server at once, with all that it has in memory.
+// kill ends the server immediately, with all that it has in memory.
 func (v victim) kill() {
 	_ = v.cmd.Process.Kill()
 	_ = v.cmd.Wait() // says that it was killed

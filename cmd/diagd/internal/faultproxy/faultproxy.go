@@ -1,4 +1,4 @@
-// Package faultproxy stands before a server and plays the faults of a network: connections that are cut, slow or silent.
+// Package faultproxy is a proxy that simulates network faults: connections that are cut, slow or silent.
 package faultproxy
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Proxy stands before a server, which it can cut off, slow down and silence. Its methods may be called at once.
+// A Proxy forwards to a server, which it can cut off, slow down and silence. Its methods are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -75,7 +75,7 @@ func (p *Proxy) dial(client net.Conn) net.Conn {
 	return server
 }
 
-// copy goes on until one side ends, and ends the other one.
+// copy copies until one side ends, and ends the other one.
 func (p *Proxy) copy(to, from net.Conn) {
 	_, _ = io.Copy(paced{to, p}, from)
 	to.Close()

@@ -1,4 +1,5 @@
-// Package machine tells what the machine that a program runs on has, and bounds what the program takes of it.
+// Package machine determines the resources of the machine that a program runs on, and bounds how much the program
+// uses.
 package machine
 
 import (
@@ -21,14 +22,15 @@ const (
 	// behind: without ballast the collector runs many times a second for nothing. A larger GOGC would
 	// do the same, and let a heap that is really large grow to a multiple of itself.
 	ballastBytes = 32 << 20
-	// memoryPercent is how much of the machine's memory the Go runtime may take before it collects at
-	// any cost. The rest is for the page cache, in which the store lives, and for other programs.
+	// memoryPercent is how much of the machine's memory the Go runtime may take before it collects at any cost. The
+	// rest is for the page cache, which holds the store, and for other programs.
 	memoryPercent = 75
 )
 
 var ballast []byte
 
-// BoundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count as ever.
+// BoundMemory sets the limits of the Go runtime by the machine's memory. GOGC and GOMEMLIMIT in the environment take
+// precedence.
 func BoundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := machineMemory("/"); limit > 0 {
@@ -37,12 +39,12 @@ func BoundMemory() {
 	}
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, ballastBytes)
-		runtime.KeepAlive(ballast) // the variable keeps it; the call tells readers, and linters, that it is used
+		runtime.KeepAlive(ballast) // the variable keeps it; the call marks it as used for readers and linters
 	}
 }
 
-// WorkMemory is how many bytes running operations may hold: half of the limit, because Go's collector lets a heap
-// grow to twice what is live.
+// WorkMemory returns how many bytes running operations may hold: half of the limit, because Go's collector lets a
+// heap grow to twice what is live.
 func WorkMemory() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {

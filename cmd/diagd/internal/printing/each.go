@@ -9,7 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// aligned is how many rows of a table have their columns aligned with each other: so many are kept until they are written.
+// aligned is how many rows of a table have their columns aligned with each other: so many are kept until they are
+// written.
 const aligned = 1000
 
 // Each prints a list while it is being read, however long it is: a table that begins with the columns, or a list in JSON
