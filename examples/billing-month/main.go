@@ -40,7 +40,7 @@ func (b *bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, er
 	return billing.Payment{Status: billing.PaymentPending, Reference: billing.PaymentRef("debit of " + v.ID)}, nil
 }
 
-// month is what happens, and where it is told.
+// month is the simulated month, and the writer of its report.
 type month struct {
 	io.Writer
 	context.Context
@@ -97,7 +97,7 @@ func (m *month) begin() error {
 	return err
 }
 
-// use charges as a server does, and tells what its replies show.
+// use charges as a server does, and prints the balances in its replies.
 func (m *month) use() error {
 	m.at(12, time.October, 14, 0)
 	for range 52 {
@@ -152,7 +152,7 @@ func (m *month) line(format string, args ...any) {
 	fmt.Fprintf(m, "                "+format+"\n", args...)
 }
 
-// pay does what a server does each minute, and tells what came of it.
+// pay does what a server does each minute, and prints the outcome.
 func (m *month) pay() error {
 	if _, err := m.billing.Pay(m); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (m *month) debit() error {
 	return m.pay()
 }
 
-// settle hears a callback, which comes twice.
+// settle handles a callback, which arrives twice.
 func (m *month) settle() error {
 	m.at(4, time.November, 10, 0)
 	for range 2 {

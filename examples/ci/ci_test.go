@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// published is what the world has before the change.
+// published is the public zone before the change.
 const published = `
 example.com. 3600 SOA ns1.example.net. hostmaster.example.com. 1 14400 3600 1209600 3600
 example.com. 3600 NS ns1.example.net.
@@ -49,7 +49,7 @@ func flags(t *testing.T) []string {
 		if err != nil {
 			m = new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
 		}
-		_ = w.WriteMsg(m) // who has gone does not wait
+		_ = w.WriteMsg(m) // a client that has gone away does not wait
 	})}
 	go server.ActivateAndServe()
 	t.Cleanup(func() { server.Shutdown() })

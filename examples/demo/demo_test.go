@@ -127,7 +127,7 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 // The lines to paste name checks that exist, and quote what the shell would take apart.
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
-	stops, calls := tour(time.Now()), 0 // the letters are dated, and signed anew each time
+	stops, calls := tour(time.Now()), 0 // the letters have the current date, and are signed each time
 	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x", stops))
 	for _, s := range stops {
 		if s.check == "" {

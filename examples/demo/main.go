@@ -177,7 +177,7 @@ func (d *demo) walk(ctx context.Context, w io.Writer) error {
 	return d.visit(ctx, w)
 }
 
-// visit opens pages of the dashboard, as somebody who is signed in.
+// visit opens pages of the dashboard as a signed-in member.
 func (d *demo) visit(ctx context.Context, w io.Writer) error {
 	for _, p := range []struct{ path, sees string }{
 		{"/dashboard", "10 watched, the worst first"},

@@ -29,11 +29,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// history is how many days lie behind the first screen: the longest month, so that one always ends in it and there is
+// history is the number of days before the first screen: the longest month, so that one always ends in it and there is
 // an invoice.
 const history = 31
 
-// A past is a clock that stands in the days before, and runs with that of the machine once they are over.
+// A past is a clock that is set to the days before, and follows that of the machine once they are over.
 type past struct{ at atomic.Pointer[time.Time] }
 
 func (p *past) Now() time.Time {
@@ -57,12 +57,12 @@ var watched = []struct{ domain, checks string }{
 	{"silent.example", "spf/lookup"},
 }
 
-// A change is what somebody does to a record on a day before today.
+// A change is an edit of a record on a day before today.
 type change struct {
 	day  int // before today
 	name string
 	kind uint16
-	line string // of the new record; empty: there is none any more
+	line string // of the new record; empty removes the record
 }
 
 // changes happen to the records of the month.
@@ -106,13 +106,13 @@ func (h *house) toggle() http.Handler {
 	})
 }
 
-// owner is who is signed in: whoever asks from this machine.
+// owner is the signed-in member: any client on this machine.
 const owner, userHeader = "you@harbour.example", "X-Demo-User"
 
-// house is what the server works with beside the API.
+// house is the environment of the server besides the API.
 type house struct {
 	*past
-	days    int // that lie behind
+	days    int // in the past
 	store   metering.Store
 	admin   metering.Admin
 	account metering.Account
@@ -220,7 +220,7 @@ func (h *house) live(ctx context.Context) error {
 	return nil
 }
 
-// day changes what changes on a day, looks at what is due, and again when what has changed is to be confirmed.
+// day applies the changes of a day, checks what is due, and checks again to confirm changes.
 func (h *house) day(ctx context.Context, at time.Time, day int) error {
 	h.set(at)
 	for _, c := range changes {

@@ -27,8 +27,8 @@ var (
 	tableBlock  = regexp.MustCompile(`(?s)<!-- (operations|conformance) -->\n.*?<!-- end -->\n`)
 )
 
-// What README.md shows is what is printed: the picture, the screens, the table of operations, and what is reached of the
-// suites of others.
+// README.md shows the actual output: the picture, the screens, the table of operations, and the results of third-party
+// test suites.
 func TestReadme(t *testing.T) {
 	if !alone(t) {
 		return

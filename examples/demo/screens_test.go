@@ -62,7 +62,7 @@ func TestScreens(t *testing.T) {
 	})
 }
 
-// wholes are the screens of all checks of a domain, a URL and an address.
+// wholes returns the screens of all checks of a domain, a URL and an address.
 func wholes(t *testing.T, env *diag.Env) {
 	for _, word := range []string{"hopeless.example", "good.example", "harbour.example", "free.example", "bogus.example",
 		"https://careless.example/", "203.0.113.77"} {
@@ -122,9 +122,9 @@ func screen(t *testing.T, ep httpapi.Endpoint, name string, run func() (*httpapi
 	}
 }
 
-// alone reports whether no other test runs in this process. Elsewhere it runs the test in a process of its own, and the caller
-// returns: connections that another test has left open draw random numbers while they are closed. Golden files are written
-// where the flag is known.
+// alone reports whether no other test runs in this process. Otherwise it runs the test in a separate process, and the
+// caller returns: connections that another test has left open draw random numbers while they are closed. Golden files
+// are written where the flag is known.
 func alone(t *testing.T) bool {
 	return flag.Lookup("update").Value.String() == "true" || diagtest.InOwnProcess(t)
 }

@@ -29,15 +29,14 @@ type stop struct {
 	sees   string // part of the reply
 }
 
-// tourText are the stops: of each four lines for what it shows, the check with its arguments, the fields, and the status
-// with what is seen. Before the line of equals signs stands the story.
+// tourText are the stops, of four lines each: what it shows, the check with its arguments, the fields, and the status
+// with the observation. The story is before the line of equals signs.
 //
 //go:embed tour.txt
 var tourText string
 
-// What stands in the braces of tour.txt is in these files: an aggregate report of DMARC about plain.example, a mark
-// certificate of example.com, a certificate signing request without subject alternative names, and a QR code of a Wi-Fi
-// network.
+// The files named in the braces of tour.txt: an aggregate report of DMARC about plain.example, a mark certificate of
+// example.com, a certificate signing request without subject alternative names, and a QR code of a Wi-Fi network.
 var (
 	//go:embed report.xml
 	report string
@@ -52,8 +51,8 @@ var (
 // tour lists the stops: a story first, then all that can be tried. Letters are sent a minute before the time.
 func tour(at time.Time) []stop { return append(story(), singles(at)...) }
 
-// story goes from a domain where nothing is right to one where all is, and then through the faults of a company as
-// somebody would who is called for help: each stop explains a line of the screen before.
+// story goes from a domain with every fault to one without any, and then through the faults of a company in the order
+// of a support case: each stop explains a line of the screen before.
 func story() []stop {
 	text, _, _ := strings.Cut(tourText, "====")
 	return stops(text, strings.NewReplacer())
@@ -103,7 +102,7 @@ func (s stop) request() (method, target, body string, err error) {
 
 const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
-// printTour tells a visitor where to look, and what to try at each stop.
+// printTour prints for a visitor which pages to open, and what to try at each stop.
 func printTour(w io.Writer, url, secret string, stops []stop) error {
 	fmt.Fprintf(w, "Look around: %s/dashboard, where you are signed in, and first at the worst of the domains of Harbour Coffee:\n", url)
 	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To see a change noticed: curl -X POST %[1]s/change,\n", url)
@@ -134,10 +133,10 @@ func printTour(w io.Writer, url, secret string, stops []stop) error {
 	return nil
 }
 
-// letterKey signs the mail of good.example; its other half stands in internet/internet.zone. It is secret from nobody.
+// letterKey signs the mail of good.example; its public key is in internet/internet.zone. It is not secret.
 var letterKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 
-// A letter is a message as it lies in a mailbox at example.com.
+// A letter is a message as delivered to a mailbox at example.com.
 type letter struct {
 	host, ip string // of the server that delivered it
 	signed   bool

@@ -1,4 +1,4 @@
-// Command dmarc-charts draws who sent mail in the name of a domain, from an aggregate report of DMARC: bars on the
+// Command dmarc-charts charts who sent mail in the name of a domain, from a DMARC aggregate report: bars on the
 // terminal, and a picture.
 //
 //	go run ./examples/dmarc-charts -svg chart.svg report.xml.gz

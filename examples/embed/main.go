@@ -4,9 +4,9 @@
 //	go run ./examples/embed example.com     asks the Internet
 //	go run ./examples/embed -once           asks the small Internet of examples/demo, and needs no network
 //
-// Every check of the library has this shape. The first argument ends all waiting. The second is the
-// world that the check sees: nil is the real one, a diagtest.World one for tests. What is wrong with
-// the domain stands in the report, while the error tells that there is no report.
+// Every check of the library has this shape. The first argument cancels the check. The second is the environment of
+// the check: nil is the real Internet, a diagtest.World one for tests. Faults of the domain are in the report; the
+// error means that there is no report.
 package main
 
 import (

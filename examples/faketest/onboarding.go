@@ -14,10 +14,10 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 )
 
-// timeout is how long a customer waits for the page that calls ready.
+// timeout bounds the load time of the page that calls ready.
 const timeout = 5 * time.Second
 
-// An answer tells a customer how things stand.
+// An answer tells a customer the state of a domain.
 type answer string
 
 // The answers.
@@ -26,8 +26,8 @@ const (
 	later answer = "We could not reach all servers. Please try again."
 )
 
-// ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the
-// answer is what to do about it.
+// ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the answer says how
+// to fix it.
 func ready(ctx context.Context, env *diag.Env, domain diag.Domain) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -92,7 +92,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// A world also tells what was asked of it: here, that one call looks nothing up twice.
+// A world also records its queries: here, one call repeats no lookup.
 func TestNothingIsAskedTwice(t *testing.T) {
 	world := newWorld(t)
 	_, err := ready(t.Context(), world.Env(), domain)

@@ -1,5 +1,5 @@
-// Command idempotent-client calls the API so that nothing is paid for twice and nothing is asked too often: a call that
-// may have been lost is sent again with the same Idempotency-Key, and one that came too soon waits as it is told to.
+// Command idempotent-client calls the API without paying twice or exceeding its limits: a call that may have been lost
+// is sent again with the same Idempotency-Key, and a call refused for its rate waits as long as the server asks.
 //
 //	DIAG_SERVER=https://diag.example DIAG_KEY=svc_live_… go run ./examples/idempotent-client example.com
 //	go run ./examples/idempotent-client -once      calls a server in memory, through a network that loses replies
@@ -113,7 +113,7 @@ func serve(ctx context.Context) (*httptest.Server, metering.Secret, error) {
 		switch calls++; calls {
 		case 1:
 			api.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler) // it was done and charged, and nobody hears of it
+			panic(http.ErrAbortHandler) // it was done and charged, but the response is lost
 		case 2:
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)

@@ -1,12 +1,12 @@
-// Command mount puts the API into your own server: beside its own routes, behind its own middleware, on a store that
-// it opened itself; and with -all the parts that stand beside it: watches, the dashboard, and tools for AI agents.
+// Command mount puts the API into your own server: next to its own routes, behind its own middleware, on a store that
+// it opened itself; and with -all the optional parts: watches, the dashboard, and tools for AI agents.
 //
 //	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
 //	go run ./examples/mount -all      serves the parts beside the API too, and prints a link into the dashboard
 //	go run ./examples/mount -once     serves all on a free port, calls itself, and ends
 //
-// Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which decides who may enter
-// and what it costs; and a handler. The handler is an ordinary http.Handler for everything below /public/v1/.
+// Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which admits requests and
+// charges for them; and a handler. The handler is an ordinary http.Handler for everything below /public/v1/.
 package main
 
 import (
@@ -107,7 +107,7 @@ func run(ctx context.Context, listen, file string, all, once bool) error {
 	}
 }
 
-// beside mounts what stands beside the API, and runs watches until the function that it returns is called.
+// beside mounts the optional parts, and runs watches until the returned function is called.
 func beside(ctx context.Context, mux *http.ServeMux, store metering.Store, api *httpapi.API, address string) (stop func()) {
 	watches := watch.New(watch.Config{Store: store, Ask: api.Ask, PublicURL: address})
 	pages := dashboard.New(dashboard.Config{Store: store, API: api, Watches: watches, PublicURL: address})
@@ -117,7 +117,7 @@ func beside(ctx context.Context, mux *http.ServeMux, store metering.Store, api *
 	mux.Handle("/mcp", agent.New(agent.Config{API: api}))
 	ctx, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { _ = watches.Run(ctx) }) // which returns what told it to end
+	running.Go(func() { _ = watches.Run(ctx) }) // it returns the reason why it ended
 	return func() { end(); running.Wait() }
 }
 
@@ -147,8 +147,7 @@ func logged(next http.Handler) http.Handler {
 	})
 }
 
-// newKey makes a customer with a key, at each start another. Only who makes a key ever sees its secret:
-// the store keeps a hash.
+// newKey makes a customer with a new key at each start. Only its creator ever sees its secret: the store keeps a hash.
 func newKey(ctx context.Context, store metering.Store) (metering.Secret, error) {
 	admin := metering.Admin{Store: store}
 	account, err := admin.CreateAccount(ctx, "customer", "pack")

@@ -1,5 +1,4 @@
-// Command ownoperation adds a check of one's own to the API: whether the mail of a domain goes to nobody but a
-// provider.
+// Command ownoperation adds a custom check to the API: whether all mail of a domain goes to one provider.
 //
 //	go run ./examples/ownoperation     serves on 127.0.0.1:8088, and prints a command that calls the check
 //
@@ -27,7 +26,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// operations are those of one's own. The scope is one that keys can have.
+// operations are the custom ones. The scope is one that keys can have.
 var operations = []httpapi.Endpoint{{
 	Method: "POST", Path: "/acme/mail-hosts", Scope: metering.MailRead, Credits: 3,
 	Purpose: "mail hosts outside of a provider", Operation: httpapi.Call(check),
@@ -50,7 +49,7 @@ type report struct {
 // Rules lets documents and explanations know the rules.
 func (*report) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// evidence is what the rules look at.
+// evidence is the input of the rules.
 type evidence struct {
 	request
 	hosts, foreign []string

@@ -18,9 +18,9 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A Documents is a store whose records (invoices, channels, watches) lie in a file of their own, which other programs
-// can read: one line of JSON for each change, whole and durable or not there at all. Everything else is the store
-// below. It implements one part of [metering.Store] itself, [metering.Records]. Make one with [OpenDocuments].
+// A Documents is a store whose records (invoices, channels, watches) are in a separate file, which other programs can
+// read: one line of JSON for each change, written completely and durably or not at all. Everything else is in the
+// store below. It implements one part of [metering.Store] itself, [metering.Records]. Make one with [OpenDocuments].
 type Documents struct {
 	Below
 
@@ -36,8 +36,8 @@ type name struct {
 	id      string
 }
 
-// OpenDocuments reads the file, or makes it. A line that a crash cut off was never reported as written: it is removed.
-// The file grows with each change; whoever keeps it for years writes it anew from time to time.
+// OpenDocuments opens the file, creating it if it is missing. A line that a crash cut off was never reported as
+// written: it is removed. The file grows with each change; in long-term use, rewrite it from time to time.
 func OpenDocuments(store Below, path string) (*Documents, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *Documents) PutRecords(ctx context.Context, records ...metering.Record) 
 		return err
 	}
 	_, err = d.file.Write(append(line, '\n'))
-	if err = cmp.Or(err, d.file.Sync()); err != nil { // nobody knows what the disk has now
+	if err = cmp.Or(err, d.file.Sync()); err != nil { // the state on disk is now unknown
 		d.err = fmt.Errorf("writing records: %w: %w", metering.ErrUnavailable, err)
 		return d.err
 	}

@@ -35,8 +35,9 @@ type spending struct {
 	Remaining int64              `json:"remaining"` // of the month's allowance
 }
 
-// Below is what a store must be to be wrapped. Generational is optional for a gate, which then asks the store about
-// every request; here it is required, so that embedding hands it on. The stores in memory and in SQLite have it.
+// Below is the interface of a store to be wrapped. Generational is optional for a gate, which without it queries the
+// store for every request; here it is required, so that embedding passes it on. The stores in memory and in SQLite
+// have it.
 type Below interface {
 	metering.Store
 	metering.Generational

@@ -102,7 +102,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
-// A charge that cannot be logged is still one; closing tells of it.
+// A charge that cannot be logged is still one; Close returns the error.
 func TestLogFails(t *testing.T) {
 	clock := meteringtest.NewClock()
 	store := New(memory.New(memory.Config{Plans: meteringtest.Plans(), Clock: clock.Now}), fullDisk{})

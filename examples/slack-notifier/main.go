@@ -1,5 +1,5 @@
-// Command slack-notifier tells a channel when the state of a domain changes: what broke, and what was mended. It keeps
-// quiet while nothing changes.
+// Command slack-notifier notifies a channel when the state of a domain changes: new faults, and fixed ones. It is
+// silent while nothing changes.
 //
 //	SLACK_WEBHOOK=https://hooks.slack.com/… go run ./examples/slack-notifier example.com     asks each hour
 //	go run ./examples/slack-notifier -once      breaks a domain of examples/demo, and prints what would be posted
@@ -50,7 +50,7 @@ func (w *watch) look(ctx context.Context, domain diag.Domain) error {
 	}
 	if text != "" {
 		if err := w.post(text); err != nil {
-			return err // it is told the next time
+			return err // it is reported the next time
 		}
 	}
 	w.known = now
@@ -94,7 +94,7 @@ func slack(text string) error {
 	return nil
 }
 
-// rehearse looks at a domain that is well, then broken, then mended.
+// rehearse checks a domain that is healthy, then broken, then fixed.
 func rehearse(ctx context.Context) error {
 	world, err := internet.New(time.Now())
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command webhook-receiver takes events that a server sends: it believes only what is signed, and does nothing twice. Of a
-// watched domain that got worse it says who can mend what.
+// Command webhook-receiver receives events from a server: it accepts only signed ones, and handles none twice. For a
+// watched domain that got worse it prints who can fix what.
 //
 //	DIAG_SIGNING_SECRET=whsec_… go run ./examples/webhook-receiver     listens on 127.0.0.1:8090
 //	go run ./examples/webhook-receiver -once                           sends itself an event three times, once forged
@@ -31,7 +31,7 @@ type receiver struct {
 	handle func(event string, body []byte) error
 
 	mu   sync.Mutex
-	seen map[string]time.Time // by id; a service of several servers keeps these in its database, with what it does
+	seen map[string]time.Time // by id; with several servers, keep these in the database, with your own writes
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -82,7 +82,7 @@ const worsened = `{"event_type":"domain.worsened","data":{"domain":"example.com"
 	"url":"https://diag.example/dashboard/domains/example.com",
 	"findings":[{"code":"spf.all.pass","severity":"error","title":"Everybody may send"}]}}`
 
-// tell prints what there is to do, and any other event as it is.
+// tell prints what to do about an event, or the event unchanged.
 func tell(event string, body []byte) error {
 	var e struct {
 		Data struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// draft mends harbour.example, whose SPF record includes a domain that is gone, and whose policy only watches.
+// draft fixes harbour.example, whose SPF record includes a domain that is gone, and whose DMARC policy is p=none.
 const draft = `
 harbour.example.        300 IN TXT "v=spf1 mx include:_spf.shop.example ~all"
 _dmarc.harbour.example. 300 IN TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@harbour.example"

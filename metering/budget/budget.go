@@ -1,9 +1,8 @@
 // Package budget bounds what accounts, networks and people can cause on a server: what is held in memory, how many
 // connections are open, how often something happens, and what is kept.
 //
-// All bounds stand in one table ([Table]), and whatever needs a number reads it from there ([Of]). A full bound refuses
-// its owner, or lets the owner's oldest go; it never touches what others have. There are four mechanisms, each for one
-// kind of bound:
+// All bounds are in one table ([Table]), and all code reads its numbers from there ([Of]). A full bound refuses its
+// owner, or drops the owner's oldest; it never affects others. There are four mechanisms, each for one kind of bound:
 //
 //   - [Pool]: what requests hold at the moment, with a share for each account and each key. What does not fit waits.
 //   - [metering.NetworkCount]: what strangers hold at the moment, with a share for each network (/32 and /24, /64, /56
@@ -30,19 +29,19 @@ import (
 
 // Config says how large a server is. The zero value is a server of the default size.
 type Config struct {
-	// Memory is how many bytes diagnostics hold together; a quarter more is for the bodies of requests, and as much for
-	// forms and tool calls. 0 means DefaultMemory.
+	// Memory bounds the bytes that diagnostics hold together; a quarter more is for the bodies of requests, and as
+	// much for forms and tool calls. 0 means DefaultMemory.
 	Memory int64
-	// Running is how many diagnostics run at once, with those that wait for memory. 0 means the number of the table.
+	// Running bounds the diagnostics that run at once, with those that wait for memory. 0 means the number of the
+	// table.
 	Running int
-	// Processors is how many processors there are. 0 means GOMAXPROCS.
+	// Processors is the number of processors. 0 means GOMAXPROCS.
 	Processors int
-	// Connections is how many connections may be open at once, of which a network has its share. 0 means the number of
-	// the table.
+	// Connections bounds the open connections, of which a network has its share. 0 means the number of the table.
 	Connections int
 }
 
-// A Budget is what the parts of one server draw on. Make one with [New].
+// A Budget holds the shared bounds of one server. Make one with [New].
 type Budget struct {
 	// What requests hold.
 	Work, Bodies, Forms, Processors *Pool
@@ -55,7 +54,7 @@ type Budget struct {
 	ChangesOfAccount, ChangesOfMember                            *NameLimiter // by account; by account and mail address
 }
 
-// New returns a budget of which nothing is used.
+// New returns an unused budget.
 func New(c Config) *Budget {
 	memory := cmp.Or(c.Memory, DefaultMemory)
 	processors := int64(cmp.Or(c.Processors, runtime.GOMAXPROCS(0)))
@@ -83,7 +82,7 @@ func New(c Config) *Budget {
 	return b
 }
 
-// memoryPool is a pool of memory, of the size that belongs to that of all diagnostics.
+// memoryPool returns a pool of memory whose size is in proportion to that of all diagnostics.
 func memoryPool(id ID, memory int64) *Pool {
 	row, most := Of(id), Of(Work)
 	all := int64(float64(memory) / DefaultMemory * float64(row.All))

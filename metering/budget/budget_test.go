@@ -58,7 +58,7 @@ func TestNameLimiter(t *testing.T) {
 	require.False(t, l.Take("a@example.com", now.Add(time.Hour/5)).Allowed)
 }
 
-// Every bound is a whole row: it says who draws on it, and has a number.
+// Every bound is a complete row: it names its owner, and has a number.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for id, b := range Table() {

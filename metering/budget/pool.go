@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// MaxWait is how long [Pool.Take] waits for room.
+// MaxWait bounds how long [Pool.Take] waits.
 const MaxWait = 10 * time.Second
 
 // ErrFull is the error of [Pool.Take] where there was no room in time.
@@ -29,7 +29,8 @@ type Pool struct {
 	All     int64 // how much all may hold together
 	Account int64 // how much an account may hold
 	Key     int64 // how much a key may hold
-	// Leases is how many leases there may be, with those that wait, of which an account has half. 0 means any number.
+	// Leases bounds the number of leases, including those that wait; an account may have half of them. 0 means no
+	// bound.
 	Leases int
 
 	mu       sync.Mutex
@@ -39,13 +40,13 @@ type Pool struct {
 	queue    []*Lease
 }
 
-// A holding is what somebody holds.
+// A holding is the share of one holder.
 type holding struct {
 	amount int64
 	leases int // with those that wait
 }
 
-// A Lease is what a request may hold of a [Pool]. The zero and the nil Lease hold nothing.
+// A Lease is a request's share of a [Pool]. The zero and the nil Lease hold nothing.
 type Lease struct {
 	pool    *Pool
 	owner   Owner
@@ -113,7 +114,7 @@ func (p *Pool) crowded(account metering.AccountID) bool {
 	return p.total.leases >= p.Leases || h != nil && h.leases >= (p.Leases+1)/2
 }
 
-// holdingOf is what somebody holds, who is to have a lease: none is what it is if that is the first.
+// holdingOf returns the holding of a name for another lease; none is its initial value if it is new.
 func holdingOf[K comparable](all *map[K]*holding, name K, none *holding) *holding {
 	if h := (*all)[name]; h != nil {
 		return h
@@ -174,7 +175,7 @@ func (l *Lease) Release() {
 	p.giveBack(l, l.amount, 1)
 }
 
-// Amount is how much the lease holds.
+// Amount returns how much the lease holds.
 func (l *Lease) Amount() int64 {
 	if l == nil {
 		return 0
@@ -197,7 +198,7 @@ func (p *Pool) giveBack(l *Lease, amount int64, leases int) {
 	})
 }
 
-// Held is how much is held at the moment.
+// Held returns how much is held at the moment.
 func (p *Pool) Held() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,7 +45,7 @@ const (
 	LetterAddresses // addresses of the letter box that are made
 	Changes         // changes by forms of the dashboard
 	Replays         // deliveries that tests and replays ask for
-	RateEvents      // events that tell of keys beyond their rate
+	RateEvents      // events about keys beyond their rate
 
 	// What is kept.
 	Replies  // bodies of replies for idempotency keys
@@ -96,7 +96,7 @@ type Bound struct {
 	What string
 	Unit Unit
 	All  int64 // how much all may have together
-	// Account and Key are for whoever has shown a key or signed in.
+	// Account and Key apply to authenticated requests, by key or session.
 	Account, Key int64
 	// Network is for the smallest network of an address. A larger one has a multiple: see [metering.NetworkCount] for what
 	// is held, and [metering.IPLimiter] for what happens in a time.
@@ -107,7 +107,7 @@ type Bound struct {
 	Users   []User
 }
 
-// Unit is what the numbers of a bound count.
+// Unit is the unit of a bound.
 type Unit string
 
 // The units.
@@ -119,9 +119,9 @@ const (
 )
 
 const (
-	// DefaultMemory is how many bytes diagnostics hold together, where nothing else is said.
+	// DefaultMemory is the default bound of the bytes that diagnostics hold together.
 	DefaultMemory = 512 << 20
-	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key, likewise.
+	// DefaultIPRate is the default limit of requests a minute from an address that has not shown a good key.
 	DefaultIPRate = 120
 )
 
@@ -197,7 +197,7 @@ var table = [bounds]Bound{
 	Visits: {What: "requests with a session, a shared link or a link of a mail that does not exist",
 		Network: 60, Window: time.Minute,
 		Full: Refused, Users: []User{Dashboard, Mail}},
-	// Members of one house often share an address.
+	// Members of one household often share an address.
 	SignInMails: {What: "mails with a link for sign-in",
 		Network: 60, Person: 5, Window: time.Hour,
 		Full: Refused, Users: []User{Dashboard}},
@@ -210,7 +210,7 @@ var table = [bounds]Bound{
 	LetterAddresses: {What: "addresses for messages made",
 		Network: 10, Window: time.Hour,
 		Full: Refused, Users: []User{LetterBox}},
-	// Each is a row of the log, which is kept for a year and more, and may have events told.
+	// Each is a row of the log, which is kept for a year and more, and may cause events.
 	Changes: {What: "changes by forms",
 		Account: 2000, Person: 500, Window: 24 * time.Hour,
 		Full: Refused, Users: []User{Dashboard}},

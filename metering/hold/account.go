@@ -61,8 +61,8 @@ func (a *account) known(p metering.Period) *month {
 	return nil
 }
 
-// keepMonths is how many periods an account keeps in memory: this one, the one before it, whose last
-// requests settle after midnight, and one for clocks that disagree.
+// keepMonths is the number of periods per account in memory: this one, the previous one, whose last requests settle
+// after midnight, and one for clocks that disagree.
 const keepMonths = 3
 
 // month returns a period, loading it where needed. The lock stays held while it is loaded, so that
@@ -83,14 +83,14 @@ func (a *account) month(ctx context.Context, source Source, p metering.Period) (
 	return m, nil
 }
 
-// taken is what is settled and held.
+// taken returns the settled and held credits.
 func (m *month) taken() metering.Taken {
 	return metering.Taken{
 		Credits: m.Used + m.held.Credits, Overage: m.Overage + m.held.Overage, Micros: m.Micros + m.held.Micros,
 	}
 }
 
-// balance is that of a month, whose plan is the one of that month.
+// balance returns the balance of a month, with the plan of that month.
 func (b *Book) balance(a *account, m *month) metering.Balance {
 	return m.Balance(m.period, a.record, b.plans, m.held.Credits)
 }

@@ -26,8 +26,8 @@ func (b *Book) Begin(ctx context.Context, op metering.Op) (metering.Begun, error
 	return b.claim(ctx, a, op)
 }
 
-// Repeat is Begin where nothing can be written: what an operation is told that was carried out before. It is told nothing
-// if it was not.
+// Repeat is Begin for a store that cannot write: it returns the outcome of an operation that was carried out before,
+// or nothing.
 func (b *Book) Repeat(ctx context.Context, op metering.Op) (metering.Begun, error) {
 	if op.Idempotency == nil || Check(op) != nil {
 		return metering.Begun{}, nil

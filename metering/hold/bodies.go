@@ -2,11 +2,11 @@ package hold
 
 import "time"
 
-// Bodies adds up, for each line of keys, the bodies that a store keeps for replays, and says which are to be
-// dropped so that the sum stays within a bound: the oldest. What is left of such a reply is its claim, so
-// that a repetition is still known, and not charged again. L names a line, and B a body.
+// Bodies adds up, for each line of keys, the bodies that a store keeps for replays, and selects which to drop to keep
+// the sum within a bound: the oldest. The claim of such a reply stays, so that a repetition is still known, and not
+// charged again. L identifies a line, and B a body.
 //
-// The zero value is empty. Whoever uses it sees to it that one goroutine does at a time.
+// The zero value is empty. It is not safe for concurrent use.
 type Bodies[L comparable, B any] struct{ lines map[L]*bodyLine[B] }
 
 // bodyLine is the bodies of one line, oldest first.

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A ClaimID is what a client's idempotency key is known by: per line of API keys, and only as a hash.
+// A ClaimID identifies a client's idempotency key: per line of API keys, and only as a hash.
 type ClaimID struct {
 	Line metering.KeyID
 	Hash [32]byte
@@ -30,7 +30,7 @@ type Record struct {
 	Reply       metering.Reply
 }
 
-// A Month is what was settled by an account in one period.
+// A Month is the settled use of an account in one period.
 type Month struct {
 	Used    int64 // credits
 	Charges int64
@@ -57,8 +57,8 @@ type Source interface {
 	// Account returns an account, or [metering.ErrNotFound].
 	Account(ctx context.Context, id metering.AccountID) (metering.Account, error)
 
-	// Month returns the settled balance of a known account; zero where there is none. It is called
-	// under the lock of the account.
+	// Month returns the settled balance of a known account; zero without one. It is called under the lock of the
+	// account.
 	Month(ctx context.Context, id metering.AccountID, p metering.Period) (Month, error)
 
 	// Absent reports that no reply is kept for the claim. It must not wait; false means "perhaps".
@@ -68,7 +68,7 @@ type Source interface {
 	Reply(ctx context.Context, id ClaimID) (Record, error)
 }
 
-// Config is what a [Book] needs.
+// Config is the configuration of a [Book].
 type Config struct {
 	Source Source
 	Plans  metering.Prices
@@ -158,7 +158,7 @@ func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, er
 	return a, nil
 }
 
-// Balance tells what is used and held in a period.
+// Balance returns the used and held credits of a period.
 func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Balance, error) {
 	a, err := b.account(ctx, id)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Pe
 	if m := a.known(p); m != nil {
 		return b.balance(a, m), nil
 	}
-	// Read without keeping it: whoever lists the past must not fill the memory.
+	// Not cached: listing the past must not fill the memory.
 	settled, err := b.source.Month(ctx, id, p)
 	if err != nil {
 		return metering.Balance{}, err
@@ -178,8 +178,8 @@ func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Pe
 	return b.balance(a, &month{period: p, Month: settled}), nil
 }
 
-// Sweep releases every promise whose lease has ended. Begin does so by itself where it matters;
-// calling Sweep now and then frees the memory of accounts at rest.
+// Sweep releases every promise whose lease has ended. Begin does so itself when it needs to; calling Sweep now and
+// then frees the memory of idle accounts.
 func (b *Book) Sweep() {
 	now := b.clock()
 	for _, a := range b.all() {
@@ -189,7 +189,7 @@ func (b *Book) Sweep() {
 	}
 }
 
-// all is the accounts of the book. Nobody waits for it while they are looked at.
+// all returns the accounts of the book. The book is not locked while they are visited.
 func (b *Book) all() []*account {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -205,8 +205,8 @@ func (b *Book) Forget(before metering.Period) {
 	}
 }
 
-// Held is what each account has held in a period. Whoever adds what is settled reads that afterwards, so that no
-// charge is missed between the two.
+// Held returns the held credits of each account in a period. To add the settled ones, read them afterwards, so that no
+// charge is missed in between.
 func (b *Book) Held(p metering.Period) map[metering.AccountID]int64 {
 	now := b.clock()
 	held := map[metering.AccountID]int64{}

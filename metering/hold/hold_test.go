@@ -238,7 +238,7 @@ func Example() {
 	// 20 used, 10 left
 }
 
-// A million promises that are cancelled, or that nobody finishes, leave nothing held.
+// A million promises that are cancelled or abandoned leave nothing held.
 func TestCancelledPromisesLeaveNothing(t *testing.T) {
 	now := noon
 	s := &source{plan: "self"}

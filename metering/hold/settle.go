@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Parts are what a price was taken from at its admission.
+// Parts are the parts of a price at its admission.
 type Parts struct {
 	Credits int64
 	Overage int64 // of them
@@ -18,7 +18,7 @@ type Parts struct {
 
 // A Settling is a promise that is being made durable. Exactly one of Done and Undo must follow.
 type Settling struct {
-	// Parts and Period are those of the promise: what a ticket says of itself is not trusted with money.
+	// Parts and Period are those of the promise: the fields of a ticket are not trusted with money.
 	Parts
 	Period metering.Period
 
@@ -56,7 +56,7 @@ func (s Settling) Done() metering.Balance {
 	defer a.mu.Unlock()
 	p := a.holds[s.token]
 	if p.claimed {
-		// Before the claim is released, for whoever looked for the record too early.
+		// Before the claim is released, for callers that looked for the record too early.
 		s.book.settlements(p.claim).Add(1)
 	}
 	a.remove(s.token, p)
@@ -71,8 +71,8 @@ func (b *Book) loaded(id metering.AccountID) *account {
 	return b.accounts[id]
 }
 
-// Undo says that nothing was charged. The promise is what it was before; it may be settled again
-// until its lease ends. One that was cancelled meanwhile goes.
+// Undo reports that nothing was charged. The promise is restored, and may be settled again until its lease ends. One
+// that was cancelled meanwhile is released.
 func (s Settling) Undo() {
 	s.account.mu.Lock()
 	defer s.account.mu.Unlock()

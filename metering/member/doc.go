@@ -1,9 +1,9 @@
-// Package member keeps who may look after an account in a browser: members with a role, links by which they enter, and
-// their sessions. All of it is records of a [metering.Records], so that any store will do.
+// Package member manages the people who administer an account in a browser: members with a role, links for signing in,
+// and sessions. All of it is stored as records of a [metering.Records], so any store will do.
 //
-// A member is an e-mail address with a role in an account; one address may be a member of several accounts. Nobody has
-// a password. A link, good for one use within 15 minutes, proves that somebody reads the mail of the address, or was
-// given the link by who runs the server, and opens a session:
+// A member is an e-mail address with a role in an account; one address may be a member of several accounts. There are
+// no passwords. A link, valid for one use within 15 minutes, proves that its user reads the mail of the address, or
+// got the link from the operator, and opens a session:
 //
 //	people := member.Members{Store: store}
 //	token, err := people.NewLink(ctx, "ada@example.com")

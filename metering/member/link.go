@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// LinkTime is how long a link can be used.
+	// LinkTime is how long a link is valid.
 	LinkTime = 15 * time.Minute
 
 	linkKind = "member_link"
@@ -23,8 +23,8 @@ type Link struct {
 	entry    Session
 }
 
-// NewLink makes a link into all accounts of an address, for whoever runs the server and for the mail of the address
-// itself. It is [metering.ErrNotFound] if that is no member of any account.
+// NewLink makes a link into all accounts of an address, for the operator and for mail to the address itself. It is
+// [metering.ErrNotFound] if the address is not a member of any account.
 func (m Members) NewLink(ctx context.Context, email string) (token string, err error) {
 	accounts, err := m.Of(ctx, email)
 	if err != nil {
@@ -36,7 +36,7 @@ func (m Members) NewLink(ctx context.Context, email string) (token string, err e
 	return m.newLink(ctx, accounts[0], false)
 }
 
-// NewLinkInto makes a link into one account, for those who may say who looks after that one, and no other.
+// NewLinkInto makes a link into one account only, for those who manage its members.
 func (m Members) NewLinkInto(ctx context.Context, one Member) (token string, err error) {
 	return m.newLink(ctx, one, true)
 }
@@ -48,8 +48,8 @@ func (m Members) newLink(ctx context.Context, one Member, bound bool) (string, e
 	}})
 }
 
-// Link tells what a link is for, and leaves it as it is. It is [metering.ErrNotFound] once it was used, is too old, or
-// its member is none any more.
+// Link returns the purpose of a link without spending it. It is [metering.ErrNotFound] once the link was used or has
+// expired, or its address is no longer a member.
 func (m Members) Link(ctx context.Context, token string) (Link, error) {
 	e, err := m.byToken(ctx, linkKind, token)
 	if err != nil {
@@ -68,8 +68,8 @@ func (m Members) Link(ctx context.Context, token string) (Link, error) {
 	return Link{e.Email, accounts, e}, err
 }
 
-// Enter spends a link and begins a session in one of the accounts of its address. The secret of the session is known to
-// who enters alone. Of several who use one link at once, one enters; the others are told [metering.ErrNotFound].
+// Enter spends a link and begins a session in one of the accounts of its address. Only the caller gets the secret of
+// the session. Of concurrent uses of one link, one succeeds; the others get [metering.ErrNotFound].
 func (m Members) Enter(
 	ctx context.Context, token string, account metering.AccountID, from string,
 ) (Session, string, error) {

@@ -177,9 +177,9 @@ func (m Members) SetRole(ctx context.Context, account metering.AccountID, email 
 	return m.change(ctx, account, email, role)
 }
 
-// change gives a member another role, or with none removes him. Where an owner is to be one no more, it writes another
-// owner unchanged in the same step: of two who would leave the account without any at the same moment, one is told
-// ErrVersion, and tries anew.
+// change gives a member another role, or removes the member if the role is empty. To demote or remove an owner, it
+// rewrites another owner unchanged in the same transaction: of two calls that together would leave the account without
+// an owner, one gets ErrVersion and retries.
 func (m Members) change(
 	ctx context.Context, account metering.AccountID, email string, to Role,
 ) (changed Member, err error) {

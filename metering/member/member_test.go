@@ -71,7 +71,7 @@ func FuzzParseEmail(f *testing.F) {
 	})
 }
 
-// Of two owners who leave at the same moment one stays.
+// Of two owners who leave at the same moment one remains.
 func TestOneOwnerStays(t *testing.T) {
 	people, account := newAccount(t, nil)
 	ctx := t.Context()
@@ -117,7 +117,7 @@ func TestAdd(t *testing.T) {
 	assert.ErrorIs(t, err, metering.ErrNotFound)
 }
 
-// Of two who add the last member at once one is told that there is no room.
+// Of two concurrent requests to add the last member, one fails because the limit is reached.
 func TestLastMember(t *testing.T) {
 	people, account := newAccount(t, nil)
 	for i := range 199 {
@@ -140,7 +140,7 @@ func TestLastMember(t *testing.T) {
 	require.Len(t, list, 200)
 }
 
-// meeting lets the first two who write go on once both are there: both have counted by then.
+// meeting is a barrier for the first two writers: neither writes before both have counted.
 type meeting struct {
 	metering.Store
 	writes atomic.Int64
@@ -155,7 +155,7 @@ func (m *meeting) PutRecords(ctx context.Context, records ...metering.Record) er
 	return m.Store.PutRecords(ctx, records...)
 }
 
-// A member has at most so many sessions: whoever keeps no cookies begins one with each request.
+// The sessions of a member are bounded: a client without cookies begins one with each request.
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
 	people, account := newAccount(t, func() time.Time { now = now.Add(time.Second); return now })
@@ -206,7 +206,7 @@ func TestTidy(t *testing.T) {
 	assert.Len(t, list, 1)
 }
 
-// A link proves that somebody reads the mail of an address, and opens a session.
+// A link proves that its user reads the mail of an address, and opens a session.
 func Example() {
 	ctx := context.Background()
 	store := memory.New(memory.Config{})

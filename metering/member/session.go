@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// IdleTime is how long a session lasts without a request, and SessionTime how long with any.
+	// IdleTime is the lifetime of a session without requests, and SessionTime its maximum lifetime.
 	IdleTime, SessionTime = 12 * time.Hour, 30 * 24 * time.Hour
-	// seenEvery is how often the last request of a session is written down at most.
+	// seenEvery is the minimum interval between writes of a session's last request.
 	seenEvery   = time.Minute
 	sessionKind = "member_session"
 	maxFrom     = 64 // characters of an address
 )
 
-// maxSessions bounds the sessions of a member in an account: whoever keeps no cookies begins one with each request that a
-// proxy lets through. The one that was not used for the longest time ends for another.
+// maxSessions bounds the sessions of a member in an account: a client without cookies begins one with each request
+// that a proxy lets through. The least recently used session is ended to make room.
 var maxSessions = int(budget.Of(budget.Sessions).Person)
 
 // A Session is a browser in which a member looks after an account.
@@ -32,8 +32,8 @@ type Session struct {
 	Email    string             `json:"email"`
 	From     string             `json:"from,omitempty"` // where it was begun
 	LastSeen time.Time          `json:"last_seen,omitzero"`
-	// Bound says that nobody has shown to read the mail of the address: an owner of this account has made the link. The
-	// session then leads to no other account of the address.
+	// Bound says that the link was made by an owner of this account, so that it does not prove access to the mail of
+	// the address. The session then gives access to no other account of the address.
 	Bound bool `json:"bound,omitempty"`
 
 	record metering.Record
@@ -46,8 +46,8 @@ func (s Session) ended(now time.Time) bool {
 	return !now.Before(s.LastSeen.Add(IdleTime)) || !now.Before(s.Ends())
 }
 
-// Begin begins a session of a member whose identity somebody else has proved, such as a proxy. It is
-// [metering.ErrNotFound] if the address is no member of the account.
+// Begin begins a session of a member whose identity was verified elsewhere, such as by a proxy. It is
+// [metering.ErrNotFound] if the address is not a member of the account.
 func (m Members) Begin(
 	ctx context.Context, account metering.AccountID, email, from string,
 ) (Session, string, error) {
@@ -85,8 +85,8 @@ func (m Members) makeRoom(ctx context.Context, account metering.AccountID, email
 	return err
 }
 
-// Session returns the session with a secret, and its member, and notes that it was seen. It is [metering.ErrNotFound]
-// if there is none any more.
+// Session returns the session with a secret, and its member, and updates its last use. It is [metering.ErrNotFound] if
+// the session or the member no longer exists.
 func (m Members) Session(ctx context.Context, secret string) (Session, Member, error) {
 	now := m.now()
 	s, err := m.byToken(ctx, sessionKind, secret)

@@ -22,7 +22,7 @@ func tokenID(token string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// byToken finds what a token stands for, whatever its account.
+// byToken returns the record of a token in any account.
 func (m Members) byToken(ctx context.Context, kind, token string) (Session, error) {
 	f := metering.RecordFilter{Kind: kind, ID: tokenID(token), Limit: 1}
 	for s, err := range metering.Parsed(m.Store.Records(ctx, f), parseSession) {

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// chunkSize is how many entries lie in one piece, so that a growing ledger is never copied.
+// chunkSize is the number of entries per chunk, so that a growing ledger is never copied.
 const chunkSize = 1024
 
 // ledger is everything that was settled.
@@ -90,7 +90,7 @@ func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outco
 	}
 }
 
-// link makes a link of what each month has been charged since the last one, before somebody reads the ledger.
+// link adds a link for the charges of each month since the last one, before the ledger is read.
 func (l *ledger) link() {
 	groups := make(map[accountMonth][]metering.Entry)
 	newest := make(map[accountMonth]*metering.Entry)
@@ -126,8 +126,8 @@ func (l *ledger) keep(t *metering.Ticket, reply metering.Reply, at time.Time) {
 	}
 }
 
-// sweep looks at two replies, each in its turn, and drops them if they have expired, so that the store
-// shrinks again. It relies on no order, which a clock that was set back would have broken.
+// sweep checks the next two replies in turn, and drops them if they have expired, so that the store shrinks again. It
+// relies on no order, which a clock that was set back would have broken.
 func (l *ledger) sweep(now time.Time) {
 	for range min(2, len(l.expiries)) {
 		l.next %= len(l.expiries)

@@ -90,7 +90,7 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 	return s.book.Balance(ctx, id, p)
 }
 
-// source is what the book reads of the store.
+// source is the book's view of the store.
 type source struct{ *Store }
 
 func (s source) Month(_ context.Context, id metering.AccountID, p metering.Period) (hold.Month, error) {

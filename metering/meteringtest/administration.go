@@ -251,7 +251,7 @@ func testWatchSince(t *testing.T, f *fixture) {
 	require.Equal(t, c, f.next(rest).Account)
 	require.NotEqual(t, a, b)
 
-	// One who stops early and comes back misses nothing.
+	// A watcher that stops early and resumes misses nothing.
 	var last int64
 	for change, err := range f.store.Watch(ctx, seq) {
 		require.NoError(t, err)

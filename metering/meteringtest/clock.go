@@ -11,7 +11,7 @@ type Clock struct {
 	now time.Time
 }
 
-// NewClock returns a clock that stands in the middle of a month: 2026-01-15 at noon, UTC.
+// NewClock returns a clock set to the middle of a month: 2026-01-15 at noon, UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)} }
 
 // Now returns what the clock shows.

@@ -40,7 +40,7 @@ type Fault struct {
 	Skip  int   // how many calls go well before
 	Times int   // how many calls fail; 0 means all from now on
 	After bool  // the store does its work, and only the answer is lost
-	Err   error // what the caller is told
+	Err   error // returned to the caller
 }
 
 // FaultyStore is a store whose calls fail on demand. Make one with [Faulty].
@@ -80,7 +80,7 @@ func (s *FaultyStore) Die(calls int, done bool, err error) {
 	s.Inject(Fault{Call: Any, Skip: calls, Err: err})
 }
 
-// Calls tells how often a method was called, or with [Any] how often all of them were, with or without success.
+// Calls returns how often a method was called, with or without success.
 func (s *FaultyStore) Calls(c Call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -172,8 +172,8 @@ func testReplyNotKept(t *testing.T, f *fixture) {
 	f.sound()
 }
 
-// testKeptBytes keeps more than there is room for: the oldest bodies go, the claims stay, and no key is
-// charged twice. Another line of keys has room of its own.
+// testKeptBytes keeps more than the bound: the oldest bodies are dropped, the claims stay, and no key is charged
+// twice. Another line of keys has a separate bound.
 func testKeptBytes(t *testing.T, f *fixture) {
 	const size, room, keys = 1000, 3500, 20
 	first := f.customer(Large)
@@ -206,7 +206,7 @@ func testKeptBytes(t *testing.T, f *fixture) {
 	for key := range keys {
 		settle(first, key, size)
 	}
-	settle(first, keys, 0) // nothing to keep, and a write after which all that is to be dropped has been
+	settle(first, keys, 0) // nothing to keep, and a write after which all pending drops are done
 	require.Equal(t, []int{17, 18, 19, 20}, kept(first, 0, keys+1))
 	require.Equal(t, []int{0}, kept(second, 0, 1))
 	f.uses(first.Account, keys+2, 0)
@@ -273,7 +273,7 @@ func testLostAcknowledgement(t *testing.T, f *fixture) {
 	faulty := Faulty(f.store)
 	lost := errors.New("the connection broke")
 
-	// The charge was made, and nobody heard of it: the retry gets the same reply for nothing.
+	// The charge was made, but the response was lost: the retry gets the same reply free of charge.
 	ticket := f.begin(keyed(f.op(customer, 2), "after", "body"))
 	faulty.Inject(Fault{Call: Settle, Times: 1, After: true, Err: lost})
 	_, err := faulty.Settle(t.Context(), ticket, f.outcome("kept"))

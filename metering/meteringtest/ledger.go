@@ -38,7 +38,7 @@ func testMonth(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Zero(t, b.Used)
 
-	// An instant counts by its UTC month, wherever the clock hangs.
+	// An instant counts by its UTC month, whatever the time zone.
 	kiritimati := time.FixedZone("+14", 14*3600)
 	f.clock.Set(time.Date(2026, 3, 1, 0, 30, 0, 0, kiritimati))
 	f.quotaError(f.op(customer, 1))
@@ -242,7 +242,7 @@ func testSurvival(t *testing.T, f *fixture) {
 	require.Equal(t, int64(10), f.sound().Credits)
 }
 
-// testMonthly reads the balances of all accounts at once, where a store can, and the charges with overage alone.
+// testMonthly reads the balances of all accounts at once, if the store can, and only the charges with overage.
 func testMonthly(t *testing.T, f *fixture) {
 	settled, held, idle, early := f.customer(flex), f.customer(Tiny), f.customer(Tiny), f.customer(Tiny)
 	f.spend(early, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// model is what an account means, in the plainest words: one customer, one goroutine, no clever
-// structure. Whatever a store does with one account must be what the model does.
+// model defines the behavior of an account in the simplest form: one customer, one goroutine, no clever data
+// structures. Any store must behave like the model for a single account.
 type model struct {
 	plan      metering.PlanID
 	scheduled *metering.PlanChange
@@ -24,7 +24,7 @@ type model struct {
 	records map[[32]byte]record
 }
 
-// month is what was settled.
+// month is the settled use.
 type month struct {
 	used, charges, overage, micros int64
 	shown                          int64 // as overage, by the last reply

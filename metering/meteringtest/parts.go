@@ -293,7 +293,7 @@ func testPlanVersions(t *testing.T, f *fixture) {
 	require.Equal(t, int64(2), prices.In(june.Next())[flex].Credits)
 }
 
-// testChain links the charges of each account and month, whoever was committed together.
+// testChain links the charges of each account and month, in whatever groups they were committed.
 func testChain(t *testing.T, f *fixture) {
 	one, two := f.customer(Large), f.customer(Large)
 	for range 2 {
@@ -306,7 +306,7 @@ func testChain(t *testing.T, f *fixture) {
 		f.nextMonth()
 	}
 	f.clock.Set(metering.PeriodOf(f.clock.Now()).End().Add(-time.Second))
-	var around []metering.Ticket // of two months, which may be committed together
+	var around []metering.Ticket // of two months, possibly committed together
 	for range 2 {
 		for range 20 {
 			around = append(around, f.begin(f.op(two, 1)))

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// pruner is the optional ability of the store; false where it has none.
+// pruner returns the optional ability of the store; false without it.
 func (f *fixture) pruner() (metering.Pruner, bool) {
 	p, ok := f.store.(metering.Pruner)
 	if !ok {
@@ -95,7 +95,7 @@ func testPruneLedger(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, int64(3003), f.sound().Entries)
 
-	// When all has grown old, the sequence numbers do not begin anew.
+	// Even if everything has expired, the sequence numbers do not restart.
 	f.nextMonth()
 	f.nextMonth()
 	prune(metering.Retention{Ledger: metering.PeriodOf(f.clock.Now()).Previous()})

@@ -83,7 +83,7 @@ func testOverage(t *testing.T, f *fixture) {
 		name    string
 		enabled bool
 		budget  *int64
-		sells   int64 // all told; the plan costs a tenth of a cent per credit
+		sells   int64 // in total; the plan costs a tenth of a cent per credit
 		reason  metering.QuotaReason
 	}{
 		{"not opted in", false, new(int64(100)), 100, metering.QuotaOverageOff},
@@ -189,7 +189,7 @@ func testLease(t *testing.T, f *fixture) {
 	f.clock.Advance(time.Minute)
 	last := f.begin(f.op(customer, 4))
 
-	// A Settle that comes at the very end finds it over, though nobody else has looked.
+	// A Settle after the end of the lease finds it over, even without any other call.
 	f.clock.Advance(time.Minute)
 	_, err = f.store.Settle(t.Context(), last, f.outcome(""))
 	require.ErrorIs(t, err, metering.ErrLapsed)

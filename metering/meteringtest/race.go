@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// racers is how many goroutines the races have: far more than cores, and more than most batches.
+// racers is the number of goroutines of the races: far more than cores, and more than most batches.
 const racers = 256
 
 // each calls do for each number below n, by many goroutines, as a server does.

@@ -90,7 +90,7 @@ func testRecords(t *testing.T, f *fixture) {
 	}
 }
 
-// gone is what asking for a record of the kind "note" answers.
+// gone returns the error of reading a record of the kind "note".
 func (f *fixture) gone(account metering.AccountID, id string) error {
 	_, err := f.store.Record(f.ctx(), account, "note", id)
 	return err
@@ -193,7 +193,7 @@ func testRecordLists(t *testing.T, f *fixture) {
 	slices.Reverse(want)
 	require.Equal(t, want, f.listed(metering.RecordFilter{Newest: true}))
 
-	// The loop may write what it is told of.
+	// The loop may write the records that it yields.
 	for r, err := range f.store.Records(t.Context(), metering.RecordFilter{Kind: "note", Account: first}) {
 		require.NoError(t, err)
 		r.Body = nil
@@ -237,7 +237,7 @@ func testRecordLimits(t *testing.T, f *fixture) {
 	f.put(many[1:]...)
 }
 
-// testRaceRecords lets 32 writers create one record, each with a companion of its own, and then count it up.
+// testRaceRecords lets 32 writers create one record, each with a companion record, and then increment it.
 func testRaceRecords(t *testing.T, f *fixture) {
 	account := f.account(Tiny)
 	const writers, rounds = 32, 8

@@ -55,9 +55,8 @@ func Plans() metering.Plans {
 	return plans
 }
 
-// TestStore tests that a store keeps every promise of [metering.Store]. Each part gets an empty
-// store of its own from newStore, which must sell [Plans] and end leases by the clock, and closes it. With names of parts
-// these alone are tested.
+// TestStore tests that a store fulfills the contract of [metering.Store]. Each part gets a new, empty store from
+// newStore, which must sell [Plans] and end leases by the clock, and closes it. If parts are named, only these run.
 func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.Store, only ...string) {
 	parts := []struct {
 		name string

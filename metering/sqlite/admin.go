@@ -154,7 +154,7 @@ func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error
 	return one(ctx, s, scanKey, "key "+string(id), keyColumns+"WHERE k.id = ?1", id)
 }
 
-// dialect is how SQLite says what selects keys.
+// dialect is SQLite's syntax of key filters.
 var dialect = metering.KeyDialect{
 	Contains: "instr(lower(%s), $%d) > 0", // lower knows A to Z alone
 	In:       "k.id IN (SELECT value FROM json_each($%d))",
@@ -237,7 +237,7 @@ func (w *writer) putKey(k metering.Key) error {
 	return w.change(string(k.ID), "")
 }
 
-// marshal writes a list as JSON; none is null, and comes back as none.
+// marshal writes a list as JSON; an empty list is null, and is read back as such.
 func marshal[T any](list []T) (string, error) {
 	if len(list) == 0 {
 		list = nil

@@ -118,7 +118,7 @@ func tamperings(t *testing.T, conn *sqlite.Conn) (list []string) {
 	return list
 }
 
-// values are what is put in the place of a column.
+// values are the replacements for a column.
 var values = map[string][]string{
 	"INTEGER": {"%s + 1", "%s - 1", "%s * 2 + 1", "0", "NULL"},
 	"TEXT":    {"%s || 'x'", "''", "NULL"},
@@ -144,7 +144,8 @@ func query(t *testing.T, conn *sqlite.Conn, sql string, each func(*sqlite.Stmt))
 	require.NoError(t, sqlitedb.Rows(conn, sql, nil, func(s *sqlite.Stmt) error { each(s); return nil }))
 }
 
-// contents is what the tables of money say. The number of an entry counts as far as it orders an account's month.
+// contents returns the contents of the tables of money. The number of an entry counts only as the order within an
+// account's month.
 func contents(t *testing.T, conn *sqlite.Conn) (text string) {
 	for _, sql := range []string{
 		`SELECT account, period, key, endpoint, credits, at, request, overage, rate, ceiling, hex(chain),

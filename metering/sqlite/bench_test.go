@@ -60,7 +60,7 @@ func load(b *testing.B, store metering.Store, goroutines, accounts int, reply *m
 	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 
-// cpuTime is what the process has used, which tells more than the clock on a busy machine.
+// cpuTime returns the CPU time of the process, which is more reliable than wall time on a busy machine.
 func cpuTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

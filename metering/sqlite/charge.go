@@ -8,7 +8,7 @@ import (
 
 type sumKey struct{ account, period int64 }
 
-// sum is what the charges of a month add up to.
+// sum is the total of the charges of a month.
 type sum struct {
 	hold.Month
 	peak  int64
@@ -148,7 +148,7 @@ func (w *writer) chain(k sumKey) (c metering.Chain, err error) {
 	return c, err
 }
 
-// bound is what the statement of rows has of the last one.
+// bound holds the parameters that the insert statement still has from the last row.
 type bound struct {
 	sum    *sum
 	caller *caller

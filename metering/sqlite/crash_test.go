@@ -23,16 +23,16 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
-// The environment of the child, which is this test binary once more.
+// The environment of the child process, which runs this test binary.
 const (
 	crashPath  = "DIAGKIT_CRASH_PATH"  // the database to serve
 	crashEarly = "DIAGKIT_CRASH_EARLY" // acknowledge before the commit, which the test must notice
 )
 
-// crashClients is how many clients charge at once.
+// crashClients is the number of concurrent clients.
 const crashClients = 64
 
-// crashWorld is what the clients know, which is what the database is held to.
+// crashWorld is the knowledge of the clients, against which the database is checked.
 type crashWorld struct {
 	path         string
 	environment  []string
@@ -47,11 +47,11 @@ type crashWorld struct {
 	mu       sync.Mutex
 	requests map[string]*crashRequest // by every request id that was ever sent
 	pending  []*crashRequest          // sent with an idempotency key and never answered
-	entries  int                      // of the ledger, all told
+	entries  int                      // of the ledger, in total
 	lastSeq  int64
 }
 
-// crashRequest is what one client wants: under an idempotency key it is sent until it is answered.
+// crashRequest is a request of one client: under an idempotency key it is sent until it is answered.
 type crashRequest struct {
 	account  int
 	credits  int64

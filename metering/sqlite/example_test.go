@@ -42,7 +42,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// Meanwhile an administrator looks at the same file from another process.
+	// Meanwhile an administrator opens the same file in another process.
 	admin, err := sqlite.Open(ctx, path, sqlite.Config{Admin: true})
 	if err != nil {
 		log.Fatal(err)

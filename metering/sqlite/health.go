@@ -59,7 +59,7 @@ func (s *Store) examine() {
 	}
 }
 
-// charged are the tables that a charge writes, in rows of nobody.
+// charged are the tables that a charge writes, with rows that belong to no account.
 var charged = []string{
 	"INSERT INTO ledger (account, key, endpoint, credits, period, at, request) VALUES (0, 0, 0, 0, 0, 0, '')",
 	"INSERT OR REPLACE INTO ledger_blocks VALUES (0, 0)",
@@ -72,7 +72,7 @@ var charged = []string{
 // errTakenBack ends a try.
 var errTakenBack = errors.New("only tried")
 
-// probe finds out whether the store can write a charge. It has a connection of its own, since the writer's transactions are
+// probe checks whether the store can write a charge. It has a separate connection, since the writer's transactions are
 // those of customers.
 func (s *Store) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
@@ -121,9 +121,9 @@ func (s *Store) untilClose() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// administer runs an act on the writer, together with whatever else is waiting for it. What comes
-// after it, if anything, happens once the act is durable and before anybody hears of it. When the context
-// ends while the act is being written, it may still happen.
+// administer runs an act on the writer, in one transaction with other waiting jobs. The function after, if any, runs
+// once the act is durable and before its outcome is reported. If the context ends while the act is being written, it
+// may still take effect.
 func (s *Store) administer(ctx context.Context, act func(*writer) error, after func()) error {
 	j := newJob()
 	j.act, j.after = act, after

@@ -77,8 +77,8 @@ func (c expiring) Err() error {
 	}
 }
 
-// TestSlowDisk settles while another process does not let go of the file. Nobody waits for longer than its
-// context; the charge that was being written is made in the end, and the one that still waited is not.
+// TestSlowDisk settles while another process holds a lock on the file. No caller waits longer than its context; the
+// charge that was being written is made in the end, and the one that still waited is not.
 func TestSlowDisk(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
@@ -156,7 +156,7 @@ func TestFileRemoved(t *testing.T) {
 		require.ErrorIs(t, err, sqlitedb.ErrReplaced)
 
 		s.health.clear()
-		s.probe(t.Context()) // notices by itself
+		s.probe(t.Context()) // detects it without a charge
 		require.ErrorIs(t, s.Health(), sqlitedb.ErrReplaced)
 		s.probe(t.Context()) // and goes on doing so
 		_, err = s.Begin(t.Context(), op)
@@ -164,8 +164,8 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
-// TestProbe breaks one table after another that a charge writes: the store says so before anybody is charged, and is well
-// again when the table is. Nothing is left behind.
+// TestProbe breaks each table that a charge writes, one after another: the store reports it before a charge fails, and
+// recovers when the table is restored. No row is left behind.
 func TestProbe(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)

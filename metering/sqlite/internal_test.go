@@ -23,11 +23,11 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// opened is a store on a file of its own, and its clock.
+// opened returns a store on a separate file, and its clock.
 func opened(t *testing.T) (*Store, *meteringtest.Clock) {
 	clock := meteringtest.NewClock()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"),
-		Config{Plans: meteringtest.Plans(), Clock: clock.Now, pause: time.Hour}) // nothing is written by itself
+		Config{Plans: meteringtest.Plans(), Clock: clock.Now, pause: time.Hour}) // no periodic writes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s, clock
@@ -84,7 +84,7 @@ func TestDiskFull(t *testing.T) {
 
 	limitPages(t, s, count(t, s, "PRAGMA page_count"))
 
-	// The first needs more room than there is, and takes down whoever shares its transaction.
+	// The first needs more space than there is, and fails all jobs in its transaction.
 	fullOp := op
 	fullOp.Idempotency, fullOp.Fingerprint = &[32]byte{2}, &[32]byte{}
 	fullOp.Endpoint = "POST /never/seen/before" // its number must not be remembered
@@ -174,8 +174,8 @@ func TestRefusedActHarmsNobody(t *testing.T) {
 	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM changes"))
 }
 
-// TestJoinedShareTheEnd lets a charge join the transaction of an act. Whether that is committed or fails in
-// what has joined, both are told, and the one that failed leaves nothing behind.
+// TestJoinedShareTheEnd lets a charge join the transaction of an act. Whether it is committed or fails in the joined
+// part, both callers get the outcome, and a failed job leaves nothing behind.
 func TestJoinedShareTheEnd(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)

@@ -33,8 +33,8 @@ func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.P
 	return m.Balance(p, account, s.config.Plans, 0), nil
 }
 
-// pageEntries is how many entries are read at once. Between two pages no connection is held, so that
-// a slow reader keeps nobody waiting and the log from being emptied.
+// pageEntries is how many entries are read per page. Between two pages no connection is held, so that a slow reader
+// blocks neither writers nor checkpoints of the log.
 const pageEntries = 512
 
 // Entries implements [metering.Ledger].
@@ -227,7 +227,7 @@ func (s *Store) atOnce(ctx context.Context, queries func(*sqlite.Conn) error) er
 			return err
 		}
 		defer func() {
-			conn.SetInterrupt(nil) // the transaction must end whatever has become of the context
+			conn.SetInterrupt(nil) // the transaction must end even if the context has ended
 			if endErr := sqlitedb.Exec(conn, "COMMIT", nil); err == nil {
 				err = endErr
 			}

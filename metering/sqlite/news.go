@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// followPause is how often the changes of other processes are looked for. They must be known within a second.
+	// followPause is the interval of polls for changes by other processes. They must be known within a second.
 	followPause = 250 * time.Millisecond
-	// pageChanges is how many changes are read at once.
+	// pageChanges is how many changes are read per page.
 	pageChanges = 256
 )
 
-// news tells who watches that keys or accounts have changed.
+// news notifies watchers of changes to keys or accounts.
 type news struct {
 	generation atomic.Uint64
 
-	looking sync.Mutex // one looks at a time
+	looking sync.Mutex // one poll at a time
 
 	mu      sync.Mutex
 	changed chan struct{}      // closed and replaced by each change
@@ -41,7 +41,7 @@ func (n *news) init(ctx context.Context, s *Store) error {
 	return err
 }
 
-// publish is called by the writer when changes of its own are durable, before it answers.
+// publish is called by the writer when its own changes are durable, before it answers.
 func (n *news) publish(seqs []int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,7 +66,7 @@ func (n *news) waiting() <-chan struct{} {
 	return n.changed
 }
 
-// rise is called when a change has taken effect, before its author and the watchers are told.
+// rise is called when a change has taken effect, before its author and the watchers are notified.
 func (n *news) rise() { n.generation.Add(1) }
 
 // Generation rises with every change of a key or an account: with one made through this value before the call returns,
@@ -131,7 +131,7 @@ func (s *Store) look(ctx context.Context) (more bool, err error) {
 	return len(list) == pageChanges, nil
 }
 
-// reload lets all accounts take effect, and every key be read anew.
+// reload applies changes to all accounts, and has every key reloaded.
 func (s *Store) reload(ctx context.Context) error {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
-// server and administration on one file, each with connections of its own, as two processes have.
+// beside returns a server and an administration on one file, each with separate connections, like two processes.
 func beside(t *testing.T) (server, admin *sqlite.Store) {
 	path := filepath.Join(t.TempDir(), "diag.db")
 	server, err := sqlite.Open(t.Context(), path, sqlite.Config{Plans: meteringtest.Plans()})
@@ -37,7 +37,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	link := filepath.Join(t.TempDir(), "link.db")
 	require.NoError(t, os.Symlink(path, link))
-	for _, name := range []string{path, link, path} { // whoever is refused must not release the first one's lock
+	for _, name := range []string{path, link, path} { // a refused open must not release the lock of the first one
 		_, err = sqlite.Open(t.Context(), name, sqlite.Config{})
 		require.ErrorIs(t, err, sqlite.ErrServing)
 		require.ErrorContains(t, err, name)
@@ -146,8 +146,8 @@ func TestWritersOfTwoProcesses(t *testing.T) {
 	require.Equal(t, metering.Audit{Accounts: 1, Entries: 800, Credits: 8800}, audit)
 }
 
-// TestCloseFinishes closes a store under load: who was told of a charge finds it in the ledger, and
-// the others are told that the store is closed.
+// TestCloseFinishes closes a store under load: every acknowledged charge is in the ledger, and the other callers get
+// the error that the store is closed.
 func TestCloseFinishes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "diag.db")
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{Plans: meteringtest.Plans()})

@@ -15,9 +15,9 @@ import (
 var _ metering.Pruner = (*Store)(nil)
 
 const (
-	// pruneRows is how many rows one transaction looks at, so that charges need not wait for it long.
+	// pruneRows is how many rows are read per transaction, so that charges wait for it only briefly.
 	pruneRows = 500
-	// pruneRest is how much longer than a transaction took the writer is left to others after it.
+	// pruneRest is the pause between transactions, as a multiple of the duration of the last one.
 	pruneRest = 3
 )
 
@@ -77,8 +77,8 @@ func (s *Store) pruneChanges(ctx context.Context, keep int64, pruned *metering.P
 	return nil
 }
 
-// pruneLedger walks the ledger in its order, until no balance of an earlier month is left. Old charges lie at
-// the front, so that it seldom looks at many that stay.
+// pruneLedger scans the ledger in order, until no balance of an earlier month is left. Old charges are at the front,
+// so it rarely reads many that stay.
 func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.Pruned) error {
 	var after int64
 	for more := true; more; {
@@ -102,13 +102,13 @@ func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.P
 	}, nil)
 }
 
-// pruneSum is what was deleted of a month.
+// pruneSum is the total deleted of a month.
 type pruneSum struct {
 	hold.Month
 	chained bool
 }
 
-// pruneLedger looks at some rows behind after, and returns the last of them and whether there is more to do.
+// pruneLedger checks some rows after the given one, and returns the last of them and whether there is more to do.
 func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last int64, more bool, err error) {
 	old := false
 	_, err = sqlitedb.Get(w.conn, `SELECT EXISTS (SELECT 1 FROM balances WHERE period < ?1),

@@ -16,15 +16,15 @@ const (
 	// maxBatch bounds the work of one transaction, and with it how long the first of a batch waits
 	// for the last. Beyond some hundred the flush of the disk is no longer what costs.
 	maxBatch = 1024
-	// maxBatchBytes bounds the replies of one transaction, which lie in memory until it ends.
+	// maxBatchBytes bounds the replies of one transaction, which are in memory until it ends.
 	maxBatchBytes = 32 << 20
-	// maxQueue bounds what waits for the writer: some seconds of work. Whoever comes later is told at
-	// once, rather than after its caller has gone.
+	// maxQueue bounds the waiting jobs of the writer: some seconds of work. A later one is refused immediately, rather
+	// than after its caller has left.
 	maxQueue = 1 << 16
 )
 
 var (
-	// errQueue is what comes after maxQueue.
+	// errQueue is the error beyond maxQueue.
 	errQueue = fmt.Errorf("%w: too many writes are waiting for the disk", metering.ErrUnavailable)
 
 	// errSlow is the end of a context that the writer has not met.
@@ -57,13 +57,13 @@ func (j *job) bytes() int {
 	return len(j.reply.Body)
 }
 
-// recycle gives the job back. Nobody else may know it any more.
+// recycle returns the job to the pool. No other reference to it may exist.
 func (j *job) recycle() {
 	*j = job{}
 	jobs.Put(j)
 }
 
-// A batch is jobs that came together. All who wait for it are woken together.
+// A batch is a set of jobs that arrived together. All its waiters are woken together.
 type batch struct {
 	jobs  []*job
 	bytes int           // of their replies
@@ -72,7 +72,7 @@ type batch struct {
 
 func (b *batch) full() bool { return len(b.jobs) >= maxBatch || b.bytes >= maxBatchBytes }
 
-// queue is what waits for the writer.
+// queue holds the waiting jobs of the writer.
 type queue struct {
 	mu      sync.Mutex
 	batches []*batch // oldest first; all but the last are full
@@ -162,8 +162,8 @@ func (q *queue) close() {
 
 // take waits for work. It returns nil after close.
 func (q *queue) take() *batch {
-	// Who was answered by the last batch is about to ask again: let them, and share the flush. Those
-	// who are ready to run run once, so this waits for nobody who is not.
+	// The clients of the last batch are about to send their next requests: let them, and share the flush. Gosched runs
+	// the goroutines that are ready once, and waits for no other.
 	runtime.Gosched()
 	for {
 		q.mu.Lock()
@@ -178,12 +178,12 @@ func (q *queue) take() *batch {
 		}
 		q.mu.Unlock()
 		<-q.wake
-		runtime.Gosched() // whoever came with the first
+		runtime.Gosched() // the jobs that arrived with the first
 	}
 }
 
-// join returns the next batch for a transaction that has so many jobs, with replies of so many bytes, if
-// somebody is waiting and the transaction has room.
+// join returns the next batch for a transaction that has so many jobs, with replies of so many bytes, if a batch is
+// waiting and the transaction has room.
 func (q *queue) join(jobs, bytes int) *batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()

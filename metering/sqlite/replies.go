@@ -113,7 +113,7 @@ func (s *Store) learn() {
 	}
 }
 
-// source is what the book reads of the store.
+// source is the book's view of the store.
 type source struct{ *Store }
 
 func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Period) (m hold.Month, err error) {
@@ -158,13 +158,13 @@ func (s *Store) sweep() {
 		for {
 			n, err := s.sweepReplies()
 			if err != nil || n < sweepRows || s.ready(context.Background()) != nil {
-				break // an error will show itself to those who charge; the next tick tries again
+				break // charges will report the error; the next tick retries
 			}
 		}
 	}
 }
 
-// sweepReplies deletes replies that have expired, and tells how many.
+// sweepReplies deletes expired replies, and returns how many.
 func (s *Store) sweepReplies() (int, error) {
 	if s.config.Doubt != nil && s.config.Doubt() != nil {
 		return 0, nil

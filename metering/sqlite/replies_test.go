@@ -13,8 +13,8 @@ import (
 	"github.com/diagkit/diagkit/metering/meteringtest"
 )
 
-// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^31 for each pair, or a client
-// with some time. The row tells them apart.
+// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^31 for each pair, or a patient
+// attacker. The row distinguishes them.
 func TestTagCollision(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
@@ -42,7 +42,7 @@ func TestTagCollision(t *testing.T) {
 }
 
 // TestSweepBehindAClockThatWasAhead keeps more replies under a clock that is ahead than one sweep deletes: they must
-// not stand in the way of those that expire.
+// not block the deletion of those that expire.
 func TestSweepBehindAClockThatWasAhead(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)

@@ -121,9 +121,9 @@ var migrations = [SchemaVersion]string{
 	) STRICT;
 	INSERT INTO reply_indexed VALUES (1, 0);`,
 
-	// Plain indexes of the replies, of which the second has all that is asked of many rows at once. A tag is
-	// the upper 31 bits of what it was. A body that was dropped has 0 bytes. The first files of version 1 had
-	// indexes where those of later had reply_index and ledger_blocks.
+	// Plain indexes of the replies; the second one covers the queries of many rows. A tag is the upper 31 bits of its
+	// former value. A dropped body has 0 bytes. The first files of version 1 had indexes where those of later had
+	// reply_index and ledger_blocks.
 	`CREATE TABLE IF NOT EXISTS ledger_blocks (
 		account INTEGER NOT NULL,
 		block   INTEGER NOT NULL,
@@ -183,8 +183,8 @@ var migrations = [SchemaVersion]string{
 	) STRICT;
 	INSERT INTO heads SELECT 'unchained', coalesce(max(seq), 0), x'' FROM ledger;`,
 
-	// By the index a document is found of which nobody knows the account. Only the last row of a group has its link: of
-	// the others, and of rows from before, chain is NULL.
+	// The index finds a document whose account is unknown. Only the last row of a group has its link: in the others,
+	// and in rows from before, chain is NULL.
 	`CREATE INDEX records_id ON records (kind, id, account);
 	UPDATE heads SET count = (SELECT coalesce(max(seq), 0) FROM ledger) WHERE name = 'unchained';
 	UPDATE ledger SET chain = NULL WHERE chain IS NOT NULL;
@@ -195,11 +195,11 @@ var migrations = [SchemaVersion]string{
 	DROP INDEX keys_account;`,
 }
 
-// layout is what the package keeps in a file.
+// layout is the package's layout of a file.
 var layout = sqlitedb.Layout{Name: "the store", Steps: migrations[:], Version: version, Set: "PRAGMA user_version = %d"}
 
-// Migrate brings the file up to [SchemaVersion], creating it where there is none, and tells from
-// which version to which; from is 0 for a new file. [Open] does it by itself.
+// Migrate upgrades the file to [SchemaVersion], creating it if it is missing, and returns the old and the new version;
+// from is 0 for a new file. [Open] calls it.
 func Migrate(ctx context.Context, path string) (from, to int, err error) {
 	return layout.MigrateFile(ctx, path)
 }

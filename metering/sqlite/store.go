@@ -83,8 +83,8 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	return s, nil
 }
 
-// readers is how many connections read beside the writer. Reads are short; more of them than
-// cores would only wait for each other.
+// readers is the number of read connections next to the writer. Reads are short; more of them than cores would only
+// wait for each other.
 const readers = 4
 
 // connect opens the connections; on an error none stays open.
@@ -216,7 +216,7 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 	return s.settled(j)
 }
 
-// settled tells the book how a charge ended.
+// settled passes the outcome of a charge to the book.
 func (s *Store) settled(j *job) (metering.Balance, error) {
 	defer j.recycle()
 	if j.err != nil {

@@ -32,8 +32,8 @@ func TestCrash(t *testing.T) {
 	require.Positive(t, w.replayed.Load(), "no retry met a charge that was made: the test proves too little")
 }
 
-// TestCrashBesideTools is TestCrash while SQLite's own program comes and goes: what it takes for its business
-// must not cost the server its log.
+// TestCrashBesideTools is TestCrash while the sqlite3 program opens and closes the file: its cleanup must not cost the
+// server its log.
 func TestCrashBesideTools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -8,13 +8,13 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// micros is how an instant is stored.
+// micros returns an instant as it is stored.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// tagOf names a claim in 31 bits, which SQLite stores in four bytes: the smaller the index, the fewer of its
-// pages a charge costs. Claims may share a tag; the row tells them apart.
+// tagOf returns a 31-bit tag of a claim, which SQLite stores in four bytes: the smaller the index, the fewer of its
+// pages a charge costs. Claims may share a tag; the row distinguishes them.
 func tagOf(id hold.ClaimID) uint32 {
 	h := fnv.New64a()
 	h.Write([]byte(id.Line))

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// checkpointPages is how long the log may grow before its pages are moved to the database: about
-	// 4 MB. A longer log moves a little less, but a short one is soon overwritten instead of extended,
-	// and the disk flushes what is overwritten faster.
+	// checkpointPages is the size of the log at which its pages are moved to the database: about 4 MB. A longer log
+	// moves slightly fewer pages, but a short one is soon overwritten instead of extended, and the disk flushes
+	// overwritten pages faster.
 	checkpointPages = 8000
 	// maxNames bounds what is remembered of names. Accounts, keys and endpoints are some thousands.
 	maxNames = 1 << 18
-	// blockSize is how many rows of the ledger share an entry of ledger_blocks. It is part of the layout of the file.
+	// blockSize is the number of ledger rows per entry of ledger_blocks. It is part of the layout of the file.
 	blockSize = 4096
-	// spareSums is how many sums wait to be used again, with what they have learnt of their size.
+	// spareSums is how many sums are kept for reuse, with their grown buffers.
 	spareSums = 64
-	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
+	// useResolution is the resolution of the last use of a key: a busy key is not written for each charge.
 	useResolution = time.Second
 )
 
-// writer is the one connection that writes. All of it belongs to one goroutine.
+// writer is the only connection that writes. It belongs to one goroutine.
 type writer struct {
 	conn *sqlite.Conn
 	file *sqlitedb.File
@@ -120,13 +120,13 @@ func (s *Store) write() {
 			s.news.publish(w.changes)
 		}
 		for _, b := range w.group {
-			close(b.done) // from here on the jobs belong to those who wait
+			close(b.done) // from here on the jobs belong to their waiters
 		}
 		clear(w.group)
 	}
 }
 
-// end tells the jobs how their transaction ended.
+// end sets the outcome of the transaction on all jobs.
 func (b *batch) end(err error) {
 	for _, j := range b.jobs {
 		switch {
@@ -138,8 +138,8 @@ func (b *batch) end(err error) {
 	}
 }
 
-// transact writes a batch, and whoever has come while it was being written, in one transaction: all of it or nothing.
-// Its batches are in w.group. An act of administration that is refused tells only its own caller.
+// transact writes a batch, and those that arrive while it is being written, in one transaction: all of it or nothing.
+// Its batches are in w.group. An act of administration that is refused reports that to its own caller only.
 func (w *writer) transact(first *batch, q *queue) error {
 	w.changes = w.changes[:0]
 	w.kept = w.kept[:0]
@@ -238,7 +238,7 @@ func (w *writer) administer(j *job) error {
 	return sqlitedb.Exec(w.conn, "RELEASE act", nil)
 }
 
-// intern returns the number of a name, giving it one where it has none.
+// intern returns the number of a name, assigning one to a new name.
 func (w *writer) intern(name string) (int64, error) {
 	if id, ok := w.names[name]; ok {
 		return id, nil

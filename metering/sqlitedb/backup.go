@@ -71,7 +71,7 @@ func vacuumInto(ctx context.Context, f *File, to string) (err error) {
 	return flush(to)
 }
 
-// flush makes a file durable that nobody has open, or the names in a folder.
+// flush makes a file durable that no process has open, or the names in a folder.
 func flush(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -43,8 +43,8 @@ func Get(conn *sqlite.Conn, sql string, bind func(*sqlite.Stmt), to ...any) (fou
 	return found, err
 }
 
-// Scan reads the columns of a row in their order, by pointers to what [Args] binds. Of NULL a pointer becomes nil, and
-// what is none stays as it is.
+// Scan reads the columns of a row in order, into pointers to the types that [Args] binds. NULL sets a pointer to nil,
+// and leaves other values unchanged.
 func Scan(stmt *sqlite.Stmt, to ...any) {
 	for i, pointer := range to {
 		if !stmt.ColumnIsNull(i) {
@@ -117,8 +117,8 @@ func Pragmas(conn *sqlite.Conn, list ...string) error {
 	return nil
 }
 
-// busyPause is how long Transact waits between two tries. A ledger under load is free for moments only: who
-// looks seldom, as SQLite's own handler does after a while, never meets one.
+// busyPause is how long Transact waits between two tries. A ledger under load is free for moments only: slow polling,
+// as by SQLite's own handler after a while, never hits one.
 const busyPause = time.Millisecond
 
 // Transact runs an act in a transaction: all of it happens or nothing. It waits for its turn until the

@@ -9,7 +9,7 @@
 // library.
 //
 // [File.Connect] opens connections that write ahead (WAL) and whose commits wait for the disk (synchronous=FULL);
-// [File.Pool] has connections that read. [File.Serve] admits one server, [File.Check] notices that the file was
-// removed, [Layout.Migrate] upgrades a layout, [Backup] copies a database while it is written, and [Unavailable] tells
-// failures of the machine from those of a program.
+// [File.Pool] has connections that read. [File.Serve] admits one server, [File.Check] detects that the file was
+// removed, [Layout.Migrate] upgrades a layout, [Backup] copies a database during writes, and [Unavailable]
+// distinguishes failures of the machine from those of a program.
 package sqlitedb

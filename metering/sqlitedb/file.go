@@ -14,8 +14,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// busyTimeout is how long a connection waits for the transaction of another. They take milliseconds,
-// except on a disk that hangs.
+// busyTimeout bounds the wait of a connection for the transaction of another. They take milliseconds, except on a disk
+// that hangs.
 const busyTimeout = 10 * time.Second
 
 var (
@@ -37,7 +37,7 @@ type File struct {
 	log os.FileInfo // the write-ahead log, once a connection has opened it
 }
 
-// shared is what all files of the process have in common that are the same database, under whichever name.
+// shared is the state of one database that all its files in the process share, under whichever name.
 type shared struct {
 	info    os.FileInfo
 	uses    int
@@ -51,11 +51,11 @@ var inUse struct {
 	list []*shared
 }
 
-// Open prepares the use of a database. It creates the file for its owner alone where there is none;
-// SQLite gives the files that it puts beside it the same mode. A file that others may read or write is
-// closed to them: it holds what customers did, and a copy brought back by hand often has the mode of
-// any other file. A file with several names (hard links) is refused, because each name would get a
-// write-ahead log of its own; so is a file that is mounted itself, because its log would lie outside the mount.
+// Open prepares the use of a database. It creates a missing file for its owner alone; SQLite gives its additional
+// files the same mode. Access by others to an existing file is removed: it holds data of customers, and a copy
+// restored by hand often has the default mode. A file with several names (hard links) is refused, because each name
+// would get a separate write-ahead log; so is a file that is itself a mount point, because its log would be outside
+// the mount.
 func Open(path string) (*File, error) {
 	if path == "" {
 		return nil, errors.New("opening the database: no path was given")
@@ -77,11 +77,11 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// create finds the file, and makes it where there is none.
+// create opens the file, creating it if it is missing.
 func (f *File) create(path string) (os.FileInfo, error) {
 	created, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
-	case err == nil: // nobody can have a lock on it yet that closing it would drop
+	case err == nil: // no lock can exist yet that closing it would drop
 		if err := created.Close(); err != nil {
 			return nil, err
 		}

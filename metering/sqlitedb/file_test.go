@@ -15,7 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// What the child does, which is this test binary once more.
+// The actions of the child process, which runs this test binary.
 const (
 	childPath  = "DIAGKIT_SQLITEDB_PATH"
 	childServe = "DIAGKIT_SQLITEDB_SERVE"

@@ -11,17 +11,17 @@ import (
 
 // A Layout is the tables that one package has in a file, through all of its versions.
 type Layout struct {
-	Name string // of what is stored, for errors
+	Name string // of the store, for errors
 	// Steps are the scripts from each version to the next. A released step never changes.
 	Steps []string
-	// Version reads the version of a file, 0 where it has none of the tables, and Set is the statement that
-	// notes it, with %d in its place.
+	// Version reads the version of a file, 0 without any of the tables, and Set is the statement that sets it, with %d
+	// in its place.
 	Version func(*sqlite.Conn) (int, error)
 	Set     string
 }
 
-// Migrate brings the tables in a file up to date, creating what is missing, and tells from which version
-// to which. It works in one transaction, so that two processes that start at once do it once.
+// Migrate brings the tables in a file up to date, creating missing ones, and returns the old and the new version. It
+// works in one transaction, so that two processes that start at the same time do it once.
 func (l Layout) Migrate(ctx context.Context, conn *sqlite.Conn) (from, to int, err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// links is how many names a file has.
+// links returns the number of names of a file.
 func links(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink) // narrower on some machines

@@ -71,7 +71,7 @@ func closing[C interface{ Close() error }](c C, err error) error {
 	return c.Close()
 }
 
-// A file that is mounted itself is refused: its write-ahead log would lie outside the mount.
+// A file that is itself a mount point is refused: its write-ahead log would be outside the mount.
 func TestMountedFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "diag.db")
@@ -82,7 +82,7 @@ func TestMountedFile(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childPath+"="+path, childMount+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, // so that it may mount, and nobody else sees it
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, // so that it may mount, invisibly to other processes
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 	}

@@ -9,14 +9,14 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// links is how many names a file has, as far as this system tells.
+// links returns the number of names of a file, which is unknown on this system.
 func links(os.FileInfo) uint64 { return 1 }
 
 // mountRoot reports whether a file is mounted itself, which only Linux can do.
 func mountRoot(string) bool { return false }
 
-// serverLock is an exclusive transaction on a file beside the database. It works wherever SQLite does; flock(2)
-// would not, because other systems do not keep it apart from the locks of SQLite.
+// serverLock is an exclusive transaction on a file next to the database. It works on every system of SQLite; flock(2)
+// would not, because other systems do not separate it from the locks of SQLite.
 type serverLock struct{ conn *sqlite.Conn }
 
 func (l *serverLock) acquire(path string) error {

@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// suffixes are what SQLite adds to the name of a database for that and the files beside it.
+// suffixes are those of the database and of the files that SQLite puts next to it.
 var suffixes = []string{"", "-wal", "-shm"}
 
 // Restore puts a copy that [Backup] made in the place of a database, which is renamed to the name aside with
@@ -91,7 +91,7 @@ func swap(fresh, path, aside string) (moved bool, err error) {
 	return moved, flush(filepath.Dir(path))
 }
 
-// copyFile copies a file that nobody writes to one that only its owner may read.
+// copyFile copies a file that is not being written to a new one that only its owner may read.
 func copyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
-// preloadList is what the browsers of the demo have on their list.
+// preloadList is the HSTS preload list of the demo's browsers.
 const preloadList = `{"version": "2026-11-01", "source": "made up for the demo", "entries": [
 	{"name": "listed.example", "include_subdomains": true, "policy": "bulk-1-year"}]}`
 

@@ -52,7 +52,7 @@ func Domains() (list []string) {
 	return list
 }
 
-// latency is how long a lookup takes, so that the times in reports look like times.
+// latency is the duration of a lookup, so that the times in reports look realistic.
 const latency = 15 * time.Millisecond
 
 // New makes the Internet of internet.zone as it is at a time: its web and mail servers, its signatures and its faults.
@@ -198,8 +198,8 @@ func serveCertificates(world *diagtest.World) {
 
 const rdapServer = "rdap.nic.example"
 
-// addressServer is the registry of all addresses. Those of the hosts here are for documentation: it is not asked of
-// them.
+// addressServer is the registry of all addresses. The hosts here have documentation addresses, for which it is not
+// queried.
 const addressServer = "rdap.addresses.example"
 
 // bootstrap leads to both (RFC 9224).
@@ -207,7 +207,7 @@ const bootstrap = `{"dns": {"services": [[["example", "com"], ["https://` + rdap
 	"ipv4": {"services": [[["0.0.0.0/0"], ["https://` + addressServer + `/"]]]},
 	"ipv6": {"services": [[["::/0"], ["https://` + addressServer + `/"]]]}}`
 
-// Free is the one domain that nobody has registered.
+// Free is the one unregistered domain.
 const Free = "free.example"
 
 // shops are the domains that have a web site, and no records in the zone but its address.
@@ -285,7 +285,7 @@ func holder(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, network, version, block.Addr(), end)
 }
 
-// registration is what a registry says of a domain (RFC 9083 section 5.3).
+// registration returns a registry's response for a domain (RFC 9083 section 5.3).
 func registration(domain, created, expires, status string) string {
 	return fmt.Sprintf(registered, domain, status, created, expires, slices.Contains(signed, domain))
 }
