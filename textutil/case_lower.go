@@ -70,7 +70,7 @@ func casedBefore(text string) bool {
 	return false
 }
 
-// casedNext reports whether the word goes on: a cased letter follows, with nothing between but what
+// casedNext reports whether the word continues: a cased letter follows, with nothing between but what
 // is ignored (Unicode Standard table 3-17, Final_Sigma).
 func casedNext(rest string) bool {
 	for _, r := range rest {

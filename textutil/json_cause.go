@@ -35,7 +35,8 @@ func (s *jsonScanner) unclosed() error {
 	return failJSON(s.pos, "the text ends, but %s is still open; close it with %q", s.innermost(), s.open[len(s.open)-1]+2)
 }
 
-// foreign explains what JSON does not have, in the place of a value, a name or a comma. It returns nil for all else.
+// foreign explains syntax that JSON does not have, in place of a value, a name or a comma. It returns nil for all
+// else.
 func (s *jsonScanner) foreign() error {
 	rest := s.text[s.pos:]
 	r, _ := utf8.DecodeRuneInString(rest)
@@ -96,7 +97,7 @@ func (s *jsonScanner) noValue() error {
 	return s.noWord(word, r)
 }
 
-// closesTooEarly explains a bracket in the place of a value.
+// closesTooEarly explains a bracket in place of a value.
 func (s *jsonScanner) closesTooEarly(r rune) error {
 	if len(s.open) == 0 {
 		return failJSON(s.pos, "nothing is open that %q could close; remove it", r)

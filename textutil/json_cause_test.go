@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// TestJSONCauses holds that an error is said of what a person did, with what to write.
+// TestJSONCauses checks that an error names the author's mistake, and the correction.
 func TestJSONCauses(t *testing.T) {
 	cases := []struct {
 		name, text   string

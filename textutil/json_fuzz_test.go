@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
-// FuzzFormatJSON holds the formatter to the standard library: both accept the same texts, and see the same
+// FuzzFormatJSON compares the formatter with the standard library: both accept the same texts, and see the same
 // tokens in the result. What is formatted twice does not change.
 func FuzzFormatJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,-0.5e+3,true,null,"\u00e9\ud800"],"a":{}}`, "\uFEFF[ ]", "[1,",
@@ -58,7 +58,7 @@ func FuzzFormatJSON(f *testing.F) {
 	})
 }
 
-// FuzzJSONToYAML holds the two directions to each other: what comes back from YAML is the same.
+// FuzzJSONToYAML checks that the two directions are inverse: the JSON from YAML is the same.
 func FuzzJSONToYAML(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,{"b":"c\nd\n"}],"yes":"no"}`, `"a\u0085b: #"`,
 		`["- a","\ud800\udc00","\udc00"]`,
@@ -74,7 +74,7 @@ func FuzzJSONToYAML(f *testing.F) {
 	})
 }
 
-// TestJSONToYAMLRoundTrips does the same with texts that are made of what is hard.
+// TestJSONToYAMLRoundTrips does the same with texts made of hard cases.
 func TestJSONToYAMLRoundTrips(t *testing.T) {
 	hard := []string{" ", "\n", "\t", "-", "- ", "?", ":", ": ", "#", " #", "\"", "'", "\\", "[", "]", "{", "}", ",", "&",
 		"*", "!",

@@ -316,7 +316,7 @@ func (s *jsonScanner) number() error {
 	return nil
 }
 
-// noNumber explains a number that goes on in another way than those of JSON.
+// noNumber explains a number that continues in a way that JSON does not allow.
 func (s *jsonScanner) noNumber(begin int) error {
 	word := s.text[begin:]
 	word = word[:wordEnd(word)]

@@ -20,7 +20,7 @@ const (
 	numberRange  numberFault = 3 // infinite or zero as a double
 )
 
-// numberFaults are what is said of a number: its code in JSON and in YAML that becomes JSON, and texts of which a
+// numberFaults are the findings about a number: its code in JSON and in YAML that becomes JSON, and texts of which a
 // detail has the number and what the double is, and an advice the number as a string.
 var numberFaults = map[numberFault]struct{ json, yaml, title, detail, advice string }{
 	numberUnsafe: {"text.json.number.precision", "text.yaml.number.precision", "Integer beyond 2^53-1",

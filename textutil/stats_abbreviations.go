@@ -62,7 +62,7 @@ func countSentences(text string) int {
 	return n
 }
 
-// goesOn reports whether a sentence goes on behind a place where the rules of Unicode end it.
+// goesOn reports whether a sentence continues after a position where the rules of Unicode end it.
 func goesOn(before, after string) bool {
 	trimmed := strings.TrimRight(before, " \t\u00a0")
 	if len(trimmed) == len(before) || trimmed == "" {

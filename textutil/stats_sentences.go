@@ -166,7 +166,7 @@ func (s *sentenceState) nextIsLower(i int) bool {
 	return s.lower
 }
 
-// pass goes on behind a character of class k.
+// pass advances past a character of class k.
 func (s *sentenceState) pass(k sentenceClass) {
 	if k == sentenceExtend && s.begun && !s.last.paraSep() {
 		return // SB5

@@ -259,7 +259,7 @@ func (w *yamlWriter) merges(n *yaml.Node) bool {
 	return false
 }
 
-// pairs returns the pairs of a mapping with those that it merges in the place of the merge key. What the mapping has
+// pairs returns the pairs of a mapping with those that it merges in place of the merge key. What the mapping has
 // itself goes before, and of several mappings the first.
 func (w *yamlWriter) pairs(n *yaml.Node) []pair {
 	if list, known := w.merged[n]; known {

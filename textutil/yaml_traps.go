@@ -126,7 +126,7 @@ func matcher(expr string) func() *regexp.Regexp {
 var (
 	// wordInComment matches a comment that is a value: a color, a channel or a number.
 	wordInComment = matcher(`^[ \t]*(#[^\s#!]\S*)[ \t]*(\n|$)`)
-	// numberInComment matches a comment that goes on with a text, such as "Issue #5".
+	// numberInComment matches a comment that continues with text, such as "Issue #5".
 	numberInComment = matcher(`^[ \t]+#[0-9]`)
 	// typographic matches a text in typographic quotes.
 	typographic = matcher(`^[“‘]([^“”‘’]*)[”’]$`)

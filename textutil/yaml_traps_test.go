@@ -189,7 +189,7 @@ func TestFormatYAMLOfMergeKeys(t *testing.T) {
 	assert.Contains(t, text, "does not merge.\n")
 }
 
-// TestYAMLCauses holds that an error is said of what a person did, with what to write.
+// TestYAMLCauses checks that an error names the author's mistake, and the correction.
 func TestYAMLCauses(t *testing.T) {
 	cases := []struct {
 		name, text   string
@@ -264,7 +264,7 @@ func TestYAMLCauses(t *testing.T) {
 	}
 }
 
-// What JSON becomes is YAML of which nothing is said but what was said of the JSON.
+// YAML made from JSON has no findings other than those of the JSON.
 func TestJSONToYAMLHasNoTraps(t *testing.T) {
 	for _, text := range []string{`["\u00a0a","a\u00a0","a\u200b","{{ a }}","#a","a #5","2026-11-28","08","0_8","no","*.a","a: b"]`,
 		`{"a\u00a0b":"- c\nd","x\u200by":"a:1"}`, `{"{{ a }}":["“a”","-a","09:30","C:\\dir"]}`} {

@@ -230,7 +230,7 @@ func (p *parser) implicitKey(column int) *Node {
 	return key
 }
 
-// keyEnds reports whether a colon is next that makes a key of what was before. If it is, it skips to it.
+// keyEnds reports whether a colon is next that makes the preceding node a key. If it is, it skips to it.
 func (p *parser) keyEnds() bool {
 	end := p.pos
 	p.skipBlanks()

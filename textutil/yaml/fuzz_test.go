@@ -188,7 +188,7 @@ func otherDocuments(text string) (nodes []*v4.Node, err error) {
 	}
 }
 
-// otherFaults are what the other reader gets wrong: a colon right behind a property ends a key to it, and a colon
+// otherFaults are known faults of the other parser: a colon right behind a property ends a key to it, and a colon
 // at its end is not part of an anchor (YAML 1.2.2 sections 7.3.3 and 6.9.2); it knows line breaks of YAML 1.1,
 // byte-order marks at the beginning only, and no escapes of surrogates.
 var otherFaults = regexp.MustCompile("[&!]\\S*\\s*:|[\u0085\u2028\u2029\uFEFF]|\\\\u[dD]")

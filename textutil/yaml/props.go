@@ -11,7 +11,7 @@ import (
 // coreTag is the prefix that "!!" abbreviates (YAML 1.2.2 section 6.8.2.1).
 const coreTag = "tag:yaml.org,2002:"
 
-// tagPrefixes are what handles mean without a directive (YAML 1.2.2 section 6.8.2.1).
+// tagPrefixes are the prefixes of handles without a directive (YAML 1.2.2 section 6.8.2.1).
 var tagPrefixes = map[string]string{"!": "!", "!!": coreTag}
 
 // properties reads the anchor and the tag of a node as far as they are on this line. It returns nil without any,

@@ -145,7 +145,7 @@ func (p *parser) quoteEnds(style Style, begin int, props *properties) *Node {
 }
 
 var (
-	// simpleEscapes are the escapes of one character with what they mean (YAML 1.2.2 section 5.7).
+	// simpleEscapes maps the escapes of one character to their values (YAML 1.2.2 section 5.7).
 	simpleEscapes = map[byte]string{'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v",
 		'f': "\f", 'r': "\r", 'e': "\x1b", ' ': " ", '"': "\"", '/': "/", '\\': "\\", 'N': "\u0085", '_': "\u00a0",
 		'L': "\u2028", 'P': "\u2029"}

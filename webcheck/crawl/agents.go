@@ -66,7 +66,8 @@ func (r *robot) rule() string {
 // silent reports whether the robots.txt that applies to it is unknown.
 func (r *robot) silent() bool { return r.visit.file.silent() }
 
-// learnRobots says what each crawler may do: ours, those of the large search engines, and the one that was asked for.
+// learnRobots determines what each crawler may do: our own, those of the large search engines, and the one that was
+// asked for.
 func (e *evidence) learnRobots() {
 	for _, c := range []crawler{crawlers[Default], crawlers[googleDesktop], crawlers[bing], e.agent} {
 		if slices.ContainsFunc(e.robots, func(r *robot) bool { return r.token == c.token }) {

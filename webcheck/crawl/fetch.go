@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// The bounds of what is fetched.
+// The limits of fetches.
 const (
 	// maxRedirects is how many redirects are followed (CONTRACT 1.9); Google follows ten as well.
 	maxRedirects = fetch.DefaultRedirects

@@ -41,7 +41,7 @@ const (
 	googleDoc    = "Google Search Central, "
 )
 
-// texts are what the verdict says in words, where title and advice of the gravest finding do not.
+// texts are the verdicts in words, where title and advice of the gravest finding do not.
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "Page can be crawled and indexed, and says what it offers",

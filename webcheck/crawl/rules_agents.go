@@ -168,6 +168,6 @@ var engineRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// noIndex and noFollow are what directives may forbid.
+// noIndex and noFollow are the actions that directives may forbid.
 func noIndex(e robots.Effect) bool  { return e.NoIndex }
 func noFollow(e robots.Effect) bool { return e.NoFollow }

@@ -14,7 +14,7 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// contents are what a request asks for (RFC 2986 section 4). Values are verbatim: none of them is known to be
+// contents are the decoded fields of a request (RFC 2986 section 4). Values are verbatim: none of them is known to be
 // sensible.
 type contents struct {
 	Version    int64
@@ -99,7 +99,7 @@ const (
 	oidTLSFeature   = "1.3.6.1.5.5.7.1.24"
 )
 
-// The bounds of what is read of a request. Within MaxBytes there could be tens of thousands of each.
+// The limits of reading a request. Within MaxBytes there could be tens of thousands of each.
 const (
 	maxExtensions = 100
 	maxPurposes   = 100

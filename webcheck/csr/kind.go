@@ -195,7 +195,7 @@ func isSSHKey(data []byte) bool {
 	return false
 }
 
-// descriptions are what the kinds are that are no request and no private key.
+// descriptions are the kinds in words, other than requests and private keys.
 var descriptions = map[kind]string{
 	certificateKind: "a certificate",
 	publicKeyKind:   "a public key",
@@ -211,7 +211,7 @@ var descriptions = map[kind]string{
 	nameKind:        "the name of a file or a URL",
 }
 
-// secrets are what private keys come in, in words.
+// secrets are the kinds with private keys, in words.
 var secrets = map[kind]string{
 	privateKeyKind: "a private key",
 	pkcs12Kind:     "a PKCS #12 file, which as a rule holds a private key",

@@ -24,7 +24,7 @@ type Name struct {
 	Fault NameFault `json:"-"`
 }
 
-// A NameFault is the kind of what is wrong with a name.
+// A NameFault is a kind of fault in a name.
 type NameFault int
 
 const (

@@ -148,7 +148,7 @@ func cases() []struct{ name, text, want string } {
 	}
 }
 
-// withoutSubject has a set in the place of its subject.
+// withoutSubject has a set in place of its subject.
 func withoutSubject() []byte {
 	return bytes.Replace(plan{}.encode(), []byte{2, 1, 0, 0x30}, []byte{2, 1, 0, 0x31}, 1)
 }

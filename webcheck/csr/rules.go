@@ -233,7 +233,7 @@ var damagedTexts = diag.Texts{
 	},
 }
 
-// texts are what the verdict says in words, where title and advice of the gravest finding do not say it better.
+// texts are the verdicts in words, where title and advice of the gravest finding do not say it better.
 var texts = diag.Texts{
 	"valid": {
 		Headline: "Signing request is compliant",

@@ -100,7 +100,7 @@ func divided(parts []string) bool {
 	return fetching > 1
 }
 
-// serves reports whether a policy can be sent in the place of that of the header: browsers know every part of it,
+// serves reports whether a policy can replace that of the header: browsers know every part of it,
 // and it lets nothing run and blocks nothing of the page that does not or is not today.
 func (e *evidence) serves(value string) bool {
 	p := csp.Parse(value)
@@ -124,7 +124,7 @@ func (e *evidence) serves(value string) bool {
 	})
 }
 
-// suggested is a policy as a field, or nothing if it cannot be sent in the place of that of the header.
+// suggested returns a policy as a field, or nothing if it cannot replace that of the header.
 func (e *evidence) suggested(value string) string {
 	if !e.serves(value) {
 		return ""

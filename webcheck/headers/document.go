@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The bounds of what is kept of a page.
+// The limits of what is kept of a page.
 const (
 	maxLoads  = 1000
 	maxInline = 200 // inline scripts and styles

@@ -17,7 +17,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
-// The bounds of what is fetched.
+// The limits of fetches.
 const (
 	// MaxPage bounds the part of a page that is read. Elements that load something are in the first half
 	// megabyte, or are added by scripts.

@@ -45,7 +45,7 @@ func serveSecurityTxt(w http.ResponseWriter) {
 	io.WriteString(w, goodSecurityTxt)
 }
 
-// change changes a header by lines: "Name: value" in the place of what there is, "+Name: value" beside it, "-Name".
+// change changes a header by lines: "Name: value" in place of existing ones, "+Name: value" beside it, "-Name".
 func change(header http.Header, lines string) http.Header {
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -146,8 +146,8 @@ func testChanges(t *testing.T) {
 	}
 }
 
-// requireExplained holds the score against the grade of the HTTP Observatory: it is the same below the caps, the factors
-// add up to it, and every point that was taken is accounted for by a finding.
+// requireExplained compares the score with the grade of the HTTP Observatory: it is the same below the caps, the
+// factors add up to it, and every point that was taken is accounted for by a finding.
 func requireExplained(t *testing.T, r *Report) {
 	t.Helper()
 	if r.Observatory.Grade == "" {
@@ -299,7 +299,7 @@ func testWorlds(t *testing.T) {
 	}
 }
 
-// TestRules plays both tables, and then holds what they have shown against the rules.
+// TestRules plays both tables, and then compares the findings with the rules.
 func TestRules(t *testing.T) {
 	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) && t.Run("silence", testSilence) && t.Run("security.txt", testSecurityTxt) {
 		diagtest.CoverRules(t, rules(), seen)

@@ -54,7 +54,7 @@ func readFeatures(values []string) features {
 	return f
 }
 
-// The bounds of what is reported and of what is examined for misspellings and corrected: there are some 130 features.
+// The limits of what is reported, and of what is examined for misspellings and corrected: there are some 130 features.
 const (
 	maxIgnored  = 20
 	maxFeatures = 200

@@ -210,7 +210,7 @@ var (
 	factorIsolation = diag.Category{Code: "isolation", Label: "Isolation from other sites"}
 )
 
-// texts are what the verdict says in words, where title and advice of the gravest finding do not.
+// texts are the verdicts in words, where title and advice of the gravest finding do not.
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "Security headers protect the visitors of this page well",

@@ -30,7 +30,7 @@ type SecurityTxt struct {
 	PreferredLanguages []string  `json:"preferred_languages" maxitems:"20" doc:"languages of reports"`
 }
 
-// The bounds of what is read of security.txt. Files in use have less than a kilobyte, or a few with a signature.
+// The limits of reading security.txt. Files in use have less than a kilobyte, or a few with a signature.
 const (
 	maxSecurityTxt = 32 << 10
 	maxListed      = 20
@@ -315,7 +315,7 @@ var securityTxtRules = diag.Rules[*evidence]{{
 
 func expires(e *evidence) bool { return !e.contacts.Expires.IsZero() }
 
-// securityAnswer says what came in the place of security.txt.
+// securityAnswer says what was served in place of security.txt.
 func (e *evidence) securityAnswer() string {
 	switch r := e.security; {
 	case r.Err != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pages are what policies are suggested for.
+// pages are the input of policy suggestions.
 var pages = []string{
 	goodBody,
 	`<script>window.cart = [];</script><button onclick="cart.push(1)">Buy</button>`,

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSuggestedFields sends each suggested field in the place of what there is: the finding must be gone, except that a
+// TestSuggestedFields sends each suggested field in place of the existing one: the finding must be gone, except that a
 // policy in Report-Only has to be enforced yet, and nothing but hints may come up that was not there.
 func TestSuggestedFields(t *testing.T) {
 	if testing.Short() {

@@ -75,7 +75,7 @@ func running(runs *csp.Runs) (list []string) {
 	return list
 }
 
-// The bounds of what a view shows, in bytes: of a value, and of a URL.
+// The limits of a view, in bytes: of a value, and of a URL.
 const (
 	maxShown = 64
 	maxURL   = 200

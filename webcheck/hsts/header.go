@@ -14,7 +14,7 @@ import (
 // FieldName is the header field that this package is about.
 const FieldName = "Strict-Transport-Security"
 
-// The bounds of what is kept of a header. Real ones have up to four directives.
+// The limits of what is kept of a header. Real ones have up to four directives.
 const (
 	maxDirectives = 50
 	maxFaults     = 20

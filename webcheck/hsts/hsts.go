@@ -130,7 +130,7 @@ func (e *evidence) report() *Report {
 	return r
 }
 
-// The bounds of what a report quotes.
+// The limits of quotes in a report.
 const (
 	maxRaw     = 4096    // of a header, in bytes
 	maxSeconds = 1 << 53 // the largest number that all readers of JSON have
@@ -167,7 +167,7 @@ func (e *evidence) redirect() Redirect {
 	return r
 }
 
-// The bounds of what is fetched.
+// The limits of fetches.
 const (
 	// maxRedirects is how many redirects hstspreload.org follows.
 	maxRedirects = 3

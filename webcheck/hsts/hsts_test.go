@@ -311,7 +311,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// consistent holds a report to what is true of all.
+// consistent checks the invariants of reports.
 func consistent(t *testing.T, r *Report) {
 	t.Helper()
 	met := true

@@ -172,7 +172,7 @@ var (
 	factorPreload  = diag.Category{Code: "preload", Label: "Preloading"}
 )
 
-// texts are what the verdict says in words, where a rule does not say it as well.
+// texts are the verdicts in words, where a rule does not say it as well.
 var texts = diag.Texts{
 	"valid": {Headline: "HSTS is in force", Sub: "Browsers that have visited the site return over HTTPS only."},
 	"hsts.include_subdomains.missing": {
@@ -334,7 +334,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// either fails with what is wrong with the redirects from HTTPS, or else from plain HTTP, which lead on to those.
+// either fails with the faults of the redirects from HTTPS, or else from plain HTTP, which lead on to those.
 func either(e *evidence, fails func(*fetch.Result) diag.Failures) diag.Failures {
 	if first(e.https) != nil {
 		if failures := fails(e.https); len(failures) > 0 {

@@ -140,7 +140,7 @@ func removable(text string) Issues {
 // but for the one that speaks of the domain.
 type Issue string
 
-// Issues are what keeps a domain from being preloaded (Errors), and what should be better (Warnings), in
+// Issues are the reasons that keep a domain from being preloaded (Errors), and what should be better (Warnings), in
 // the order in which hstspreload.org finds them.
 type Issues struct {
 	Errors, Warnings []Issue

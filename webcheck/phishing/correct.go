@@ -6,7 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// elsewhere are schemes of what is not a page, with what it is and what to give instead.
+// elsewhere are schemes that do not lead to a page, with their meaning and what to give instead.
 var elsewhere = map[string]string{
 	"mailto":     "a mail address is not a page; give the URL of a page, or examine the message with mail/header-analyze",
 	"tel":        "a phone number is not a page; give the URL of a page",

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// The bounds of what is fetched. Pages that ask for passwords are small: kits of more than 2 MiB are not known.
+// The limits of fetches. Pages that ask for passwords are small: kits of more than 2 MiB are not known.
 const (
 	maxPage         = 2 << 20
 	maxRefresh      = 256 << 10 // of each document on the way, in which a refresh is looked for

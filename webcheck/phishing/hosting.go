@@ -83,7 +83,7 @@ func (a *anatomy) service() *service {
 	return nil
 }
 
-// credentialWords are what pages for stealing passwords call themselves, in the languages that most of them
+// credentialWords are the words that credential phishing pages use for themselves, in the languages that most of them
 // are written in.
 var credentialWords = lists("words of credentials")
 

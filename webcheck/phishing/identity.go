@@ -43,7 +43,7 @@ var spotWeights = map[spot][3]int{
 // strongSpots are those where a page has its own name and no other.
 var strongSpots = map[spot]bool{inTitle: true, inSiteName: true, inHeading: true}
 
-// The bounds of what counts for an identity.
+// The limits of an identity.
 const (
 	maxBeside   = 1   // words beside a name, before these make a sentence about it
 	maxLogos    = 1   // brands shown by pictures, before these are those of partners and ways to pay
@@ -109,7 +109,7 @@ func (e *evidence) readName(id *identity, t shown, n lookalike.Naming) {
 	id.site = id.site || len(n.Own) > 0 && t.spot == inSiteName
 }
 
-// counts reports whether a text that names a brand says something of whose the page is: not that of its owner or of
+// counts reports whether a text that names a brand identifies the owner of the page: not that of its owner or of
 // software, nor a picture below the form, where ways to pay are, nor a sentence among many.
 func (e *evidence) counts(id *identity, t shown, n lookalike.Naming) bool {
 	return !e.owns(n.Target) && !hosted()[n.Target.Name] && !e.mailSoftware(n) &&
@@ -251,7 +251,7 @@ func (id *identity) impersonates() bool {
 	return id.bare || id.claimed
 }
 
-// mixed reports whether the page names a brand so that there is no telling whose it is: it has no name of its own, or
+// mixed reports whether the page names a brand but leaves the owner ambiguous: it has no name of its own, or
 // claims both.
 func (id *identity) mixed() bool {
 	return id.brand != nil && !id.impersonates() && (!id.own || id.weight >= posing && id.bare)

@@ -19,7 +19,8 @@ import (
 // maxTime bounds the worst pages, on a busy machine.
 const maxTime = 20 * time.Second
 
-// Pages as big as are read, after as many redirects as are followed, each filled with what pages are read for.
+// Pages as big as are read, after as many redirects as are followed, each filled with the elements that pages are
+// read for.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -262,7 +262,7 @@ func (e *evidence) impersonation() diag.Failures {
 // askedFor says in words what the page asks for.
 func (e *evidence) askedFor() string { return diag.Series(e.asks(), len(inWords)) }
 
-// nameless reports whether the page says nothing of whose it is, on a host that does not say so either: that of a
+// nameless reports whether the page does not identify its owner, on a host that does not say so either: that of a
 // company's own mail does.
 func (e *evidence) nameless() bool {
 	if !e.identity.nameless || e.mailHost() {

@@ -81,7 +81,7 @@ func (a *age) confirmed() bool {
 	return a.report != nil && a.report.Registered != nil && *a.report.Registered
 }
 
-// vouched reports whether something is known of whose site it is: each site on the way has a registration that its
+// vouched reports whether something is known of the site's owner: each site on the way has a registration that its
 // registry confirms, or belongs to a brand that is known.
 func (e *evidence) vouched() bool {
 	return !slices.ContainsFunc(e.places(), func(a *anatomy) bool {

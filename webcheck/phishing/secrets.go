@@ -43,8 +43,9 @@ var autocompleted = map[string]secret{
 //go:embed phrases.txt
 var phraseLines string
 
-// phrases are what labels, placeholders and names of controls call secrets, in the languages of the lists, as key and
-// as key without spaces. They are compiled by hand from the pages of banks, shops and wallets, as of 2026-11-29.
+// phrases are the words for secrets in labels, placeholders and names of controls, in the languages of the lists,
+// as key and as key without spaces. They are compiled by hand from the pages of banks, shops and wallets, as of
+// 2026-11-29.
 var phrases = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for section := range strings.SplitSeq(phraseLines, "\n\n") {

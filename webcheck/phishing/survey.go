@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The bounds of what is kept of a page.
+// The limits of what is kept of a page.
 const (
 	maxShown    = 100      // texts that present it
 	maxShownLen = 300      // bytes of one
@@ -23,7 +23,7 @@ const (
 	maxNear     = 60       // bytes of a text in front of a field that still belongs to it
 )
 
-// A spot is where a page says whose it is.
+// A spot is a position in which a page names its owner.
 type spot string
 
 // The spots.
@@ -58,7 +58,7 @@ type survey struct {
 	skip      string // name of the element that is not visible, and how many of that name are open
 	skipped   int
 	in        []*element
-	last      string // the text in front of what comes
+	last      string // the text before the current position
 	label     string
 	byID      map[string]string // what labels say, by the control that they are for
 	waiting   []waiting
@@ -171,7 +171,7 @@ const (
 // maxOpen bounds the elements that are open at once.
 const maxOpen = 50
 
-// searches are what fields for a search are called.
+// searches are names of search fields.
 var searches = diag.Words("q s query search suche recherche keyword keywords")
 
 // void are the elements without content (html.spec.whatwg.org section 13.1.2).
@@ -222,7 +222,7 @@ func (s *survey) text(t string) {
 	}
 }
 
-// nameEnds are what follows on a name in such a line.
+// nameEnds are the words after a name in such a line.
 var nameEnds = []string{"All rights", "Alle Rechte", "Tous droits", "Todos los", "Todos os", "Tutti i", ". ", ", Inc",
 	" Inc", " GmbH", " Ltd", " LLC", " AG", ", L.", " S.A", " oder ", " or ", " и ", "|"}
 

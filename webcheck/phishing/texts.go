@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// texts are what the verdict says in words: by the code of the heaviest signal, or by outcome. {brand} is the
+// texts are the verdicts in words: by the code of the heaviest signal, or by outcome. {brand} is the
 // brand that is imitated, {domain} its domain. To the sub is added what was examined and what was not.
 var texts = sync.OnceValue(func() (all map[string]diag.Text) {
 	if err := json.Unmarshal(textFile, &all); err != nil {

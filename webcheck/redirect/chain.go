@@ -38,7 +38,7 @@ type evidence struct {
 	title, canonical string
 }
 
-// A step is a hop with what it means for the way.
+// A step is a hop with its meaning for the chain.
 type step struct {
 	hop       *fetch.Hop
 	url       diag.URL

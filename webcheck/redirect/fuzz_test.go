@@ -72,7 +72,7 @@ func FuzzLocation(f *testing.F) {
 	})
 }
 
-// FuzzURL holds what is found in a URL against the URL.
+// FuzzURL compares the findings in a URL with the URL.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"https://example.com/?utm_source=a&x=//b", "http://bit.ly/x?url=https%3A%2F%2Fb.example", "1.2.3.4?gclid"} {
 		f.Add(s)

@@ -183,7 +183,7 @@ func (s *step) report() Hop {
 // printable makes a text of strangers fit for a report.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// The bounds of what is fetched.
+// The limits of fetches.
 const (
 	// timeout is how long the chain is followed, so that there is a report before the caller's time is up,
 	// which usually is 15 seconds (CONTRACT 1.9).

@@ -387,7 +387,7 @@ func TestCheck(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules().Describe(), seen)
 }
 
-// consistent holds the fields of a report against each other.
+// consistent checks the fields of a report against each other.
 func consistent(t *testing.T, r *Report) {
 	t.Helper()
 	require.NotNil(t, r.Domains)

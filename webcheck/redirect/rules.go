@@ -57,7 +57,7 @@ func (s *step) target() string { return text(s.hop.Target) }
 
 func (e *evidence) host() string { return e.result.URL.Host().String() }
 
-// led writes how the chain came to its end, in front of what was wrong there.
+// led describes how the chain reached its end, as an introduction to the fault there.
 func (e *evidence) led() string {
 	if !e.elsewhere() {
 		return ""

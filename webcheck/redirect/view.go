@@ -54,7 +54,7 @@ func (r *Report) redirects() string {
 		view.If(r.Downgrade, "to plain HTTP"), view.If(r.CrossDomain, "to another domain"))
 }
 
-// notes are what is remarkable about a hop.
+// notes returns the remarks on a hop.
 func (h *Hop) notes() string {
 	return view.List(h.HostUnicode,
 		view.If(h.Shortener != "", "shortener "+h.Shortener),

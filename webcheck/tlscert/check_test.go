@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A testCase is a change of a good world, and what is said about it.
+// A testCase is a change of a good world, and the expected findings.
 type testCase struct {
 	name  string
 	zone  string // instead of the usual one

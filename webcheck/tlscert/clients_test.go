@@ -120,7 +120,7 @@ func (s setup) rsa(change ...func(*tls.Config)) {
 	s.site(key, []*x509.Certificate{s.a.public.issueFor(s.t, leaf(nil), key), s.a.public.cert}, change...)
 }
 
-// The report says which clients connect with what, why others fail, and who depends on what.
+// The report says which clients connect and how, why others fail, and who depends on what.
 func TestClients(t *testing.T) {
 	a := newAuthorities(t)
 	byName := func(r *Report) map[string]Client {

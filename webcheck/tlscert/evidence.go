@@ -129,7 +129,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	return list
 }
 
-// digest makes what the rules need of what was heard.
+// digest derives the input of the rules from the answers.
 func (e *evidence) digest() {
 	chain, err := parseChain(e.served)
 	e.broken = err

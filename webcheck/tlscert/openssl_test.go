@@ -1,7 +1,7 @@
 //go:build tlstools
 
 // The test against OpenSSL: its authority issues and revokes certificates, its servers present them and its responder
-// answers for them; what is said of them is compared to what openssl verify says. Run it with
+// answers for them; the reports are compared with openssl verify. Run it with
 //
 //	go test -tags tlstools -run TestAgainstOpenSSLRevocation ./webcheck/tlscert
 

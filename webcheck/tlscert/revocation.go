@@ -208,7 +208,7 @@ func (r *Revocation) failing() []RevocationCheck {
 	})
 }
 
-// failed reports whether there is no answer that can be used, for a reason that is not ours.
+// failed reports whether there is no usable answer, for a reason that is not on our side.
 func (c *RevocationCheck) failed() bool {
 	return c.Status == revocation.Unanswered || c.Status == revocation.Unusable
 }

@@ -136,7 +136,7 @@ var (
 	factorIssuance    = diag.Category{Code: "issuance", Label: "Transparency, revocation and CAA"}
 )
 
-// texts are what the verdict says in words, where title and advice of the gravest finding do not say it better.
+// texts are the verdicts in words, where title and advice of the gravest finding do not say it better.
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "Certificate and TLS configuration are in order",

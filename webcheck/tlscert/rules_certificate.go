@@ -102,7 +102,7 @@ var limits = []struct {
 // privateLimit is the longest validity that Apple accepts of any authority (support.apple.com/103769).
 const privateLimit = 825 * day
 
-// longest is the limit for the certificate, and whose it is.
+// longest is the limit for the certificate, and who sets it.
 func (e *evidence) longest() (time.Duration, string) {
 	if e.public() {
 		for _, l := range limits {

@@ -194,8 +194,8 @@ var chainRules = diag.Rules[*evidence]{{
 // a purpose (support.apple.com/103769), and Firefox refuses the certificate of an authority.
 var everywhere = []string{"eku.missing", "leaf.ca"}
 
-// lint holds the chain to the rules of certificates: to the Baseline Requirements where a public authority issued it,
-// else to RFC 5280 and what clients enforce. Without a path to a trusted root there is nothing to hold.
+// lint checks the chain against the rules of certificates: the Baseline Requirements where a public authority
+// issued it, else to RFC 5280 and what clients enforce. Without a path to a trusted root there is nothing to hold.
 func (e *evidence) lint(chain []*x509.Certificate) {
 	path, faults := lint.Server(chain, e.verifier(), lint.WebPKI, nil)
 	e.linted = len(path) > 0

@@ -102,7 +102,7 @@ var scanDifferenceRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// speaking are what usual clients get at each address that answered.
+// speaking returns the evidence of usual clients at each address that answered.
 func (x *examination) speaking() (list []*evidence) {
 	for _, p := range x.places {
 		if p.main != nil && slices.Contains(x.parts, p.main) {
@@ -127,7 +127,7 @@ func (x *examination) scanned() []*evidence {
 	})
 }
 
-// differing fails if what is said of some parts is not the same; those of which nothing is said are left out.
+// differing fails if the descriptions of some parts differ; parts without one are left out.
 func (x *examination) differing(what string, parts []*evidence, say func(*evidence) string) diag.Failures {
 	values, at := x.grouped(parts, say)
 	if len(values) < 2 {
@@ -137,7 +137,7 @@ func (x *examination) differing(what string, parts []*evidence, say func(*eviden
 		strings.Join(diag.Map(values, func(v string) string { return v + " at " + diag.Series(at[v], maxNamed) }), "; "))
 }
 
-// grouped lists what is said of some parts, and the addresses by that.
+// grouped lists the descriptions of some parts, and the addresses by description.
 func (x *examination) grouped(parts []*evidence, say func(*evidence) string) (values []string, at map[string][]string) {
 	at = map[string][]string{}
 	for _, e := range parts {

@@ -27,7 +27,7 @@ const (
 	minListBytes        = 64 << 10 // below this rest no list is fetched any more
 )
 
-// services are what authorities run to say which certificates they revoked. Each document is fetched once for a
+// services are the revocation services of authorities. Each document is fetched once for a
 // request, however many certificates it is about.
 type services struct {
 	env                *diag.Env

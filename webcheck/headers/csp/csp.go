@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The bounds of what is read. A policy that is used is a few kilobytes long.
+// The limits of reading. A real policy is a few kilobytes long.
 const (
 	MaxPolicies   = 32
 	MaxDirectives = 100
@@ -292,7 +292,7 @@ func (p *Policy) corrected() string {
 	return q.String()
 }
 
-// correct puts what was meant in the place of a fault.
+// correct replaces a fault by what was meant.
 func (d *Directive) correct(f Fault) bool {
 	if f.Kind == UnknownDirective {
 		d.Name = f.Correct

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// The bounds of what is read of Content-Security-Policy. The Observatory has none, but its time grows with the
+// The limits of reading Content-Security-Policy. The Observatory has none, but its time grows with the
 // square of the number of policies.
 const (
 	maxPolicies    = 64

@@ -1,4 +1,5 @@
-// Package clients says which clients connect to a TLS server: call [Examine] with what a scan of package probe found.
+// Package clients says which clients connect to a TLS server: call [Examine] with the result of a scan of package
+// probe.
 //
 // # Why a client fails
 //

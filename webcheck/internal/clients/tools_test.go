@@ -1,7 +1,7 @@
 //go:build tlstools
 
-// The test against servers of OpenSSL, nginx and Go: what is said of the families is compared to clients of OpenSSL that
-// are set up to offer what the families do, and to those of Go and Java. Run it with
+// The test against servers of OpenSSL, nginx and Go: the results for the families are compared with clients of
+// OpenSSL that are set up to offer what the families do, and to those of Go and Java. Run it with
 //
 //	go test -tags tlstools -run TestAgainst ./webcheck/tlscert/clients
 
@@ -118,7 +118,7 @@ func TestAgainstNginx(t *testing.T) {
 	t.Logf("%d/%d connections", right, all)
 }
 
-// compare holds what is said of the families against clients, and returns how many of how many were right.
+// compare compares the results for the families with clients, and returns how many of how many were right.
 func compare(t *testing.T, addr string, virtual map[string]string, certs ...*x509.Certificate) (right, all int) {
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) }
 	s := clients.Server{ServerName: "example.com", Web: true}

@@ -123,7 +123,7 @@ func pathLength(path []*x509.Certificate) []Fault {
 	return faults
 }
 
-// purposes holds the usages of the leaf and those of its authorities against that of a TLS server. A
+// purposes checks the usages of the leaf and those of its authorities for TLS servers. A
 // root's do not count (RFC 5280 section 6.1), and are a fault of their own.
 func purposes(path []*x509.Certificate) []Fault {
 	var faults []Fault

@@ -15,7 +15,7 @@ import (
 const (
 	// maxTree bounds the tree of a page, in bytes: about a quarter of a million nodes. Pages have tens of thousands.
 	maxTree = 32 << 20
-	// nodeSize and attrSize are what a node and an attribute take, beside their text.
+	// nodeSize and attrSize are the bytes of a node and an attribute, without their text.
 	nodeSize = 112
 	attrSize = 48 + 16
 	// maxStack is how deep the parser nests elements, and so how many formatting elements it opens again.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what is read of a block of JSON-LD.
+// The limits of reading a block of JSON-LD.
 const (
 	maxJSONLD  = 1 << 20 // bytes: a longer one is not read
 	maxTypes   = 20      // of a block

@@ -200,7 +200,7 @@ func (p *Page) Refresh() (Refresh, bool) {
 	return Refresh{}, false
 }
 
-// The bounds of what is read in noscript elements, in bytes.
+// The limits of reading noscript elements, in bytes.
 const (
 	maxNoscript     = 64 << 10 // of one
 	maxNoscriptText = 500

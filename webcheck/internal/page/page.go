@@ -6,7 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The bounds of what is kept of a page. What is beyond them is counted where there is a count.
+// The limits of what is kept of a page. Counts include what is beyond them.
 const (
 	maxTitle      = 2000    // bytes of one title, description or other value
 	MaxValue      = 8 << 10 // bytes of one attribute or reference

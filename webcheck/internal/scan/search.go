@@ -24,8 +24,8 @@ const (
 	likelyBadness = .5
 )
 
-// Centres are what may be the centres of finder patterns, by cells of the view, so that those near a place are found
-// without examining all.
+// Centres are candidates for the centres of finder patterns, by cells of the view, so that those near a place are
+// found without examining all.
 type centres struct {
 	bits  *gozxing.BitMatrix
 	list  []*detector.FinderPattern
@@ -69,7 +69,7 @@ func (c *centres) add(counts []int, y, x int) bool {
 
 func (c *centres) cell(at float64, n int) int { return min(max(int(at)/cellSize, 0), n-1) }
 
-// centres returns what may be the centres of finder patterns, those seen most often first.
+// centres returns the candidates for the centres of finder patterns, those seen most often first.
 func (s *scanner) centres(v view) []*detector.FinderPattern {
 	found := newCentres(s.bits)
 	h := s.bits.GetHeight()

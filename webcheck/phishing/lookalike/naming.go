@@ -25,7 +25,7 @@ type Naming struct {
 	Proper   bool     // one of those parts has them all with capital letters, as a name has them
 }
 
-// The bounds of what is read of a text: its words, and those of a name.
+// The limits of reading a text: its words, and those of a name.
 const (
 	maxTextWords = 60
 	maxNameWords = 6
@@ -281,7 +281,7 @@ var genericKeys = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// generic reports whether a word says nothing of whose a page is.
+// generic reports whether a word does not identify the owner of a page.
 func generic(key string) bool {
 	return genericKeys()[key] || strings.Trim(key, "0123456789") == "" || trusted(key)
 }

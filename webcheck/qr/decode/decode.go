@@ -132,7 +132,7 @@ type evidence struct {
 	animated bool // the image has further frames, which were not looked at
 	cut      bool // a limit ended the search
 
-	foreign scan.Symbology // what there is in the place of a QR code; empty if that is not known
+	foreign scan.Symbology // the code found instead of a QR code; empty if unknown
 }
 
 func (e *evidence) read(ctx context.Context, data []byte) error {

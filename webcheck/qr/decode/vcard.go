@@ -58,7 +58,7 @@ func parseVCard(text string) (*Parsed, string) {
 	return p, ""
 }
 
-// vcardProperties reads the lines of contacts. A line that begins with white space goes on with the one before; in
+// vcardProperties reads the lines of contacts. A line that begins with white space continues the one before; in
 // version 2.1 that white space is part of the value. Quoted-printable values go on behind an equals sign.
 func vcardProperties(text string) (list []property) {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")

@@ -109,7 +109,7 @@ const (
 // octets (RFC 7685 section 4). The header of the record has five more.
 const usual = 512 + 5
 
-// bytes are what is sent.
+// bytes returns the encoded message.
 func (h Hello) bytes() []byte {
 	message := h.message(0)
 	const headers = 5 + 4 // of the record and of the extension that pads

@@ -128,7 +128,7 @@ func newScanner(dial Dialer, config Config) *scanner {
 	return &scanner{dial: dial, config: config}
 }
 
-// Scan asks a server for everything. It returns early, with what is known by then, when the context ends.
+// Scan asks a server for everything. It returns early, with partial results, when the context ends.
 func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	s := newScanner(dial, config)
 	r := &Report{}

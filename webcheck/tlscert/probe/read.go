@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The bounds of what is read from one connection.
+// The limits of reading from one connection.
 const (
 	maxRecord  = 1<<14 + 2048 // RFC 5246 section 6.2.3; that of TLS 1.3 is smaller
 	maxMessage = 128 << 10    // of one handshake message; chains have 3 to 10 KiB, and may be of 16 MiB
@@ -131,7 +131,7 @@ func (r *reader) record() error {
 	switch {
 	case head[0] == recordAlert && size == 2:
 		if warning := content[0] == 1; warning && Alert(content[1]) == unrecognizedName {
-			return nil // the handshake goes on (RFC 6066 section 3)
+			return nil // the handshake continues (RFC 6066 section 3)
 		}
 		return &refusal{Alert: Alert(content[1])}
 	case head[0] == recordAlert:

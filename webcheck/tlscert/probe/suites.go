@@ -295,7 +295,7 @@ func (g Group) in13() bool {
 }
 
 // in12 reports whether a group may be used in TLS 1.2 and earlier. The prime fields are left out: a server that is
-// offered them may use them in the place of its own, whose size the scan measures.
+// offered them may use them in place of its own, whose size the scan measures.
 func (g Group) in12() bool { return g <= 30 }
 
 // groups lists those to offer in a version.

@@ -105,7 +105,7 @@ func TestAgainstOpenSSL(t *testing.T) {
 	t.Logf("%d/%d servers of OpenSSL; crypto/tls reaches %d", right, len(setups), reached)
 }
 
-// compare holds the report against what the server was set up as.
+// compare compares the report with the configuration of the server.
 func (s setup) compare(t *testing.T, r *probe.Report) {
 	var versions []probe.Version
 	for _, v := range r.Versions {

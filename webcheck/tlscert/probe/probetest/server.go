@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// A Server is a TLS server that picks of what clients offer, and goes no further. The zero value refuses everything.
+// A Server is a TLS server that chooses from the offer of clients, and ends there. The zero value refuses everything.
 type Server struct {
 	Suites      map[probe.Version][]uint16 // that it accepts in each version, the preferred first
 	ClientOrder bool                       // the client's preference counts
