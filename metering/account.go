@@ -16,8 +16,8 @@ type Account struct {
 	Plan    PlanID // see PlanIn
 	// OverageEnabled lets the account go beyond its allowance where the plan sells that.
 	OverageEnabled bool
-	// OverageBudgetCents caps what overage may cost in a month, in minor units of the plan's
-	// currency. Nil means no cap; 0 means that no overage is allowed.
+	// OverageBudgetCents caps the cost of overage in a month, in minor units of the plan's currency. Nil means no cap;
+	// 0 means that no overage is allowed.
 	OverageBudgetCents *int64
 
 	CreatedAt time.Time
@@ -85,7 +85,7 @@ func (a Account) Clone() Account {
 	return a
 }
 
-// Same compares what pointers lead to, of which nil is nothing.
+// Same reports whether two pointers are both nil or point to equal values.
 func Same[T comparable](p, q *T) bool { return p == q || p != nil && q != nil && *p == *q }
 
 func clone[T any](p *T) *T {

@@ -28,7 +28,7 @@ const (
 // An Act is something that a person did to an account by a command or a page: a row of the log. It holds no secrets.
 type Act struct {
 	ID      string    `json:"id"`
-	Account AccountID `json:"account,omitempty"` // empty for what was done to the server as a whole
+	Account AccountID `json:"account,omitempty"` // empty for an act upon the whole server
 	At      time.Time `json:"at"`
 	Who     string    `json:"who"`  // an e-mail address, or a user of the host
 	From    string    `json:"from"` // an address, or the program

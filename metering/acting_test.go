@@ -46,7 +46,7 @@ func TestActingKey(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// A slowStore lets something happen right after a record was read.
+// A slowStore calls a hook right after a record was read.
 type slowStore struct {
 	metering.Store
 	meanwhile func()

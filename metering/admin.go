@@ -58,7 +58,7 @@ type Admin struct {
 	Plans  Prices           // nil means DefaultPlans
 	Clock  func() time.Time // nil means time.Now
 	Random io.Reader        // nil means crypto/rand
-	Now    bool             // a downgrade holds at once, and not from the next month on
+	Now    bool             // a downgrade takes effect immediately, not from the next month on
 	// Existing lets imported plans lower the allowance of accounts that have them; see [PlanVersion.Existing].
 	Existing bool
 }
@@ -88,9 +88,9 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 	return account, nil
 }
 
-// SetAccount lets change edit what an account is and has agreed to, and stores the result. Where another writer was
-// first, change is called again on what that one wrote. A dearer plan holds at once, a cheaper one from the next month
-// on unless Now says otherwise, and one in another currency in any case, since a month has one invoice; a plan that is set
+// SetAccount calls change on an account and its agreements, and stores the result. After a version conflict, change is
+// called again on the newer version. A more expensive plan takes effect immediately, a cheaper one from the next month
+// on unless Now is set, and one in another currency in any case, since a month has one invoice; a plan that is set
 // while another is scheduled takes the place of that. ID and CreatedAt stay, and PlanSince follows from the plan.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
@@ -211,7 +211,7 @@ func (a Admin) acting(ctx context.Context, account AccountID, part string) (Reco
 	return named, err
 }
 
-// nameActing makes a key and has the record name it, unless another was named since the record was read.
+// nameActing makes a key and stores its id in the record, unless another was stored since the record was read.
 func (a Admin) nameActing(ctx context.Context, named Record) (Key, error) {
 	key, _, err := a.CreateKey(ctx, KeyRequest{Account: named.Account, Name: named.ID, Scopes: Scopes()})
 	if err != nil {
@@ -266,8 +266,8 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 	return oldKey, newKey, secret, nil
 }
 
-// RevokeKey ends a key at once. Without a reason it is RevokedManual. A key that is revoked already
-// stays as it is and is returned without error.
+// RevokeKey revokes a key immediately. Without a reason it is RevokedManual. A key that is revoked already stays as it
+// is and is returned without error.
 func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (Key, error) {
 	switch reason {
 	case "":
@@ -318,7 +318,7 @@ func Retry(change func() error) (err error) {
 	return err
 }
 
-// wrap says what was being done, except to an error that speaks for itself.
+// wrap adds the operation to an error, except to one that is self-explanatory.
 func wrap(err error, format string, args ...any) error {
 	if _, ok := errors.AsType[*FieldError](err); ok {
 		return err
@@ -379,7 +379,7 @@ func (a Admin) checkKey(asked []Scope, key Key) error {
 	return nil
 }
 
-// normalScopes puts each scope once, in the order of Scopes.
+// normalScopes returns the scopes without duplicates, in the order of Scopes.
 func normalScopes(asked []Scope) []Scope {
 	var list []Scope
 	for _, s := range Scopes() {

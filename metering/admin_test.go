@@ -196,7 +196,7 @@ func TestRevokeKeyInGrace(t *testing.T) {
 	equal(t, RevokedManual, key.RevokedReason)
 }
 
-// Another writer is first: the change is made on what that one wrote, and not lost.
+// Another writer is first: the change is applied to the newer version, and not lost.
 func TestAdminTriesAgain(t *testing.T) {
 	h := newHouse(t, "pack", nil)
 	h.raced = func(put func(Key) error, k Key) error {

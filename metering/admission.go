@@ -7,7 +7,7 @@ const maxMicros = 1 << 62
 type Limits struct {
 	Allowance int64 // credits that the plan includes
 	Rate      int64 // of a credit beyond them, in millionths of a cent; 0: none for sale
-	Budget    int64 // what those may cost in the month, in millionths of a cent
+	Budget    int64 // the maximum cost of those in the month, in millionths of a cent
 }
 
 // Limits are those of the plan for an account.
@@ -26,8 +26,8 @@ func (p Plan) Limits(a Account) Limits {
 // Taken is the settled and held use of a month.
 type Taken struct {
 	Credits int64
-	Overage int64 // of them: what was admitted above the allowance of its moment
-	Micros  int64 // what those cost, in millionths of a cent
+	Overage int64 // those of them admitted above the allowance at that time
+	Micros  int64 // the cost of those, in millionths of a cent
 }
 
 // Plus returns t plus so many credits, of which some are overage at a rate; all of them may be negative.

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// An Auditor recomputes what a store has derived from its ledger. A store gives it all entries in their order, then all
-// balances and the versions of the plans, all of one moment. It keeps some 300 bytes for each account and month.
+// An Auditor recomputes the values that a store has derived from its ledger. A store gives it all entries in their
+// order, then all balances and the versions of the plans, all of one moment. It keeps some 300 bytes for each account
+// and month.
 type Auditor struct {
 	Known     func(KeyID) bool // whether a key exists
 	Unchained int64            // up to which entries have no chain: those of earlier layouts
@@ -47,7 +48,7 @@ type tally struct {
 	settled  bool   // the balance was seen
 }
 
-// Entry takes in the next entry of the ledger.
+// Entry adds the next entry of the ledger.
 func (a *Auditor) Entry(e Entry) {
 	a.audit.Entries++
 	a.audit.Credits += e.Credits
@@ -102,14 +103,14 @@ func (a *Auditor) close(t *tally, e Entry) {
 	t.Chain, t.form = *e.Chain, nil
 }
 
-// end sees to it that no group is under way.
+// end reports a last group without a chain.
 func (a *Auditor) end(t *tally) {
 	if t.form != nil {
 		a.fault(t.Account, t.Period, "the entries from %d on have no chain", t.first)
 	}
 }
 
-// Balance takes in a balance.
+// Balance adds a balance.
 func (a *Auditor) Balance(b Sealed) {
 	t := a.tally(b.Account, b.Period)
 	if t.settled {
@@ -150,7 +151,7 @@ func (a *Auditor) compare(b Sealed, t *tally) {
 	}
 }
 
-// Plans takes in the versions of the plans, in their order, and what the store says of their number and newest link.
+// Plans adds the versions of the plans, in order, with their number and newest link according to the store.
 func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
 	var last Chain
 	for _, v := range versions {

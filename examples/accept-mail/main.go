@@ -38,7 +38,7 @@ func main() {
 	})
 }
 
-// decide returns the reply to MAIL FROM. RFC 7208 section 8 says what each result asks of a server.
+// decide returns the reply to MAIL FROM. RFC 7208 section 8 says how a server handles each result.
 func decide(ctx context.Context, env *diag.Env, client, sender, helo string) (reply string, err error) {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {

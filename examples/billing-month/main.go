@@ -53,7 +53,7 @@ type month struct {
 	key     metering.KeyID
 }
 
-// play lets it happen.
+// play runs the simulation.
 func play(ctx context.Context, w io.Writer) error {
 	m := &month{Writer: w, Context: ctx, now: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return m.now }

@@ -1,4 +1,5 @@
-// Package ci is no package to import: it holds what runs diag over the zone files of a repository, see README.md.
+// Package ci is not for import: it contains the CI jobs that run diag over the zone files of a repository, see
+// README.md.
 package ci
 
 import (

@@ -72,13 +72,13 @@ func (d *demo) close() {
 	}
 }
 
-// run has something go on beside the server until the demo is closed.
+// run runs a function next to the server until the demo is closed.
 func (d *demo) run(f func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = f(ctx) // it ends with the context, and in no other way
+		_ = f(ctx) // it ends with the context only
 	}()
 	d.closers = append(d.closers, func() { stop(); <-ended })
 }
@@ -152,7 +152,7 @@ func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (ht
 	return handler, nil
 }
 
-// walk takes the tour, and fails where something else is seen than was announced.
+// walk takes the tour, and fails at a result that differs from the announced one.
 func (d *demo) walk(ctx context.Context, w io.Writer) error {
 	for _, s := range tour(time.Now()) {
 		if s.check == "" {

@@ -43,7 +43,7 @@ func (p *past) Now() time.Time {
 	return time.Now()
 }
 
-// watched are the domains of the account: checks that are quick, so that a month of them takes a moment.
+// watched are the domains of the account: checks that are quick, so that a month of them runs quickly.
 var watched = []struct{ domain, checks string }{
 	{"harbour.example", "spf/lookup dmarc/lookup smtp/check domain/dns-check rdap/lookup"},
 	{"good.example", "spf/lookup dmarc/lookup mta-sts/lookup dnssec/check"},
@@ -82,7 +82,8 @@ func (c change) apply(world *diagtest.World) {
 	world.Zone(c.line)
 }
 
-// toggle answers POST /change: it goes on changing one record, and has the watch look, so that it can be seen to notice.
+// toggle answers POST /change: it toggles one record, and triggers a check by the watch, so that a visitor sees it
+// react.
 func (h *house) toggle() http.Handler {
 	var mu sync.Mutex
 	strict := false
@@ -124,7 +125,7 @@ type house struct {
 	log     *slog.Logger
 }
 
-// furnish makes the parts beside the API, and lives through a month with them.
+// furnish makes the parts besides the API, and simulates a month with them.
 func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.Handler, error) {
 	h.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h.worker = &notify.Worker{Store: h.store, Client: h.client(), Clock: h.Now, Log: h.log}
@@ -185,7 +186,7 @@ func (bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error
 	return billing.Payment{Status: billing.PaymentPaid, Reference: billing.PaymentRef("card " + v.ID)}, nil
 }
 
-// live goes through the days before today.
+// live simulates the days before today.
 func (h *house) live(ctx context.Context) error {
 	if h.days == 0 {
 		return nil

@@ -61,7 +61,7 @@ func TestReadme(t *testing.T) {
 	diagtest.Golden(t, readme, text)
 }
 
-// printed is the command and what it prints at 80 columns.
+// printed returns the command and its output at 80 columns.
 func printed(t testing.TB, env *diag.Env, name, domain string) string {
 	for _, ep := range httpapi.Endpoints() {
 		if ep.Name() != name {

@@ -58,7 +58,7 @@ func story() []stop {
 	return stops(text, strings.NewReplacer())
 }
 
-// singles are operations in order, each with what it can find.
+// singles are operations in order, each with an example of its findings.
 func singles(at time.Time) []stop {
 	_, text, _ := strings.Cut(tourText, "====")
 	return stops(text, strings.NewReplacer(
@@ -90,7 +90,7 @@ const forgedHeader = `Received: from vps77.example ([192.0.2.77]) by mx1.good.ex
 	`Authentication-Results: mx1.good.example; spf=fail smtp.mailfrom=boss@good.example; dmarc=fail (p=reject) header.from=good.example\n` +
 	`From: The boss <boss@good.example>\nTo: office@good.example\nSubject: Urgent payment\nDate: Sun, 01 Nov 2026 09:00:00 +0000\n`
 
-// request says what a client sends: the fields are in the body, or in path and query.
+// request returns the request of a client: the fields are in the body, or in path and query.
 func (s stop) request() (method, target, body string, err error) {
 	ep, ok := httpapi.Endpoints().Named(s.check)
 	if !ok {

@@ -4,7 +4,7 @@
 //	go run ./examples/dmarc-charts -svg chart.svg report.xml.gz
 //	go run ./examples/dmarc-charts -once                            reads the report of examples/demo
 //
-// Nothing is asked of the network.
+// It does not use the network.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 }
 
 func chart(name, picture string) error {
-	data, err := os.ReadFile(name) // as it came by mail: XML, gzip or ZIP
+	data, err := os.ReadFile(name) // as received by mail: XML, gzip or ZIP
 	if err != nil {
 		return err
 	}

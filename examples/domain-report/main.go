@@ -25,7 +25,7 @@ func report(ctx context.Context, env *diag.Env, words []string) error {
 	if err != nil {
 		return err
 	}
-	// All checks run at once, and share their questions to the DNS. NoSMTP helps where port 25 is closed.
+	// All checks run at once, and share their DNS queries. NoSMTP helps where port 25 is closed.
 	whole := target.Run(ctx, t, target.Options{NoSMTP: true}, target.Local(env), nil)
 	if err := whole.Err(); err != nil {
 		return err // nothing at all could be learned

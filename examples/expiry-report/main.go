@@ -1,4 +1,4 @@
-// Command expiry-report lists what ends when: registrations and certificates of domains, the soonest first.
+// Command expiry-report lists expiry dates of domain registrations and certificates, the soonest first.
 //
 //	go run ./examples/expiry-report example.com example.org     asks the Internet
 //	go run ./examples/expiry-report -once                       asks the small Internet of examples/demo
@@ -36,7 +36,7 @@ func report(ctx context.Context, env *diag.Env, names []string) error {
 		}
 		list = append(list, two...)
 	}
-	slices.SortStableFunc(list, func(a, b expiry) int { return a.end.Compare(b.end) }) // what is not known comes first
+	slices.SortStableFunc(list, func(a, b expiry) int { return a.end.Compare(b.end) }) // unknown ones come first
 	for _, e := range list {
 		days := "not known"
 		if !e.end.IsZero() {
@@ -47,7 +47,7 @@ func report(ctx context.Context, env *diag.Env, names []string) error {
 	return nil
 }
 
-// expiries asks the registry and the web server. That one of them does not answer is no reason to end: it is not known.
+// expiries queries the registry and the web server. A failure of one of them is not an error: its date is unknown.
 func expiries(ctx context.Context, env *diag.Env, name string) ([]expiry, error) {
 	domain, err := diag.ParseDomain(name)
 	if err != nil {

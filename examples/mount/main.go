@@ -121,7 +121,7 @@ func beside(ctx context.Context, mux *http.ServeMux, store metering.Store, api *
 	return func() { end(); running.Wait() }
 }
 
-// invite makes a member of the first account, and prints a link that lets one enter once.
+// invite makes a member of the first account, and prints a link that signs in once.
 func invite(ctx context.Context, store metering.Store, address string) error {
 	accounts, err := store.Accounts(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func call(ctx context.Context, address string, secret metering.Secret) error {
 	}
 	req.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", "one-call-one-charge") // to ask again costs nothing
+	req.Header.Set("Idempotency-Key", "one-call-one-charge") // a repetition is free
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ var rules = diag.Rules[*evidence]{{
 	},
 }}
 
-// check asks the DNS through env, which tests replace, and judges what it heard.
+// check queries the DNS through env, which tests replace, and applies the rules to the result.
 func check(ctx context.Context, env *diag.Env, r request) (*report, error) {
 	mx := diag.Lookup[*dns.MX](ctx, env, r.Domain.FQDN())
 	if err := mx.Err(); err != nil {

@@ -71,7 +71,7 @@ func (d *Documents) read() error {
 	}
 }
 
-// apply makes a change that was written.
+// apply applies a change that was written.
 func (d *Documents) apply(change []metering.Record) {
 	for _, r := range change {
 		if key := (name{r.Kind, r.Account, r.ID}); r.Body == nil {
@@ -122,7 +122,7 @@ func (d *Documents) PutRecords(ctx context.Context, records ...metering.Record) 
 	return nil
 }
 
-// ready says why nothing can be done, if it cannot. The lock is held.
+// ready returns an error if the store cannot be used. The lock is held.
 func (d *Documents) ready(ctx context.Context) error { return cmp.Or(ctx.Err(), d.err) }
 
 // Record implements [metering.Records].

@@ -43,7 +43,7 @@ type Below interface {
 	metering.Generational
 }
 
-// A Store is a store that logs what is spent. Make one with [New].
+// A Store is a store that logs charges. Make one with [New].
 type Store struct {
 	Below
 
@@ -55,8 +55,8 @@ type Store struct {
 // New wraps a store. The log gets one line of JSON for each charge, whole and in one Write.
 func New(store Below, log io.Writer) *Store { return &Store{Below: store, log: json.NewEncoder(log)} }
 
-// Settle charges, and logs what was charged. By then the charge is a fact: that a line cannot be written must not look
-// like a charge that failed, or the caller would be served for nothing. Close reports it.
+// Settle charges, and logs the charge. By then the charge is a fact: that a line cannot be written must not look like
+// a charge that failed, or the caller would be served for nothing. Close reports it.
 func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
 	balance, err := s.Below.Settle(ctx, t, out)
 	if err != nil {

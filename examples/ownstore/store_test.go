@@ -34,7 +34,7 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
-// What was written is there after a crash, and of a line that was cut off nothing is.
+// Complete writes survive a crash, and a line that was cut off is removed.
 func TestDocumentsAfterACrash(t *testing.T) {
 	below, path := memory.New(memory.Config{}), filepath.Join(t.TempDir(), "records.jsonl")
 	account, err := metering.Admin{Store: below}.CreateAccount(t.Context(), "customer", "free")
@@ -51,7 +51,7 @@ func TestDocumentsAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Truncate(path, int64(len(both)-1))) // without the end of the second line
 
-	for range 2 { // what was cut off is removed from the file, too
+	for range 2 { // the truncated line is removed from the file, too
 		d, err = OpenDocuments(below, path)
 		require.NoError(t, err)
 		r, err := d.Record(t.Context(), account.ID, "note", "a")

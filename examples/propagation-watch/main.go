@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// watch asks until all agree. Resolvers forget an answer when its TTL ends: to ask more often is no use.
+// watch queries until all agree. Resolvers cache an answer for its TTL: more frequent queries are of no use.
 func watch(ctx context.Context, env *diag.Env, text string, wait func(time.Duration)) error {
 	name, err := diag.ParseName(text)
 	if err != nil {

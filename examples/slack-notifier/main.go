@@ -22,7 +22,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A watch remembers what was wrong. Codes are permanent: they can be compared, sentences cannot.
+// A watch remembers the last findings. Codes are permanent: they can be compared, sentences cannot.
 type watch struct {
 	env   *diag.Env
 	post  func(text string) error
@@ -32,7 +32,7 @@ type watch struct {
 func (w *watch) look(ctx context.Context, domain diag.Domain) error {
 	report, err := domaincheck.Check(ctx, w.env, domaincheck.Request{Domain: domain})
 	if err != nil || report.Partial {
-		return err // what is not known has not changed
+		return err // an unknown state has not changed
 	}
 	now, text := map[diag.Code]bool{}, ""
 	for _, f := range report.Findings {

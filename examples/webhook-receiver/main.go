@@ -4,7 +4,7 @@
 //	DIAG_SIGNING_SECRET=whsec_… go run ./examples/webhook-receiver     listens on 127.0.0.1:8090
 //	go run ./examples/webhook-receiver -once                           sends itself an event three times, once forged
 //
-// A delivery comes at least once: if the reply is lost, the same one comes again, with the same Webhook-Id.
+// Delivery is at least once: if the reply is lost, the same event is sent again, with the same Webhook-Id.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command zone-preview judges records before they are published: checks ask a zone file in the place of the DNS, and
-// all that it does not hold is as it is in the world.
+// Command zone-preview judges records before they are published: checks query a zone file instead of the DNS, and the
+// real DNS for all names outside of it.
 //
 //	go run ./examples/zone-preview example.com db.example.com     asks the Internet for the rest
 //	go run ./examples/zone-preview -once                          asks the small Internet of examples/demo
@@ -46,7 +46,7 @@ func preview(ctx context.Context, env *diag.Env, words []string) error {
 	}
 	zone, err := overlay.Parse(text, name, name)
 	if err != nil {
-		return err // it says the line
+		return err // it has the line number
 	}
 	// A world like any other, so that every check works on it.
 	soon := env.WithResolver(overlay.New(env.DNS(), zone))

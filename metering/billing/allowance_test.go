@@ -34,7 +34,8 @@ func lowered(t *testing.T) (*bench, *metering.PriceList, func(credits int64, fro
 	return b, prices, imports
 }
 
-// An invoice says the allowance that the account keeps, at the price and the rate of the month, whatever comes later.
+// An invoice shows the allowance that the account keeps, at the price and the rate of the month, regardless of later
+// changes.
 func TestKeptAllowance(t *testing.T) {
 	b, _, imports := lowered(t)
 	old, returning, leaving := b.account("pack"), b.account("agency"), b.account("pack")

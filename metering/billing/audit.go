@@ -57,7 +57,7 @@ type audited struct {
 	begun []time.Time
 	// adopting is whether all notes so far adopt invoices.
 	adopting bool
-	ended    bool // there is a record of the end
+	ended    bool // the record of the end exists
 	held     Note
 	invoice  map[string]metering.Chain // the documents by id; those that were seen are taken away
 }
@@ -124,7 +124,7 @@ func sameRecord(a, b metering.Record) bool {
 		string(a.Body) == string(b.Body)
 }
 
-// periodOf is the month of an invoice; zero for what is not the id of one.
+// periodOf returns the month of an invoice; zero if the id is not that of an invoice.
 func periodOf(id string) (p metering.Period) {
 	_ = p.UnmarshalText([]byte(id[:min(len(id), len("2006-01"))]))
 	return p
@@ -147,7 +147,7 @@ func (a *audit) readHeads(ctx context.Context) error {
 	return nil
 }
 
-// readInvoices compares each invoice with its notes, and with what it follows from.
+// readInvoices compares each invoice with its notes, and with the data it follows from.
 func (a *audit) readInvoices(ctx context.Context) error {
 	for e, err := range a.Store.Entries(ctx, metering.EntryFilter{Limit: 1}) {
 		if err != nil {
@@ -191,7 +191,7 @@ func (a *audit) readInvoices(ctx context.Context) error {
 	return nil
 }
 
-// misfiled says how a record disagrees with the invoice in it.
+// misfiled returns how a record differs from the invoice in it.
 func (v *Invoice) misfiled(r metering.Record) string {
 	switch {
 	case v.Account != r.Account || v.ID != r.ID || v.Period != periodOf(v.ID):
@@ -204,7 +204,7 @@ func (v *Invoice) misfiled(r metering.Record) string {
 	return ""
 }
 
-// follows says how an invoice disagrees with what it is made from.
+// follows returns how an invoice differs from the data it is made from.
 func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice) (string, error) {
 	if a.month == nil || a.month.period != v.Period {
 		m, err := a.Billing.month(ctx, v.Period, "")

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kinds of records that an audit of invoices proves.
+// The kinds of records that an audit of invoices verifies.
 var provenKinds = []string{billing.InvoiceKind, billing.NoteKind, "invoice_head"}
 
 // lived returns a store with invoices in many states, and with notes of all kinds.
@@ -61,7 +61,7 @@ func lived(t *testing.T) *bench {
 	return b
 }
 
-// records lists what is proven.
+// records returns the verified records.
 func (b *bench) records() (list []metering.Record) {
 	b.t.Helper()
 	for _, kind := range provenKinds {
@@ -73,7 +73,7 @@ func (b *bench) records() (list []metering.Record) {
 	return list
 }
 
-// drop takes a record away, if it is there.
+// drop removes a record, if it exists.
 func (b *bench) drop(r metering.Record) {
 	b.t.Helper()
 	if now, err := b.store.Record(b.t.Context(), r.Account, r.Kind, r.ID); err == nil {
@@ -331,7 +331,7 @@ func TestAuditOfSeveralOldInvoices(t *testing.T) {
 	})
 }
 
-// An invoice that says something else than the ledger is a fault, as far as that was kept.
+// An invoice that differs from the ledger is a fault, as far as that was kept.
 func TestAuditOfUse(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		september := october.Previous()

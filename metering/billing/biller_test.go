@@ -81,7 +81,7 @@ func TestWebhookBiller(t *testing.T) {
 		name     string
 		status   int
 		answer   string
-		want     billing.Payment // zero for what is unclear
+		want     billing.Payment // zero if unclear
 		location string
 	}{
 		{name: "paid", status: 200, answer: `{"schema_version":"1","status":"paid","reference":"pi_1"}`, want: paid("pi_1")},

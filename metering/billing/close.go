@@ -22,7 +22,7 @@ const Grace = 15 * time.Minute
 // draftPause is the default duration of a draft, and the interval at which a draft without a price is checked again.
 const draftPause = time.Hour
 
-// A Billing makes invoices and has them paid. It keeps nothing itself. Only Store is required.
+// A Billing makes invoices and has them paid. It has no state. Only Store is required.
 type Billing struct {
 	Store  metering.Store
 	Plans  metering.Prices  // nil means metering.DefaultPlans(); a plan that was held in a month must be in its list
@@ -61,7 +61,7 @@ type Closed struct {
 	Period  metering.Period `json:"period"`
 	Created int             `json:"created_count"`         // invoices that it made
 	Existed int             `json:"existed_count"`         // invoices that were there
-	Without int             `json:"without_invoice_count"` // accounts that get none
+	Without int             `json:"without_invoice_count"` // accounts without an invoice
 }
 
 // ClosesAt is the first instant at which a month can be closed.
@@ -187,8 +187,8 @@ func (c *closing) close(ctx context.Context, accounts []metering.Account) {
 	flush()
 }
 
-// put writes a batch in one step, or its accounts one by one where another closer was first with some of them, or
-// where one has what no store may keep.
+// put writes a batch in one transaction, or its accounts one by one if another closer was first with some of them, or
+// if a store rejects the records of one.
 func (c *closing) put(ctx context.Context, batch []prepared) {
 	if len(batch) == 0 {
 		return
@@ -252,7 +252,7 @@ func (c *closing) prepare(ctx context.Context, a metering.Account) (one prepared
 	return c.prepareWith(ctx, a, end)
 }
 
-// prepareWith is prepare for an account whose notes end so.
+// prepareWith is prepare for an account with the given end of its notes.
 func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chain) (one prepared, err error) {
 	one.account = a
 	closed, certain := end.known(c.period)
@@ -287,7 +287,7 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 	return one, nil
 }
 
-// alone makes the invoice of one account where another closer may be at work.
+// alone makes the invoice of one account while another closer may be running.
 func (c *closing) alone(ctx context.Context, a metering.Account) {
 	one := prepared{account: a}
 	err := metering.ErrVersion

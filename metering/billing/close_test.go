@@ -168,7 +168,8 @@ func TestInvoiceRemoved(t *testing.T) {
 	require.Equal(t, "invoice 2026-10 has notes, and is gone", found.Faults[0].Detail)
 }
 
-// closeDies lets a close die after so many calls, and the next one make up for it. It reports whether it lived.
+// closeDies makes a close die after so many calls, and the next one complete it. It reports whether the first
+// survived.
 func closeDies(t *testing.T, b *bench, calls int, done bool) bool {
 	ids := []metering.AccountID{b.account("pack"), b.account("pack")}
 	for _, id := range ids {

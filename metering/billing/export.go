@@ -72,7 +72,7 @@ func Ranked[K ~string](totals map[K]metering.Total) []Sum {
 	return ranked
 }
 
-// WriteUsages writes what was charged as CSV (RFC 4180).
+// WriteUsages writes usages as CSV (RFC 4180).
 func WriteUsages(w io.Writer, p metering.Period, list []Usage) error {
 	c := newCSV(w, "period", "account", "key", "endpoint", "credits", "charges_count")
 	for _, u := range list {
@@ -134,7 +134,7 @@ func instant(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// csvFile is a table whose lines end as RFC 4180 has it.
+// csvFile is a table with the line endings of RFC 4180.
 type csvFile struct{ *csv.Writer }
 
 func newCSV(w io.Writer, header ...string) csvFile {
@@ -157,8 +157,8 @@ func (c csvFile) end() error {
 	return c.Error()
 }
 
-// harmless keeps a spreadsheet from taking a text for a formula: an apostrophe says that it is text. The names
-// of accounts are the customers' own.
+// harmless keeps a spreadsheet from interpreting a text as a formula: an apostrophe marks it as text. The names of
+// accounts are the customers' own.
 func harmless(cell string) string {
 	if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") {
 		return "'" + cell
@@ -209,7 +209,7 @@ func written(name string) Payment {
 	return Payment{Status: PaymentPaid, Reference: PaymentRef(filepath.ToSlash(name))}
 }
 
-// writeTemporary makes a file durable under a name that no pattern for invoices meets.
+// writeTemporary makes a file durable under a name that no pattern for invoices matches.
 func writeTemporary(dir string, data []byte) (path string, err error) {
 	t, err := os.CreateTemp(dir, ".invoice-*")
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // InvoiceKind is the kind of the records that hold invoices.
 const InvoiceKind = "invoice"
 
-// State says how far an invoice has come.
+// State is the state of an invoice.
 type State string
 
-// The states. An invoice changes as a draft only; afterwards there are credit notes, and new invoices for void ones.
+// The states. An invoice changes as a draft only; later corrections are credit notes, and new invoices for void ones.
 const (
 	Draft         State = "draft"         // to be finalized, or without a price that was agreed
 	Open          State = "open"          // to be paid, now or at the next attempt
@@ -64,7 +64,7 @@ type Invoice struct {
 
 	CreditedCents int64 `json:"credited_cents"` // by credit notes
 	Credits       int   `json:"credit_notes_count"`
-	AmountCents   int64 `json:"amount_cents"` // to be paid, or paid: the total without what was credited
+	AmountCents   int64 `json:"amount_cents"` // due or paid: the total less credits
 
 	State       State      `json:"state"`
 	Payment     PaymentRef `json:"payment,omitempty"`
@@ -120,7 +120,7 @@ func (v *Invoice) unknown(r metering.Record) bool {
 	return v.taken(r) || v.last() != nil && v.last().Status == "" && v.State != Paid
 }
 
-// price computes what is owed of the plans that were held, the overage, and the tax of the account.
+// price computes the amounts for the plans that were held, the overage, and the tax of the account.
 func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {
 	v.Plans = planLines(v.Period, plans)
 	if v.PriceCents, err = base(v.Period, v.Plans); err != nil {
@@ -181,7 +181,7 @@ func (v *Invoice) creditedTax(credited int64) int64 {
 	return tax
 }
 
-// record is the invoice as it is stored; version is that of the record that it replaces.
+// record returns the stored form of the invoice; version is that of the record that it replaces.
 func (v Invoice) record(version int64, due time.Time) metering.Record {
 	return metering.Record{
 		Account: v.Account, Kind: InvoiceKind, ID: v.ID, Version: version, Due: due, At: v.CreatedAt,
@@ -219,7 +219,7 @@ type eventData struct {
 	Price       *int64             `json:"price_cents"` // of the plans
 	Tax         int64              `json:"tax_cents"`
 	Total       int64              `json:"total_cents"`
-	Amount      int64              `json:"amount_cents"` // the total without what was credited
+	Amount      int64              `json:"amount_cents"` // the total less credits
 	Currency    string             `json:"currency"`
 	State       State              `json:"state"`
 	Attempt     int                `json:"attempt,omitempty"`
@@ -287,8 +287,8 @@ type held struct {
 	price *int64 // nil: not agreed yet
 }
 
-// planLines charges each day of a month for the dearest plan held from the month's beginning to the end of that day.
-// Days that end before the first plan cost nothing. A plan whose price is not known is taken for the dearest.
+// planLines charges each day of a month for the most expensive plan held from the month's beginning to the end of that
+// day. Days that end before the first plan cost nothing. A plan whose price is unknown counts as the most expensive.
 func planLines(p metering.Period, plans []held) []PlanLine {
 	var lines []PlanLine
 	var dearest *held
@@ -334,7 +334,7 @@ func base(p metering.Period, lines []PlanLine) (*int64, error) {
 	return &cents, nil
 }
 
-// halfUp divides what is not negative, and rounds.
+// halfUp divides a non-negative number, rounding half up.
 func halfUp(n *big.Int, by int64) (int64, bool) {
 	twice := new(big.Int).Add(new(big.Int).Lsh(n, 1), big.NewInt(by))
 	twice.Quo(twice, big.NewInt(2*by))

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A RefusedError says why something cannot be done to an invoice as it is. Nothing was changed.
+// A RefusedError is returned when the state of an invoice does not allow an operation. Nothing was changed.
 type RefusedError struct {
 	Account metering.AccountID
 	Invoice string
@@ -88,7 +88,7 @@ func (b Billing) Void(
 ) (void, next Invoice, err error) {
 	void, _, err = b.change(ctx, account, id, func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error) {
 		switch {
-		case v.State == Void && reissue: // what a first try has not come to
+		case v.State == Void && reissue: // not reached by the first try
 			return due, nil
 		case v.State == Paid && (v.AmountCents != 0 || v.CreditedCents != 0):
 			return due, v.refuse("is paid: write a credit note")
@@ -164,7 +164,7 @@ func (b Billing) Credit(
 		})
 }
 
-// MarkPaid notes a payment that came on another way.
+// MarkPaid notes a payment made outside of the biller.
 func (b Billing) MarkPaid(
 	ctx context.Context, account metering.AccountID, id string, ref PaymentRef, reason string,
 ) (Invoice, error) {
@@ -187,9 +187,9 @@ func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, r
 	return v, err
 }
 
-// Settle takes a word that came after an attempt. One that comes twice, or so late that another attempt has been
-// made, changes nothing. It is ErrBusy for one that comes before the answer to its attempt, and a *RefusedError for
-// one that a person must look at: an invoice that was paid otherwise, or should not be paid.
+// Settle applies a report that arrived after an attempt. A duplicate, or one so late that another attempt has been
+// made, changes nothing. It is ErrBusy for a report that arrives before the response to its attempt, and a
+// *RefusedError for one that needs a person: an invoice that was paid otherwise, or should not be paid.
 func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
 	w.Reference = PaymentRef(short(string(w.Reference)))
 	v, _, err := b.change(ctx, w.Account, w.Invoice,
@@ -240,13 +240,13 @@ func (v *Invoice) isNews(p Payment, busy bool) (bool, error) {
 	return v.State == Pending && (same || v.Payment == ""), nil
 }
 
-// Suspend refuses what an account would be charged from now on; what was paid for stays readable. An account that is
-// suspended stays so, for the reason that it has.
+// Suspend refuses new charges of an account from now on; paid results stay readable. An account that is suspended
+// stays so, for the reason that it has.
 func (b Billing) Suspend(ctx context.Context, account metering.AccountID, reason string) (metering.Account, error) {
 	return b.stand(ctx, account, Note{Action: AccountHeld, Reason: reason})
 }
 
-// Resume lets an account that was suspended go on.
+// Resume ends the suspension of an account.
 func (b Billing) Resume(ctx context.Context, account metering.AccountID, reason string) (metering.Account, error) {
 	return b.stand(ctx, account, Note{Action: AccountUnheld, Reason: reason})
 }

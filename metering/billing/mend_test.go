@@ -353,7 +353,7 @@ func TestMendWhileCharging(t *testing.T) {
 	b.sound()
 }
 
-// failAll lets all attempts at what is owed fail.
+// failAll makes all attempts fail.
 func (b *bench) failAll() {
 	for range 5 {
 		_, err := b.Pay(b.t.Context())
@@ -483,7 +483,7 @@ func TestMendDies(t *testing.T) {
 	}
 }
 
-// A preview says what the month would cost, and keeps nothing.
+// A preview returns the cost of the month, and stores nothing.
 func TestPreview(t *testing.T) {
 	b := inMemory(t)
 	id := b.account("pack")

@@ -17,7 +17,7 @@ type month struct {
 	period   metering.Period
 	plans    metering.Plans
 	left     metering.TermsBook
-	balances map[metering.AccountID]metering.Balance // nil: they are asked for one by one
+	balances map[metering.AccountID]metering.Balance // nil: read one by one
 }
 
 // month reads a month, of one account or, for an empty id, of all.
@@ -141,7 +141,7 @@ func (m *month) invoice(
 	return v, nil
 }
 
-// overage sums what was admitted above the allowance, by rate.
+// overage sums the use admitted above the allowance, by rate.
 func (m *month) overage(ctx context.Context, account metering.AccountID) ([]OverageLine, error) {
 	sums := map[int64]int64{}
 	filter := metering.EntryFilter{Account: account, Period: &m.period, Overage: true}

@@ -31,7 +31,7 @@ const (
 	Adopted       Action = "adopted" // the invoice is older than notes are
 	Finalized     Action = "finalized"
 	Charged       Action = "charged" // an attempt; the state is its outcome
-	Settled       Action = "settled" // what was said of a payment after its attempt
+	Settled       Action = "settled" // a report about a payment after its attempt
 	Retried       Action = "retried"
 	Credited      Action = "credited"
 	Voided        Action = "voided"
@@ -174,7 +174,7 @@ func (c *chain) note(n *Note) {
 	c.records = append(c.records, metering.Record{Account: c.account, Kind: NoteKind, ID: n.ID, At: n.At, Body: body})
 }
 
-// invoice adds an invoice as it is now to be stored, a note of it, and the events that come with that.
+// invoice adds an invoice as it is now to be stored, with its note and events.
 func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error {
 	r := v.record(version, due)
 	events, err := v.eventsOf(*n)
@@ -241,8 +241,8 @@ func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time
 // errMeddled cannot occur if only this program wrote its records.
 var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
-// change edits an invoice, and does so again where another writer was first. It is written in one step with the note
-// that edit completes, and not at all if that has no action. The note is returned as it was written.
+// change edits an invoice, and retries after a version conflict. It is written in one transaction with the note that
+// edit completes, and not at all if that has no action. The note is returned as it was written.
 func (b Billing) change(
 	ctx context.Context, account metering.AccountID, id string,
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),

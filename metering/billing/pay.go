@@ -56,9 +56,9 @@ func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	return b.work(ctx)
 }
 
-// work does what is due; without a biller it only finalizes drafts.
+// work processes everything due; without a biller it only finalizes drafts.
 func (b Billing) work(ctx context.Context) (sum Paying, err error) {
-	now := b.now() // so that what becomes due meanwhile is left to the next run
+	now := b.now() // so that invoices due later are left to the next run
 	var faults []error
 	for {
 		var page []metering.Record
@@ -102,7 +102,7 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 		switch {
 		case ctx.Err() != nil && err != nil:
 			return
-		case err != nil && !errors.Is(err, metering.ErrVersion): // of which another node has it
+		case err != nil && !errors.Is(err, metering.ErrVersion): // another node has it
 			if len(faults) < maxFaults {
 				faults = append(faults, err)
 			}
@@ -127,7 +127,7 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 	return taken, errors.Join(faults...)
 }
 
-// each calls do for every item of a list, for n of them at once.
+// each calls do for every item of a list, n at a time.
 func each[T any](n int, list []T, do func(T)) {
 	work := make(chan T)
 	var wg sync.WaitGroup
@@ -206,7 +206,7 @@ func (b Billing) poll(ctx context.Context, r metering.Record, v *Invoice) (Actio
 	})
 }
 
-// pollAt is when a payment that is pending at an instant is asked after next.
+// pollAt returns when a payment that is pending at an instant is polled next.
 func (v *Invoice) pollAt(at time.Time) time.Time {
 	age := time.Duration(0)
 	if last := v.last(); last != nil {
@@ -289,7 +289,7 @@ func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time
 	return time.Time{}
 }
 
-// paid ends the invoice, and returns when it is due next.
+// paid marks the invoice as paid, and returns when it is due next.
 func (v *Invoice) paid(ref PaymentRef, at time.Time) (due time.Time) {
 	v.State, v.Payment, v.PaidAt, v.NextAttempt = Paid, ref, &at, nil
 	return v.resumes(at)

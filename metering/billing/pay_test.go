@@ -175,7 +175,8 @@ func TestPayRace(t *testing.T) {
 	})
 }
 
-// payDies lets a payment die after so many calls, and the next ones make up for it. It reports whether it lived.
+// payDies makes a payment die after so many calls, and the next ones complete it. It reports whether the first
+// survived.
 func payDies(t *testing.T, b *bench, calls int, done bool, declined error) bool {
 	id := b.owing(1)[0]
 	biller := newTill()

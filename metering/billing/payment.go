@@ -60,7 +60,7 @@ type Payment struct {
 	Reason    string        `json:"error,omitempty"` // of a decline, in words for the account; why a payment is pending
 }
 
-// failure is why an attempt did not lead to a payment, or not yet; empty where it did.
+// failure returns why an attempt did not lead to a payment, or not yet; empty if it did.
 func (p Payment) failure() string {
 	switch p.Status {
 	case PaymentPaid:
@@ -83,8 +83,8 @@ type Word struct {
 // saidVersion is the schema_version of reports about payments.
 const saidVersion = "1"
 
-// ParseWord reads the body of a callback, which is like what a [WebhookBiller] understands and names account and
-// invoice. Of whatever is not understood, nothing is believed.
+// ParseWord reads the body of a callback, which has the form of a [WebhookBiller]'s response and names account and
+// invoice. A body that cannot be parsed completely is rejected.
 func ParseWord(body []byte) (w Word, err error) {
 	if err := parseSaid(body, &w); err != nil {
 		return Word{}, err

@@ -37,7 +37,7 @@ func (b Billing) Run(ctx context.Context) {
 	}
 }
 
-// round closes what can be closed and has paid what is due.
+// round closes the months that can be closed, and charges the invoices that are due.
 func (b Billing) round(ctx context.Context, closed metering.Period) metering.Period {
 	closed, closing := b.closeNext(ctx, closed)
 	if closing != nil && ctx.Err() == nil {
@@ -60,7 +60,8 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 // jitter spreads nodes that were started together: half to one and a half of a pause.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
-// closeNext closes what can be closed of the months after one, and returns the last before which all are.
+// closeNext closes the months after the given one that can be closed, and returns the last of those closed without a
+// gap.
 func (b Billing) closeNext(ctx context.Context, closed metering.Period) (metering.Period, error) {
 	last := metering.PeriodOf(b.now().Add(-Grace)).Previous()
 	if closed == last {

@@ -194,7 +194,7 @@ func TestRunMakesUpForFaults(t *testing.T) {
 	})
 }
 
-// A ledger keeps what is still to be billed.
+// A ledger keeps charges that are not billed yet.
 func TestRetain(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		retain := func(want string) {

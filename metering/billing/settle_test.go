@@ -33,7 +33,7 @@ func (k *bank) Payment(_ context.Context, v billing.Invoice) (billing.Payment, e
 	return k.payments[string(v.Payment)], k.err
 }
 
-// pending makes an invoice whose payment is under way.
+// pending makes an invoice whose payment is pending.
 func (b *bench) pending(biller billing.Biller) metering.AccountID {
 	id := b.owing(1)[0]
 	b.Biller = biller
@@ -99,7 +99,7 @@ func TestPollDeclined(t *testing.T) {
 	b.sound()
 }
 
-// What a biller says of a pending payment is kept, for as long as it is pending.
+// The report of a biller about a pending payment is kept while it is pending.
 func TestPendingReason(t *testing.T) {
 	b := inMemory(t)
 	k := &bank{payments: map[string]billing.Payment{}, reason: "the customer must authenticate the payment"}
@@ -112,7 +112,7 @@ func TestPendingReason(t *testing.T) {
 	b.sound()
 }
 
-// Words that come twice, late, or at the same time change nothing twice.
+// Reports that are duplicate, late, or concurrent change nothing twice.
 func TestSettle(t *testing.T) {
 	const first = "pay-%s-2026-10"
 	const paid, pending, declined = billing.PaymentPaid, billing.PaymentPending, billing.PaymentDeclined
@@ -219,7 +219,7 @@ func TestPaidTwice(t *testing.T) {
 	}
 }
 
-// A word may be faster than the answer to the attempt, and one may come for what should not be paid.
+// A report may be faster than the response to the attempt, and may concern an invoice that should not be paid.
 func TestEarlyWord(t *testing.T) {
 	for name, c := range map[string]struct {
 		status billing.PaymentStatus

@@ -32,7 +32,7 @@ type bench struct {
 	billing.Billing
 }
 
-// onEachStore runs a test on every store that there is.
+// onEachStore runs a test on every store.
 func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 	onEachKind(t, func(t *testing.T, open func() *bench) { test(t, open()) })
 }
@@ -113,7 +113,7 @@ func (b *bench) set(id metering.AccountID, change func(*metering.Account)) meter
 	return id
 }
 
-// begin admits a request.
+// begin begins an operation.
 func (b *bench) begin(id metering.AccountID, credits int64) metering.Ticket {
 	b.t.Helper()
 	now := b.clock.Now()
@@ -139,7 +139,7 @@ func (b *bench) close() billing.Closed {
 	return closed
 }
 
-// invoices lists what a filter selects.
+// invoices returns the invoices that a filter selects.
 func (b *bench) invoices(f billing.Filter) []billing.Invoice {
 	b.t.Helper()
 	list := []billing.Invoice{}

@@ -5,9 +5,9 @@
 // owner, or drops the owner's oldest; it never affects others. There are four mechanisms, each for one kind of bound:
 //
 //   - [Pool]: what requests hold at the moment, with a share for each account and each key. What does not fit waits.
-//   - [metering.NetworkCount]: what strangers hold at the moment, with a share for each network (/32 and /24, /64, /56
-//     and /48). What does not fit is refused.
-//   - [metering.IPLimiter] and [NameLimiter]: what happens in a time, for each network and each name.
+//   - [metering.NetworkCount]: what unauthenticated clients hold at the moment, with a share for each network (/32 and
+//     /24, /64, /56 and /48). What does not fit is refused.
+//   - [metering.IPLimiter] and [NameLimiter]: events within a time, for each network and each name.
 //   - [metering.Shelf]: what a store keeps for an account. The oldest goes.
 //
 // A server makes one [Budget], from which all of its parts draw:
@@ -98,11 +98,11 @@ func events(id ID) *metering.IPLimiter {
 	return &metering.IPLimiter{Limit: int(Of(id).Network), Window: Of(id).Window}
 }
 
-// A NameLimiter bounds what happens in a time for each name, such as a mail address or an account. It must not be
+// A NameLimiter bounds events within a time for each name, such as a mail address or an account. It must not be
 // copied.
 type NameLimiter struct{ limiter metering.IPLimiter }
 
-// OfAccounts limits what a bound of the table lets happen for each account.
+// OfAccounts limits each account by a bound of the table.
 func OfAccounts(id ID) *NameLimiter { return names(Of(id).Account, Of(id).Window) }
 
 func names(limit int64, window time.Duration) *NameLimiter {

@@ -131,7 +131,7 @@ func (p *Pool) fits(l *Lease) bool {
 		(l.key == nil || l.key.amount+l.amount <= p.Key)
 }
 
-// add adds to what is held, and to the number of leases.
+// add changes the amount held, and the number of leases.
 func (p *Pool) add(l *Lease, amount int64, leases int) {
 	p.total.add(amount, leases)
 	l.account.add(amount, leases)
@@ -152,7 +152,7 @@ func (h *holding) add(amount int64, leases int) {
 	h.leases += leases
 }
 
-// Shrink gives back what a lease holds beyond an amount.
+// Shrink releases the part of a lease beyond an amount.
 func (l *Lease) Shrink(amount int64) {
 	if l == nil || l.amount <= amount {
 		return
@@ -183,8 +183,8 @@ func (l *Lease) Amount() int64 {
 	return l.amount
 }
 
-// giveBack grants those that wait what has become free: the first one first, but none waits for an owner that holds its
-// share.
+// giveBack grants the released amount to those that wait: the first one first, but none waits for an owner that holds
+// its share.
 func (p *Pool) giveBack(l *Lease, amount int64, leases int) {
 	p.add(l, -amount, -leases)
 	l.amount -= amount

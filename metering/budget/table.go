@@ -61,10 +61,10 @@ const (
 	bounds // how many there are
 )
 
-// Full says what happens where there is no room for more.
+// Full is the policy of a full bound.
 type Full string
 
-// What happens where there is no room for more. Nothing of others ever goes for it.
+// The policies of a full bound. None of them ever removes data of others.
 const (
 	Waits    Full = "waits 10 s, then refused"
 	Refused  Full = "refused"
@@ -91,15 +91,15 @@ const (
 )
 
 // A Bound is a row of the table: how much of something all may have together, and an account, a key, a network or a
-// person. 0 means that there is no bound of that kind.
+// person. 0 means no bound of that kind.
 type Bound struct {
 	What string
 	Unit Unit
 	All  int64 // how much all may have together
 	// Account and Key apply to authenticated requests, by key or session.
 	Account, Key int64
-	// Network is for the smallest network of an address. A larger one has a multiple: see [metering.NetworkCount] for what
-	// is held, and [metering.IPLimiter] for what happens in a time.
+	// Network is for the smallest network of an address. A larger one has a multiple: see [metering.NetworkCount] for
+	// what is held, and [metering.IPLimiter] for events within a time.
 	Network int64
 	Person  int64         // a member, or a mail address
 	Window  time.Duration // in which the numbers hold, as in a token bucket; 0 for what is held or kept

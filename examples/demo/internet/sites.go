@@ -77,7 +77,7 @@ func servePages(world *diagtest.World) {
 	world.HTTPS("hasty.example", crawled("", hasty.Replace(goodPage)))
 }
 
-// hasty makes a page with the faults of one that was made in a hurry.
+// hasty makes a page with typical faults.
 var hasty = strings.NewReplacer("https://good.example/", "https://hasty.example/", `"Good Shop"}`, `"Hasty Shop",}`,
 	` alt="Our workshop"`, "", "</body>", `<script src="http://cdn.example/slider.js"></script></body>`)
 

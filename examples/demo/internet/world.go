@@ -1,5 +1,5 @@
-// Package internet is the small Internet of the demonstration, in memory: domains that are well, and domains that are
-// broken in one way each. [New] makes it.
+// Package internet is the small Internet of the demonstration, in memory: healthy domains, and domains with one fault
+// each. [New] makes it.
 package internet
 
 import (
@@ -55,8 +55,8 @@ func Domains() (list []string) {
 // latency is the duration of a lookup, so that the times in reports look realistic.
 const latency = 15 * time.Millisecond
 
-// New makes the Internet of internet.zone as it is at a time: its web and mail servers, its signatures and its faults.
-// The caller closes it.
+// New makes the Internet of internet.zone at a time: its web and mail servers, its signatures and its faults. The
+// caller closes it.
 func New(at time.Time) (*diagtest.World, error) {
 	world, err := diagtest.New(diagtest.Config{Zone: zone, Time: at, Running: true})
 	if err != nil {

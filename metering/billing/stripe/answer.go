@@ -123,7 +123,7 @@ func (r reply) fault() (fault, bool) {
 	return said.Error, err == nil && said.Error.Type != ""
 }
 
-// unclear is the error of an answer that says nothing about a payment. It is for the operator, and has Stripe's words.
+// unclear is the error of a response without a payment. It is for the operator, and has Stripe's words.
 func (r reply) unclear() error {
 	text := fmt.Sprintf("stripe answered %d %s", r.status, http.StatusText(r.status))
 	f, ok := r.fault()

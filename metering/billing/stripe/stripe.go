@@ -187,7 +187,7 @@ func (b *Biller) now() time.Time {
 	return b.Clock()
 }
 
-// ask makes one request. The error never has the key in it.
+// ask makes one request. The error never contains the key.
 func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form url.Values) (reply, error) {
 	var body io.Reader
 	if form != nil {

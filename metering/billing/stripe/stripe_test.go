@@ -284,7 +284,7 @@ func answered(t testing.TB, status int, body string, poll bool) (billing.Payment
 	return p, err
 }
 
-// What is not understood is an error, which says neither too much nor the key.
+// An unexpected response is an error, which is short and does not contain the key.
 func TestUnclear(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -330,7 +330,7 @@ func TestUnclear(t *testing.T) {
 	}
 }
 
-// A biller ends with its context, and its errors say no URL.
+// A biller returns when its context ends, and its errors contain no URL.
 func TestNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, f, clock := stand(t)
