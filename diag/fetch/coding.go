@@ -15,12 +15,12 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Coding is what a Content-Encoding said and what the body was like (RFC 9110 section 8.4).
+// A Coding is a declared Content-Encoding and the actual coding of the body (RFC 9110 section 8.4).
 type Coding struct {
 	// Unknown are the tokens that are no registered content coding. Then the body is as it came, as in browsers.
 	Unknown    []string
 	RawDeflate bool // deflate without the zlib format around it, which RFC 9110 section 8.4.1.2 asks for
-	Compressed bool // the body is a gzip stream although what was said of it was undone
+	Compressed bool // the body is still a gzip stream after decoding
 }
 
 // A CodingError is a body that could not be decoded.

@@ -104,9 +104,9 @@ func (w *witness) answered() time.Time {
 	return w.last
 }
 
-// DialError says in the words of an [Error] why there is no connection to a port of a host, also for diagnostics that
-// connect themselves. Of a blocked address it tells nothing, so that nobody can use the client to explore the network
-// that it runs in.
+// DialError returns an [Error] that explains why there is no connection to a port of a host, also for diagnostics
+// that connect themselves. It reveals nothing about a blocked address, and the client cannot be used to explore its
+// own network.
 func DialError(ctx context.Context, host string, port uint16, err error) *Error {
 	e := &Error{Code: Connect, Step: Connecting, Cause: err}
 	at := fmt.Sprintf("port %d of %s", port, host)
@@ -153,7 +153,7 @@ func every(err error, is func(error) bool) bool {
 	return is(err)
 }
 
-// refused reports whether an address refuses connections; one that must not be reached leaves the others to say so.
+// refused reports whether an address refuses connections; blocked addresses are ignored.
 func refused(err error) bool {
 	_, blocked := err.(*diag.BlockedError)
 	return blocked || errors.Is(err, syscall.ECONNREFUSED)

@@ -20,7 +20,7 @@ const maxInterim = 5
 
 var errHeadTooLong = errors.New("the head of the answer is longer than 256 KiB")
 
-// An answer is what came back on a request. Its body must be read before the link is closed.
+// An answer is the response to a request. Its body must be read before the link is closed.
 type answer struct {
 	*http.Response
 	fields []Field
@@ -92,7 +92,7 @@ func speakHTTP2(conn net.Conn, req *http.Request) (*answer, error) {
 	data := rec.end()
 	switch {
 	case err != nil && len(data) > maxHeadBytes/2 && !timedOut(req.Context(), err):
-		return nil, errHeadTooLong // HTTP/2 calls it by other names, and compresses it besides
+		return nil, errHeadTooLong // HTTP/2 has other names for it, and compresses it
 	case err != nil:
 		return nil, err
 	}

@@ -22,15 +22,15 @@ type Request struct {
 	Body      []byte      // of POST, which follows no redirects; its type is given by Header
 	Header    http.Header // sent beside Host, User-Agent, Accept and Accept-Encoding, or in their place
 	UserAgent string      // empty means [UserAgent]
-	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 none is: then a redirect is a
-	// result like any other. With more, a chain that is too long is an error of the result.
+	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 a redirect is a result like
+	// any other. With more, a chain that is too long is an error of the result.
 	MaxRedirects int
 
 	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
 	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
 	Ports    diag.Ports    // that may be reached; nil means [diag.WebPorts]
-	// AllowUntrusted goes on although the certificate of a host is not to be trusted. What was wrong
-	// with it stands in the TLS of the hop.
+	// AllowUntrusted continues although the certificate of a host is not trusted. The TLS of the hop holds the
+	// fault.
 	AllowUntrusted bool
 	// Next, if set, is asked about each answer that is no redirect of HTTP whether its document leads
 	// elsewhere, as [Refresh] finds in a header and a meta element says in a page. It is given the body
@@ -41,11 +41,11 @@ type Request struct {
 	Raw bool
 }
 
-// A Result is what happened.
+// A Result is the outcome of a request.
 type Result struct {
 	Hops []Hop    // those that answered, in order
 	URL  diag.URL // the last that was tried
-	Loop bool     // the redirects form a loop: Err says so too
+	Loop bool     // the redirects form a loop, which Err also reports
 
 	Body          []byte // of the last hop, decompressed
 	Truncated     bool   // there is more of the body
@@ -105,8 +105,8 @@ func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error 
 	}
 }
 
-// hop makes one request and keeps what came of it. It returns where to go next, or nothing if this is
-// the end, where the body is read.
+// hop makes one request and records the outcome. It returns the next location, or the zero Lead at the end, where
+// the body is read.
 func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Error) {
 	begin := env.Now()
 	r.TLS, r.Timing = nil, Timing{}
@@ -204,7 +204,7 @@ const (
 	HeadTimeout      = 10 * time.Second // from the request to the whole head of the answer
 )
 
-// UserAgent is what the client calls itself.
+// UserAgent is the User-Agent of the client.
 const UserAgent = "Mozilla/5.0 (compatible; diagkit/1; +https://github.com/diagkit/diagkit)"
 
 // credentials are the header fields that are meant for one host only.

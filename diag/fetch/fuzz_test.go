@@ -30,8 +30,7 @@ func FuzzReference(f *testing.F) {
 	})
 }
 
-// The head of an answer is whatever the server sent: what is made of it is a head that net/http reads, with the fields
-// that are told.
+// The head of a response may hold any bytes: the repaired head is one that net/http reads, with the reported fields.
 func FuzzHead(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "HTTP/1.1 200 OK\nA b\n: c\nA : d\n\n", "HTTP/1.1 200 OK\r\n x\r\nA: \x00\r\r\n\r\n",

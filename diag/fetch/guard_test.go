@@ -45,8 +45,8 @@ func TestDoUsesNoProxy(t *testing.T) {
 	}
 }
 
-// What must not be reached is refused with the same words and in the same time, whatever is there and why
-// it is refused, and without anything being sent: the client tells nobody about the network it runs in.
+// Blocked addresses are refused with the same words and in the same time, whatever is there and the reason, and
+// without anything being sent: the client reveals nothing about its own network.
 func TestDoRefusesAllAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

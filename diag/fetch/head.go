@@ -31,13 +31,13 @@ const (
 	SpacedName       HeadFaultKind = "space before colon" // which proxies have to remove (RFC 9112 section 5.1)
 	BadName          HeadFaultKind = "bad name"           // empty, or with bytes that no token has (RFC 9110 section 5.1)
 	Detached         HeadFaultKind = "detached"           // begins with white space, and there is no line before it
-	Folded           HeadFaultKind = "folded"             // goes on in the next line (RFC 9112 section 5.2)
+	Folded           HeadFaultKind = "folded"             // continues on the next line (RFC 9112 section 5.2)
 	ControlCharacter HeadFaultKind = "control character"  // in a value; read as a space (RFC 9110 section 5.5)
 	BareLF           HeadFaultKind = "bare LF"            // the line ends without CR (RFC 9112 section 2.2)
 	Framing          HeadFaultKind = "framing"            // of the body: twice, in two ways, or in one that clients do not know
 )
 
-// headFaults say what is wrong with a line, which stands for %q, and what clients do.
+// headFaults describe the fault of a line, which replaces %q, and how clients react.
 var headFaults = map[HeadFaultKind]string{
 	NoColon: "The header line %q has no colon. Browsers skip it; strict clients refuse the whole response.",
 	SpacedName: "The header line %q has white space before its colon. Firefox and curl skip it, while Chrome reads it, so it " +
@@ -61,8 +61,7 @@ func (f HeadFault) Sentence() string { return fmt.Sprintf(headFaults[f.Kind], di
 // Obsolete reports whether all clients in use read the line, so that it does little harm.
 func (f HeadFault) Obsolete() bool { return f.Kind == Folded || f.Kind == BareLF }
 
-// A HeadError is a head that says in contradictory ways where the body ends, which nobody may guess (RFC 9112 section
-// 6.3).
+// A HeadError is a head with contradictory body lengths, which clients must not guess (RFC 9112 section 6.3).
 type HeadError struct{ Lines []string }
 
 // Error implements error.
@@ -70,7 +69,7 @@ func (e *HeadError) Error() string {
 	return "the answer does not say where its body ends: " + diag.Series(e.Lines, 3)
 }
 
-// The bounds of what is told of a head.
+// The bounds of the reported part of a head.
 const (
 	maxHeadFaults = 20
 	maxHeadLine   = 200 // bytes

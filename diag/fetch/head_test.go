@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line that HTTP does not allow is told, and the rest is read.
+// A line that HTTP does not allow is reported, and the rest is read.
 func TestDoFaultyHead(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -73,7 +73,7 @@ func TestDoFaultyHead(t *testing.T) {
 	}
 }
 
-// Chunks count, whatever else is said about the length of a body.
+// Chunked coding takes precedence over any other length of a body.
 func TestDoChunkedTwice(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTP("example.com", rawText("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nTransfer-Encoding: chunked\r\nContent-Length: 99\r\n\r\n"+

@@ -18,7 +18,7 @@ type resolverFunc func(*dns.Msg) (*dns.Msg, error)
 
 func (f resolverFunc) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) { return f(q) }
 
-// What fails on this machine is no fact about a site, and its addresses are nobody's business (CONTRACT 1.5).
+// A failure of this machine is not a fact about a site, and its addresses are private (CONTRACT 1.5).
 func TestOwnFailures(t *testing.T) {
 	socket := &net.UDPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 40000}
 	op := func(call string, n syscall.Errno) error {

@@ -45,8 +45,8 @@ func resource(u diag.URL) string {
 	return s
 }
 
-// Looped returns the hops of the loop that the redirects form, and the cookies that these set: a browser, which sends
-// them back, may get further. Without a loop there are none.
+// Looped returns the hops of the loop that the redirects form, and the cookies that these set: a browser, which
+// sends them back, may get further. Without a loop both are empty.
 func (r *Result) Looped() (hops []Hop, cookies []string) {
 	if !r.Loop || len(r.Hops) == 0 {
 		return nil, nil
@@ -63,7 +63,7 @@ func (r *Result) Looped() (hops []Hop, cookies []string) {
 	return hops, cookies
 }
 
-// maxCookies bounds the cookies of an answer that are told.
+// maxCookies bounds the reported cookies of a response.
 const maxCookies = 50
 
 // Cookies returns the names of the cookies that an answer sets, each once.
@@ -135,8 +135,8 @@ func isScript(target string) bool {
 	return ok && strings.EqualFold(scheme, "javascript")
 }
 
-// Refresh returns where a Refresh header field leads; the zero Lead if there is none that browsers
-// understand (html.spec.whatwg.org, "The `Refresh` header").
+// Refresh returns the target of a Refresh header field; the zero Lead without one that browsers understand
+// (html.spec.whatwg.org, "The `Refresh` header").
 func Refresh(h http.Header) Lead {
 	values := h.Values("Refresh")
 	if len(values) == 0 {
@@ -176,7 +176,7 @@ func ParseRefresh(s string) (after time.Duration, target string, ok bool) {
 	return after, refreshTarget(s), true
 }
 
-// whitespace is what HTML takes for it (infra.spec.whatwg.org, "ASCII whitespace").
+// whitespace is the whitespace of HTML (infra.spec.whatwg.org, "ASCII whitespace").
 const whitespace = "\t\n\f\r "
 
 func seconds(digits string) time.Duration {

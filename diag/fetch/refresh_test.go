@@ -66,7 +66,7 @@ func FuzzParseRefresh(f *testing.F) {
 	})
 }
 
-// inBody is a hook that follows the Refresh header, and what stands behind "next " in a body.
+// inBody is a hook that follows the Refresh header, and the text after "next " in a body.
 func inBody(h fetch.Hop, body []byte) fetch.Lead {
 	if lead := fetch.Refresh(h.Header); lead.Type != "" {
 		return lead

@@ -68,7 +68,7 @@ type Field struct {
 // Timing says how long the parts of a hop took.
 type Timing struct {
 	DNS       time.Duration // until the host's addresses were known
-	Connect   time.Duration // until the connection came about
+	Connect   time.Duration // until the connection was established
 	TLS       time.Duration // for the handshake
 	FirstByte time.Duration // from the request to the head of the answer
 	Total     time.Duration // of all that, and of the body
@@ -88,7 +88,7 @@ type Reason string
 // The reasons why a chain ends early.
 const (
 	DNS              Reason = "dns"                // the host has no address, or it could not be learned
-	Connect          Reason = "connect"            // no connection came about
+	Connect          Reason = "connect"            // no connection was established
 	TLS              Reason = "tls"                // the handshake failed, or the certificate is not to be trusted
 	Timeout          Reason = "timeout"            // it took too long
 	Blocked          Reason = "blocked"            // the URL leads where nothing may be reached
@@ -102,7 +102,7 @@ func (Reason) Values() []string {
 	return diag.Values(DNS, Connect, TLS, Timeout, Blocked, Loop, TooManyRedirects, Protocol)
 }
 
-// An Error is what ended a chain of hops early.
+// An Error is the reason why a chain of hops ended early.
 type Error struct {
 	Code    Reason `json:"code" doc:"kind of the error"`
 	Message string `json:"message" doc:"what happened, in plain words"`
@@ -117,7 +117,7 @@ type Error struct {
 
 	Cause error `json:"-"` // may be nil
 
-	failed string // who of ours failed; empty if that was not the cause
+	failed string // the component of ours that failed; empty if that was not the cause
 }
 
 // A Step is part of a hop.

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// evidence is what a check of a web site has learned.
+// evidence is the evidence of a check of a web site.
 type evidence struct {
 	page *fetch.Result
 	now  time.Time
@@ -19,7 +19,7 @@ type evidence struct {
 
 func (e *evidence) seen() *ground.Seen { return ground.See(e.page, e.now) }
 
-// Unanswered makes rules unanswered that read what nobody said, those of the kit and the package's own.
+// Unanswered lists the sources without an answer, which leave open the rules that read them, shared and own.
 func (e *evidence) Unanswered() []diag.Source { return e.seen().Unanswered() }
 
 // site makes the rules about reaching the site; codes are those of the package.
@@ -67,7 +67,7 @@ func ExampleServer() {
 		fmt.Println(err)
 		return
 	}
-	if err := fetch.Unavailable(page); err != nil { // our resolver is dead: nothing can be said about the site
+	if err := fetch.Unavailable(page); err != nil { // our resolver is dead: nothing is known about the site
 		fmt.Println(err)
 		return
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// The facts. What is said of "the host" holds for whatever the operation was asked about.
+// The facts. "The host" is the subject of the operation.
 const (
 	NotLookedUp      diag.Fact = "address could not be looked up"  // the name servers did not say
 	Silent           diag.Fact = "server does not answer"          // at whatever step
@@ -48,7 +48,7 @@ const (
 	RegistrationEnds diag.Fact = "registration ends soon"          // within 30 days
 )
 
-// A Spec is what is the same wherever a fact is met.
+// A Spec is the part of a fact that is the same in all packages.
 type Spec struct {
 	Severity diag.Severity
 	Suffix   string // of the code
@@ -112,13 +112,14 @@ func Ends(notBefore, notAfter, now time.Time) diag.Severity {
 	}
 }
 
-// A serverFact is what is said of a fact about a server, wherever it is met.
+// A serverFact is the wording of a fact about a server in all packages.
 type serverFact struct {
-	// {host} and {Host} stand for its name. Where it failed, {port} in the advice is "port 443 of www.example.com".
+	// {host} and {Host} are replaced by its name. Where it failed, {port} in the advice is "port 443 of
+	// www.example.com".
 	title, requirement, ref, advice string
 
 	reads   diag.Source
-	after   []diag.Fact // facts of which nothing more is to be said
+	after   []diag.Fact // facts that make this one moot
 	applies func(*Seen) bool
 	fails   func(*Seen) diag.Failures
 }

@@ -136,7 +136,7 @@ func (s *Seen) failure() error {
 	return s.Err
 }
 
-// said fails with what the check says of its end, if it holds.
+// said fails with the reason for the end of the check, if the condition holds.
 func (s *Seen) said(holds bool) diag.Failures {
 	if !holds {
 		return nil
@@ -154,11 +154,11 @@ func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Fa
 	})
 }
 
-// A Server makes the rules about reaching a server, of which evidence of type E says how far the check came: see the
-// example. A row names a fact and what the package knows of it, which is at least the code; severity, words and
-// test are those of the fact. What else a row says goes before that: its advice or reference, or a severity and why
-// it [diag.Rule.Differs]. Rows may stand in any order that has causes first. That a name does not exist leaves no
-// score, unless the row has a weight, as where the server is a part of what is judged.
+// A Server makes the rules about reaching a server, where evidence of type E records how far the check came: see the
+// example. A row names a fact and the package's own fields, at least the code; severity, words and test are those of
+// the fact. Other fields of a row take precedence: its advice or reference, or a severity and why it
+// [diag.Rule.Differs]. Rows may be in any order that has causes first. That a name does not exist leaves no score,
+// unless the row has a weight, as where the server is a part of what is judged.
 //
 // The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
 type Server[E any] struct {
@@ -195,7 +195,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 	return rows
 }
 
-// port stands for a port and its host in an advice.
+// port is the placeholder for a port and its host in an advice.
 const port = "{port}"
 
 // advising is the test of a fact, with an advice that names the port.

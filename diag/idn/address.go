@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// addressOf says which IP address a name in ASCII form is, or is taken for by what reads hosts as browsers do
-// (url.spec.whatwg.org, "host parsing"), or returns nothing.
+// addressOf returns the IP address that a name in ASCII form is, also as read by browsers (url.spec.whatwg.org,
+// "host parsing"); empty if it is a name.
 func addressOf(ascii string) string {
 	text := strings.TrimSuffix(strings.TrimPrefix(ascii, "["), "]")
 	if tagged, ok := strings.CutPrefix(text, "ipv6:"); ok && text != ascii { // the form in mail (RFC 5321 section 4.1.3)

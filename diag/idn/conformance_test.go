@@ -85,7 +85,7 @@ func TestConformanceIDNA(t *testing.T) {
 		}
 		total++
 		got := observe(want.source)
-		if strings.ContainsRune(want.source, '\uFFFD') { // a lone surrogate, of which UTF-8 has none
+		if strings.ContainsRune(want.source, '\uFFFD') { // a lone surrogate, which UTF-8 cannot encode
 			got.unicode, got.ascii, want.unicode, want.ascii = "", "", "", ""
 		}
 		if got != want {
@@ -100,8 +100,8 @@ func TestConformanceIDNA(t *testing.T) {
 	t.Logf("idna: %d/%d", passed, total)
 }
 
-// observe processes a name, and tells which of the two operations fail for it. The test data count
-// the final dot as an empty label, and lengths as a matter of ASCII alone.
+// observe processes a name, and reports which of the two operations fail for it. The test data count the final dot
+// as an empty label, and check lengths of the ASCII form alone.
 func observe(source string) testLine {
 	n := process(source)
 	got := testLine{source: source, unicode: n.unicode(), ascii: n.ascii()}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// similar lists, for plain letters, the code points that a hasty reader takes for them although they differ
-// by more than the table of lookalikes allows: letters with strokes, hooks and tails, small capitals and
-// ligatures (by their names in Unicode 14.0.0), and what has one of these as its prototype in the table of
-// confusables of UTS #39 (version 14.0.0, 2021-05-29).
+// similar lists, for plain letters, the code points that a hasty reader confuses with them although they differ by
+// more than the table of lookalikes allows: letters with strokes, hooks and tails, small capitals and ligatures (by
+// their names in Unicode 14.0.0), and what has one of these as its prototype in the table of confusables of UTS #39
+// (version 14.0.0, 2021-05-29).
 var similar = sync.OnceValue(func() map[string]string { return readFolds("similar") })
 
 // folded maps each code point of both tables to the plain letters.
@@ -52,8 +52,8 @@ func Fold(label string) string {
 
 // lookalikes lists, for the characters of plain host names, the code points allowed in names that look
 // like them: those that have the same prototype in the table of confusables of UTS #39 (version
-// 14.0.0, 2021-05-29), as far as that is a single character. In one place it differs: the palochka
-// U+04CF stands with "l" and not with "i", for in lower case it has no dot.
+// 14.0.0, 2021-05-29), as far as that is a single character. It differs in one case: the palochka U+04CF is listed
+// under "l" and not "i", because its lower case has no dot.
 var lookalikes = sync.OnceValue(func() map[string]string { return readFolds("lookalikes") })
 
 var plain = sync.OnceValue(func() map[rune]rune {
@@ -66,7 +66,7 @@ var plain = sync.OnceValue(func() map[rune]rune {
 	return m
 })
 
-// skeleton returns the plain name that a label looks like, or nothing if there is none or the label is plain itself.
+// skeleton returns the plain name that a label looks like; empty without one or if the label is plain itself.
 func skeleton(label string) string {
 	if isASCII(label) {
 		return ""
@@ -84,7 +84,7 @@ func skeleton(label string) string {
 	return b.String()
 }
 
-// foldText holds both tables: of each line the plain letters, and what is taken for them.
+// foldText holds both tables: on each line plain letters and their lookalikes.
 //
 //go:embed fold.txt
 var foldText string

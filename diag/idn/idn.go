@@ -60,8 +60,7 @@ type Label struct {
 	ConfusableWith string   `json:"confusable_with,omitempty" doc:"the plain label that it looks like"`
 }
 
-// Convert finds both forms of a name and says what is wrong with it. The error is a
-// *[diag.InputError]; a bad name is none.
+// Convert finds both forms of a name and its faults. The error is a *[diag.InputError]; a bad name is not an error.
 func Convert(req Request) (*Report, error) {
 	switch n := utf8.RuneCountInString(req.Domain); {
 	case n == 0:
@@ -84,7 +83,7 @@ type evidence struct {
 	domain  string // as it was given
 	name    *name
 	ascii   string
-	address string // what says that it is an IP address and not a name; empty if it is none
+	address string // the IP address that the input is in place of a name; empty if it is a name
 	labels  []Label
 	mixes   []aMix
 }

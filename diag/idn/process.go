@@ -24,8 +24,8 @@ type kind int
 const (
 	emptyLabel   kind = 1
 	longLabel    kind = 2  // in ASCII
-	badPunycode  kind = 3  // an A-label that stands for nothing
-	notCanonical kind = 4  // an A-label that stands for text of which it is not the A-label
+	badPunycode  kind = 3  // an A-label that does not decode
+	notCanonical kind = 4  // an A-label that decodes to text with another A-label
 	notPlain     kind = 5  // ASCII that is no letter, digit or hyphen
 	notAllowed   kind = 6  // a code point that names may not have
 	doubleHyphen kind = 7  // in the third and fourth place
@@ -229,7 +229,7 @@ func (p *properties) order(rs []rune) {
 // compose joins each letter with the marks behind it that are not blocked by others.
 func (p *properties) compose(rs []rune) []rune {
 	out := make([]rune, 0, len(rs))
-	starter, last := -1, uint8(0) // where the letter is, and the class of what stands last behind it
+	starter, last := -1, uint8(0) // the place of the letter, and the class of the last character after it
 	for _, r := range rs {
 		class := p.combiningClass(r)
 		adjacent := starter == len(out)-1

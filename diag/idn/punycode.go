@@ -14,8 +14,8 @@ const maxPunycode = 4096
 
 var errPunycode = errors.New("this is no Punycode")
 
-// decodePunycode returns the text that Punycode stands for (RFC 3492 section 6.2). What has no characters beyond ASCII
-// ends in a hyphen, and is refused by the library.
+// decodePunycode decodes Punycode (RFC 3492 section 6.2). Text that is all ASCII ends in a hyphen when encoded,
+// which the library refuses.
 func decodePunycode(s string) (string, error) {
 	if len(s) > maxPunycode || !isASCII(s) {
 		return "", errPunycode

@@ -51,7 +51,7 @@ func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 	}
 }
 
-// placeOf says where a character stands that a reader does not find by its looks, or nothing.
+// placeOf describes the position of a character that a reader cannot find by its looks; empty otherwise.
 func (e *evidence) placeOf(at diag.Location) string {
 	r, size := utf8.DecodeRuneInString(e.domain[at.Offset:])
 	if size != at.Length || unicode.IsPrint(r) {
@@ -60,8 +60,8 @@ func (e *evidence) placeOf(at diag.Location) string {
 	return fmt.Sprintf(" It is character %d of the name.", utf8.RuneCountInString(e.domain[:at.Offset])+1)
 }
 
-// removed lists the characters that nobody sees and that mapping left out. Variation selectors, which keyboards put
-// behind symbols, are left out as well, and without a word.
+// removed lists the invisible characters that mapping removed. Variation selectors, which keyboards put after
+// symbols, are removed as well, but not listed.
 func removed(e *evidence) diag.Failures {
 	var failures diag.Failures
 	for i, r := range e.domain {

@@ -68,8 +68,8 @@ var classNames = map[string]bidi.Class{
 	"WS": bidi.WS, "ON": bidi.ON, "BN": bidi.BN, "NSM": bidi.NSM, "AL": bidi.AL,
 }
 
-// table returns what Unicode says of code points. It is read when it is needed first.
-// It panics where it is malformed, for it is a part of the program.
+// table returns the Unicode properties of code points. It is parsed on first use. It panics if it is malformed,
+// because it is part of the program.
 var table = sync.OnceValue(func() *properties {
 	p := &properties{
 		combining: map[rune]uint8{}, composed: map[[2]rune]rune{}, decomposed: map[rune][2]rune{},
@@ -168,7 +168,7 @@ func parseNumber(s string, base int) int64 {
 	return n
 }
 
-// A status says what becomes of a code point in a name (UTS #46 section 5).
+// A status is the UTS #46 status of a code point (section 5).
 type status int
 
 const (
@@ -178,7 +178,7 @@ const (
 	mapped     status = 3 // becomes something else
 )
 
-// statusOf returns what becomes of a code point; to is what a mapped one becomes.
+// statusOf returns the status of a code point; to is the mapping of a mapped one.
 func (p *properties) statusOf(r rune) (s status, to string) {
 	i, found := slices.BinarySearchFunc(p.mapped, r, func(m mapping, r rune) int { return m.compare(r) })
 	switch {

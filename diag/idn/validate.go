@@ -65,8 +65,8 @@ func (l *label) checkRune(p *properties, r rune) {
 	}
 }
 
-// checkJoiner checks that a joiner stands where it changes how the text looks: behind a virama, or a
-// non-joiner between letters that would join (RFC 5892 appendix A.1, A.2).
+// checkJoiner checks that a joiner is where it changes the look of the text: after a virama, or a non-joiner between
+// letters that would join (RFC 5892 appendix A.1, A.2).
 func (l *label) checkJoiner(p *properties, rs []rune, i int) {
 	if i > 0 && (p.virama.contain(rs[i-1]) || p.combining[rs[i-1]] == 9) {
 		return
@@ -150,8 +150,8 @@ func (l *label) checkDirection() {
 	}
 }
 
-// outOfContext says which character of a label stands where IDNA 2008 does not allow it, or nothing
-// (RFC 5892 appendix A.3 to A.9). Registries check these rules; programs that look names up need not.
+// outOfContext describes the character of a label that IDNA 2008 does not allow in its context; empty without one
+// (RFC 5892 appendix A.3 to A.9). Registries check these rules; lookups need not.
 func outOfContext(text string) string {
 	rs := []rune(text)
 	for i, r := range rs {
@@ -162,7 +162,7 @@ func outOfContext(text string) string {
 	return ""
 }
 
-// contextOf says why a character must not stand in its place, or nothing.
+// contextOf returns why a character is not allowed in its place; empty if it is.
 func contextOf(rs []rune, i int) string {
 	script := func(i int) []string {
 		if i < 0 || i == len(rs) {
@@ -259,7 +259,7 @@ type aMix int
 
 const (
 	usual   aMix = 0 // one script, or scripts that a language uses together
-	unusual aMix = 1 // Latin and one other, which cannot be taken for it
+	unusual aMix = 1 // Latin and one other, which cannot be confused with it
 	mixed   aMix = 2
 )
 

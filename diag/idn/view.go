@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report: the name in the form asked for, or why it is none.
+// View presents the report: the name in the requested form, or why it is not a name.
 func (r *Report) View() *view.View {
 	result := r.ASCII
 	if r.Direction == Unicode {

@@ -54,7 +54,7 @@ func (Mask) Schema() map[string]any {
 	}}
 }
 
-// A Report is what follows from an address and a mask.
+// A Report is the result for an address and a mask.
 type Report struct {
 	IP                 netip.Addr  `json:"ip" doc:"the address"`
 	CIDR               string      `json:"cidr" doc:"the network with its prefix length"`

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	count := diag.Count(int64(r.UsableHostCount), "usable host")
 	v := view.Answer(fmt.Sprintf("%s/%d", r.IP, r.PrefixLength), r.CIDR+" has "+count)

@@ -52,7 +52,7 @@ func TestSameAsPublished(t *testing.T) {
 			got, err := over.Exchange(t.Context(), q)
 			require.NoError(t, err)
 			if want.Rcode == dns.RcodeServerFailure {
-				continue // what resolvers say of a chain without an end differs
+				continue // resolvers differ on endless chains
 			}
 			require.Equal(t, sorted(want), sorted(got), "%s\n%v", b.String(), q.Question)
 			compared++
@@ -68,6 +68,6 @@ func sorted(m *dns.Msg) []string {
 		list = append(list, rr.String())
 	}
 	slices.Sort(list)
-	list = slices.Compact(list) // which the world keeps twice if it is told so
+	list = slices.Compact(list) // which the world keeps twice if it is added twice
 	return list
 }

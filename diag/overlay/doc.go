@@ -4,26 +4,26 @@
 //	zone, err := overlay.Parse(text, "", "db.example.com")
 //	env = env.WithResolver(overlay.New(env.DNS(), zone))
 //
-// Every check that asks env then sees what will be there.
+// Every check that queries env then sees the future zone.
 //
 // # What is answered from where
 //
-// A zone with an SOA record is whole. It is responsible for all names at or below its own: what it does not hold does
-// not exist (RFC 2308), wildcards stand for what does not exist (RFC 4592), and only zones that it delegates are asked
-// for in the world. Without an SOA record a zone is partial, as a snippet for review is. Then each set of records in it
-// takes the place of the set of that name and type in the world, an alias that of everything at its name, and a
-// wildcard holds where it says more than the world, which lacks the name. All else is as the world has it: names that
-// the file does not hold, and types that it does not hold at its names. A partial zone cannot say that something will
-// be gone.
+// A zone with an SOA record is complete. It is authoritative for all names at or below its own: names that it does
+// not hold do not exist (RFC 2308), wildcards match names that do not exist (RFC 4592), and only zones that it
+// delegates are looked up in the real DNS. Without an SOA record a zone is partial, such as a snippet for review.
+// Then each of its record sets replaces the set of that name and type in the real DNS, an alias replaces everything
+// at its name, and a wildcard applies to names that the real DNS lacks. All else comes from the real DNS: names that
+// the file does not hold, and types that it does not hold at its names. A partial zone cannot express that a record
+// will be removed.
 //
-// Aliases are followed from a zone into the world and back. DS records of a zone are those of its parent zone.
+// Aliases are followed from a zone into the real DNS and back. DS records of a zone are those of its parent zone.
 //
 // # What cannot be known
 //
-// The name servers of the world have another version of the zone. They are not asked about names that a zone holds:
-// [diag.Env.Iterator] and [diag.Env.Upstream] refuse, and checks that are about the servers, as domain/dns-check, end
-// with [diag.ErrUndelegated]. Neither is known how the zone will be signed. Questions for keys and signatures get that
-// error instead of an answer, so that a signed domain is indeterminate, and never bogus.
+// The real name servers have another version of the zone. They are not queried for names that a zone holds:
+// [diag.Env.Iterator] and [diag.Env.Upstream] refuse, and checks that are about the servers, such as
+// domain/dns-check, end with [diag.ErrUndelegated]. How the zone will be signed is unknown as well. Queries for keys
+// and signatures get that error instead of an answer, and a signed domain is indeterminate, never bogus.
 //
-// [Delegated] is a zone that its new servers have, and to which nothing leads yet: they are asked.
+// [Delegated] is a zone on its new servers that is not delegated yet: they are queried.
 package overlay

@@ -60,7 +60,7 @@ func (r *Resolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	var seen []string
 	for name := dns.CanonicalName(q.Question[0].Name); name != "" && len(seen) <= diag.MaxAliases; {
 		if slices.Contains(seen, name) {
-			break // an alias that leads back: who asked sees that the chain has no end
+			break // an alias that leads back: the caller sees an endless chain
 		}
 		seen = append(seen, name)
 		next, err := w.step(ctx, name)
@@ -93,7 +93,7 @@ type walk struct {
 func (w *walk) step(ctx context.Context, name string) (next string, err error) {
 	z := w.zone(name, w.qtype)
 	if own := w.zones[name]; own != nil && own.ask != nil && w.qtype == dns.TypeDS {
-		return "", diag.ErrUndelegated // nobody has signed them yet
+		return "", diag.ErrUndelegated // they are not signed yet
 	}
 	if z == nil {
 		return w.world(ctx, name, nil, nil)

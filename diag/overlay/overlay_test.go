@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// published is what the world has.
+// published is the zone in the real DNS.
 const published = `
 com. 3600 SOA ns.nic.com. h.nic.com. 1 1 1 1 300
 com. 3600 NS ns.nic.com.
@@ -33,7 +33,7 @@ target.example.net. 3600 A 192.0.2.77
 back.example.net. 3600 CNAME www.example.com.
 `
 
-// whole is what will be published, with the cases of RFC 4592 section 2.2.1 among it.
+// whole is the zone to be published, including the cases of RFC 4592 section 2.2.1.
 const whole = `
 $ORIGIN example.com.
 $TTL 1h
@@ -82,7 +82,7 @@ func parsed(t testing.TB, text string) *Zone {
 	return z
 }
 
-// said is an answer in short: its rcode, then the data of the answer, then the authority.
+// said summarizes an answer: its rcode, then the data of the answer, then the authority.
 func said(m *dns.Msg, err error) string {
 	if errors.Is(err, diag.ErrUndelegated) {
 		return "undelegated"
@@ -203,7 +203,7 @@ func TestTTL(t *testing.T) {
 	}
 }
 
-// Whose servers are asked, and who is not.
+// Which zones' servers are queried, and which are not.
 func TestUndelegated(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone(published)
@@ -235,7 +235,7 @@ type mute struct{}
 
 func (mute) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, nil }
 
-// A resolver without an answer has said nothing about what is outside the zones, nor about where an alias leads.
+// Without an answer of the resolver, names outside the zones and targets of aliases there are unknown.
 func TestNoMessage(t *testing.T) {
 	env := &diag.Env{Resolver: New(mute{}, parsed(t, whole))}
 	for _, name := range []string{"example.net.", "out.example.com.", "host.sub.example.com."} {

@@ -17,7 +17,7 @@ type Record struct {
 	Line int // of the file where it begins, from 1
 }
 
-// A Zone is what will be published of one zone. It is made by [Parse], or by [Delegated] of its servers.
+// A Zone is the future version of one zone. It is made by [Parse], or from its servers by [Delegated].
 type Zone struct {
 	Name     string // absolute, in lower case
 	File     string // as it was named to Parse
@@ -31,7 +31,7 @@ type Zone struct {
 	ask        *resolver.Iterator // of its new servers, instead of the records
 }
 
-// A node is what there is at a name: sets of records by their type.
+// A node holds the record sets at a name by type.
 type node map[uint16][]dns.RR
 
 func (z *Zone) build() {
@@ -70,8 +70,8 @@ func (z *Zone) build() {
 	z.delegation.Zone = z.Name
 }
 
-// Line returns the line of the file where the first record of a name and type begins; type 0 stands for any. It is 0 if
-// there is none.
+// Line returns the line of the file where the first record of a name and type begins; type 0 matches any. It is 0
+// without such a record.
 func (z *Zone) Line(name string, qtype uint16) int {
 	name = dns.CanonicalName(name)
 	for _, r := range z.Records {
@@ -85,7 +85,7 @@ func (z *Zone) Line(name string, qtype uint16) int {
 type outcome int
 
 const (
-	outside  outcome = 0 // nothing: the world is to be asked
+	outside  outcome = 0 // none of the zone: ask the real DNS
 	found    outcome = 1 // records, or an alias
 	nothing  outcome = 2 // NODATA, or NXDOMAIN
 	absent   outcome = 3 // NXDOMAIN
@@ -130,7 +130,7 @@ func (z *Zone) lookup(name string, qtype uint16) (outcome, []dns.RR) {
 	return nothing, nil
 }
 
-// answer picks the records of a type, or the alias that stands for all types.
+// answer picks the records of a type, or the alias, which replaces all types.
 func (n node) answer(qtype uint16) []dns.RR {
 	if qtype == dns.TypeANY {
 		var all []dns.RR

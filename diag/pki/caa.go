@@ -25,11 +25,11 @@ var (
 
 // A CAAAuthorization is the value of a property that authorizes an authority (RFC 8659 section 4.2).
 type CAAAuthorization struct {
-	Domain     string // in lower case; empty if nobody is authorized
+	Domain     string // in lower case; empty if no authority is authorized
 	Parameters []CAAParameter
 }
 
-// A CAAParameter is what an authority is to heed besides, such as validationmethods (RFC 8657).
+// A CAAParameter is a further constraint on an authority, such as validationmethods (RFC 8657).
 type CAAParameter struct {
 	Tag   string // in lower case
 	Value string
@@ -41,9 +41,9 @@ func CAAIssuer(value string) (domain string, err error) {
 	return a.Domain, err
 }
 
-// ParseCAA reads the value of a property that authorizes an authority: a domain, or nothing, and parameters after a
-// semicolon (RFC 8659 section 4.2). A value that breaks the syntax authorizes nobody; the error says in a clause what
-// is wrong with it. A semicolon too many is let pass.
+// ParseCAA parses the value of a property that authorizes an authority: a domain, or nothing, and parameters after a
+// semicolon (RFC 8659 section 4.2). A malformed value authorizes no authority; the text of the error is a clause
+// that describes the fault. A surplus semicolon is accepted.
 func ParseCAA(value string) (CAAAuthorization, error) {
 	domain, parameters, _ := strings.Cut(value, ";")
 	a := CAAAuthorization{Domain: strings.ToLower(strings.Trim(domain, " \t"))}

@@ -166,7 +166,7 @@ var purposes = map[string]string{
 	"1.3.6.1.4.1.311.2.1.22": "microsoftCommercialCodeSigning", "1.3.6.1.4.1.311.61.1.1": "microsoftKernelCodeSigning",
 }
 
-// Purpose is the name of an extended key usage, or its object identifier if it has none here.
+// Purpose returns the name of an extended key usage, or its object identifier if unknown here.
 func Purpose(oid string) string { return cmp.Or(purposes[oid], oid) }
 
 func extKeyUsage(c *x509.Certificate) []string {
@@ -332,7 +332,7 @@ func decodeText(v asn1.RawValue) (string, bool) {
 // An Attribute is one part of a distinguished name.
 type Attribute struct {
 	Type  string // object identifier, such as "2.5.4.3"
-	Value string // as text; empty if the value is none
+	Value string // as text; empty if the value is not text
 }
 
 // Attributes lists the parts of the DER form of a distinguished name, in their order and at most 64. Of a

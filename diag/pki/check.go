@@ -66,7 +66,7 @@ func (k *Key) Checks(known *KnownKeys) ([]KeyCheck, error) {
 	return append(list, listed...), err
 }
 
-// rsa reports whether the key is one of RSA whose numbers can be looked at.
+// rsa reports whether the key is an RSA key with usable numbers.
 func (k *Key) rsa() bool { return k.N != nil && k.N.Sign() > 0 && k.E.Sign() > 0 }
 
 func pass(code CheckCode, format string, args ...any) KeyCheck {

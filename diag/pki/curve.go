@@ -15,7 +15,7 @@ import (
 // field of the polynomial P.
 type Curve struct {
 	Name    string
-	OID     string // empty if it has none
+	OID     string // empty without one
 	Bits    int    // of the field
 	Binary  bool
 	P, A, B *big.Int
@@ -134,7 +134,7 @@ func (c *Curve) right(x *big.Int) *big.Int {
 	return r.Mod(r, c.P)
 }
 
-// y finds the y of a compressed point, nil if there is none (SEC 1 section 2.3.4).
+// y returns the y of a compressed point, nil if it is not on the curve (SEC 1 section 2.3.4).
 func (c *Curve) y(x *big.Int, odd uint) *big.Int {
 	if c.OID == "" || x.Cmp(c.P) >= 0 { // of strangers' parameters the modulus may not be a prime
 		return nil

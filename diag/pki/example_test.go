@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleVerifier() {
-	// A certificate that nobody but itself vouches for.
+	// A self-signed certificate.
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mx", Organization: []string{"Example"}},

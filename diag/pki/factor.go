@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Factorable says why anybody can compute the private key of an RSA modulus, whatever its size; empty if that
-// is not known. It looks for what the Baseline Requirements name in section 6.1.1.3 and can be told at once.
+// Factorable returns why the private key of an RSA modulus of any size can be computed; empty if no way is known. It
+// checks for the weaknesses in Baseline Requirements section 6.1.1.3 that are quick to detect.
 //
 // The outcome is remembered by modulus: the same keys are read again and again, and the search takes longer than the
 // verification of a signature.
@@ -88,8 +88,8 @@ const maxSmallPrime = 65537
 
 var smallPrimes = sync.OnceValue(func() *big.Int { return product(primesUpTo(maxSmallPrime)) })
 
-// smallFactor returns the product of the small prime factors of n, each once, or nil if it has none. The product
-// of all of them is reduced first: n is much smaller.
+// smallFactor returns the product of the small prime factors of n, each once, or nil without one. The product of all
+// of them is reduced first: n is much smaller.
 func smallFactor(n *big.Int) *big.Int {
 	rest := new(big.Int).Mod(smallPrimes(), n)
 	if d := new(big.Int).GCD(nil, nil, n, rest); d.BitLen() > 1 {
@@ -178,7 +178,7 @@ var ratioRoots = sync.OnceValue(func() []*big.Int {
 // 64: see sieve.
 var sieves = [2][]uint64{{64, 63, 55, 13, 17, 19, 23, 29, 31, 37, 41}, {43, 47, 53, 59, 61}}
 
-// differences tells by modulus and by rest, in a bit for each x, whether x² less the rest is a square.
+// differences holds by modulus and remainder, in a bit for each x, whether x² minus the remainder is a square.
 var differences = sync.OnceValue(func() (table [65][]uint64) {
 	for _, modulus := range slices.Concat(sieves[:]...) {
 		var squares uint64
@@ -195,7 +195,8 @@ var differences = sync.OnceValue(func() (table [65][]uint64) {
 	return table
 })
 
-// A sieve tells by step, modulo a number of at most 64, whether a square is possible: a bit each of two periods or more.
+// A sieve holds by step, modulo a number of at most 64, whether a square is possible: a bit each of two or more
+// periods.
 type sieve struct {
 	modulus, inverse uint32 // inverse is 2^32 divided by the modulus, rounded up
 	low, high        uint64
@@ -207,7 +208,7 @@ func (s *sieve) from(step uint32) uint64 {
 	return s.low>>step | s.high<<(64-step)
 }
 
-// newSieve tells for which k (a+k)² - m can be a square; start and rest are a and m modulo the modulus.
+// newSieve computes for which k (a+k)² - m can be a square; start and rest are a and m modulo the modulus.
 func newSieve(modulus, start, rest uint64) sieve {
 	s := sieve{modulus: uint32(modulus), inverse: uint32((1<<32 + modulus - 1) / modulus)}
 	period := differences()[modulus][rest]

@@ -113,7 +113,7 @@ func TestFactorable(t *testing.T) {
 	for range 5 {
 		require.Empty(t, Factorable(modulus(t, 1024)))
 	}
-	require.Empty(t, Factorable(new(big.Int).Exp(p, big.NewInt(40), nil))) // too large to be looked at
+	require.Empty(t, Factorable(new(big.Int).Exp(p, big.NewInt(40), nil))) // too large to be checked
 }
 
 // rocaPrime makes a prime as the flawed chips do: k times a product of small primes, and a power of 65537.

@@ -17,8 +17,8 @@ import (
 	"unicode"
 )
 
-// KnownKeys are keys that everybody can know: private keys that were published, and moduli that share a factor with
-// others. The zero value knows none. Its parts come from [ParseKeyList], [ParseKeyHashes] and [NewKeyTable].
+// KnownKeys are compromised keys: private keys that were published, and moduli that share a factor with others. The
+// zero value is empty. Its parts come from [ParseKeyList], [ParseKeyHashes] and [NewKeyTable].
 type KnownKeys struct {
 	Lists []KeyList
 	Table *KeyTable
@@ -52,7 +52,7 @@ const debianOpenSSL = "debian"
 //	}]}
 //
 // Hashes are those of the SubjectPublicKeyInfo in hex; moduli, in hex too, are those of RSA keys that may share a
-// factor with others, or products of them. Members of other names and members that stand twice are errors.
+// factor with others, or products of them. Unknown and duplicate members are errors.
 func ParseKeyList(data []byte) ([]KeyList, error) {
 	var file struct {
 		Source string `json:"source"`
@@ -209,8 +209,8 @@ func (t *KeyTable) find(value []byte) (string, bool, error) {
 	return "", false, nil
 }
 
-// value is what the table hashes of a key: modulus, x of the point, or public value, without leading zeros, else the
-// bytes of the key.
+// value returns the part of a key that the table hashes: modulus, x of the point, or public value, without leading
+// zeros, else the bytes of the key.
 func (k *Key) value() []byte {
 	switch {
 	case k.N != nil:
@@ -239,7 +239,7 @@ func (known *KnownKeys) find(k *Key) (string, bool, error) {
 	return known.Table.find(k.value())
 }
 
-// covers reports whether there is a list with such a name, for which it can be said that a key is not on it.
+// covers reports whether there is a list with such a name, in which case a key can be known not to be on it.
 func (known *KnownKeys) covers(name string) bool {
 	isNamed := func(s string) bool { return strings.Contains(strings.ToLower(s), name) }
 	if known.Table != nil {

@@ -37,7 +37,7 @@ func outcomes(t testing.TB, k *Key, known *KnownKeys) map[CheckCode]CheckStatus 
 	return m
 }
 
-// Without data nothing is said of known keys; with data a key is on a list or not.
+// Without data nothing is known about known keys; with data a key is on a list or not.
 func TestKnownKeys(t *testing.T) {
 	k, other := rsaSample(t), rsaSample(t)
 	none := outcomes(t, k, nil)
@@ -166,7 +166,7 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// What is remembered is what was found, and never more than its bound.
+// The cached outcomes are the computed ones, and never exceed the bound.
 func TestFactorableRemembers(t *testing.T) {
 	var m memory
 	for i := range 3*maxSearched + 10 {

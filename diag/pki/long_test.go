@@ -2,7 +2,7 @@
 
 package pki
 
-// The race detector makes these many times slower, and nothing in them runs at once.
+// The race detector makes these many times slower, and nothing in them is concurrent.
 
 import (
 	"crypto/sha256"

@@ -25,7 +25,7 @@ import (
 type SignatureAlgorithm struct {
 	OID  string
 	Name string // such as "SHA256-RSA"; the OID if it is unknown
-	Hash string // such as "SHA-256"; empty if the algorithm has none or is unknown
+	Hash string // such as "SHA-256"; empty without one or if the algorithm is unknown
 	Weak bool   // forged signatures are feasible, or will be soon: MD5, SHA-1 and older
 
 	scheme scheme
@@ -34,7 +34,7 @@ type SignatureAlgorithm struct {
 	salt   int         // likewise
 }
 
-// A scheme is what is done with the hash.
+// A scheme is the signature scheme that is applied to the hash.
 type scheme int
 
 const (
@@ -91,8 +91,8 @@ var signatures = map[string]SignatureAlgorithm{
 	"2.16.840.1.101.3.4.3.17": {Name: "ML-DSA-44"}, "2.16.840.1.101.3.4.3.18": {Name: "ML-DSA-65"}, "2.16.840.1.101.3.4.3.19": {Name: "ML-DSA-87"},
 }
 
-// ReadSignatureAlgorithm reads an AlgorithmIdentifier in DER form (RFC 5280 section 4.1.1.2). It returns false if the
-// bytes are none; one that is unknown has its number for a name.
+// ReadSignatureAlgorithm reads an AlgorithmIdentifier in DER form (RFC 5280 section 4.1.1.2). It returns false if
+// the bytes are not one; the name of an unknown one is its number.
 func ReadSignatureAlgorithm(der []byte) (SignatureAlgorithm, bool) {
 	input := cryptobyte.String(der)
 	var body cryptobyte.String

@@ -19,7 +19,7 @@ import (
 type Key struct {
 	Algorithm KeyAlgorithm
 	OID       string // of the algorithm
-	Name      string // of the algorithm, such as "Ed448"; the OID if it has none here
+	Name      string // of the algorithm, such as "Ed448"; the OID if unknown here
 	Fault     string // why nothing can be done with the key, as a clause; empty if it is sound
 
 	N, E     *big.Int // of RSA: modulus and public exponent
@@ -58,8 +58,8 @@ var keyNames = map[string]string{
 
 var errNoKey = errors.New("not a SubjectPublicKeyInfo in DER form")
 
-// ReadKey takes a SubjectPublicKeyInfo apart (RFC 5280 section 4.1.2.7). An error means that it is none; a key of an
-// algorithm that is unknown, or whose numbers make no sense, is one with a Fault or without numbers.
+// ReadKey parses a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). An error means that it is malformed; a key of an
+// unknown algorithm or with invalid numbers has a Fault or no numbers.
 func ReadKey(spki []byte) (*Key, error) {
 	input := cryptobyte.String(spki)
 	var info, algorithm, params cryptobyte.String
@@ -252,7 +252,7 @@ func ParseKey(spki []byte) (PublicKey, error) {
 	return k.Describe(), nil
 }
 
-// Describe describes the key. Whether it is weak is told as far as that takes no list of known keys; see [Key.Checks].
+// Describe describes the key. It reports weaknesses that need no list of known keys; see [Key.Checks].
 func (k *Key) Describe() PublicKey {
 	d := PublicKey{Algorithm: k.Algorithm, SizeBits: k.Size(), WeakReason: k.weakness()}
 	if len(k.SPKI) > 0 {

@@ -17,7 +17,7 @@ type Reason string
 
 // The reasons.
 const (
-	NoCertificate    Reason = "no_certificate"    // there is none at all
+	NoCertificate    Reason = "no_certificate"    // there is no certificate
 	SelfSignedLeaf   Reason = "self_signed"       // signed with its own key
 	UnknownAuthority Reason = "unknown_authority" // the chain ends at an authority that is not trusted
 	Incomplete       Reason = "incomplete"        // an intermediate certificate is not sent
@@ -38,7 +38,7 @@ func (Reason) Values() []string {
 type TrustError struct {
 	Reason Reason
 	Text   string
-	Cause  error // what crypto/x509 said; may be nil
+	Cause  error // the error of crypto/x509; may be nil
 }
 
 func (e *TrustError) Error() string { return e.Text }
@@ -46,7 +46,7 @@ func (e *TrustError) Error() string { return e.Text }
 // Unwrap returns the cause.
 func (e *TrustError) Unwrap() error { return e.Cause }
 
-// A Verifier judges chains of certificates, with no look at the network.
+// A Verifier judges certificate chains without network access.
 type Verifier struct {
 	Roots      *x509.CertPool     // authorities to trust; nil means those of the system
 	ServerName string             // host name or IP address that the leaf must cover, without a final dot
@@ -54,11 +54,11 @@ type Verifier struct {
 	Usages     []x509.ExtKeyUsage // purposes, one of which must be allowed; nil means a TLS server
 }
 
-// MaxChain is how many certificates of a served chain are looked at. Real ones have up to 5.
+// MaxChain is how many certificates of a served chain are checked. Real ones have up to 5.
 const MaxChain = 10
 
-// Trust returns why the chain, leaf first, does not lead to a trusted authority, as a *[TrustError],
-// or nil if it does. The name is not looked at.
+// Trust returns why the chain, leaf first, does not lead to a trusted authority, as a *[TrustError], or nil if it
+// does. The name is not checked.
 func (v Verifier) Trust(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return &TrustError{NoCertificate, "the server showed no certificate", nil}
@@ -78,7 +78,7 @@ func (v Verifier) Trust(chain []*x509.Certificate) error {
 }
 
 // Name returns why the leaf does not cover the server's name, as a *[TrustError], or nil if it does.
-// Only subject alternative names count, and a "*" stands for one whole label (RFC 6125 section 6.4).
+// Only subject alternative names count, and a "*" matches one whole label (RFC 6125 section 6.4).
 func (v Verifier) Name(leaf *x509.Certificate) error {
 	err := leaf.VerifyHostname(v.ServerName)
 	switch {
@@ -230,7 +230,7 @@ type TLS struct {
 	Peers []*x509.Certificate `json:"-"`
 	// OCSP is the stapled OCSP response, if any (RFC 6066 section 8).
 	OCSP []byte `json:"-"`
-	// Trust and Name are what [Verifier.Trust] and [Verifier.Name] said.
+	// Trust and Name are the results of [Verifier.Trust] and [Verifier.Name].
 	Trust, Name error `json:"-"`
 }
 
@@ -263,8 +263,8 @@ func (v Verifier) DescribeChain(chain []*x509.Certificate) *TLS {
 	return t
 }
 
-// Err returns why nobody should rely on the connection: the chain is not trusted, or else it is not
-// for the server's name; nil if all is well.
+// Err returns why the connection is not trustworthy: the chain is not trusted, or else it does not cover the
+// server's name; nil if it is trustworthy.
 func (t *TLS) Err() error {
 	if t.Trust != nil {
 		return t.Trust

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Short is how people call who is named: by the common name, or else the organization.
+// Short returns the common name, or else the organization.
 func (n *Name) Short() string {
 	return diag.Clip(cmp.Or(n.CommonName, strings.Join(n.Organization, ", "), n.Raw), maxShort)
 }

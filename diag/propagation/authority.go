@@ -30,7 +30,7 @@ type authority struct {
 
 type authServer struct {
 	name        string
-	addr        netip.Addr // invalid if none is known
+	addr        netip.Addr // invalid if unknown
 	hop         resolver.Hop
 	observation observation
 	serial      *uint32
@@ -117,7 +117,7 @@ func (s *authServer) read(f *follower, zone string) {
 	}
 	target := dns.CanonicalName(chain[len(chain)-1].Target)
 	if dns.IsSubDomain(zone, target) && (own.Rcode == dns.RcodeNameError || hasSOA(&own)) {
-		return // the zone itself says that the target has none
+		return // the zone itself says that the target has no records
 	}
 	ttl := s.observation.ttl
 	if s.observation = f.follow(target); s.observation.told {
@@ -160,7 +160,7 @@ func (f *follower) follow(name string) observation {
 	}
 	f.mu.Unlock()
 	if known {
-		<-t.done // the one who came first obeys the context
+		<-t.done // the first caller obeys the context
 		return t.observation
 	}
 	defer close(t.done)

@@ -2,17 +2,17 @@
 //
 // # How it works
 //
-// A zone is published by its authoritative servers. Everybody else asks a resolver, which caches answers for the
+// A zone is published by its authoritative servers. All other clients query a resolver, which caches answers for the
 // time to live (TTL) of the records, negative answers included (RFC 2308). After a change, each resolver serves the
 // old answer until its cached copy expires; nothing is pushed. With a TTL of a day, propagation takes up to a day.
 // Meanwhile the authoritative servers may disagree, because secondaries have not yet transferred the zone (RFC
 // 1996), and resolvers then cache the old answer again.
 //
-// The check therefore asks two groups at once: public resolvers around the world, over UDP, TLS or HTTPS, and every
-// authoritative server of the zone, found by iteration from the root. Answers are compared as normalized sets of
-// records, without TTLs. The reference is what the caller expects, or else the authoritative answer; of several
-// versions, the one with the newest serial number (RFC 1982). Anycast resolvers have many caches, of which the
-// nearest answers, and some zones give different answers to different places on purpose.
+// The check therefore queries two groups concurrently: public resolvers around the world, over UDP, TLS or HTTPS,
+// and every authoritative server of the zone, found by iteration from the root. Answers are compared as normalized
+// sets of records, without TTLs. The reference is what the caller expects, or else the authoritative answer; of
+// several versions, the one with the newest serial number (RFC 1982). Anycast resolvers have many caches, of which
+// the nearest answers, and some zones give different answers to different places on purpose.
 //
 // # How to use it
 //

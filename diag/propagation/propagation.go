@@ -15,8 +15,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The time of a check (CONTRACT 1.9). Everything is asked at once, so that it takes as long as the
-// slowest, never the sum.
+// The time of a check (CONTRACT 1.9). All queries are concurrent, so it takes as long as the slowest, never the sum.
 const (
 	timeout         = 10 * time.Second
 	resolverTimeout = 4 * time.Second
@@ -31,7 +30,7 @@ type Request struct {
 	Expected  []string `json:"expected,omitempty" maxitems:"20" maxlen:"4096" doc:"data of the records that there should be, as in a zone file; of TXT records also without quotation marks; if missing, what the authoritative servers say counts" example:"[\"192.0.2.1\"]"`
 }
 
-// A Report tells what the world knows.
+// A Report shows how far a change has propagated.
 type Report struct {
 	diag.Text
 	Name          diag.Name     `json:"qname" doc:"the name, as A-labels"`
@@ -49,7 +48,7 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// Authoritative is what the servers of the zone say.
+// Authoritative holds the answers of the authoritative servers.
 type Authoritative struct {
 	Found      bool     `json:"found" doc:"whether servers that are responsible answered"`
 	Values     []string `json:"values" doc:"data of the records, sorted; where servers disagree, of the newest version of the zone"`
@@ -72,8 +71,8 @@ type Server struct {
 // error.
 type Status string
 
-// The statuses. What is right is what the request expects, or else what the authoritative servers say,
-// or else, if they did not answer either, what most resolvers say.
+// The statuses. The reference is the values that the request expects, or else the authoritative answer, or else, if
+// no such server answered, the answer of most resolvers.
 const (
 	match    Status = "match"    // as it should be; also that there is no such name or record
 	mismatch Status = "mismatch" // other records
@@ -90,7 +89,7 @@ func (Status) Values() []string {
 	return diag.Values(match, mismatch, nxDomain, noData, servFail, refused, timedOut, failed)
 }
 
-// A Resolver is what one resolver says.
+// A Resolver is the answer of one resolver.
 type Resolver struct {
 	ID        string             `json:"id" doc:"its id in requests"`
 	Name      string             `json:"name" doc:"its name for people"`
@@ -121,8 +120,8 @@ type Progress string
 const (
 	complete     Progress = "complete"     // all resolvers that answer are right
 	partly       Progress = "partial"      // some are
-	nowhere      Progress = "none"         // none is
-	inconclusive Progress = "inconclusive" // too few answer, or nobody knows what is right
+	nowhere      Progress = "none"         // none has the reference
+	inconclusive Progress = "inconclusive" // too few answer, or there is no reference
 )
 
 // Values lists them.
@@ -155,8 +154,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return Checker{vantages}.Check(ctx, env, req)
 }
 
-// Check asks the resolvers and all authoritative servers at once what they say, and compares. The
-// error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if nobody answered.
+// Check queries the resolvers and all authoritative servers concurrently, and compares the answers. The error is a
+// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no server answered.
 func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := c.prepare(req)
 	if err != nil {
@@ -219,7 +218,7 @@ func choose(vantages []Vantage, ids []string) ([]*probe, error) {
 	return probes, nil
 }
 
-// text is an address for a report: empty if it is none.
+// text returns an address for a report: empty if it is invalid.
 func text(ip netip.Addr) string {
 	if !ip.IsValid() {
 		return ""
@@ -227,7 +226,7 @@ func text(ip netip.Addr) string {
 	return ip.Unmap().String()
 }
 
-// evidence is what was seen; only fetch and compare fill it.
+// evidence holds the observations; only fetch and compare fill it.
 type evidence struct {
 	name     diag.Name
 	qtype    resolve.Type
@@ -261,7 +260,7 @@ type probe struct {
 	filtered    string // what it says about filtering the name, if it does
 }
 
-// fetch asks everybody at once.
+// fetch queries all servers concurrently.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	e.began = env.Now()
 	limited, cancel := diag.Within(ctx, timeout)

@@ -74,7 +74,7 @@ func statuses(r *Report) string {
 
 func request(name string) Request { return Request{Name: diag.MustName(name)} }
 
-// Ten resolvers, each with a mind of its own, are told apart in the time of the slowest.
+// Ten resolvers with different answers are compared in the time of the slowest.
 func TestTenResolvers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 10)
@@ -243,7 +243,7 @@ func TestLetterCaseIsTold(t *testing.T) {
 	})
 }
 
-// What a TXT record holds is told without the control characters that would change a terminal.
+// The contents of a TXT record are reported without the control characters that would affect a terminal.
 func TestControlCharacters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 2)
@@ -260,7 +260,7 @@ func TestControlCharacters(t *testing.T) {
 	})
 }
 
-// One server leads elsewhere, where nobody answers: it has done its part, and what it means stays open.
+// One server returns an alias to a zone that does not answer: the server did answer, and its values are unknown.
 func TestAliasOfOneServerIntoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 3)

@@ -65,7 +65,7 @@ func (s *probe) report() Resolver {
 	return r
 }
 
-// groups lists who says the same, the largest group first.
+// groups lists the resolvers by equal answers, the largest group first.
 func (e *evidence) groups() []ValueGroup {
 	groups := []ValueGroup{}
 	for _, s := range e.probes {

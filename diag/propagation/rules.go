@@ -181,7 +181,7 @@ func resolversThat(tell func(*evidence, *probe) string) func(*evidence) diag.Fai
 	}
 }
 
-// holds tells what a resolver holds, and for how long.
+// holds describes the values that a resolver caches, and for how long.
 func (e *evidence) holds(s *probe) string {
 	says := "answers " + s.observation.words() + e.alsoAuthoritative(s)
 	if !s.observation.timed {
@@ -190,7 +190,7 @@ func (e *evidence) holds(s *probe) string {
 	return says + "; its cached answer expires in " + duration(s.observation.ttl)
 }
 
-// alsoAuthoritative tells if an answer that is not right is still that of an authoritative server.
+// alsoAuthoritative notes that an answer other than the reference is still that of an authoritative server.
 func (e *evidence) alsoAuthoritative(s *probe) string {
 	for _, server := range e.authority.servers {
 		if server.err == nil && server.observation.same(s.observation) {
@@ -211,7 +211,7 @@ func serversThat(servers []*authServer, what string) diag.Failures {
 	}).Joined()
 }
 
-// disagreements lists the servers that say something else than counts.
+// disagreements lists the servers whose answer differs from the reference.
 func disagreements(e *evidence) diag.Failures {
 	return diag.FailEach(e.authority.servers, func(s *authServer) diag.Failures {
 		if s.err != nil || s.observation.same(e.truth) {

@@ -79,8 +79,8 @@ func valuesOf(rrs []dns.RR) []string {
 }
 
 // valueOf returns the data of a record in normal form: as in a zone file, with one spelling for what is the same on the
-// wire, such as hexadecimal digits in either case, and for what its type does not tell apart. The strings of TXT are
-// joined, as all who use them do; the case of their letters counts.
+// wire, such as hexadecimal digits in either case, and for values that its type does not distinguish. The strings of
+// TXT are joined, as by all users of them; the case of their letters counts.
 func valueOf(rr dns.RR) string {
 	if sent, err := onWire(rr); err == nil {
 		rr = sent
@@ -145,7 +145,7 @@ func printable(text string) string {
 	return b.String()
 }
 
-// An observation is what a server says of the records: that there are some, or none, or no such name.
+// An observation is a server's answer for the records: some, none, or no such name.
 type observation struct {
 	told   bool // that is, the code is NOERROR or NXDOMAIN
 	rcode  int
@@ -154,7 +154,7 @@ type observation struct {
 	timed  bool     // whether ttl is known
 }
 
-// key identifies what is said, whatever the TTL.
+// key identifies the contents of an answer, regardless of the TTL.
 func (s observation) key() string { return fmt.Sprint(s.rcode, "\x00", strings.Join(s.values, "\x00")) }
 
 func (s observation) same(other observation) bool { return s.key() == other.key() }
@@ -238,7 +238,7 @@ func (e *evidence) weighAuthority() {
 		if newer(s.serial, v.serial) > 0 {
 			v.serial = s.serial
 		}
-		v.observation.ttl = max(v.observation.ttl, s.observation.ttl) // who asks another server gets the longer time
+		v.observation.ttl = max(v.observation.ttl, s.observation.ttl) // clients of another server get the longer TTL
 	}
 	e.versions, e.serials = len(versions), len(serials)
 	if len(versions) > 0 {
@@ -274,7 +274,7 @@ func newer(a, b *uint32) int {
 	return 0
 }
 
-// majority is what most resolvers say.
+// majority returns the answer of most resolvers.
 func (e *evidence) majority() observation {
 	counts, best := map[string]int{}, observation{}
 	for _, s := range e.probes {
@@ -313,13 +313,13 @@ func (s *probe) compare(right observation) Status {
 	}
 }
 
-// answered reports whether a resolver said what it holds.
+// answered reports whether a resolver gave a usable answer.
 func (s *probe) answered() bool {
 	return s.filtered == "" && slices.Contains([]Status{match, mismatch, nxDomain, noData}, s.status)
 }
 
-// filteredBy says in which way a resolver withholds the true answer on purpose: by an extended error
-// (RFC 8914 sections 4.16 to 4.18), or by the address that stands for none.
+// filteredBy describes how a resolver filters the answer on purpose: by an extended error (RFC 8914 sections 4.16 to
+// 4.18), or by the unspecified address.
 func filteredBy(m *dns.Msg, got, right observation) string {
 	if why := diag.Filtered(m); why != "" {
 		return why
@@ -332,7 +332,7 @@ func filteredBy(m *dns.Msg, got, right observation) string {
 	return ""
 }
 
-// remark is what a resolver adds to its answer, or why there is none.
+// remark returns a resolver's note on its answer, or why it gave no answer.
 func (s *probe) remark() string {
 	if s.status == timedOut {
 		return "no response"

@@ -15,21 +15,21 @@ import (
 type Vantage struct {
 	ID       string `json:"id"`       // short, permanent: lower-case letters, digits, hyphens
 	Name     string `json:"name"`     // for people
-	Operator string `json:"operator"` // who runs it
+	Operator string `json:"operator"` // its operator
 	Country  string `json:"country"`  // where the operator is seated, by ISO 3166-1 alpha-2; may be empty
 	// Transport is how it is asked: udp, with TCP for what does not fit; tcp, dot or doh.
 	Transport resolver.Transport `json:"transport"`
 	// Addresses are tried in this order, each an IP address or IP:port. Over dot and doh they may be
 	// missing if TLSName is there, which then is looked up; and all have the same port.
 	Addresses []string `json:"addresses"`
-	// TLSName must stand in the certificate for dot and doh. If empty, the address must.
+	// TLSName must be in the certificate for dot and doh. If empty, the address must.
 	TLSName string `json:"tls_name,omitempty"`
 	// Path is the path of the doh resource. Empty means /dns-query.
 	Path string `json:"path,omitempty"`
 }
 
-// Bounds of a list of vantages: what a check can ask at once without being a nuisance, and what a
-// table on paper has room for.
+// Bounds of a list of vantages: how many a check can query concurrently without abuse, and the width of a printed
+// table.
 const (
 	maxVantages      = 200
 	maxVantagesBytes = 1 << 20

@@ -166,7 +166,7 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
-// What a type does not tell apart is one value, and what it does tell apart are two.
+// Values that a type does not distinguish are one value, and others are two.
 func TestSameValues(t *testing.T) {
 	const key = "mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="
 	tests := []struct {

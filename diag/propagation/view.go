@@ -13,7 +13,7 @@ import (
 // maxNamed bounds the resolvers and values that a line names.
 const maxNamed = 4
 
-// View is what a person sees of the report: how many agree, who does not, and until when.
+// View presents the report: how many agree, which do not, and until when.
 func (r *Report) View() *view.View {
 	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings, r.Partial)
 	s := r.Summary

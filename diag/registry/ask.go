@@ -145,9 +145,9 @@ type outcome string
 const (
 	found      outcome = "found"
 	absent     outcome = "absent"     // the registry says that there is no such registration
-	reserved   outcome = "reserved"   // likewise, and that there will be none
+	reserved   outcome = "reserved"   // likewise, and the name cannot be registered
 	limited    outcome = "limited"    // the server refuses to answer us, or now
-	unreadable outcome = "unreadable" // it says something else
+	unreadable outcome = "unreadable" // the answer is something else
 	unanswered outcome = "unanswered" // it says nothing
 )
 
@@ -160,7 +160,7 @@ const maxPhrase = 200
 // The phrases by which servers say what is no record. They are looked for in each line, in lower case,
 // without marks of comments before it.
 var (
-	// anyName stands for whatever name a line is about, with what it is put between.
+	// anyName matches the name that a line is about, with its quotes or brackets.
 	anyName = diag.Regexp(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
 
 	absentPhrase = diag.Regexp(`^(?:` +
@@ -170,7 +170,7 @@ var (
 		`no_se_encontro_el_objeto|this query returned 0 objects|unallocated resource|` +
 		`invalid query or domain name not known|domain status: (?:available|free|no object found)|status: (?:available|free)$|` +
 		`(?:no data|no records?|not registered|not registered - .*|available)[.!]?$|` +
-		// "Sorry, the domain name example.com" and what may be said of it
+		// "Sorry, the domain name example.com" and its predicate
 		`(?:(?:sorry|but|the|this|el|requested|queried|domain|dominio|name|object|data|x\.y)[ .,:*-]+)+(?:` +
 		`(?:(?:is|was|has|does|do) )?not (?:yet )?(?:been )?(?:found|registered|known|exist)|` +
 		`no (?:existe|se encuentra|match|entries found)|unknown|(?:is )?available for (?:registration|purchase)|` +
@@ -199,8 +199,8 @@ var (
 		`^service (?:is )?(?:not available|unavailable)|server (?:is )?(?:too )?busy|^wait \d+`)
 )
 
-// judge says what a WHOIS answer about a domain amounts to. A record of another domain is none: asked
-// for a name, IANA has that of the top-level domain.
+// judge classifies a WHOIS answer about a domain. A record of another domain does not count: for any name, IANA
+// returns that of the top-level domain.
 func (r *record) judge(text string) outcome {
 	if r.domain != "" && !r.mine {
 		return judgeText(text)
@@ -222,11 +222,11 @@ func (r *record) judge(text string) outcome {
 	}
 }
 
-// substantial reports whether the answer says something that only a registration has.
+// substantial reports whether the answer has fields that only a registration has.
 func (r *record) substantial() bool { return !r.bare() || r.registrar.Name != "" }
 
-// bare reports whether the answer has no dates, no name servers and no identifier. One that names the registry as the
-// registrar, and says that the domain is free, is none of a registration.
+// bare reports whether the answer has no dates, no name servers and no identifier. An answer that names the registry
+// as the registrar, and says that the domain is free, is not one of a registration.
 func (r *record) bare() bool {
 	return r.created.time.IsZero() && r.expires.time.IsZero() && len(r.nameservers) == 0 && r.handle == ""
 }

@@ -57,7 +57,7 @@ func TestAskRDAP(t *testing.T) {
 	}
 }
 
-// Of several services the first with a conclusive answer counts, else the first that said something.
+// Of several services the first with a conclusive answer counts, else the first that answered.
 func TestAskSeveral(t *testing.T) {
 	tests := []struct {
 		name     string

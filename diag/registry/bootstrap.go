@@ -24,8 +24,8 @@ const (
 
 var kinds = []string{kindDNS, kindIPv4, kindIPv6, kindASN, kindSeeds}
 
-// A Bootstrap tells which RDAP service is in charge of a domain, an address or an autonomous system
-// (RFC 9224). It does not change once made.
+// A Bootstrap maps to the RDAP service that is responsible for a domain, an address or an autonomous system (RFC
+// 9224). It does not change once made.
 type Bootstrap struct {
 	lists map[string]list
 

@@ -17,7 +17,7 @@ import (
 	"go4.org/netipx"
 )
 
-// kindOf tells by its contents which bootstrap file of IANA a file is.
+// kindOf determines by its contents which IANA bootstrap file a file is.
 func kindOf(description string, l list) string {
 	d := strings.ToLower(description)
 	for word, kind := range map[string]string{
@@ -34,8 +34,7 @@ func kindOf(description string, l list) string {
 const recent = "2023"
 
 // TestConformanceBootstrap reads bootstrap files as IANA publishes them: every usable entry leads to the
-// service that the file names. What the built-in tables say of addresses and autonomous systems must be
-// the same registry.
+// service that the file names. The built-in tables must have the same registry for addresses and autonomous systems.
 func TestConformanceBootstrap(t *testing.T) {
 	paths := diagtest.Vectors(t, "dns/bootstrap/*.json", "dns/bootstrap/*/*.json", "dns/rdap/*bootstrap*.json")
 	right, total := 0, 0

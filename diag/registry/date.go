@@ -12,9 +12,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Dates in figures are read in the light of the whole answer in which they stand: 05/12/1994 is the fifth of December
-// or the twelfth of May, and another date of the same answer, 05/13/2027, tells which. Without proof the order is that
-// which the answer, or else the registry, declares. Where nothing tells it, the date is left out and not guessed.
+// Numeric dates are read in the context of the whole answer: 05/12/1994 is the fifth of December or the twelfth of
+// May, and another date of the same answer, 05/13/2027, decides which. Without proof the order is the one that the
+// answer, or else the registry, declares. If the order remains unknown, the date is left out and not guessed.
 
 // A dateOrder is the order of the parts of a date in figures.
 type dateOrder string
@@ -84,7 +84,7 @@ func recordDates(text, name string, fields []field) *dateReader {
 	return d
 }
 
-// datesOf returns the reader for dates that stand together.
+// datesOf returns the reader for dates of one answer.
 func datesOf(texts ...string) *dateReader {
 	d := &dateReader{proven: map[string][]dateOrder{}}
 	for _, text := range texts {
@@ -103,7 +103,7 @@ func (d *dateReader) noteShort(text string) {
 	}
 }
 
-// note takes away the orders in which a date would be none.
+// note excludes the orders in which a date would be invalid.
 func (d *dateReader) note(m []string) {
 	if m[2] != m[4] {
 		return
@@ -166,7 +166,7 @@ func (d *dateReader) ordered(text string) string {
 	possible := ordersOf(m)
 	dates := diag.Map(possible, func(o dateOrder) string { date, _ := inOrder(m, o); return date })
 	slices.Sort(dates)
-	if len(slices.Compact(dates)) > 1 { // the date by itself leaves it open
+	if len(slices.Compact(dates)) > 1 { // the date alone is ambiguous
 		if proven, known := d.proven[m[2]+fmt.Sprint(len(m[5]))]; known {
 			possible = slices.DeleteFunc(possible, func(o dateOrder) bool { return !slices.Contains(proven, o) })
 		}
@@ -189,7 +189,7 @@ func (d *dateReader) ordered(text string) string {
 }
 
 // The forms of dates, after [tidyDate] and with the year first where there are only figures; with those of RFC 3339
-// fractions of a second are read as well. A date without a day is none.
+// fractions of a second are read as well. A date without a day does not count.
 var dateLayouts = sync.OnceValue(func() []string { return lines(strings.TrimSpace(embeddedText("dates.txt"))) })
 
 // zones are the abbreviations of time zones that registries write, in seconds east of Greenwich. Those
@@ -204,12 +204,12 @@ var (
 	dateNoise   = diag.Regexp(`(?i)^(since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
 	dateZone    = diag.Regexp(`\s*\(?\b([A-Z]{3,4})\)?$`)
 	dateOffset  = diag.Regexp(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
-	dateBehind  = diag.Regexp(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: who 20260101", RFC 2622 section 3.1
+	dateBehind  = diag.Regexp(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: <email> 20260101", RFC 2622 section 3.1
 	dateDoubleT = diag.Regexp(`^(\d{4}-\d{2}-\d{2})-T`)
 )
 
-// parse reads a date in any of the forms in which registries write them. A time without a zone is
-// taken as UTC, which is right to within a day. What is before a date, as for domains older than the registry, is none.
+// parse parses a date in any of the forms that registries use. A time without a zone is read as UTC, which is right
+// to within a day. "before" and a date, as for domains older than the registry, does not count.
 func (d *dateReader) parse(s string) (time.Time, bool) {
 	s = clip(strings.Join(strings.Fields(s), " "), 60)
 	if m := dateBehind().FindStringSubmatch(s); m != nil {
@@ -220,7 +220,7 @@ func (d *dateReader) parse(s string) (time.Time, bool) {
 	for _, layout := range dateLayouts() {
 		if t, err := time.Parse(layout, s); err == nil {
 			t = t.Add(-time.Duration(zone) * time.Second).UTC()
-			return t, 1900 <= t.Year() && t.Year() <= 9999 // before and after, it stands for no date at all
+			return t, 1900 <= t.Year() && t.Year() <= 9999 // before and after, it is a placeholder for no date
 		}
 	}
 	return time.Time{}, false
@@ -259,7 +259,7 @@ func atoi(digits string) int {
 	return n
 }
 
-// A whoisDate is a date and the text in which it stood.
+// A whoisDate is a date and its source text.
 type whoisDate struct {
 	text string
 	time time.Time

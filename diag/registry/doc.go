@@ -3,7 +3,7 @@
 //
 // # How registration data is found
 //
-// Names and numbers are assigned by hundreds of registries. IANA's bootstrap files (RFC 9224) tell which is
+// Names and numbers are assigned by hundreds of registries. IANA's bootstrap files (RFC 9224) list which is
 // responsible: the longest matching domain or network has the URL of its service, which answers over HTTPS in JSON,
 // with status 404 for what is not registered. A registry of names often knows no more than the registrar; a link
 // leads to the registrar's own service. Contacts are jCards (RFC 7095), mostly with personal data redacted, as the
@@ -23,5 +23,5 @@
 //
 //	report, err := registry.LookupDomain(ctx, env, registry.DomainRequest{Domain: domain})
 //
-// Every server is dialled through the guard of the [diag.Env], because links and referrals come from strangers.
+// Every server is dialled through the guard of the [diag.Env], because links and referrals are untrusted.
 package registry

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// good is what a registry says of an exemplary domain, with a link to the registrar.
+// good is a registry's answer for an exemplary domain, with a link to the registrar.
 const good = `{
 	"objectClassName": "domain", "handle": "1_DOMAIN_COM-VRSN", "ldhName": "EXAMPLE.COM",
 	"links": [
@@ -41,7 +41,7 @@ const good = `{
 		{"objectClassName": "nameserver", "ldhName": "B.IANA-SERVERS.NET", "ipAddresses": {"v4": ["192.0.2.53"]}}],
 	"rdapConformance": ["rdap_level_0"]}`
 
-// detailed is what the registrar says.
+// detailed is the registrar's answer.
 const detailed = `{
 	"objectClassName": "domain", "handle": "ignored", "ldhName": "example.com",
 	"status": ["client hold"],
@@ -111,7 +111,7 @@ const whoisGood = `
 >>> Last update of whois database: 2026-01-01T00:00:00Z <<<
 `
 
-// registered is what a report says of the registration, in a word.
+// registered summarizes the registration in a report in a word.
 func registered(r *DomainReport) string {
 	if r.Registered == nil {
 		return "unknown"
@@ -287,7 +287,7 @@ func TestDomainNotFollowed(t *testing.T) {
 	require.Empty(t, server.Queries())
 }
 
-// Why a name cannot be registered is told in the registry's words.
+// The reason why a name cannot be registered is reported in the registry's words.
 func TestReservedBy(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	whois("The registration of this domain is restricted, as it is protected by a DPML Block.\n")(w)
@@ -297,7 +297,7 @@ func TestReservedBy(t *testing.T) {
 		`"The registration of this domain is restricted, as it is protected by a DPML Block".`, r.Findings[0].Detail)
 }
 
-// Without a resolver nobody else is to blame.
+// A dead resolver is not blamed on the servers.
 func TestDeadResolver(t *testing.T) {
 	for _, name := range []string{"example.com", "example.tk"} {
 		env := diagtest.NewWorld(t).NewEnv()

@@ -42,7 +42,7 @@ func ExampleLookupDomain() {
 }
 
 func ExampleLookupIP() {
-	// Addresses that nobody registers are answered without asking anybody.
+	// Unregistered addresses are answered without a query.
 	report, err := registry.LookupIP(context.Background(), nil, registry.IPRequest{IP: diag.MustIP("192.0.2.1")})
 	if err != nil {
 		fmt.Println(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// facts are what the answers of a registry say of a domain, whatever their protocol.
+// facts are the data of a registry's answers for a domain, in any protocol.
 type facts struct {
 	handle              string
 	registrar           Registrar
@@ -69,7 +69,7 @@ func (e entity) contact(role Role) Contact {
 	return c
 }
 
-// registrarOf finds the registrar among the entities, and whom it names for abuse.
+// registrarOf finds the registrar among the entities, and its abuse contact.
 func registrarOf(o *object) Registrar {
 	var r Registrar
 	i := slices.IndexFunc(o.entities, func(e entity) bool { return e.depth == 0 && e.hasRole("registrar") })
@@ -114,8 +114,8 @@ func factsOfRecord(r *record) facts {
 	}
 }
 
-// merge adds what the registrar says to what the registry says. The registry is right about all that it
-// decides; the registrar knows who the holder is.
+// merge adds the registrar's data to the registry's. The registry is authoritative for all that it decides; the
+// registrar knows the holder.
 func (f *facts) merge(registrar facts) {
 	d, other := &f.dates, registrar.dates
 	d.RegistrarExpiresAt = cmp.Or(d.RegistrarExpiresAt, cmp.Or(other.RegistrarExpiresAt, other.ExpiresAt))
@@ -225,9 +225,9 @@ type statusRow struct {
 
 // statuses explains the statuses of EPP (RFC 5731 section 2.3, RFC 3915 section 3.1), the values of
 // RDAP that have no counterpart there (RFC 9083 section 10.2.2), and words of single registries. A
-// "client" is the registrar, the "server" the registry. A row is impact, code and meaning; behind the
-// code stand other ways to write it, each behind a bar, or behind a plus the status beside which the row
-// holds. Of the rows of a code the first one that holds counts.
+// "client" is the registrar, the "server" the registry. A row is impact, code and meaning; other spellings follow
+// the code, each after a bar, or after a plus the second status that the row requires. Of the rows of a code the
+// first that applies counts.
 var statuses = sync.OnceValue(func() (list []statusRow) {
 	for line := range strings.SplitSeq(strings.TrimSpace(embeddedText("status.txt")), "\n") {
 		columns := strings.Split(line, "\t")
@@ -257,7 +257,7 @@ func knownStatus(text string) (Status, bool) {
 	return Status{}, false
 }
 
-// explain returns what is known of a status by itself.
+// explain returns the explanation of a single status.
 func explain(text string) Status {
 	if s, ok := knownStatus(text); ok {
 		return s
@@ -295,8 +295,8 @@ func letters(s string) string {
 	}, strings.ToLower(s))
 }
 
-// explained returns what the statuses of a domain mean together: registries give a domain in its redemption
-// period pendingDelete as well (RFC 3915 section 3.1), which by itself means that it is too late.
+// explained returns the combined meaning of a domain's statuses: registries give a domain in its redemption period
+// pendingDelete as well (RFC 3915 section 3.1), which alone means that it is too late.
 func (f *facts) explained() []Status {
 	list := []Status{}
 	for _, text := range f.statuses {

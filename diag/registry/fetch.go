@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// domainEvidence is all that the rules and the report look at.
+// domainEvidence is the input of the rules and the report.
 type domainEvidence struct {
 	domain   diag.Domain
 	name     string // the registered domain
@@ -109,12 +109,12 @@ func (e *domainEvidence) askWhois(ctx context.Context, env *diag.Env, host strin
 	})
 }
 
-// spoke reports whether a WHOIS server said anything.
+// spoke reports whether a WHOIS server answered.
 func spoke(answers []whoisAnswer) bool {
 	return slices.ContainsFunc(answers, func(a whoisAnswer) bool { return a.text != "" })
 }
 
-// parse reads and weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+// parse parses and judges the answers. It returns an error that wraps [diag.ErrUnavailable] if no server answered.
 func (e *domainEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.rdap.outcome == found {
@@ -142,7 +142,7 @@ func (e *domainEvidence) parse() error {
 		}
 	}
 	if e.outcome == absent && e.rdap.doubt && e.protocol == rdap {
-		e.outcome = unanswered // nobody confirms what any web server would say
+		e.outcome = unanswered // unconfirmed, and any web server might say so
 	}
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
@@ -150,7 +150,7 @@ func (e *domainEvidence) parse() error {
 	return fmt.Errorf("looking up the registration of %s: %w", e.name, failureOf(e.rdap, e.whois))
 }
 
-// ourFailure is why we could not look up a server, or not reach the network; nil if it is not we who failed.
+// ourFailure is why a lookup of a server or our network failed; nil if the failure is not ours.
 func ourFailure(rdap rdapAnswer, whois []whoisAnswer) error {
 	ours := rdap.ours
 	for _, a := range whois {
@@ -182,7 +182,8 @@ func serversOf(rdap rdapAnswer, whois []whoisAnswer) string {
 	return strings.Join(list, " or ")
 }
 
-// A Client asks registries. Its zero value uses the built-in tables. It may be used by several goroutines at once.
+// A Client asks registries. Its zero value uses the built-in tables. It may be used by several goroutines
+// concurrently.
 type Client struct {
 	Bootstrap    *Bootstrap // RDAP services; nil means the built-in table
 	WhoisServers *Servers   // WHOIS servers; nil means the built-in table
@@ -229,11 +230,11 @@ const (
 	whoisTimeout     = 5 * time.Second
 )
 
-// registered returns the part of a domain that somebody has registered, one label more than the public
-// suffix under which it is. A domain that is itself a public suffix is returned as it is, with true.
+// registered returns the registered part of a domain, one label more than its public suffix. A domain that is itself
+// a public suffix is returned as it is, with true.
 //
-// Below suffixes that a company has made its own, such as github.io, nobody registers anything with a
-// registry, unless a registry is known for the suffix.
+// Below private suffixes, such as github.io, names are not registered with a registry, unless one is known for the
+// suffix.
 func (c *Client) registered(name string) (domain string, isSuffix bool) {
 	suffix, _ := diag.RegistrySuffix(name, c.known)
 	if suffix == name {

@@ -43,7 +43,7 @@ func registryOf(server string) (Registry, string) {
 	return noRegistry, ianaWhois
 }
 
-// ipEvidence is all that the rules and the report look at.
+// ipEvidence is the input of the rules and the report.
 type ipEvidence struct {
 	ip      diag.IP
 	now     time.Time
@@ -126,7 +126,7 @@ func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap)
 	return ctx.Err()
 }
 
-// parse reads and weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+// parse parses and judges the answers. It returns an error that wraps [diag.ErrUnavailable] if no server answered.
 func (e *ipEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.outcome.conclusive() {
@@ -143,7 +143,7 @@ func (e *ipEvidence) parse() error {
 		e.weigh(a)
 	}
 	if e.outcome == absent && e.rdap.doubt && e.source == fromRDAP {
-		e.outcome, e.source = unanswered, fromNone // nobody confirms what any web server would say
+		e.outcome, e.source = unanswered, fromNone // unconfirmed, and any web server might say so
 	}
 	if e.purpose != nil && e.outcome != found {
 		e.facts = factsOfPurpose(e.block, *e.purpose)
@@ -185,7 +185,7 @@ func (e *ipEvidence) weigh(a whoisAnswer) {
 	}
 }
 
-// ipFacts are what the answers of a registry say of an address, whatever their protocol.
+// ipFacts are the data of a registry's answers for an address, in any protocol.
 type ipFacts struct {
 	network      Network
 	organization Organization
@@ -227,7 +227,7 @@ func factsOfNetwork(o, autnum *object) ipFacts {
 	return f
 }
 
-// embeddedIPv4 returns the IPv4 address that an IPv6 address stands for, if it is one of a translator (RFC 6052 section
+// embeddedIPv4 returns the IPv4 address embedded in an IPv6 address, if it is one of a translator (RFC 6052 section
 // 2.2), of 6to4 (RFC 3056 section 2) or of Teredo (RFC 4380 section 4).
 func embeddedIPv4(block netip.Prefix, ip netip.Addr) (netip.Addr, bool) {
 	b := ip.As16()
@@ -258,8 +258,8 @@ func (a *AbuseDesk) add(emails, phones []string) {
 	}
 }
 
-// holder finds the organization that holds a network. At RIPE the role of registrant is also that of
-// maintainers, who may change the record; an organization goes before those.
+// holder finds the organization that holds a network. At RIPE maintainers, which may change the record, have the
+// role of registrant too; an organization takes precedence.
 func holder(o *object) Organization {
 	var best *entity
 	for i, e := range o.entities {

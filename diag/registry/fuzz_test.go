@@ -78,7 +78,7 @@ func FuzzParseCard(f *testing.F) {
 	})
 }
 
-// What says that a limit is reached is never taken for "not registered", whatever follows.
+// A notice of a rate limit is never read as "not registered", regardless of the text after it.
 func FuzzWHOIS(f *testing.F) {
 	f.Add(whoisGood)
 	f.Add(whoisNetwork)

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network is what ARIN says of a network. Documentation has no public addresses, so it is one of those
-// that everybody knows.
+// network is ARIN's answer for a network. No documentation address is public, so it is a well-known one.
 const network = `{
 	"objectClassName": "ip network", "handle": "NET-8-8-8-0-2", "name": "EXAMPLE", "type": "DIRECT ALLOCATION",
 	"startAddress": "8.8.8.0", "endAddress": "8.8.8.255", "ipVersion": "v4", "parentHandle": "NET-8-0-0-0-0",
@@ -307,7 +306,7 @@ func TestSpecialAddress(t *testing.T) {
 	}
 }
 
-// The holder of an address of AS112 is told, and what the address is for; without an answer nothing is said of a holder.
+// The report has the holder of an AS112 address, and its purpose; without an answer it has no holder.
 func TestRegisteredSpecialAddress(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	as112(network)(w)
@@ -334,7 +333,7 @@ func TestRegisteredSpecialAddressWithoutResolver(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 }
 
-// The IPv4 address within an address of IPv6 is what can be looked up.
+// The IPv4 address embedded in an IPv6 address can be looked up.
 func TestEmbeddedAddress(t *testing.T) {
 	for ip, want := range map[string]string{
 		"64:ff9b::808:808": "8.8.8.8", "2002:808:808::1": "8.8.8.8", "2001::f7f7:f7f7": "8.8.8.8",

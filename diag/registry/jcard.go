@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A card is what a jCard says of a contact (RFC 7095).
+// A card holds the data of a contact in a jCard (RFC 7095).
 type card struct {
 	name, organization, kind string
 	emails, phones           []string // no fax numbers
@@ -125,8 +125,7 @@ func digits(s string) int {
 	return count
 }
 
-// link sets the address of a web page. A contact-uri is what a redacted address for mail is replaced
-// by (RFC 8605 section 2.1).
+// link sets the address of a web page. A contact-uri replaces a redacted mail address (RFC 8605 section 2.1).
 func (c *card) link(property, text string) {
 	if address, ok := strings.CutPrefix(text, "mailto:"); ok {
 		c.email(address)
@@ -198,7 +197,7 @@ func readContacts(fields []field) []Contact {
 	return list
 }
 
-// contactOf returns the contact with a role, which it adds if there is none.
+// contactOf returns the contact with a role, adding it if needed.
 func contactOf(list *[]Contact, role Role) *Contact {
 	for i := range *list {
 		if (*list)[i].Role == role {
@@ -209,7 +208,7 @@ func contactOf(list *[]Contact, role Role) *Contact {
 	return &(*list)[len(*list)-1]
 }
 
-// take takes what a field says of a contact. The first value counts.
+// take sets a property of a contact from a field. The first value counts.
 func (c *Contact) take(key string, f field) {
 	var target *string
 	switch last := key[strings.LastIndexByte(key, ' ')+1:]; {

@@ -11,8 +11,8 @@ import (
 	"go4.org/netipx"
 )
 
-// A networkRecord is what a WHOIS server says of an address. There are two families of formats: RPSL
-// (RFC 2622), of all registries but one, and that of ARIN; both are paragraphs about one object each.
+// A networkRecord holds the data of a WHOIS answer for an address. There are two families of formats: RPSL (RFC
+// 2622), of all registries but one, and that of ARIN; both are paragraphs about one object each.
 type networkRecord struct {
 	dates    *dateReader
 	facts    ipFacts
@@ -53,7 +53,7 @@ func objects(text string) []whoisObject {
 	return list
 }
 
-// abuseComment is how RIPE tells the contact for abuse, in a comment.
+// abuseComment matches RIPE's comment with the abuse contact.
 var abuseComment = diag.Regexp(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^'\s]+)'`)
 
 // readNetwork reads the answer of a WHOIS server about an address.
@@ -84,8 +84,8 @@ func readNetwork(text string, ip netip.Addr) *networkRecord {
 	return n
 }
 
-// network takes a network if it has the address and is smaller than the one before. A network that has
-// all addresses, or is marked as somebody else's, says that the server knows nothing.
+// network takes a network if it contains the address and is smaller than the one before. A network of all addresses,
+// or one marked as another registry's, means that the server has no data.
 func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	start, end := parseNetwork(o.get(o.class))
 	name := o.get("netname")
@@ -237,7 +237,7 @@ func arinRole(class string) string {
 	return ""
 }
 
-// person reads a person or a role, whose parts are told by the objects that refer to it (RFC 2622 section 3).
+// person reads a person or a role, whose functions are given by the objects that refer to it (RFC 2622 section 3).
 func (n *networkRecord) person(o whoisObject, list []whoisObject) IPContact {
 	handle := o.get("nic-hdl", "irt", "nic-hdl-br")
 	c := IPContact{

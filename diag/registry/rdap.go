@@ -19,7 +19,7 @@ const (
 	classNetwork = "ip network"
 )
 
-// An object is what an RDAP server says of a domain, a network or an autonomous system (RFC 9083).
+// An object is an RDAP answer about a domain, a network or an autonomous system (RFC 9083).
 type object struct {
 	class, handle, name string // name: of a domain in ASCII, of the others as given
 	statuses            []string
@@ -36,7 +36,7 @@ type object struct {
 	kind, country   string
 	parent          string
 	origins         []int64 // autonomous systems
-	emptyDelegation bool    // name servers are stated to be none
+	emptyDelegation bool    // the answer states that there are no name servers
 	errorCode       int64
 }
 
@@ -255,7 +255,7 @@ const (
 	maxAnswer   = 1 << 20 // bytes of JSON; the largest objects seen have 400 KiB
 	maxList     = 200     // elements of a list, as of name servers
 	maxText     = 1000    // characters of a text that is reported
-	maxEntities = 100     // contacts that are looked at
+	maxEntities = 100     // contacts that are read
 	maxDepth    = 4       // of contacts within contacts; a registrar's abuse contact has depth 2
 )
 

@@ -14,8 +14,8 @@ import (
 )
 
 // TestConformanceRDAP reads samples of RDAP answers and fragments, valid and not. All that are JSON
-// objects are read without an error, and every contact in them is found; of the others none is taken for
-// an answer. Where somebody has written down what an answer says, it is read like that.
+// objects are read without an error, and every contact in them is found; the others are never read as an answer.
+// Where the contents of an answer are documented, they are read as documented.
 func TestConformanceRDAP(t *testing.T) {
 	paths := diagtest.Suite(t, "dns/rdap/*.json")
 	right, total := 0, 0

@@ -126,7 +126,7 @@ func TestNoObject(t *testing.T) {
 	}
 }
 
-// The holder of a network is not who may change its record.
+// The holder of a network is not the maintainer of its record.
 func TestHolder(t *testing.T) {
 	o, err := parseObject([]byte(`{"entities": [
 		{"handle": "EX-MNT", "roles": ["registrant"]},

@@ -84,15 +84,14 @@ func readRecord(text, name string) *record {
 	return r
 }
 
-// foreign reports whether a field is about somebody in the registration, not about the domain. A key of
-// several words tells by itself.
+// foreign reports whether a field is about a contact in the registration, not about the domain. A key of several
+// words is unambiguous.
 func (f field) foreign() bool {
 	return contactSections().MatchString(f.section) && !statusKeys[f.section] && !createdKeys[f.section] &&
 		!strings.HasPrefix(f.key, "domain ") && !strings.HasSuffix(f.key, " date")
 }
 
-// namesServer reports whether a field is a name server. Contacts may have a host as well, but no key that
-// tells by itself.
+// namesServer reports whether a field is a name server. Contacts may have a host as well, but no unambiguous key.
 func (f field) namesServer() bool {
 	if f.key == "name" {
 		return serverKeys[f.section]
@@ -181,7 +180,7 @@ var statusSeparator = diag.Regexp(`,(client|server|pending|add|auto|ok|inactive)
 // stateOfDomain are words by which the key "state" speaks of a domain, and not of where a contact lives.
 var stateOfDomain = diag.Regexp(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
 
-// statusTail is what may follow a status: a link, an explanation, a date.
+// statusTail matches the text that may follow a status: a link, an explanation, a date.
 var statusTail = diag.Regexp(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
 
 // readStatus reads one or several statuses, separated by commas.
@@ -208,7 +207,7 @@ func (r *record) readStatus(value string) {
 var freeStatus = diag.Regexp(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
 	`domain not found|unassignable|undelegated|no match)$`)
 
-// reservedStatus are statuses that say that there is none, and will be none.
+// reservedStatus matches statuses of names that are not registered and cannot be.
 var reservedStatus = diag.Regexp(`(?i)^(?:230 )?reserved$`)
 
 func (r *record) readSigned(value string) {
@@ -236,7 +235,8 @@ func (r *record) readDS(value string) {
 // registrarURL separates a name from the web page behind it.
 var registrarURL = diag.Regexp(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
 
-// readRegistrar reads who sold the domain. A paragraph about the registrar may have its name beside its handle.
+// readRegistrar reads the registrar of the domain. A paragraph about the registrar may have its name next to its
+// handle.
 func (r *record) readRegistrar(fields []field) {
 	var named, first string
 	for _, f := range fields {

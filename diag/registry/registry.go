@@ -10,14 +10,14 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A DomainRequest asks who holds a domain.
+// A DomainRequest is a request for the registration of a domain.
 type DomainRequest struct {
 	Domain          diag.Domain `json:"domain" doc:"the domain, or a name below it" example:"example.com"`
 	FollowRegistrar *bool       `json:"follow_registrar,omitempty" default:"true" doc:"whether to ask the registrar as well"`
 	Raw             bool        `json:"raw,omitempty" doc:"whether to report the answers as they came"`
 }
 
-// A DomainReport is what the registry, and the registrar, say of a domain.
+// A DomainReport is the registration of a domain at the registry and the registrar.
 type DomainReport struct {
 	diag.Text
 	Domain           diag.Domain  `json:"domain" doc:"the domain asked about"`
@@ -70,13 +70,13 @@ func (c *Client) LookupDomain(ctx context.Context, env *diag.Env, req DomainRequ
 	return e.report(req.Raw, env.Now()), nil
 }
 
-// An IPRequest asks who holds an address.
+// An IPRequest is a request for the registration of an address.
 type IPRequest struct {
 	IP  diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
 	Raw bool    `json:"raw,omitempty" doc:"whether to report the answers as they came"`
 }
 
-// An IPReport is what the registry in charge says of an address.
+// An IPReport is the registration of an address at the responsible registry.
 type IPReport struct {
 	diag.Text
 	IP           diag.IP      `json:"ip" doc:"the address"`
@@ -110,10 +110,10 @@ func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, err
 	return client.LookupIP(ctx, env, req)
 }
 
-// LookupIP asks the regional registry in charge of an address over RDAP, and over WHOIS if there is no
-// RDAP or it has no answer. Special-purpose addresses are answered from a table, those that are reached from anywhere
-// only where the registry has no answer. The error is a *[diag.InputError], the context's, or wraps
-// [diag.ErrUnavailable] if no server said anything.
+// LookupIP queries the regional registry responsible for an address over RDAP, and over WHOIS if there is no RDAP or
+// it has no answer. Special-purpose addresses are answered from a table, those that are reached from anywhere only
+// where the registry has no answer. The error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable]
+// if no server answered.
 func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	if req.IP.IsZero() {
 		return nil, diag.Invalid("ip", "is required")
@@ -155,7 +155,7 @@ const (
 // Values lists the registries.
 func (Registry) Values() []string { return diag.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
 
-// A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is known.
+// A Network is an allocated or assigned block of addresses. Its text fields are empty if unknown.
 type Network struct {
 	CIDRs        []netip.Prefix `json:"cidrs" doc:"the block as prefixes"`
 	StartAddress string         `json:"start_address,omitempty" doc:"first address"`
@@ -190,7 +190,7 @@ type AbuseDesk struct {
 	Phones []string `json:"phones" doc:"telephone numbers"`
 }
 
-// An IPContact is somebody with a part in a network.
+// An IPContact is a contact of a network.
 type IPContact struct {
 	Roles        []string `json:"roles" doc:"the parts, in the words of RDAP" example:"technical"`
 	Name         string   `json:"name,omitempty" doc:"name"`
@@ -248,7 +248,7 @@ const (
 // Values lists the protocols.
 func (Protocol) Values() []string { return diag.Values(rdap, WHOIS) }
 
-// A Registrar is who sells registrations in domains.
+// A Registrar is a company that registers domains for their holders.
 type Registrar struct {
 	Name       string `json:"name,omitempty" doc:"name"`
 	IANAID     string `json:"iana_id,omitempty" doc:"number in the registry of IANA" example:"292"`
@@ -285,7 +285,7 @@ type DS struct {
 	Digest     string `json:"digest" doc:"digest in hexadecimal"`
 }
 
-// Role is the part that somebody has in a registration: registrant, admin, tech, abuse or billing.
+// Role is the role of a contact in a registration: registrant, admin, tech, abuse or billing.
 type Role string
 
 // The roles.
@@ -300,7 +300,7 @@ const (
 // Values lists the roles.
 func (Role) Values() []string { return diag.Values(registrant, admin, tech, abuse, billing) }
 
-// A Contact is somebody with a part in a registration.
+// A Contact is a contact of a registration.
 type Contact struct {
 	Role         Role   `json:"role" doc:"the part"`
 	Name         string `json:"name,omitempty" doc:"name"`

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// What the rules count. Registrars remind of expiry about a month and a week before (ICANN Expired Registration
-// Recovery Policy, section 2.1); what is younger than a month is what most frauds use.
+// The thresholds of the rules. Registrars remind of expiry about a month and a week before (ICANN Expired
+// Registration Recovery Policy, section 2.1); most domains used for fraud are younger than a month.
 const (
 	expirySoon = 30 * day
 	expiryNow  = 7 * day

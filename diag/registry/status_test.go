@@ -71,7 +71,7 @@ func TestStatusesTogether(t *testing.T) {
 	require.Contains(t, served.explained()[0].Meaning, "lists name servers")
 }
 
-// A row that explains a status beside another one stands before the one for the status by itself.
+// A row for a status combined with another one precedes the row for the status alone.
 func TestStatusTable(t *testing.T) {
 	alone := map[string]bool{}
 	for _, row := range statuses() {

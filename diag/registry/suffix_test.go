@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What somebody registers is one label below a suffix with a registry.
+// The registered domain is one label below a suffix with a registry.
 func TestRegisteredDomain(t *testing.T) {
 	tests := []struct {
 		domain, want string

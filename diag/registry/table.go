@@ -47,8 +47,8 @@ func (s *service) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseList reads a list in the form of the built-in tables: "source" and "date" with what they are, then at the margin
-// the locations of a service and below it, indented, its entries. A "{}" in a location stands for the entry.
+// parseList reads a list in the form of the built-in tables: "source" and "date" with their values, then unindented
+// the locations of a service and below it, indented, its entries. A "{}" in a location is replaced by the entry.
 func parseList(text string) (list, error) {
 	l := list{Version: "1.0"}
 	var locations []string
@@ -129,7 +129,7 @@ var builtinServers = sync.OnceValue(func() *Servers {
 // ianaWhois is the WHOIS server of the root zone and of all address space. It refers to the others.
 const ianaWhois = "whois.iana.org"
 
-// Servers tells which WHOIS server is in charge of a domain. It does not change once made.
+// Servers maps domains to their WHOIS servers. It is immutable.
 type Servers struct{ hosts map[string]string }
 
 // DefaultServers returns the built-in table.
@@ -184,8 +184,8 @@ func endpoint(server string) (host string, port uint16) {
 // MarshalJSON implements [json.Marshaler]: it writes what [ParseServers] reads.
 func (s *Servers) MarshalJSON() ([]byte, error) { return json.Marshal(s.hosts) }
 
-// forDomain returns the server for a domain in ASCII form. Where none is known, as for top-level domains
-// themselves, it is that of IANA, which may know one.
+// forDomain returns the server for a domain in ASCII form. If unknown, as for top-level domains themselves, it is
+// that of IANA, which may refer to one.
 func (s *Servers) forDomain(name string) string {
 	if suffix, ok := longest(s.hosts, name); ok && strings.Contains(name, ".") {
 		return s.hosts[suffix]

@@ -28,7 +28,7 @@ func prefixes(start, end netip.Addr) []netip.Prefix {
 	return list[:min(len(list), maxPrefixes)]
 }
 
-// hostName returns a host name in lower case and ASCII, without a final dot, or nothing if it is none.
+// hostName returns a host name in lower case and ASCII, without a final dot; empty if it is not one.
 func hostName(s string) string {
 	d, err := diag.ParseDomain(strings.TrimSpace(s))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxNamed bounds the items of a list that a line names.
 const maxNamed = 4
 
-// View is what a person sees of the report: with whom the domain is registered, and until when.
+// View presents the report: the registrar of the domain, and the expiry date.
 func (r *DomainReport) View() *view.View {
 	v := view.OfText(cmp.Or(r.DomainUnicode, r.Domain.String()), r.Text, r.Findings, r.Partial)
 	v.Fact("registered", view.If(r.RegisteredDomain != r.Domain.String(), r.RegisteredDomain))
@@ -50,7 +50,7 @@ func (r *DomainReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report: who holds the address, and where abuse is reported.
+// View presents the report: the holder of the address, and the abuse contact.
 func (r *IPReport) View() *view.View {
 	v := view.OfText(r.IP.String(), r.Text, r.Findings, r.Partial)
 	if r.Purpose.Name != "" {

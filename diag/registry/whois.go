@@ -23,7 +23,7 @@ const (
 	maxReportText = 512 << 10 // bytes of raw answers in a report
 )
 
-// A whoisAnswer is what a WHOIS server said.
+// A whoisAnswer is the answer of a WHOIS server.
 type whoisAnswer struct {
 	host string
 	text string // UTF-8
@@ -262,7 +262,7 @@ func split(text, current string) (key, value string, ok bool) {
 	return "", "", false
 }
 
-// ofDomain reports whether a key without a colon is one of those that say something of a domain.
+// ofDomain reports whether a key without a colon is that of a property of a domain.
 func ofDomain(key string) bool {
 	return domainKeys[key] || createdKeys[key] || expiresKeys[key] || updatedKeys[key] || serverKeys[key] || statusKeys[key]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wanted is what others read from a sample.
+// wanted is the reference reading of a sample.
 type wanted struct {
 	Domain struct {
 		Punycode    string   `json:"punycode"`
@@ -33,8 +33,8 @@ type wanted struct {
 	} `json:"registrar"`
 }
 
-// TestConformanceWHOIS reads samples of WHOIS answers, and compares what was found with what others
-// found. What says that there is no registration must never be taken for one, nor for an excuse.
+// TestConformanceWHOIS reads samples of WHOIS answers, and compares the results with reference readings. An answer
+// that a name is not registered must never be read as a registration, nor as a refusal.
 func TestConformanceWHOIS(t *testing.T) {
 	right, total := 0, 0
 	check := func(what string, ok bool, got, want any) {
@@ -79,13 +79,13 @@ func TestConformanceWHOIS(t *testing.T) {
 	t.Logf("dns/whois: %d samples, %d/%d fields", len(samples)+len(notFound), right, total)
 }
 
-// foreignZone is a time zone that those who made the vectors do not read.
+// foreignZone is a time zone that the vectors do not parse.
 var foreignZone = regexp.MustCompile(`\((?:UTC|GMT)[+-]`)
 
-// sameDate compares where a date was read, and what it was read as if others did read it. The vectors
-// take the last of several lines with the same key, even if that is one about the name servers; here it
-// is the first, which is about the domain. What is before a date is not when the registration began, and what stands
-// behind the state of a domain under jp is the end of its registration, which the vectors do not read.
+// sameDate compares the line of a date, and its value if the vectors have one. The vectors take the last of several
+// lines with the same key, even if that is one about the name servers; here it is the first, which is about the
+// domain. A "before" date is not the start of the registration, and the date after the state of a domain under jp is
+// the end of its registration, which the vectors do not parse.
 func sameDate(text string, got whoisDate, want, wantTime string) bool {
 	if want == "" || strings.HasPrefix(want, "before ") {
 		return got.time.IsZero() || strings.Contains(text, "Connected ("+got.text+")")
@@ -97,7 +97,7 @@ func sameDate(text string, got whoisDate, want, wantTime string) bool {
 	return !got.time.IsZero() && (got.text == want || sameKey(text, got.text, want))
 }
 
-// sameKey reports whether two values stand after the same key, the first value first.
+// sameKey reports whether two values follow the same key, the first value first.
 func sameKey(text, first, second string) bool {
 	i, j := strings.Index(text, first), strings.LastIndex(text, second)
 	if first == "" || i < 0 || j < i {

@@ -47,8 +47,7 @@ func TestSamplesOfRegistries(t *testing.T) {
 	}
 }
 
-// What says that there is no registration, that there can be none, or that the limit is reached, in the
-// words of many registries.
+// The phrases of many registries for a name that is not registered, one that cannot be, and a reached rate limit.
 func TestPhrasesOfRegistries(t *testing.T) {
 	tests := map[outcome][]string{
 		absent: {

@@ -191,7 +191,7 @@ func AlgorithmName(algorithm uint8) string {
 	return cmp.Or(newAlgorithms[algorithm], dns.AlgorithmToString[algorithm], "ALG"+strconv.Itoa(int(algorithm)))
 }
 
-// saltText returns a salt in hexadecimal digits; zone files write a dash for none.
+// saltText returns a salt in hexadecimal digits; zone files write a dash for an empty one.
 func saltText(salt string) string { return strings.ToLower(strings.Trim(salt, "-")) }
 
 func typeNames(bitmap []uint16) []string {
@@ -245,8 +245,8 @@ func holdsIPv4(words []string, ip diag.IP) bool {
 // number is an octet in decimal without leading zeros, of which zero is one.
 func number(octet byte) string { return strings.TrimLeft(fmt.Sprint(octet), "0") }
 
-// holdsIPv6 looks for the lower half of the address, which tells hosts of a network apart: its four
-// groups one after the other as they are written, or all of its digits, in either direction.
+// holdsIPv6 looks for the lower half of the address, which distinguishes hosts of a network: its four groups one
+// after the other as they are written, or all of its digits, in either direction.
 func holdsIPv6(words []string, ip diag.IP) bool {
 	b := ip.As16()
 	if b[8]|b[9]|b[10]|b[11]|b[12]|b[13] == 0 {

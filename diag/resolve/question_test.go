@@ -12,7 +12,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// What a request says of the question is what the resolver gets to see.
+// The resolver receives the query as requested.
 func TestQuestion(t *testing.T) {
 	type seen struct {
 		class  uint16
@@ -86,7 +86,7 @@ func TestHowServersAreAsked(t *testing.T) {
 	cases := []struct {
 		name      string
 		req       Request
-		address   string // of whom the answer is
+		address   string // of the server that answered
 		transport resolver.Transport
 	}{
 		{"usual", Request{}, "192.0.2.53", resolver.UDP},
@@ -157,7 +157,7 @@ func TestWalkOverTCP(t *testing.T) {
 	})
 }
 
-// An identifier that was asked for is told, and that there is none too.
+// A requested identifier is reported, and so is its absence.
 func TestNSID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, id := range []string{"ns1.ams", ""} {

@@ -164,8 +164,8 @@ func ParseType(s string) (Type, error) {
 	return Type(code), Type(code).check()
 }
 
-// check refuses types that nobody can ask for: those of the protocol itself, and 65535, which is
-// reserved (RFC 6895 section 3.1).
+// check refuses types that cannot be queried: those of the protocol itself, and 65535, which is reserved (RFC 6895
+// section 3.1).
 func (t Type) check() error {
 	if reason := refusals[uint16(t)]; reason != "" {
 		return diag.Invalid("qtype", "%s", reason)

@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxRecords bounds the records that a report lists of each section: a message has room for some
-// thousands, which nobody reads, and the largest sets in real use have about a hundred.
+// maxRecords bounds the records that a report lists of each section: a message has room for some thousands, too many
+// to read, and the largest sets in real use have about a hundred.
 const maxRecords = 500
 
 // A Request asks for the records of one name and type.
@@ -87,7 +87,7 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// Resolver tells who answered.
+// Resolver is the server that answered.
 type Resolver struct {
 	ID        ResolverID         `json:"id" doc:"its name in requests"`
 	Name      string             `json:"name" doc:"its name for people"`
@@ -105,7 +105,7 @@ type Flags struct {
 	CD bool `json:"cd" doc:"checking with DNSSEC was disabled"`
 }
 
-// evidence is what was seen.
+// evidence holds the observations.
 type evidence struct {
 	request      Request
 	who          Resolver
@@ -200,8 +200,8 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 	return nil
 }
 
-// withoutChecking asks again with DNSSEC checking disabled (RFC 4035 section 3.2.2), which tells a zone
-// that fails validation from one whose servers fail. It returns nil if that gives no reply.
+// withoutChecking asks again with DNSSEC checking disabled (RFC 4035 section 3.2.2), which distinguishes a zone that
+// fails validation from one whose servers fail. It returns nil without a reply.
 func withoutChecking(ctx context.Context, upstream diag.Resolver, q *dns.Msg) *dns.Msg {
 	ctx, cancel := diag.Within(ctx, uncheckedTimeout)
 	defer cancel()
@@ -218,7 +218,7 @@ func withoutChecking(ctx context.Context, upstream diag.Resolver, q *dns.Msg) *d
 // (RFC 9520), so it rarely takes long.
 const uncheckedTimeout = 4 * time.Second
 
-// unanswered returns the error for a question without an answer from who was asked.
+// unanswered returns the error for a query that the given server did not answer.
 func unanswered(ctx context.Context, asked string, err error) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()

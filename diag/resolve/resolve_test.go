@@ -194,7 +194,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// On SERVFAIL the resolver is asked again without checking: that tells DNSSEC from an outage.
+// On SERVFAIL the resolver is asked again without checking: that distinguishes DNSSEC from an outage.
 func TestServfailIsExplained(t *testing.T) {
 	cases := []struct {
 		name      string
@@ -323,7 +323,7 @@ func TestLookupResolvers(t *testing.T) {
 	})
 }
 
-// The address of the operator's resolver is told to nobody who is not to know it; that of a public one is.
+// The address of the operator's resolver is hidden; that of a public one is reported.
 func TestHideResolver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		world := diagtest.NewWorld(t)
@@ -470,7 +470,7 @@ func FuzzParseType(f *testing.F) {
 	})
 }
 
-// The end of the time that there was names who was asked.
+// A timeout names the server that was queried.
 func TestUnansweredInTime(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()

@@ -21,7 +21,7 @@ type ReverseRequest struct {
 	Verify *bool   `json:"verify,omitempty" default:"true" doc:"whether to look up the addresses of the host names too"`
 }
 
-// A ReverseReport tells which host names an address has.
+// A ReverseReport lists the host names of an address.
 type ReverseReport struct {
 	diag.Text
 	IP               diag.IP        `json:"ip" doc:"the address"`
@@ -40,7 +40,7 @@ type ReverseReport struct {
 // Rules describes the rules behind the findings.
 func (*ReverseReport) Rules() []diag.RuleInfo { return reverseRules.Describe() }
 
-// Forward tells whether a host name leads back to the address.
+// Forward reports whether a host name resolves back to the address.
 type Forward struct {
 	Hostname  string   `json:"hostname" doc:"the host name"`
 	Addresses []string `json:"addresses" doc:"its addresses, of the same version as the address asked about; at most 500"`
@@ -48,7 +48,7 @@ type Forward struct {
 	Rcode     string   `json:"rcode,omitempty" doc:"reply code, if a reply came and the name is one of a host"`
 }
 
-// reverseEvidence is what was seen.
+// reverseEvidence holds the observations.
 type reverseEvidence struct {
 	ip           diag.IP
 	verify       bool
@@ -67,12 +67,12 @@ type forwardAnswer struct {
 	matches   bool
 }
 
-// Reverse looks up the host names of an address and, unless told not to, their addresses: two round
-// trips in all. The error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if
-// nothing was learned about the address.
+// Reverse looks up the host names of an address and, unless disabled, their addresses: two round trips in all. The
+// error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if nothing was learned about the
+// address.
 //
-// Only addresses of the same version are looked up, for the others cannot lead back. Addresses that
-// are not public are asked about too: the resolver may know their names (RFC 6303).
+// Only addresses of the same version are looked up, because the others cannot match. Addresses that are not public
+// are looked up too: the resolver may know their names (RFC 6303).
 func Reverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*ReverseReport, error) {
 	e, err := fetchReverse(ctx, env, req)
 	if err != nil {
@@ -102,7 +102,7 @@ func fetchReverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*reve
 	return e, ctx.Err()
 }
 
-// lookupForward looks up the addresses of all hosts at once.
+// lookupForward looks up the addresses of all hosts concurrently.
 func lookupForward(ctx context.Context, env *diag.Env, ip diag.IP, hosts []string) []forwardAnswer {
 	list := make([]forwardAnswer, len(hosts))
 	var wg diag.Group
@@ -166,7 +166,7 @@ func (e *reverseEvidence) unsure() bool {
 	return !e.confirmed() && slices.ContainsFunc(e.forwards, func(f forwardAnswer) bool { return f.err != nil })
 }
 
-// manyNames is the number of host names of which receivers of mail look at the first only (RFC 7208 section 4.6.4).
+// manyNames is the number of host names beyond which mail receivers ignore the rest (RFC 7208 section 4.6.4).
 const manyNames = 10
 
 func ptrKnown(e *reverseEvidence) bool { return e.ptr.Err() == nil }
@@ -264,8 +264,8 @@ func eachHost(test func(e *reverseEvidence, host string) (what string, is bool))
 	}
 }
 
-// forDocumentation is the purpose of the addresses in examples. They are told apart from those that
-// somebody uses: nobody does.
+// forDocumentation is the purpose of the addresses in examples. They are distinguished from other reserved addresses
+// because they are never in use.
 const forDocumentation = "reserved for documentation"
 
 // purposes lists blocks of addresses that do not reach hosts on the Internet (RFC 6890 section 2.2),

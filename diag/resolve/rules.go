@@ -17,13 +17,12 @@ func known(e *evidence) bool     { return succeeded(e) || e.reply.Rcode == dns.R
 func aliased(e *evidence) bool   { return len(e.chain) > 0 }
 func found(e *evidence) bool     { return len(e.records) > 0 }
 
-// denied reports whether there may be something to say of what the reply says is not there: a resolver
-// that filters says so of names that exist.
+// denied reports whether the absence in the reply can be judged: a resolver that filters denies names that exist.
 func denied(e *evidence) bool { return known(e) && resolved(e) && diag.Filtered(e.reply) == "" }
 
-// resolved reports whether whoever answered knew the answer. A server that does not refers to others (RFC 1034 section
-// 4.3.1), or, asked without recursion, has nothing to say: without an SOA record that says nothing about the name (RFC
-// 2308 section 2.2).
+// resolved reports whether the server that replied has the answer. One that does not refers to others (RFC 1034
+// section 4.3.1), or, queried without recursion, returns an empty reply: without an SOA record that says nothing
+// about the name (RFC 2308 section 2.2).
 func resolved(e *evidence) bool {
 	empty := succeeded(e) && len(e.reply.Answer) == 0 && !e.reply.Authoritative && !e.reply.Truncated
 	return !empty || !refers(e) && e.request.recursive() || holds(e.reply.Ns, dns.TypeSOA)
@@ -71,8 +70,8 @@ func rcodeText(e *evidence) string {
 // maxReasons bounds the extended errors that are put into words; servers give one or two.
 const maxReasons = 4
 
-// bogus reports whether DNSSEC validation failed: the resolver says so, or it answers SERVFAIL and has
-// an answer as soon as it need not validate (RFC 4035 section 3.2.2).
+// bogus reports whether DNSSEC validation failed: the resolver reports it, or it answers SERVFAIL and has an answer
+// with validation disabled (RFC 4035 section 3.2.2).
 func bogus(e *evidence) bool {
 	return diag.MessageDNSSEC(e.reply) == diag.Bogus || e.unchecked != nil && e.reply.Rcode == dns.RcodeServerFailure &&
 		(e.unchecked.Rcode == dns.RcodeSuccess || e.unchecked.Rcode == dns.RcodeNameError)
@@ -90,7 +89,7 @@ func unfollowed(e *evidence) string {
 	if e.reply.RecursionAvailable || slices.ContainsFunc(e.reply.Ns, func(rr dns.RR) bool {
 		return rr.Header().Rrtype == dns.TypeSOA && dns.IsSubDomain(rr.Header().Name, last)
 	}) {
-		return "" // whoever answered knows the zone of the target (RFC 2308 section 2.2)
+		return "" // the server has the zone of the target (RFC 2308 section 2.2)
 	}
 	return "the server that answered is not authoritative for it"
 }

@@ -13,7 +13,7 @@ import (
 // maxSaid bounds the answers that a headline or a fact holds; more are a table.
 const maxSaid = 3
 
-// View is what a person sees of the report: the answer first.
+// View presents the report: the answer first.
 func (r *Report) View() *view.View {
 	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+view.If(r.Class != "", " "+string(r.Class))+" "+r.Type.String(), r.Text, r.Findings, false)
 	var answers []string
@@ -81,7 +81,7 @@ func (r *Report) draw(v *view.View) {
 	}
 }
 
-// text is the data of the record; those of TXT as who reads them takes them, in one piece.
+// text returns the data of the record; the strings of TXT are joined, as its users do.
 func (r DNSRecord) text() string {
 	if text, ok := r.Fields["text"].(string); ok {
 		return text
@@ -94,7 +94,7 @@ func lasts(ttl uint32) string {
 	return fmt.Sprintf("%d (%s)", ttl, view.Seconds(ttl))
 }
 
-// View is what a person sees of the report.
+// View presents the report.
 func (r *ReverseReport) View() *view.View {
 	v := view.OfText(r.IP.String(), r.Text, r.Findings, false)
 	v.Optional = len(r.Hostnames) == 0

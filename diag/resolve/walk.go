@@ -50,8 +50,8 @@ func (e *evidence) walkDown(ctx context.Context, env *diag.Env) {
 	e.walk = it.Find(ctx, e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
 }
 
-// askAuthority takes the answer from the servers that are responsible. It is an error only if nobody
-// on the way said anything, as without a connection to the Internet.
+// askAuthority takes the answer from the servers that are responsible. It is an error only if no server on the way
+// answered, such as without a connection to the Internet.
 func (e *evidence) askAuthority(ctx context.Context, env *diag.Env) error {
 	e.walkDown(ctx, env)
 	if err := ctx.Err(); err != nil {
@@ -105,7 +105,7 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 
 func walked(e *evidence) bool { return e.walk != nil }
 
-// unreached reports whether the reply was made up because nobody who is responsible replied.
+// unreached reports whether the reply was synthesized because no responsible server replied.
 func unreached(e *evidence) bool {
 	return e.request.Resolver == Authoritative && walked(e) && e.walk.Last.Reply == nil
 }
@@ -168,7 +168,7 @@ func blocked(h resolver.Hop) bool {
 	return is
 }
 
-// lame reports whether a server does not serve its zone. Of SERVFAIL nobody knows what is behind it.
+// lame reports whether a server does not serve its zone. The cause of SERVFAIL is unknown.
 func lame(h resolver.Hop) bool {
 	return errors.Is(h.Err, resolver.ErrLame) && (h.Reply == nil || h.Reply.Rcode != dns.RcodeServerFailure)
 }

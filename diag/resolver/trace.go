@@ -27,8 +27,8 @@ type Step struct {
 	FromCache bool          // the reply came from the cache; Server, Addr and Transport tell its origin
 }
 
-// A Trace is a record of what was asked. Its zero value is an empty trace. It may be used by several
-// goroutines at once. It keeps the first 512 steps.
+// A Trace is a record of what was asked. Its zero value is an empty trace. It may be used by several goroutines
+// concurrently. It keeps the first 512 steps.
 type Trace struct {
 	mu    sync.Mutex
 	steps []Step

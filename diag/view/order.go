@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// soon is how far ahead what breaks by itself goes before what is broken but loses nothing (CONTRACT 1.14).
+// soon is how far ahead a step with a due date precedes faults that lose nothing (CONTRACT 1.14).
 const soon = 30 * 24 * time.Hour
 
 // maxPlaces bounds the places of a step.
@@ -47,8 +47,8 @@ func (s *Step) urgency(now time.Time) int {
 	}
 }
 
-// Order returns steps in the order in which they are to be done. Steps that publish the same, or have the same text, are
-// one with its places. A step that comes after another one stands behind it.
+// Order returns steps in the order in which to take them. Steps that publish the same, or have the same text, are
+// merged into one with its places. A step that depends on another follows it.
 func Order(list []Step, now time.Time) []Step {
 	steps := together(list)
 	slices.SortStableFunc(steps, func(a, b Step) int { return Urgency(a, b, now) })
@@ -91,8 +91,8 @@ func (s Step) With(other Step) Step {
 	return s
 }
 
-// dependent puts each step that comes after another one behind it, and changes the order in nothing else. A step that waits
-// for one that is not there waits for none.
+// dependent moves each step that depends on another behind it, and otherwise keeps the order. A dependency that is
+// not in the list is ignored.
 func dependent(steps []Step) []Step {
 	done := make([]Step, 0, len(steps))
 	placed := map[diag.Code]bool{}
@@ -113,14 +113,14 @@ func dependent(steps []Step) []Step {
 	return done
 }
 
-// doers say in words who can do a step, where that is not whoever edits the zone.
+// doers name who can take a step, except for the editor of the zone.
 var doers = map[Who]string{
 	NameServer: "at the name servers", MailServer: "at the mail server", WebServer: "at the web server",
 	Sender: "at the sending services", Network: "by the operator of the address", Registrar: "at the registrar",
 }
 
-// Note says of a step in a list who can do it, by when, after which one, and which checks ask for it. It is empty where the
-// step says all there is.
+// Note describes a step of a list: who can take it, by when, after which one, and for which checks. It is empty if
+// there is nothing to add.
 func (s Step) Note(list []Step) string {
 	var due, after, places string
 	if !s.Due.IsZero() {

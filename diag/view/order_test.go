@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What loses mail now comes first, then what breaks by a date within 30 days, then other errors, then warnings; a step that
-// needs another one stands behind it, and equal advice is one step with its places.
+// What loses mail now comes first, then what breaks by a date within 30 days, then other errors, then warnings; a
+// step that depends on another follows it, and equal advice is one step with its places.
 func TestOrderOfSteps(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }

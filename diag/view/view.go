@@ -1,5 +1,5 @@
-// Package view says what of a report a person is shown. Every report has a method View, which puts the facts
-// that people look for first beside the verdict; [Of] begins it:
+// Package view defines the presentation of reports. Every report has a method View, which adds the facts that people
+// look for first to the verdict; [Of] begins it:
 //
 //	func (r *Report) View() *view.View {
 //		v := view.Of(r.Domain.String(), r.Verdict)
@@ -7,8 +7,8 @@
 //		return v
 //	}
 //
-// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and nobody who shows a report
-// reads anything but its view. It has few parts, so that all reports are read alike: the subject, the verdict, at most
+// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and all presentations of a
+// report use its view only. It has few parts, so that all reports are read alike: the subject, the verdict, at most
 // [MaxFacts] facts, at most one drawing, the steps to take, the findings, and what could be better.
 package view
 
@@ -23,7 +23,7 @@ import (
 // MaxFacts bounds the facts of a view: what does not fit belongs in the drawing, or stays in the report.
 const MaxFacts = 8
 
-// A View is what a person sees of a report.
+// A View is the presentation of a report.
 type View struct {
 	Subject  string         `json:"subject" doc:"what was examined"`
 	State    diag.State     `json:"state,omitempty" doc:"the outcome in a word; absent where nothing is judged"`
@@ -70,16 +70,16 @@ type Step struct {
 	Places   []string      `json:"places,omitempty" maxitems:"20" doc:"the parts or checks that ask for it, if there are several"`
 }
 
-// Who is the one who can do a step.
+// Who is the party that can take a step.
 type Who string
 
-// Those who can.
+// The parties.
 const (
-	Zone       Who = "zone"        // whoever edits the zone in the DNS
+	Zone       Who = "zone"        // the editor of the DNS zone
 	NameServer Who = "name_server" // the operator of the name servers
 	MailServer Who = "mail_server" // the operator of the mail servers
 	WebServer  Who = "web_server"  // the operator of the web server
-	Sender     Who = "sender"      // whoever sets up the services that send mail
+	Sender     Who = "sender"      // the administrator of the services that send mail
 	Network    Who = "network"     // the operator of the address
 	Registrar  Who = "registrar"
 )
@@ -89,7 +89,7 @@ func (Who) Values() []string {
 	return diag.Values(Zone, NameServer, MailServer, WebServer, Sender, Network, Registrar)
 }
 
-// A Mark is how something stands: a severity, or one of the words below.
+// A Mark is a status: a severity, or one of the words below.
 type Mark string
 
 // The marks. None says nothing, which is not praise.
@@ -292,7 +292,7 @@ type Row struct {
 	Amount int64    `json:"amount,omitempty" doc:"length of the bar"`
 }
 
-// A Standing is how something stands, and why.
+// A Standing is a mark and its reason.
 type Standing struct {
 	Mark Mark
 	Note string
@@ -317,7 +317,7 @@ func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 // Marked adds a row with a mark and a note.
 func (d *Drawing) Marked(m Mark, note string, cells ...string) { d.Node(0, m, note, cells...) }
 
-// Stands adds a row that stands so.
+// Stands adds a row with a standing.
 func (d *Drawing) Stands(s Standing, cells ...string) { d.Marked(s.Mark, s.Note, cells...) }
 
 // Node adds a row of a tree.

@@ -63,7 +63,7 @@ func told(parts []string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
-// Each is what is said of the items of a list, without what is empty.
+// Each returns the texts of the items of a list, without empty ones.
 func Each[T any](list []T, text func(T) string) []string {
 	return told(diag.Map(list, text))
 }
@@ -88,7 +88,7 @@ func Many[T any](list []T, is func(T) bool) (n int) {
 	return n
 }
 
-// Number is a number with its unit, and empty where there is none.
+// Number formats a number with its unit; empty if nil.
 func Number[N int | int64 | uint32](n *N, unit string) string {
 	if n == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 // maxNamed bounds the servers that a line names.
 const maxNamed = 3
 
-// View is what a person sees of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	v := view.Of(cmp.Or(r.DomainUnicode, r.Domain.String()), r.Verdict, r.Partial)
 	addresses, serving := 0, 0

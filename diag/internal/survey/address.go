@@ -57,7 +57,7 @@ type Address struct {
 	Origin  Origin
 }
 
-// SOA returns the reply that tells whether the server serves the zone, by whichever transport it came.
+// SOA returns the reply that shows whether the server serves the zone, over any transport.
 func (ad *Address) SOA() Reply {
 	udp, tcp := ad.Replies[ProbeSOA].whole(), ad.Replies[ProbeTCP].whole()
 	if udp.OK() || !tcp.OK() {
@@ -256,8 +256,8 @@ func (a *audit) rest(ad *Address) []Probe {
 	return list
 }
 
-// pool asks a list of questions, as many at once as the address may be asked, and then what has to be
-// asked somewhere, if the address serves the zone.
+// pool sends a list of queries, as many concurrently as the address permits, and then shared tasks, if the address
+// serves the zone.
 func (a *audit) pool(ctx context.Context, ad *Address, list []Probe, tasks bool) {
 	var mu sync.Mutex
 	next := func() (Probe, bool) {
@@ -294,7 +294,7 @@ func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
 		return
 	case p == ProbeA:
 		r = a.askA(ctx, ad, q)
-	case p == ProbeSmall: // that it is cut off is what matters
+	case p == ProbeSmall: // only the truncation matters
 		r = a.wire.udp(ctx, ad.IP, q, 2, ad.timeout())
 	default:
 		r = a.ask(ctx, ad, q)
@@ -348,7 +348,7 @@ func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
 		a.aimAll(ctx, r.Msg.Answer)
 	case ProbeAbsent:
 		for _, rr := range r.Msg.Ns {
-			// Names with octets that are not letters are made up by those who sign each answer (RFC 4470).
+			// Names with octets that are not letters are synthesized by online signers (RFC 4470).
 			if nsec, ok := rr.(*dns.NSEC); ok && !strings.Contains(nsec.NextDomain, `\`) {
 				a.exists(nsec.NextDomain)
 			}
@@ -398,9 +398,9 @@ func (a *audit) query(ctx context.Context, ad *Address, p Probe) *dns.Msg {
 		return plain(MixedCase(a.Zone), ad.control)
 	case ProbeVersion: // that does not exist (RFC 6891 section 6.1.3)
 		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.SetVersion(1) })
-	case ProbeOption: // that nobody knows (RFC 6891 section 6.1.2)
+	case ProbeOption: // unassigned (RFC 6891 section 6.1.2)
 		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}} })
-	case ProbeFlags: // that nobody has assigned (RFC 6891 section 6.1.4)
+	case ProbeFlags: // unassigned (RFC 6891 section 6.1.4)
 		return odd(a.Zone, ad.control, func(o *dns.OPT) { o.SetZ(UnassignedFlags) })
 	case ProbeSmall:
 		q := extended(a.Zone, dns.TypeDNSKEY)

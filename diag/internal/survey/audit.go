@@ -103,8 +103,8 @@ func (a *audit) askRest(ctx context.Context) {
 	g.Wait()
 }
 
-// askAcross asks a server on the other side of the zone cut for the types for which all on one side were silent: if it
-// is silent, too, or there is none, the queries may be lost near us.
+// askAcross queries a server on the other side of the zone cut for the types for which all on one side were silent:
+// if it is silent too, or there is no such server, the queries may be lost near us.
 func (a *audit) askAcross(ctx context.Context) {
 	serving := slices.DeleteFunc(a.serving(), func(ad *Address) bool { return !ad.Deep })
 	above := slices.DeleteFunc(slices.Clone(a.Parent.Views), func(v View) bool { return !v.NS.OK() || !v.IP.IsValid() })
@@ -246,7 +246,7 @@ func (a *audit) askOwn(host string) {
 	a.tasks = append(a.tasks, &task{name: host, qtype: dns.TypeA})
 }
 
-// work does tasks that nobody has begun, as long as there are any.
+// work runs tasks that are not started yet, until none are left.
 func (a *audit) work(ctx context.Context, ad *Address) {
 	for ctx.Err() == nil {
 		t := a.nextTask()
@@ -262,7 +262,7 @@ func (a *audit) work(ctx context.Context, ad *Address) {
 	}
 }
 
-// nextTask returns a task that nobody has begun, or nil.
+// nextTask returns a task that is not started yet, or nil.
 func (a *audit) nextTask() *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -314,7 +314,7 @@ func (a *audit) askWithin(ctx context.Context) {
 	}
 }
 
-// betweenNames lists the names between those that exist and the zone, which nobody has seen.
+// betweenNames lists the unobserved names between those that exist and the zone.
 func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {

@@ -64,7 +64,7 @@ func (a *audit) lookupHost(ctx context.Context, name string) diag.Addresses {
 		h.addresses = diag.LookupAddresses(limited, a.raw, name)
 		return h.addresses
 	}
-	<-h.done // whoever looks it up ends with the context
+	<-h.done // the lookup ends with the context
 	return h.addresses
 }
 
@@ -72,20 +72,20 @@ func (a *audit) prefetch(ctx context.Context, name string) {
 	a.g.Go(func() { a.lookupHost(ctx, name) })
 }
 
-// An Origin is what is known of the network that announces an address.
+// An Origin is the network that announces an address.
 type Origin struct {
 	ASN string // empty if it is not known
-	Err error  // why not, if nobody answered
+	Err error  // why the network is unknown, if there was no answer
 }
 
-// The zones in which Team Cymru tells who announces an address (www.team-cymru.com, "IP to ASN
-// mapping"). Zonemaster asks them too.
+// The zones in which Team Cymru publishes the network that announces an address (www.team-cymru.com, "IP to ASN
+// mapping"). Zonemaster queries them too.
 const (
 	originIPv4 = ".origin.asn.cymru.com."
 	originIPv6 = ".origin6.asn.cymru.com."
 )
 
-// originOf looks up who announces an address.
+// originOf looks up the network that announces an address.
 func (a *audit) originOf(ctx context.Context, ip netip.Addr) Origin {
 	reverse := diag.IP{Addr: ip}.Reverse()
 	if reverse == "" {
@@ -112,7 +112,7 @@ func asnIn(answer diag.Answer[*dns.TXT]) string {
 	return ""
 }
 
-// A Chain is what following the aliases of a name led to.
+// A Chain is the result of following the aliases of a name.
 type Chain struct {
 	Name     string
 	Targets  []string // of the aliases, in order
@@ -128,7 +128,7 @@ func (c Chain) End() string { return append([]string{c.Name}, c.Targets...)[len(
 // ErrLong says that a chain has more aliases than are followed.
 var ErrLong = errors.New("the chain of aliases does not end")
 
-// follow follows the aliases of a name hop by hop, each through all that the resolver says at once.
+// follow follows the aliases of a name hop by hop, each through all that one reply of the resolver holds.
 func (a *audit) follow(ctx context.Context, name string) Chain {
 	c := Chain{Name: name}
 	seen := map[string]bool{name: true}

@@ -19,21 +19,20 @@ type Parent struct {
 	Err   error  // why not: [ErrNoParent], an [RcodeError], or else there was no answer
 	Hosts []string
 	Views []View
-	// DS are the DS records of the parent zone itself. They are looked up if one of its servers does not prove that the
-	// domain has none.
+	// DS are the DS records of the parent zone itself. They are looked up if one of its servers does not prove their
+	// absence.
 	DS diag.Answer[*dns.DS]
 }
 
-// A View is what one server of the parent zone answered.
+// A View holds the answers of one server of the parent zone.
 type View struct {
 	Host   string
 	IP     netip.Addr
 	NS, DS Reply
 }
 
-// ProvesNoDS reports whether the answer for the DS record of a zone has a record that proves that there is none: that
-// of the delegation, or one that leaves delegations out (RFC 4035 section 5.2, RFC 5155 section 8.9). Its signature is
-// not checked.
+// ProvesNoDS reports whether the answer for the DS record of a zone has a record that proves its absence: that of
+// the delegation, or one with opt-out (RFC 4035 section 5.2, RFC 5155 section 8.9). Its signature is not checked.
 func (v View) ProvesNoDS(zone string) bool {
 	return v.DS.Settled() && slices.ContainsFunc(v.DS.Msg.Ns, func(rr dns.RR) bool {
 		switch r := rr.(type) {
@@ -141,7 +140,7 @@ func (a *audit) askParent(ctx context.Context) {
 	}
 }
 
-// errSupposed ends the way to the parent zone where nobody there knows of the delegation.
+// errSupposed ends the walk to the parent zone, whose servers do not have the delegation.
 var errSupposed = errors.New("the delegation is supposed")
 
 // suppose answers in the place of the servers of the parent zone, with the delegation that the zone will have, and
@@ -166,7 +165,7 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 	return Parent{Zone: cmp.Or(p.Zone, resolver.ParentName(a.Zone)), Hosts: p.Hosts, Views: []View{v}}
 }
 
-// supposedTTL is what most registries have for delegations, in seconds.
+// supposedTTL is the TTL of delegations at most registries, in seconds.
 const supposedTTL = 86400
 
 // askViews asks the servers of the parent zone, and examines the servers that they name.
@@ -189,8 +188,8 @@ func (a *audit) askViews(ctx context.Context, views []View) []View {
 	return views
 }
 
-// between returns a zone between the one that was taken for the parent and the domain, if its servers
-// refer there: the resolver could not tell of it.
+// between returns a zone between the supposed parent and the domain, if its servers refer there: the resolver could
+// not reveal it.
 func between(p Parent, domain string) (zone string, hosts []string, glue map[string][]Glue) {
 	glue = map[string][]Glue{}
 	for _, v := range p.Views {
@@ -217,8 +216,8 @@ func between(p Parent, domain string) (zone string, hosts []string, glue map[str
 	return zone, hosts, glue
 }
 
-// parentServers lists addresses of the servers of the parent zone: of each host one, IPv4 first, for
-// what matters is what the hosts say; then those that are left.
+// parentServers lists addresses of the servers of the parent zone: one of each host, IPv4 first, because one answer
+// per host matters; then the rest.
 func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[string][]Glue) []View {
 	hosts = hosts[:min(len(hosts), maxParents)]
 	found := make([][]netip.Addr, len(hosts))
@@ -247,8 +246,8 @@ func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[stri
 	return views
 }
 
-// withIPv6 sees that an IPv6 address is among those that are asked, if there is any: whether it answers
-// tells whether IPv6 works from here.
+// withIPv6 ensures that an IPv6 address is among those queried, if there is any: its answer shows whether IPv6 works
+// from here.
 func withIPv6(views []View, hosts []string, found [][]netip.Addr) {
 	if slices.ContainsFunc(views, func(v View) bool { return v.IP.Is6() }) {
 		return

@@ -15,10 +15,10 @@ type Result int
 
 // The results. Only Answered comes with a message.
 const (
-	NotAsked   Result = 0 // nobody asked, or there was no time for it
+	NotAsked   Result = 0 // the query was not sent, or there was no time for it
 	Answered   Result = 1
 	TimedOut   Result = 2 // nothing came that was a reply
-	Refused    Result = 3 // nobody listens: the connection was refused
+	Refused    Result = 3 // no server listens: the connection was refused
 	Reset      Result = 4 // the connection was closed before a reply
 	Malformed  Result = 5 // the reply cannot be read
 	Unroutable Result = 6 // there is no route to the address from here
@@ -26,7 +26,7 @@ const (
 	Truncated  Result = 8 // the reply was cut off, and TCP did not bring the rest
 )
 
-// A Reply is what came back for one query.
+// A Reply is the outcome of one query.
 type Reply struct {
 	Result      Result
 	Msg         *dns.Msg // if answered
@@ -35,7 +35,7 @@ type Reply struct {
 	CaseChanged bool           // the question came back in other letter case
 	Forged      int            // datagrams that were no reply to the query
 	From        netip.AddrPort // another address that a reply came from
-	By          *Address       // who was asked, where it may be one of several
+	By          *Address       // the address queried, where it may be one of several
 }
 
 // OK reports whether there is a reply at all.
@@ -62,10 +62,10 @@ func (r Reply) EDNS() *dns.OPT {
 	return r.Msg.IsEdns0()
 }
 
-// patience is how long the next reply of who sent this one may take.
+// patience is how long the next reply of the same server may take.
 func (r Reply) patience() time.Duration { return min(silentAfter, max(quickest, slack*r.Latency)) }
 
-// whole returns the reply unless it was cut off, for nobody knows what is missing then (RFC 2181 section 9).
+// whole returns the reply unless it is truncated, because it is unknown what is missing then (RFC 2181 section 9).
 func (r Reply) whole() Reply {
 	if r.OK() && r.Msg.Truncated {
 		r.Result, r.Msg = Truncated, nil
@@ -73,7 +73,7 @@ func (r Reply) whole() Reply {
 	return r
 }
 
-// A Standing is what a server is to the zone, by its answer for the SOA record.
+// A Standing is the status of a server for the zone, by its answer for the SOA record.
 type Standing int
 
 // The standings.
@@ -128,7 +128,7 @@ func Set[R dns.RR](section []dns.RR, name string) []R {
 	return list
 }
 
-// RRSet picks the records of a name and type. It is empty and not nil if there are none.
+// RRSet picks the records of a name and type. It is empty, not nil, without a match.
 func RRSet(section []dns.RR, name string, qtype uint16) []dns.RR {
 	list := []dns.RR{}
 	for _, rr := range section {
@@ -163,7 +163,7 @@ func MailServers(r Reply, zone string) []string {
 	return list[:min(len(list), maxMailServers)]
 }
 
-// BareName writes a name as it stands in reports: without the final dot, unless it is the root.
+// BareName formats a name for reports: without the final dot, unless it is the root.
 func BareName(name string) string {
 	if name == "." {
 		return name
@@ -180,8 +180,8 @@ func Literal(host string) netip.Addr {
 const (
 	// ednsSize is the UDP payload that avoids fragmentation on the Internet (RFC 9715 section 3).
 	ednsSize = 1232
-	// UnassignedOption is an option of EDNS that nobody has registered, and UnassignedFlags are flags
-	// that mean nothing (www.iana.org/assignments/dns-parameters).
+	// UnassignedOption is an unassigned EDNS option, and UnassignedFlags are unassigned flags
+	// (www.iana.org/assignments/dns-parameters).
 	UnassignedOption = 137
 	UnassignedFlags  = 0x0003
 	// AbsentLabel is a label that no zone is expected to have.

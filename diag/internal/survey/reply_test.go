@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Which messages are taken for the reply to a query.
+// Which messages are accepted as the reply to a query.
 func TestAnswers(t *testing.T) {
 	q := plain("example.com.", dns.TypeSOA)
 	tests := []struct {

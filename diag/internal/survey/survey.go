@@ -26,12 +26,12 @@ type Survey struct {
 	Chains    []Chain                            // of usual names, by name
 	Content   map[string]map[uint16]Reply        // what any of the servers was asked, by name and type
 	Within    map[string]Reply                   // for names between the zone and names that exist
-	Across    map[uint16]Reply                   // of one server across the zone cut, where those who know a type are silent
+	Across    map[uint16]Reply                   // of a server across the zone cut, for silent types
 	Services  map[string]diag.Answer[*dns.HTTPS] // of names that HTTPS records in alias mode lead to
 	Cyclic    []string                           // zones whose delegations depend on each other
 	Surplus   int                                // servers and addresses that were left out
 	Exhausted bool                               // whether there were too many queries
-	// Public reports whether hosts all over the Internet reach an address, as far as its number tells.
+	// Public reports whether an address is globally reachable, judging by its number.
 	Public func(netip.Addr) bool
 }
 
@@ -118,7 +118,7 @@ const (
 	// MaxInFlight is how many queries one address is asked at the same time, so that no server takes
 	// an audit for an attack. Busy resolvers ask many more.
 	MaxInFlight = 3
-	// MaxServers is how many names of servers are looked at. More than 13 do not fit into a referral of 512 octets.
+	// MaxServers is how many names of servers are examined. More than 13 do not fit into a referral of 512 octets.
 	MaxServers = 20
 	// maxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
 	// of these are examined in full.
@@ -153,9 +153,9 @@ const (
 	maxDatagram = 4096
 	// maxParents is how many addresses of the parent zone are asked.
 	maxParents = 8
-	// maxAncestors is how many names above the domain are looked up at once to find the parent zone.
+	// maxAncestors is how many ancestors of the domain are looked up concurrently to find the parent zone.
 	maxAncestors = 8
-	// maxMailServers is how many mail servers are looked at.
+	// maxMailServers is how many mail servers are examined.
 	maxMailServers = 20
 	// maxHops is how many aliases are followed, as resolvers do.
 	maxHops = 16

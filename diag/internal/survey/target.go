@@ -36,7 +36,7 @@ func (a *audit) aimAll(ctx context.Context, answer []dns.RR) {
 	}
 }
 
-// maxServices is how many names that stand for the service of a web site are looked up.
+// maxServices is how many target names of a web site's service are looked up.
 const maxServices = 8
 
 // aimService looks up where an HTTPS record leads. In alias mode (RFC 9460 section 2.4.2) that may have such records of

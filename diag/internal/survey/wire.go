@@ -53,7 +53,7 @@ func (w *wire) enter(ctx context.Context, ip netip.Addr) (leave func(), ok bool)
 	}
 }
 
-// A packetReader tells where each datagram is from.
+// A packetReader reports the source of each datagram.
 type packetReader interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 }
@@ -68,7 +68,7 @@ func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, times int, ti
 	return w.send(ctx, ip, q, times, timeout)
 }
 
-// send is udp for those who have entered.
+// send is udp for callers that have entered.
 func (w *wire) send(ctx context.Context, ip netip.Addr, q *dns.Msg, times int, timeout time.Duration) Reply {
 	packed, err := q.Pack()
 	if err != nil || !w.spend() {
@@ -231,7 +231,7 @@ type openSocket struct {
 // Write implements [net.Conn].
 func (s openSocket) Write(b []byte) (int, error) { return s.WriteToUDPAddrPort(b, s.to) }
 
-// resultOf tells what an error of the network means. What the context ended was not asked.
+// resultOf returns the result for a network error. A query ended by the context counts as not sent.
 func resultOf(ctx context.Context, err error) Result {
 	var refusal *diag.BlockedError
 	switch {

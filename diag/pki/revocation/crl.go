@@ -15,9 +15,9 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// CRL says what a certificate revocation list, in DER or PEM, says of a certificate as of a time (RFC 5280 section
-// 6.3). The issuer is that of the certificate. A list needs little more memory than its text, since nothing is kept of
-// its other entries.
+// CRL returns the status of a certificate in a certificate revocation list, in DER or PEM, as of a time (RFC 5280
+// section 6.3). The issuer is that of the certificate. A list needs little more memory than its text, because its
+// other entries are not kept.
 func CRL(text []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	if block, _ := pem.Decode(text); block != nil {
 		text = block.Bytes
@@ -115,9 +115,9 @@ func readHead(tbs *cryptobyte.String) (head, issuer cryptobyte.String, ok bool) 
 	return start[:len(start)-len(*tbs)], issuer, true
 }
 
-// entriesOf returns the entries of a certificate. An entry is of the issuer that was last named before it, else of that
-// of the list (RFC 5280 section 5.3.3). If one of them has a critical extension that is unknown here, whoever it is
-// of, the whole list must not be used (section 5.3).
+// entriesOf returns the entries of a certificate. The issuer of an entry is the last one named up to it, else that
+// of the list (RFC 5280 section 5.3.3). If any entry has a critical extension that is unknown here, the whole list
+// must not be used (section 5.3).
 func entriesOf(entries, issuer cryptobyte.String, cert *x509.Certificate) (kept cryptobyte.String, err error) {
 	number, err := serialOf(cert)
 	if err != nil {
@@ -210,7 +210,7 @@ var (
 	tagURI       = asn1.Tag(6).ContextSpecific()
 )
 
-// directoryName returns the distinguished name among GeneralNames, in DER; nil if there is none.
+// directoryName returns the distinguished name among GeneralNames, in DER; nil without one.
 func directoryName(value cryptobyte.String) (name cryptobyte.String) {
 	var names, one cryptobyte.String
 	var tag asn1.Tag

@@ -14,7 +14,8 @@ import (
 
 var errorf = fmt.Errorf
 
-// OCSP says what an OCSP response in DER says of a certificate as of a time. The issuer is that of the certificate.
+// OCSP returns the status of a certificate in an OCSP response in DER as of a time. The issuer is that of the
+// certificate.
 func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	r, err := ParseOCSP(der, cert, issuer, now)
 	if err != nil {
@@ -27,8 +28,9 @@ func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 // signature grows with the square of the key, which a response may bring along.
 const MaxResponse = 16 << 10
 
-// ParseOCSP reads an OCSP response for a certificate, and checks that it is signed by the issuer or in its name (RFC
-// 6960 section 3.2). The error says in a clause what is wrong with it. Its times are not looked at: see [FromOCSP].
+// ParseOCSP parses an OCSP response for a certificate, and checks that it is signed by the issuer or its delegate
+// (RFC 6960 section 3.2). The text of the error is a clause that describes the fault. Times are not checked: see
+// [FromOCSP].
 func ParseOCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) (*ocsp.Response, error) {
 	if len(der) > MaxResponse {
 		return nil, fmt.Errorf("it is longer than %d KiB", MaxResponse>>10)
@@ -46,8 +48,8 @@ func ParseOCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) (*ocsp
 	return r, nil
 }
 
-// authorized reports whether a response is signed by the issuer itself, whether its certificate is embedded or not, or
-// by one to whom the issuer delegated that (RFC 6960 section 4.2.2.2), whose certificate is valid.
+// authorized reports whether a response is signed by the issuer itself, whether its certificate is embedded or not,
+// or by a delegate of the issuer with a valid certificate (RFC 6960 section 4.2.2.2).
 func authorized(r *ocsp.Response, issuer *x509.Certificate, now time.Time) bool {
 	by := r.Certificate // by which it is known to be signed
 	switch {
@@ -62,7 +64,7 @@ func authorized(r *ocsp.Response, issuer *x509.Certificate, now time.Time) bool 
 	}
 }
 
-// FromOCSP is what a response of [ParseOCSP] says as of a time (RFC 6960 sections 2.2 and 4.2.2.1).
+// FromOCSP returns the status in a response of [ParseOCSP] as of a time (RFC 6960 sections 2.2 and 4.2.2.1).
 func FromOCSP(r *ocsp.Response, now time.Time) Answer {
 	a := Answer{Status: Unknown, ThisUpdate: r.ThisUpdate.UTC(), NextUpdate: r.NextUpdate.UTC()}
 	switch r.Status {

@@ -6,11 +6,11 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Status is what is known of the revocation of a certificate: good, revoked, unknown, unusable, unanswered, left_out
-// or not_offered.
+// A Status is the revocation status of a certificate: good, revoked, unknown, unusable, unanswered, left_out or
+// not_offered.
 type Status string
 
-// The statuses. [CRL] and [OCSP] return the first four; the others are of those who fetch.
+// The statuses. [CRL] and [OCSP] return the first four; the others are set by callers that fetch.
 const (
 	Good       Status = "good"
 	Revoked    Status = "revoked"
@@ -42,7 +42,7 @@ var reasons = map[int]Reason{
 // removed is the number of the reason that takes a certificate from a list again.
 const removed = 8
 
-// An Answer is what a list or a response says of one certificate.
+// An Answer is the status of one certificate in a list or a response.
 type Answer struct {
 	Status     Status
 	ThisUpdate time.Time // when it was made; zero if it cannot be read
@@ -57,8 +57,8 @@ const clockSkew = 5 * time.Minute
 
 func unusable(err error) Answer { return Answer{Status: Unusable, Err: err} }
 
-// current holds an answer against the time: one that is not current is unusable, except that what was revoked for good
-// stays so.
+// current checks the times of an answer: one that is not current is unusable, except that a permanent revocation
+// stays.
 func (a Answer) current(now time.Time) Answer {
 	final := a.Status == Revoked && a.Reason != Hold
 	switch {

@@ -270,8 +270,8 @@ func TestOCSP(t *testing.T) {
 	}
 }
 
-// Whatever a list holds, an answer is an error or a status, and only a list that crypto/x509 takes for signed by the
-// issuer says anything.
+// For any list, an answer is an error or a status, and only a list that crypto/x509 verifies as signed by the issuer
+// has a status.
 func FuzzCRL(f *testing.F) {
 	ca := newAuthority(f, "CA", signsBoth)
 	cert := ca.leaf(f)

@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// A Peer is what a server presented, and how it is to be judged.
+// A Peer is the chain that a server presented, and the parameters for its verification.
 type Peer struct {
 	Chain []*x509.Certificate // as sent, that of the server first
 	Names []string            // of which the certificate must cover one, but for DANE-EE; without final dots
@@ -47,7 +47,7 @@ type MatchError struct {
 
 func (e *MatchError) Error() string { return e.Text }
 
-// A Match is what one record says of a server.
+// A Match is the result of one record for a server.
 type Match struct {
 	// Found reports that the record has the data of a certificate at the place that its usage names, whatever else
 	// is wrong.
@@ -56,7 +56,7 @@ type Match struct {
 	Err *MatchError
 }
 
-// A Result is what TLSA records say of a server.
+// A Result is the result of TLSA records for a server.
 type Result struct {
 	Matches []Match // one for each record
 }
@@ -84,11 +84,11 @@ func (r Result) Err() *MatchError {
 	return closest
 }
 
-// Verify compares TLSA records with what a server presented (RFC 7671). All usages count; senders of mail use those
-// for which [Record.UsableForSMTP] holds only.
+// Verify compares TLSA records with the chain that a server presented (RFC 7671). All usages count; senders of mail
+// use only those for which [Record.UsableForSMTP] holds.
 //
-// It agrees with OpenSSL, with which most senders verify. In particular DANE-TA speaks of an issuer: the certificate
-// of the server itself is none, also if it signed itself, unless the record has the whole public key that signed it.
+// It agrees with OpenSSL, with which most senders verify. In particular DANE-TA requires an issuer: the server's own
+// certificate does not count as one, even if self-signed, unless the record has the whole public key that signed it.
 func Verify(records []Record, p Peer) Result {
 	p.Chain = p.Chain[:min(len(p.Chain), pki.MaxChain)]
 	r := Result{Matches: make([]Match, len(records))}
@@ -115,7 +115,7 @@ func Verify(records []Record, p Peer) Result {
 // certificates that sign one another in many ways take long to follow.
 type verification struct {
 	Peer
-	known  map[string]*MatchError // what came of the trust anchors at these places in the chain; of public ones for none
+	known  map[string]*MatchError // outcomes by places of the trust anchors in the chain; no place: public roots
 	unsent int                    // trust anchors that were tried, and that the server does not send
 }
 
@@ -245,7 +245,7 @@ func bareKey(key, name []byte, serial byte) *x509.Certificate {
 	}
 	from, until := always()
 	return &x509.Certificate{
-		Raw:        append(slices.Clone(key), serial), // unlike that of all others, by which a pool tells them apart
+		Raw:        append(slices.Clone(key), serial), // unique, because a pool distinguishes certificates by it
 		RawSubject: name, PublicKey: public, PublicKeyAlgorithm: algorithm(public),
 		Version: 3, BasicConstraintsValid: true, IsCA: true, MaxPathLen: -1, NotBefore: from, NotAfter: until,
 	}

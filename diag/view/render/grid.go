@@ -169,7 +169,7 @@ func (p *page) cells(lead string, cells []string, widths []int, c color) {
 	}
 }
 
-// branchSigns are what stands before the labels of trees and chains.
+// branchSigns are the signs before the labels of trees and chains.
 const branchSigns = "│├└─→ "
 
 // hanging wraps a cell behind the lines of its tree, which go on beside it.
@@ -227,7 +227,7 @@ func fit(lines [][]string, room, fixed int) []int {
 	}
 }
 
-// The bounds of any drawing, whoever made it: a view may have come as JSON.
+// The bounds of any drawing, from any source: a view may be decoded from JSON.
 const (
 	maxDrawn   = 2000 // rows
 	maxCells   = 12   // in a row

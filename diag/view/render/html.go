@@ -18,11 +18,11 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// HTMLOptions say where a view is to stand.
+// HTMLOptions describe the page around a view.
 type HTMLOptions struct {
 	Title string // name of the operation, behind the subject
-	Level int    // of the heading with the subject, 1 to 4; 0 stands for 1
-	Docs  string // page whose anchors are the codes of findings, such as /docs/spf/lookup; "" where there is none
+	Level int    // of the heading with the subject, 1 to 4; 0 means 1
+	Docs  string // page whose anchors are the codes of findings, such as /docs/spf/lookup; may be empty
 	ID    string // before all ids, so that several views can be on a page
 }
 
@@ -50,7 +50,7 @@ var templates [4]struct {
 // a list, and each finding as an article whose id is its code. It needs no script; its classes are those of [Style].
 func HTML(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "view", v, o) }
 
-// Page writes a view as a whole page in one file. It asks nobody for anything, and its policy forbids it to.
+// Page writes a view as a whole page in one file. It loads nothing, and its content security policy forbids it to.
 func Page(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "page", v, o) }
 
 func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
@@ -111,7 +111,7 @@ func (s *section) Unique(code diag.Code) string {
 	return id
 }
 
-// Located is what stands before, at and after the place of a finding in the record.
+// Located returns the text before, at and after the place of a finding in the record.
 func (s *section) Located(f diag.Finding) []string {
 	if before, part, after, ok := located(s.Record, f.Location); ok {
 		return []string{before, part, after}
@@ -179,7 +179,7 @@ func newPage(o Options) *page {
 
 type color string
 
-// The colours. None of them ever says something that a sign or a word does not say too.
+// The colours. All that they convey is conveyed by a sign or a word too.
 const (
 	plain  color = ""
 	red    color = "31"
@@ -214,8 +214,8 @@ func (p *page) heading(text string) {
 	p.line(p.paint(bold, text))
 }
 
-// put prints a text in lines that fit: the first behind the lead, the others indented as far. The lead is printable
-// already, as is what comes behind the text, in colours of its own.
+// put prints a text in lines that fit: the first after the lead, the others indented as far. The lead is printable
+// already, as is the text behind, which has its own colours.
 func (p *page) put(lead, text string, c color, behind ...string) {
 	text = Printable(text) + strings.Join(behind, "")
 	if text == "" {

@@ -12,9 +12,8 @@ import (
 )
 
 // Markdown writes a view for a ticket, in GitHub Flavored Markdown: the verdict, facts, drawing, steps and findings.
-// The title names the operation, and may be empty. What strangers wrote becomes no markup, link, mention, image or
-// reference: whatever is more than a plain word stands in a code span, which is the one place where no tracker looks
-// for them.
+// The title names the operation, and may be empty. Untrusted text becomes no markup, link, mention, image or
+// reference: all but plain words is in code spans, the one place where trackers do not look for them.
 func Markdown(w io.Writer, v *view.View, title string) error {
 	m := &document{}
 	parts := slices.DeleteFunc([]string{signs[v.Mark()].sign, title, v.Subject}, func(s string) bool { return s == "" })

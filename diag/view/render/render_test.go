@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// harmless fails if a text could do something to who reads it.
+// harmless fails if a text could harm its reader.
 func harmless(t testing.TB, kind, text string) {
 	require.True(t, utf8.ValidString(text))
 	at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && render.Unsafe(r) })
@@ -127,7 +127,7 @@ func harmlessHTML(t testing.TB, text string) {
 	}
 }
 
-// What a tracker makes a link, a mention or a picture stands in code, if anywhere.
+// Text that a tracker turns into a link, a mention or an image occurs in code only.
 func TestMarkdownOfStrangers(t *testing.T) {
 	text := written(t, "md", hostile(evil))
 	fence := regexp.MustCompile("(?ms)^ *(`{3,})[a-z]*\n.*?^ *(`{3,})$")
@@ -190,7 +190,7 @@ func TestHTMLLevelAndID(t *testing.T) {
 	assert.NotContains(t, b.String(), "docs")
 }
 
-// A drawing is bounded whoever made it.
+// Any drawing is bounded.
 func TestManyRows(t *testing.T) {
 	v := view.Answer("x", "y")
 	v.Drawing = &view.Drawing{Kind: view.Tree, Title: "z"}

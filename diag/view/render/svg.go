@@ -35,8 +35,8 @@ text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--l
 `
 
 // SVG writes a drawing as a picture that needs nothing else: a file, or the source of an image. It follows the reader's
-// choice of light or dark, asks nobody for anything, and says all in text. Without rows it says so. Without a title it has
-// that of the drawing.
+// choice of light or dark, loads nothing, and has all contents as text. Without rows it says so. Without a title it
+// has that of the drawing.
 func SVG(w io.Writer, d *view.Drawing, title string) error {
 	drawn, left := bounded(d)
 	if drawn == nil {
@@ -194,7 +194,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// inWords says what the first rows of a drawing are, for those who do not see it.
+// inWords describes the first rows of a drawing as alternative text.
 func inWords(d *view.Drawing) string {
 	var lines []string
 	for _, r := range d.Rows[:min(len(d.Rows), 40)] {

@@ -11,9 +11,9 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Options say what the terminal can do, and how much is wanted.
+// Options describe the terminal, and the amount of output.
 type Options struct {
-	Width   int       // columns of a line; 0 stands for 80
+	Width   int       // columns of a line; 0 means 80
 	Color   bool      // whether escape sequences for colours are understood
 	ASCII   bool      // whether nothing but ASCII is
 	Verbose bool      // all rows, passed checks and details
@@ -23,15 +23,15 @@ type Options struct {
 	Facts   string    // all facts of the report as text, printed last if Verbose
 }
 
-// The bounds of what is shown to who has not asked for more.
+// The bounds of the output by default.
 const (
 	maxRows   = 16 // of a drawing
 	maxSteps  = 5
 	maxBetter = 4
 )
 
-// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is cut, but for values to publish,
-// which stand in one line each so that they can be copied.
+// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is truncated; values to publish are
+// on one line each, to be copied.
 func Text(w io.Writer, v *view.View, o Options) error {
 	p := newPage(o)
 	p.verdict(v)
@@ -108,7 +108,7 @@ func (p *page) verdict(v *view.View) {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return width(s) == 0 })
 	p.put(p.sign(cmp.Or(p.Sign, v.Mark()))+" ", "", plain, strings.Join(parts, "  "))
 	p.put("  ", v.Headline, bold)
-	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows at once
+	if o := p.Options; o.Quiet || len(v.Steps) == 0 || v.Steps[0].Text != v.Sub { // else it follows immediately
 		p.put("  ", v.Sub, plain)
 	}
 }
@@ -184,8 +184,7 @@ func (p *page) more(n int, thing string) {
 	}
 }
 
-// Published is the value of a step as it is published: a record of the DNS as a line of a zone file; empty if there is
-// none.
+// Published returns the value of a step as published: a DNS record as a line of a zone file; empty without one.
 func Published(s view.Step) string {
 	if s.Value == "" {
 		return ""
@@ -278,7 +277,7 @@ func (p *page) caret(indent, record string, at *diag.Location) {
 		return
 	}
 	room := max(20, p.Width-len(indent))
-	if width(before+part+after) > room { // what stands around the part, as far as there is room for it
+	if width(before+part+after) > room { // the text around the part, as far as there is room for it
 		side := max(5, (room-width(part))/2-1)
 		before, after = tail(before, side), head(after, side)
 	}
@@ -286,8 +285,7 @@ func (p *page) caret(indent, record string, at *diag.Location) {
 	p.line(indent + strings.Repeat(" ", width(before)) + p.paint(yellow, strings.Repeat("^", max(1, width(part)))))
 }
 
-// located is the part of a record that a finding speaks of, and what stands before and after it; false if there is
-// none.
+// located returns the part of a record that a finding is about, and the text before and after it; false without one.
 func located(record string, at *diag.Location) (before, part, after string, ok bool) {
 	if at == nil || at.Offset < 0 || at.Length < 0 || at.Offset > len(record) || at.Length > len(record)-at.Offset {
 		return "", "", "", false
