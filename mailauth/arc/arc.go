@@ -169,7 +169,7 @@ type State string
 
 // The states.
 const (
-	None    State = "none"    // there are no fields of ARC
+	None    State = "none"    // there are no ARC fields
 	Pass    State = "pass"    // the chain is valid
 	Fail    State = "fail"    // it is not, now or later
 	Unknown State = "unknown" // not of RFC 8617: a key could not be looked up at present
@@ -208,7 +208,7 @@ type Set struct {
 	SealIndex, MessageIndex, ResultsIndex int `json:"-"`
 }
 
-// A Fault is something wrong with the structure of a chain.
+// A Fault is a structural error of a chain.
 type Fault struct {
 	Code     FaultCode `json:"code" doc:"what it is"`
 	Instance int       `json:"instance,omitempty" min:"0" doc:"the set that it concerns"`
@@ -303,7 +303,7 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 	}
 }
 
-// add takes a field over, unless there is one of its name.
+// add adds a field, unless the set already has one of that name.
 func (s *Set) add(results *authres.Header, signature *dkim.Signature, index int) bool {
 	switch {
 	case results != nil && s.ResultsIndex < 0:

@@ -87,7 +87,7 @@ func replace(old, to string) func(string) string {
 	}
 }
 
-// without removes the first field that begins so.
+// without removes the first field with the given prefix.
 func without(begin string) func(string) string {
 	return func(s string) string {
 		at := strings.Index("\r\n"+s, "\r\n"+begin)

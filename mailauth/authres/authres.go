@@ -35,7 +35,7 @@ type Header struct {
 	Instance   int    // of ARC-Authentication-Results; 0 in the other field
 	AuthservID string // the server that checked; empty where it is left out, as by Microsoft 365
 	Version    string // of the syntax; mostly empty, which means 1
-	None       bool   // nothing was checked
+	None       bool   // no check was done
 	Results    []Result
 	Properties []Property // those before any result, as old servers write them
 	Faults     []string   // clauses that say how the field departs from the syntax
@@ -52,7 +52,7 @@ type Result struct {
 	Raw        string // as written, without white space around it
 }
 
-// A Property is something that was checked, such as header.d=example.org.
+// A Property is a checked property of the message, such as header.d=example.org.
 type Property struct {
 	Type  string // in lower case: smtp, header, body, policy; empty where it is left out
 	Name  string // in lower case
@@ -154,8 +154,8 @@ func ParseARC(value string) (*Header, error) {
 	return h, err
 }
 
-// methods are those that begin a result although there is no semicolon before them: the registry of RFC 8601 section
-// 2.7 and what large providers add.
+// methods are those that start a result even without a preceding semicolon: the registry of RFC 8601 section 2.7 and
+// what large providers add.
 var methods = []string{"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl",
 	"domainkeys", "iprev", "rrvs", "sender-id", "smime", "spf", "vbr", "x-tls.subject", "x-google-dkim"}
 
@@ -304,8 +304,8 @@ func (r *ReceivedSPF) Domain() string {
 	return strings.ToLower(strings.TrimSuffix(from, "."))
 }
 
-// ParseReceivedSPF reads the value of a field Received-SPF. Semicolons between the pairs may be missing, as some
-// servers have it. The error says that the field has no value.
+// ParseReceivedSPF reads the value of a field Received-SPF. Some servers omit the semicolons between the pairs. The
+// error says that the field has no value.
 func ParseReceivedSPF(value string) (*ReceivedSPF, error) {
 	p := scanner{s: value}
 	p.skip()

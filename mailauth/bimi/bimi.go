@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// LookupRequest asks for the examination of what a domain publishes.
+// LookupRequest is a request to examine what a domain publishes.
 type LookupRequest struct {
 	Domain           diag.Domain   `json:"domain" doc:"domain of the From field" example:"example.com"`
 	Selector         diag.Selector `json:"selector,omitempty" default:"default" doc:"selector of the record: s= of the field BIMI-Selector"`
@@ -20,7 +20,7 @@ type LookupRequest struct {
 	FetchCertificate *bool         `json:"fetch_certificate,omitempty" default:"true" doc:"whether to fetch the certificate and to examine it"`
 }
 
-// LookupReport says what a domain publishes, and what to think of it.
+// LookupReport describes what a domain publishes, with the verdict.
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -58,7 +58,8 @@ func (c Certificate) MarshalJSON() ([]byte, error) {
 }
 
 // Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error is
-// a *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// a *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be
+// determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -132,15 +133,15 @@ type ValidateRequest struct {
 	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/mark.pem"`
 }
 
-// ValidateReport says what a record means, and what to think of it. Whether logo and certificate can be fetched it does
-// not say.
+// ValidateReport describes the meaning of a record, with the verdict. It does not cover whether logo and certificate
+// can be fetched.
 type ValidateReport struct {
 	Record string `json:"record" doc:"the record that was examined"`
 	diag.Verdict
 	Fields
 }
 
-// Validate examines the text of a record alone, and asks nothing of the network. The error is a *[diag.InputError].
+// Validate examines the text of a record alone, without network requests. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
 		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=BIMI1; l=https://…; a=;")

@@ -26,7 +26,7 @@ var words = map[string]string{
 var nobody = []string{"self", "none", "null", "-"}
 
 // correct returns the record as it should be written, with every address of what is published. It is empty if one of
-// them is not known, or nothing needs correction.
+// them is unknown, or nothing needs correction.
 func (e *evidence) correct() string {
 	texts := e.found.Sources(&e.beside.Elsewhere)
 	if rest := e.rest(); len(rest) > 0 {
@@ -86,7 +86,7 @@ type draft struct {
 	renamed bool     // a tag had another name
 }
 
-// String writes the tags in the order of the draft's examples. Without l nothing is meant by the rest.
+// String writes the tags in the order of the draft's examples. Without l the other tags are meaningless.
 func (d *draft) String() string {
 	s := "v=" + record.Format.Version + ";"
 	for _, name := range slices.Concat(defined, d.order) {
@@ -97,8 +97,8 @@ func (d *draft) String() string {
 	return s
 }
 
-// keeps reports whether no address and no prefix is lost that receivers can use as it is, and nothing is declined that
-// was not.
+// keeps reports whether all URIs and prefixes that receivers can use are kept, and the record declines only if it did
+// before.
 func (d *draft) keeps(texts []string) bool {
 	after := record.Parse(d.String())
 	for _, text := range texts {
@@ -106,7 +106,7 @@ func (d *draft) keeps(texts []string) bool {
 		if after.Declined && !before.Declined {
 			return false
 		}
-		if !record.Format.Is(text) { // receivers use nothing of it
+		if !record.Format.Is(text) { // receivers ignore it entirely
 			continue
 		}
 		lost := func(prefix string) bool { return !slices.Contains(after.Prefixes, prefix) }
@@ -119,8 +119,8 @@ func (d *draft) keeps(texts []string) bool {
 	return true
 }
 
-// add takes what a text says, which may be broken, as its author meant it. It reports false where something would be
-// lost: an address that cannot be read, a text that is no tag, a second address.
+// add adds the tags of a text, which may be broken, as its author meant them. It reports false if something would be
+// lost: a URI that cannot be parsed, a text that is not a tag, a second URI.
 func (d *draft) add(text string) bool {
 	for _, piece := range taglist.Pieces(text, versionLike(), tagInside()) {
 		m := tagLike().FindStringSubmatch(piece)

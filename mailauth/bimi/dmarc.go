@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// A DMARC says whether the DMARC policy of a domain is strong enough for its logo to be shown.
+// A DMARC states whether the DMARC policy of a domain is strong enough for its logo to be shown.
 type DMARC struct {
 	Found      *bool         `json:"found,omitempty" doc:"whether a DMARC record applies to the domain; absent if that is not known"`
 	Policy     policy.Policy `json:"policy,omitempty" doc:"policy for mail of the domain that fails DMARC"`
@@ -172,7 +172,7 @@ func (s *standing) of(kind obstacleKind) []obstacle {
 	return slices.DeleteFunc(slices.Clone(s.obstacles), func(o obstacle) bool { return o.kind != kind })
 }
 
-// eligible reports whether logos are shown as far as DMARC is concerned, and why not; nil if that is not known.
+// eligible reports whether logos are shown as far as DMARC is concerned, and why not; nil if unknown.
 func (s *standing) eligible() (yes *bool, reason string) {
 	for _, o := range s.obstacles {
 		if o.kind != dmarcRejectPartial {

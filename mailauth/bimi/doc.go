@@ -1,4 +1,4 @@
-// Package bimi examines BIMI records, which publish the logo to show beside a domain's mail
+// Package bimi examines BIMI records, which publish the logo to show next to a domain's mail
 // (draft-brand-indicators-for-message-identification-14, "the draft" below): call [Lookup] with a domain, or
 // [Validate] with the text of a record.
 //

@@ -21,11 +21,11 @@ type evidence struct {
 	// What receivers use: found are the records at the name that decides, and record is the one, if there is one.
 	found     taglist.Found
 	record    *record.Record
-	suggested string // the record as it should be written; empty if that is not known
+	suggested string // the record as it should be written; empty if unknown
 	// What a lookup adds.
 	discovery *record.Discovery
 	place     *record.Place // location of the records in found; nil without records
-	failing   *record.Place // the place without an answer, for which it is not known whether there is a record; else nil
+	failing   *record.Place // the place without an answer, at which a record may or may not exist; else nil
 	split     bool          // receivers of RFC 7489 and those of RFC 9989 find other records
 	dmarc     *policy.Discovery
 	apex      diag.Answer[*dns.TXT] // at the domain itself
@@ -34,14 +34,14 @@ type evidence struct {
 	// The logo and the certificate; nil if they were not fetched.
 	logo, mark *part
 	fetched    fetched
-	matches    *bool // whether the logo is the one in the certificate; nil if that is not known
+	matches    *bool // whether the logo is the one in the certificate; nil if unknown
 	lineEnds   bool  // it is but for its line ends
 }
 
 type beside struct {
 	taglist.Elsewhere
-	fallback string // the record of the default selector, where another one was asked for and has none
-	open     string // the SPF record if it lets everybody send
+	fallback string // the record of the default selector, if the requested one has no record
+	open     string // the SPF record if it authorizes every host
 }
 
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
@@ -94,7 +94,7 @@ func (e *evidence) none() bool {
 	return e.failing == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// active reports whether there is one record, which does not decline: one that asks for a logo to be shown.
+// active reports whether there is one record, and it does not decline.
 func (e *evidence) active() bool { return e.record != nil && !e.record.Declined }
 
 // torn reports whether a tag may be hidden in another one, which leaves both unknown.
@@ -153,7 +153,7 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
 	}
 	e.apex, e.standing = elsewhere[0], assess(e.dmarc)
-	if e.nonexistent() { // nothing else is judged (CONTRACT 1.7)
+	if e.nonexistent() { // no other rule applies (CONTRACT 1.7)
 		e.standing.obstacles, e.standing.unknown = []obstacle{{text: "The domain does not exist."}}, nil
 		return e, ctx.Err()
 	}
@@ -171,15 +171,15 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	return e, ctx.Err()
 }
 
-// settle tells which records apply. Receivers that go by the list of public suffixes and those that walk the tree of the
-// DNS may take another domain for the organizational domain.
+// settle determines which records apply. Receivers that use the public suffix list and those that walk the DNS tree
+// may differ on the organizational domain.
 func (e *evidence) settle() {
 	place, err := e.discovery.Applies(e.discovery.Organizational())
 	if err != nil {
 		e.failing = place
 		return
 	}
-	// Without a DMARC record there is no BIMI, whatever a walk takes for the organizational domain then.
+	// Without a DMARC record there is no BIMI, whatever organizational domain a walk finds then.
 	if e.place = place; e.dmarc.Tree.OrganizationalErr != nil || e.dmarc.Tree.Policy == nil {
 		return
 	}
@@ -210,7 +210,7 @@ func (e *evidence) pick() taglist.Found {
 }
 
 // misplaced lists the names under which records are published by mistake: without the selector or without _bimi, with
-// these in another form, and those that come about where a control panel adds a domain to the name that was typed.
+// these in another form, and those that result from a control panel that appends a domain to the entered name.
 func misplaced(d diag.Domain, selector diag.Selector) []string {
 	s, zone := selector.String(), policy.PublicSuffixOrganizational(d.String())
 	list := []string{d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s),
@@ -221,8 +221,8 @@ func misplaced(d diag.Domain, selector diag.Selector) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// locate keeps the records at wrong names, also those of domains between the one that was asked for and its
-// organizational domain, and tells the other texts at the right name by where they come from.
+// locate keeps the records at wrong names, including those of domains between the requested one and its organizational
+// domain, and sorts the other texts at the right name by origin.
 func (e *evidence) locate(wildcard, fallback diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
 	for i, p := range e.discovery.Places {
 		if i > 0 && p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational {

@@ -20,7 +20,7 @@ func ExampleLookup() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// With nil instead of world.Env(), it queries the real Internet.
 	report, err := bimi.Lookup(context.Background(), world.Env(), bimi.LookupRequest{
 		Domain:    diag.MustDomain("example.com"),
 		FetchLogo: new(false), FetchCertificate: new(false),

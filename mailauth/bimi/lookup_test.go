@@ -369,7 +369,7 @@ func TestMissingBeginsWithDMARC(t *testing.T) {
 	}
 }
 
-// An alias for the DMARC record that leads nowhere is fixed where it leads, not by a policy that starts anew.
+// A dangling alias for the DMARC record is fixed at its target, not by a new policy.
 func TestDanglingDMARC(t *testing.T) {
 	r := lookup(t, mail+record1+"_dmarc.example.com. CNAME d.example.net.\n", "", "", nil)
 	require.Contains(t, r.Findings[0].Advice, "at the target of the CNAME")

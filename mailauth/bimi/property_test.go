@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// draws makes records with all that people get wrong in them.
+// draws generates records with all the usual mistakes.
 var draws = rapid.Custom(func(t *rapid.T) string {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	text := pick("version", "v=BIMI1", "v=BIMI1", "v=BIMI1", "v = BIMI1", "V=BIMI1", "v=bimi1", "BIMI1", " v=BIMI1", "v=BIMI2",

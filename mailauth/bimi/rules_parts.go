@@ -98,7 +98,7 @@ var besideRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// wanted reports whether a record asks for a logo, be it one that receivers cannot use, so that DMARC matters.
+// wanted reports whether a record requests a logo, usable or not, so that DMARC matters.
 func wanted(e *evidence) bool {
 	if !online(e) || e.record != nil {
 		return online(e) && e.active()
@@ -167,7 +167,7 @@ var dmarcRules = diag.Rules[*evidence]{{
 		"policy that applies to all mail.",
 }, dmarcRejectPartial)}
 
-// checkReports begins the advice that moves a policy, and askForReports takes its place where no reports come.
+// checkReports begins the advice that raises a policy; askForReports replaces it if no reports are requested.
 const (
 	checkReports  = "Check in the DMARC reports"
 	askForReports = "Ask for DMARC reports first: the record has no rua. Check in them"

@@ -16,8 +16,8 @@ var owners = []struct {
 	{"version: stsv1", MTASTS}, {"v=tlsrptv1", TLSRPT},
 }
 
-// gates name the parts that must not be broken when a stricter policy is published: what they break is lost from then
-// on. Without a gate the value to publish is withheld, and the advice names what comes first.
+// gates are the parts that must work before a stricter policy is published: mail that they break is lost from then on.
+// While a gate is closed the value to publish is withheld, and the advice names what to fix first.
 var gates = map[diag.Code][]Kind{
 	"dmarc.policy.none":           {SPF, DKIM},
 	"dmarc.policy.reject":         {SPF, DKIM},
@@ -80,7 +80,7 @@ type blocker struct {
 	held int64 // how long resolvers keep what the fault is about, in seconds
 }
 
-// first finds what must be fixed before the advice may be followed, see gates; nil if there is nothing.
+// first returns what to fix before the advice may be followed, see gates; nil if nothing.
 func (w *Whole) first(t *told) *blocker {
 	for _, kind := range gates[t.Code] {
 		for _, p := range w.Parts {
@@ -112,8 +112,8 @@ func (s *Summary) weakTLS() bool {
 	})
 }
 
-// elsewhere reports whether a finding is about records that the name has by an alias: nothing can be published at the
-// name itself (RFC 1034 section 3.6.2).
+// elsewhere reports whether a finding is about records found through an alias: nothing can be published at the name
+// itself (RFC 1034 section 3.6.2).
 func (w *Whole) elsewhere(t *told) bool {
 	return w.Name.Kind == nameuse.Alias && (t.part.kind == SPF || t.part.kind == MX || t.part.kind == nameKind)
 }
@@ -179,7 +179,7 @@ var roots = map[diag.Code]root{
 	"mtasts.mx.literal":             {causes: []string{"mx.host.literal"}, host: true},
 	"mtasts.mx.missing":             {causes: []string{"mx.record."}},
 	"mtasts.mx.uncovered":           {causes: []string{"mtasts.mx.undeliverable"}},
-	"mtasts.mx.undeliverable":       {causes: []string{"mx.hosts.unreachable"}}, // first comes which hosts there are
+	"mtasts.mx.undeliverable":       {causes: []string{"mx.hosts.unreachable"}}, // which hosts exist comes first
 	"mtasts.mx.unknown":             {causes: []string{"mx.host.unknown"}, host: true},
 	"mtasts.record.missing.no_mail": {causes: noMail},
 
@@ -271,7 +271,7 @@ var (
 	noMail = []string{"mx.null.present", "mx.record.missing"}
 	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}
 
-	// ours are about the resolver of this service: the domain has no part in them, and its owner can do nothing.
+	// ours concern the resolver of this service: they are not caused by the domain, and its owner cannot fix them.
 	ours = []string{"dnssec.resolver.strips", "dnssec.anchor.none", "dnsbl.resolver.rewrites", "dnsbl.answers.refused",
 		"dnsbl.answers.none", "dnsbl.answers.few"}
 )

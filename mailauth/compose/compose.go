@@ -16,9 +16,9 @@ import (
 type WeightedPart struct {
 	*Summary
 	Weight int
-	// Rating takes the place of the part's own score, as for one of several keys that counts for all; may be nil.
+	// Rating replaces the part's own score, as for one of several keys that counts for all; may be nil.
 	Rating *int
-	// NoMatter says that it does not matter if the part is unknown, as DKIM for a domain that sends no mail.
+	// NoMatter reports whether an unknown part does not matter, as DKIM for a domain that sends no mail.
 	NoMatter bool
 }
 
@@ -28,17 +28,18 @@ type Whole struct {
 	Parts  []WeightedPart // in the order of a reader
 	// Own holds the operation's findings apart from those of its parts.
 	Own []*Summary
-	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
+	// Good and Open are the texts if no finding is above info: Good if all is known, Open if something is unknown or
+	// was not examined.
 	Good, Open diag.Text
 	// Now is the time at which steps are put in order.
 	Now time.Time
-	// Route is where the DNS says that mail for the domain goes.
+	// Route is the mail route of the domain according to the DNS.
 	Route reception.Route
 	// Name is the use of the domain, see [Domain.Name].
 	Name nameuse.Name
-	// Sends says that the domain seems to send mail, see [Sends].
+	// Sends reports whether the domain seems to send mail, see [Sends].
 	Sends bool
-	// Untested says that something on which mail depends was not examined, beside parts that are not known.
+	// Untested reports whether something on which mail depends was not examined, apart from unknown parts.
 	Untested bool
 	// LeftOut are the parts that were not requested.
 	LeftOut []diag.ScopePart
@@ -50,19 +51,18 @@ func (w *Whole) parts() []*Summary {
 	return slices.Concat(w.Own, diag.Map(w.Parts, func(p WeightedPart) *Summary { return p.Summary }))
 }
 
-// known reports whether any part came to a conclusion, beside DNSSEC, which asks the name servers themselves.
+// known reports whether any part reached a conclusion, apart from DNSSEC, which queries the name servers themselves.
 func (w *Whole) known() bool {
 	return slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return p.Known() && p.kind != DNSSEC })
 }
 
-// Partial reports whether something was asked and not answered. That nothing was found at names that were guessed is an
-// answer.
+// Partial reports whether any query was not answered. Finding nothing at guessed names counts as an answer.
 func (w *Whole) Partial() bool {
 	silent := func(p WeightedPart) bool { return !p.NoMatter && (!p.Known() && !p.answered || !p.settled()) }
 	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) || slices.ContainsFunc(w.Parts, silent)
 }
 
-// open reports whether something that matters is not known, for whatever reason.
+// open reports whether something that matters is unknown, for any reason.
 func (w *Whole) open() bool {
 	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return !p.Known() && !p.NoMatter })
 }
@@ -125,7 +125,7 @@ func (w *Whole) scope() []diag.ScopePart {
 	return append(list, w.LeftOut...)
 }
 
-// state is that of the gravest finding, but where it is not known whether something works on which mail depends.
+// state returns the state of the gravest finding, unless it is unknown whether something on which mail depends works.
 func (w *Whole) state(list []told) diag.State {
 	worst, unknown := diag.Info, !w.enough()
 	for _, t := range list {
@@ -183,7 +183,7 @@ func (w *Whole) score(v *diag.Verdict) {
 	}
 	limit := 100
 	if w.open() {
-		limit = diag.Warning.Cap() // nothing is excellent that was not examined
+		limit = diag.Warning.Cap() // what was not examined is not excellent
 	}
 	for _, p := range w.Parts {
 		if p.Weight == 0 {
@@ -257,7 +257,7 @@ func (w *Whole) passed() []diag.Check {
 	return list
 }
 
-// text is the headline: what to do first, or that there is nothing to do.
+// text returns the headline: the first action, or that no action is needed.
 func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
 	switch {
 	case w.done(list):

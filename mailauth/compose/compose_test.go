@@ -238,7 +238,7 @@ func TestSuggestions(t *testing.T) {
 	require.Empty(t, values(w))
 }
 
-// Ignorance leaves the score to the others, is never praised, and without knowledge there is no number.
+// Unknown parts do not count in the score and are never praised; if all are unknown, there is no score.
 func TestIgnorance(t *testing.T) {
 	spf := part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true})
 	w := whole(spf, part(DMARC, 100), part(MX, 100))

@@ -89,7 +89,7 @@ func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 	var list []*DKIMPart
 	for _, one := range k.keys {
 		retired := one.part.Result != nil && (one.part.Result.Revoked || one.part.State == diag.Missing)
-		if !k.asked && rotated && retired { // its key is revoked, or its alias leads to none
+		if !k.asked && rotated && retired { // its key is revoked, or its alias leads to no key
 			continue
 		}
 		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
@@ -121,8 +121,8 @@ func beside(list []*DKIMPart) {
 	}
 }
 
-// summary judges what is known. The part is unknown even where the finding is but an info, since nothing is left of it;
-// it is missing if no selector can have a key.
+// summary judges the search. The part is unknown even if the finding is only an info, since it has no key; it is
+// missing if no selector can have a key.
 func (e *keyEvidence) summary() Summary {
 	r := &judged{keyRules.Judge(e, keyTexts), keyRules.Describe()}
 	v := &r.Verdict
@@ -148,15 +148,15 @@ func (s *Summary) Unneeded() bool {
 
 const codeUnneeded = "check.dkim.unneeded"
 
-// KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
-// gravest fault. Where no key can verify anything they earn nothing.
+// KeyShares returns the keys as parts of a whole: together they have the weight, by their mean, which does not hide
+// the gravest fault. If no key is usable they earn nothing.
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 	sum, known, worst, limit := 0, 0, 0, 100
 	list := diag.Map(keys, func(k *DKIMPart) WeightedPart {
 		return WeightedPart{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
 	})
 	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
-		list[open].Weight = weight // what it would take away is not known
+		list[open].Weight = weight // its deduction is unknown
 		return list
 	}
 	for i, k := range keys {
@@ -183,7 +183,7 @@ type keyEvidence struct {
 	tried    int
 	search   dkim.Search
 	silent   bool // the domain sends no mail
-	unsure   bool // whether it sends any is not known
+	unsure   bool // whether it sends any is unknown
 	services []*provider.Service
 }
 
@@ -197,8 +197,8 @@ func (e *keyEvidence) Unanswered() []diag.Source {
 	return nil
 }
 
-// unanswered reports whether it is open if there are keys at most of the selectors that were tried. A few failures among
-// guesses are no fault of the domain.
+// unanswered reports whether the lookup failed at half of the tried selectors or more. A few failures among guesses
+// are not a fault of the domain.
 func (e *keyEvidence) unanswered() bool {
 	failed := len(e.search.Failed)
 	return failed > 0 && 2*failed >= e.tried

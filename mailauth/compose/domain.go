@@ -12,10 +12,10 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// A Domain has the parts that every whole about a domain asks for. [AskDomain] begins them.
+// A Domain has the parts that every whole about a domain needs. [AskDomain] starts them.
 type Domain struct {
 	SPF    *Part[spf.LookupReport]
-	DKIM   []*DKIMPart // what the keys come to
+	DKIM   []*DKIMPart // the keys that count
 	DMARC  *Part[dmarc.LookupReport]
 	BIMI   *Part[bimi.LookupReport]
 	TLSRPT *Part[tlsrpt.LookupReport]
@@ -26,7 +26,7 @@ type Domain struct {
 	keys *Keys
 }
 
-// AskDomain begins the parts of a domain; SPF is asked about the address, too, unless that is zero.
+// AskDomain starts the parts of a domain; SPF is evaluated for the address, too, unless that is zero.
 func AskDomain(run *Run, domain diag.Domain, ip diag.IP, selectors []diag.Selector) *Domain {
 	return &Domain{
 		SPF:    Ask(run, SPF, spf.Lookup, spf.LookupRequest{Domain: domain, IP: ip}),
@@ -76,8 +76,8 @@ func (d *Domain) Absent(parts []WeightedPart) {
 	d.DKIM[0].Selector = ""
 }
 
-// Unavailable is the first of the errors of parts if no server answered for the domain: no part is known, and these
-// heard nothing at all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
+// Unavailable returns the first error of a part if no server answered for the domain: no part is known, and those with
+// an error got no reply at all. DNSSEC, DMARC and BIMI query the servers of parent zones, too, which may answer.
 func Unavailable(parts []WeightedPart, errs ...error) error {
 	heard := func(err error) bool {
 		return !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)

@@ -76,7 +76,7 @@ func TestNoKey(t *testing.T) {
 	diagtest.CheckTexts(t, keyTexts, keyRules.Describe(), seen)
 }
 
-// Which keys count: what rotations leave behind does not, unless it was asked for.
+// Which keys count: remnants of rotations do not, unless requested.
 func TestKeysThatCount(t *testing.T) {
 	const inUse = `s1._domainkey.example.com. TXT ` + keyText + "\n"
 	const revoked = `k1._domainkey.example.com. TXT "v=DKIM1; p="` + "\n"
@@ -129,7 +129,7 @@ func TestKeyShares(t *testing.T) {
 	require.Equal(t, []any{15, (*int)(nil)}, []any{shares[1].Weight, shares[1].Rating}, "nobody knows what the mean would be")
 }
 
-// What has no effect earns nothing, however its own report grades it; a revoked key beside one that works is usual.
+// A part without effect earns nothing, whatever its own report says; a revoked key next to a working one is usual.
 func TestVoid(t *testing.T) {
 	revoked := func() *DKIMPart {
 		return &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, 69, fault{code: "dkim.key.revoked", severity: diag.Error})}}

@@ -17,9 +17,9 @@ type (
 	journalKey struct{}
 )
 
-// Remembering returns a context below which runs share what their parts found: a part that has run with the same
-// request is taken as it was if the DNS answers all that it asked as before. Mail servers and web servers are then
-// asked once, however often the DNS changes in what does not concern them.
+// Remembering returns a context in which runs share the reports of their parts: the report of an earlier part with the
+// same request is reused if the DNS still gives the same answers to its queries. Mail servers and web servers are then
+// contacted once, however often unrelated DNS records change.
 func Remembering(ctx context.Context) context.Context {
 	return context.WithValue(smtp.Sharing(ctx), memoryKey{}, &memory{parts: map[string]remembered{}})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A part is taken from an earlier run as long as the DNS says the same about what it asked.
+// A part is reused from an earlier run as long as its DNS answers are the same.
 func TestRemembering(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone("example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.1\nexample.com. TXT \"a\"")

@@ -80,20 +80,20 @@ func (w *Whole) mayFollow(code diag.Code) bool {
 	})
 }
 
-// lookups are the codes, beside those that end in "record.unknown", of lookups about the domain that failed. They
+// lookups are the codes, apart from those that end in "record.unknown", of failed lookups about the domain. They
 // nearly always fail together.
 var lookups = []diag.Code{"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown",
 	"dnssec.answer.unavailable", "dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown",
 	"mx.domain.address.unknown", "bimi.dmarc.unknown", "dane.mx.unknown", "score.address.unknown",
 	"check.part.unavailable", "check.part.timeout"}
 
-// aside are about a question that a part asks on its way, and say nothing about the domain: its name need not have
-// the records that DNSSEC is tried with.
+// aside are the codes about auxiliary queries of a part, which say nothing about the domain: its name need not have
+// the records that DNSSEC is tested with.
 var aside = []string{"dnssec.answer.nodata"}
 
 func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
 
-// merge makes one list of the findings of all parts: none twice, the worst first.
+// merge merges the findings of all parts into one list without duplicates, the worst first.
 func (w *Whole) merge() []told {
 	var all, failed []told
 	for _, p := range w.parts() {
@@ -154,7 +154,7 @@ func (w *Whole) lookups(failed []told) []told {
 
 type lookupEvidence struct {
 	labels []string
-	all    bool // nothing at all is known
+	all    bool // everything is unknown
 	detail string
 	bogus  bool // resolvers refuse the answers of the domain
 }
@@ -195,7 +195,7 @@ const (
 	loss                     // mail does not arrive, now
 	forgery                  // others can send mail in the name of the domain
 	acceptance               // large receivers refuse or downgrade mail of the domain
-	protection               // mail arrives, and something that would protect it is missing
+	protection               // mail arrives, but a protection is missing
 	extra                    // nice to have
 )
 

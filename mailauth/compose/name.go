@@ -129,7 +129,7 @@ type named struct {
 	route  reception.Route
 }
 
-// NameRules judges what the uses of a name mean together: a summary of its own beside those of the parts.
+// NameRules judges the uses of a name together, in a summary next to those of the parts.
 func NameRules(domain diag.Domain, n nameuse.Name, route reception.Route) Summary {
 	return Summarize(nameKind, Judge(nameRules, &named{Name: n, domain: domain, route: route}, nameTexts))
 }
@@ -217,8 +217,8 @@ var nameRules = diag.Rules[*named]{{
 
 var nameTexts = diag.Texts{"valid": {Headline: "Name is used as its records say", Sub: "Nothing speaks against its records."}}
 
-// unneeded reports whether a finding asks for a record that the name need not or cannot have: at an alias, and where a name
-// has no mail of its own. The rules about the name say what those need.
+// unneeded reports whether a finding requests a record that the name need not or cannot have: at an alias, or if the
+// name has no mail of its own. The rules about the name cover what those need.
 func (w *Whole) unneeded(t *told) bool {
 	n := &w.Name
 	switch missing := t.part.rules[t.Code].State == diag.Missing; {
@@ -230,7 +230,7 @@ func (w *Whole) unneeded(t *told) bool {
 	case n.Receives.Answer == nameuse.Yes:
 		return false
 	case slices.Contains(keySearches, t.Code):
-		return n.Sends.Answer != nameuse.Yes // nothing shows that there is any mail
+		return n.Sends.Answer != nameuse.Yes // there is no sign of mail
 	}
 	return w.Route == reception.RouteImplicit && t.part.rules[t.Code].State == diag.Missing &&
 		slices.Contains([]Kind{MTASTS, DANE, TLSRPT}, t.part.kind) // which protect mail on its way to the name

@@ -63,7 +63,7 @@ func TestNameRules(t *testing.T) {
 	diagtest.CheckTexts(t, nameTexts, nameRules.Describe(), seen)
 }
 
-// An alias and a name without mail are asked for no records of their own.
+// An alias and a name without mail need no records of their own.
 func TestUnneeded(t *testing.T) {
 	missing := &Summary{kind: MTASTS, rules: map[diag.Code]diag.RuleInfo{"mtasts.record.missing": {State: diag.Missing}}}
 	one := told{diag.Finding{Code: "mtasts.record.missing", Severity: diag.Warning}, missing}

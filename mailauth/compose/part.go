@@ -50,15 +50,15 @@ type Summary struct {
 	kind    Kind
 	target  string // how findings of the whole name the part; empty: by the code of the kind
 	foreign bool   // the record belongs to another domain
-	partial bool   // the report itself says that something could not be learned
+	partial bool   // the report itself says that something is unknown
 
-	view []view.Step // what the part's own view says to do
+	view []view.Step // the steps in the part's own view
 	held int64       // how long resolvers keep the record of the part, in seconds
 
 	owner   string   // where the record of the part was looked for; empty where the part is not about one
 	records []string // those of the kind that are there
 
-	answered bool // what was asked was answered, although the part is not known
+	answered bool // all queries were answered, although the part is unknown
 	verdict  diag.Verdict
 	rules    map[diag.Code]diag.RuleInfo
 }
@@ -132,7 +132,7 @@ func (r *Run) note(err error) {
 	}
 }
 
-// Start begins a run: its parts see the environment through a cache that they share, and mail servers over one session.
+// Start starts a run: its parts share a cache of the environment, and one session with mail servers.
 func Start(ctx context.Context, env *diag.Env) *Run {
 	env = env.Cached()
 	if ctx.Value(memoryKey{}) != nil {
@@ -141,8 +141,8 @@ func Start(ctx context.Context, env *diag.Env) *Run {
 	return &Run{ctx: smtp.Sharing(ctx), env: env}
 }
 
-// Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them. A
-// panic in it is kept from the parts: what it was to find is not known then.
+// Do runs a function concurrently with the parts, such as one that determines further parts and calls [Go] for them. A
+// panic in it does not affect the parts: its result is then unknown.
 func (r *Run) Do(f func(context.Context, *diag.Env)) {
 	r.group.Go(func() {
 		ctx, cancel := diag.Within(r.ctx, partTime)
@@ -165,7 +165,7 @@ func (r *Run) Wait() Panics {
 // (CONTRACT 1.9).
 const partTime = 30 * time.Second
 
-// Go begins a part. What it returns is filled when [Run.Wait] has returned.
+// Go starts a part. The returned part is complete after [Run.Wait].
 func Go[R any, P interface {
 	*R
 	Report
@@ -186,7 +186,7 @@ func Go[R any, P interface {
 	return p
 }
 
-// Ask begins a part that is a lookup of another package.
+// Ask starts a part that is a lookup of another package.
 func Ask[Q, R any, P interface {
 	*R
 	Report
@@ -201,7 +201,7 @@ func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, 
 	return v, err
 }
 
-// Summarize is the summary of a report that was made elsewhere.
+// Summarize returns the summary of a report that was made elsewhere.
 func Summarize(kind Kind, report Report) Summary {
 	v := report.Judgement()
 	s := Summary{
@@ -227,7 +227,7 @@ func Summarize(kind Kind, report Report) Summary {
 	return s
 }
 
-// Partially asks the report of the part whether something could not be learned.
+// Partially marks the part as partial if its report says that something is unknown.
 func (p *Part[R]) Partially(partial func(*R) bool) {
 	p.partial = p.partial || p.Result != nil && partial(p.Result)
 }
@@ -235,7 +235,7 @@ func (p *Part[R]) Partially(partial func(*R) bool) {
 // Answered marks the part as unknown although no query failed: there was nothing to query.
 func (s *Summary) Answered() { s.answered = true }
 
-// Add joins to the part what the operation finds out about it beside the part's own report, which stays as it is.
+// Add adds to the part the operation's own findings about it; the part's report is unchanged.
 func (s *Summary) Add(report Report) {
 	v := report.Judgement()
 	for _, rule := range report.Rules() {
@@ -270,8 +270,8 @@ func (s *Summary) Gone() bool {
 // named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
 func (s *Summary) named(target string) { s.target = target }
 
-// Foreign says that the record belongs to another domain, such as the organizational domain of a subdomain: what the
-// part suggests to publish is no advice to this one.
+// Foreign says that the record belongs to another domain, such as the organizational domain of a subdomain: the part's
+// suggested values are not advice for this domain.
 func (s *Summary) Foreign() { s.foreign = true }
 
 // Target returns the name of the part in findings of the whole.
@@ -305,8 +305,8 @@ func (s *Summary) worst() diag.Severity {
 	return worst
 }
 
-// void reports whether what was examined has no effect, or one that is the contrary of its purpose: then it earns
-// nothing, like a record that is missing.
+// void reports whether the subject has no effect, or one contrary to its purpose: then it earns nothing, like a
+// missing record.
 func (s *Summary) void() bool {
 	return s.worst() == diag.Critical ||
 		slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return slices.Contains(voids, f.Code) })
@@ -332,7 +332,7 @@ func failed(kind Kind, err error) Summary {
 	return s
 }
 
-// Rules describes what a whole may say beside what its parts say.
+// Rules describes the rules of a whole apart from those of its parts.
 func Rules() []diag.RuleInfo {
 	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe(),
 		mailboxRules.Describe(), nameRules.Describe())

@@ -42,13 +42,13 @@ func LookupReverse(ctx context.Context, env *diag.Env, addresses []netip.Addr) [
 	return list
 }
 
-// confirmed reports whether a name leads back to the address; nil if the servers did not say.
+// confirmed reports whether a name is forward-confirmed; nil if the servers did not answer.
 func confirmed(r *resolve.ReverseReport) *bool {
 	said := func(rcode string) bool {
 		return rcode == dns.RcodeToString[dns.RcodeSuccess] || rcode == dns.RcodeToString[dns.RcodeNameError]
 	}
 	open := func(f resolve.Forward) bool {
-		_, err := diag.ParseDomain(f.Hostname) // what is no host name was not looked up, and leads nowhere
+		_, err := diag.ParseDomain(f.Hostname) // an invalid host name was not looked up, and is not confirmed
 		return err == nil && !said(f.Rcode)    // silence has no code
 	}
 	if !r.ForwardConfirmed && (!said(r.Rcode) || slices.ContainsFunc(r.Forward, open)) {
@@ -57,7 +57,7 @@ func confirmed(r *resolve.ReverseReport) *bool {
 	return new(r.ForwardConfirmed)
 }
 
-// ReverseOpen reports whether servers did not say what an address is called.
+// ReverseOpen reports whether the reverse DNS of an address was not answered.
 func ReverseOpen(list []ReverseName) bool {
 	return slices.ContainsFunc(list, func(n ReverseName) bool { return n.ForwardConfirmed == nil })
 }
@@ -117,9 +117,9 @@ func listed(list []string) string {
 // MaxAddresses bounds the sending addresses that are examined.
 const MaxAddresses = 5
 
-// SendingAddresses are those that are known to send mail of a domain, at most [MaxAddresses]: single hosts that its SPF
-// record names, and its mail servers if the record names them. What services send is their business. It waits for the
-// record alone, not for what that leads to.
+// SendingAddresses returns the known sending addresses of a domain, at most [MaxAddresses]: single hosts that its SPF
+// record names, and its mail servers if the record names them. Addresses of services are left to the services. It
+// waits for the record alone, not for its includes.
 func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []netip.Addr {
 	var text string
 	for _, r := range diag.Lookup[*dns.TXT](ctx, env, domain.FQDN()).Records {
@@ -160,8 +160,8 @@ func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []
 	return list
 }
 
-// Silent reports whether the domain says that it sends no mail: its SPF record is valid and lets no host pass
-// (RFC 7208 section 10.1.2).
+// Silent reports whether the domain says that it sends no mail: its SPF record is valid and authorizes no host (RFC
+// 7208 section 10.1.2).
 func Silent(p *Part[spf.LookupReport]) bool {
 	if p.Result == nil || !p.Result.Valid || !p.Result.Found {
 		return false
@@ -179,8 +179,8 @@ func Parked(p *Part[spf.LookupReport]) bool {
 	return slices.ContainsFunc(p.Findings, func(f diag.Finding) bool { return f.Code == "spf.record.missing.no_mail" })
 }
 
-// Sends reports whether the domain seems to send mail, whether it receives any or not: its SPF record is there and does
-// not say otherwise, or it has a key to sign with.
+// Sends reports whether the domain seems to send mail, whether it receives any or not: it has an SPF record that does
+// not deny that, or a key to sign with.
 func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	return p.Result != nil && p.Result.Found && !Silent(p) || signs(keys)
 }
@@ -235,7 +235,7 @@ func (d *Domain) CheckMailboxes(hosts []string) {
 	d.SPF.Add(Judge(mailboxRules, e, senderTexts))
 }
 
-// examined reports whether it is known of all these selectors whether there is something.
+// examined reports whether all these selectors were answered.
 func (k *Keys) examined(selectors []string) bool {
 	if k.err != nil || k.search == nil || k.search.Open || k.search.Wildcard && !k.search.WildcardRevoked {
 		return false
@@ -253,7 +253,7 @@ const (
 	ownBits6 = 48
 )
 
-// listsServices reports whether a record is valid and lets known services and own networks pass, and nothing else.
+// listsServices reports whether a record is valid and authorizes only known services and own networks.
 func listsServices(p *Part[spf.LookupReport]) bool {
 	r := p.Result
 	if r == nil || !r.Found || !r.Valid || r.Partial || r.Passes() != spf.Some || r.Redirect != "" {
@@ -298,7 +298,7 @@ var mailboxRules = diag.Rules[*mailboxEvidence]{{
 	},
 }}
 
-// senders are the services that an SPF record lets send and that can sign with the domain of a customer.
+// senders returns the services that an SPF record authorizes and that can sign with the domain of a customer.
 func senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
 	if p.Result == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// doers are those who can do what a part asks for, where it is nothing to publish in the zone.
+// doers are those who can take the actions of a part that are not changes of the zone.
 var doers = map[Kind]view.Who{
 	SPF: view.Zone, DKIM: view.Sender, DMARC: view.Zone, BIMI: view.Zone, MX: view.Zone, MTASTS: view.WebServer,
 	DANE: view.Zone, TLSRPT: view.Zone, SMTP: view.MailServer, DNSSEC: view.NameServer, Reputation: view.Sender,
@@ -40,8 +40,8 @@ func (t *told) step() view.Step {
 	return s
 }
 
-// ordered are the findings in the order of the steps that they ask for (CONTRACT 1.14): the findings themselves are in
-// that of their severity.
+// ordered returns the findings in the order of their steps (CONTRACT 1.14), not by severity as in the list of
+// findings.
 func (w *Whole) ordered(list []told) []told {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b told) int { return view.Urgency(a.step(), b.step(), w.Now) })
@@ -91,7 +91,7 @@ var policyRecords = []diag.Code{"mtasts.record.location", "mtasts.record.alias",
 	"mtasts.record.version", "mtasts.record.stray", "mtasts.record.multiple", "mtasts.record.blank", "mtasts.record.syntax",
 	"mtasts.record.joined", "mtasts.record.id.missing", "mtasts.record.id.invalid", "mtasts.record.repeated"}
 
-// recordType is the type of the record in which the cause of a finding of the part lies; empty where it lies elsewhere.
+// recordType returns the type of the record that causes a finding of the part; empty if the cause is elsewhere.
 func (s *Summary) recordType(code diag.Code) string {
 	switch {
 	case s.owner == "":
@@ -114,7 +114,7 @@ func (s *Summary) publish(step view.Step) view.Step {
 	return step
 }
 
-// beside are the steps that the part's own view puts behind one, for the same rule.
+// beside returns the steps that follow one in the part's own view, for the same rule.
 func (s *Summary) beside(step view.Step) (list []view.Step) {
 	i := slices.IndexFunc(s.view, func(own view.Step) bool { return own.Value == step.Value })
 	if i < 0 {

@@ -29,7 +29,7 @@ func (s *Summary) Brief() string {
 	return s.Headline
 }
 
-// ViewOf begins the view of a whole, and says where the values belong that its parts suggest.
+// ViewOf starts the view of a whole, with the places of the values that its parts suggest.
 func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.View {
 	v := view.Of(subject, j, partial)
 	for _, begin := range []string{"Fix first: ", "Next step: "} {
@@ -39,7 +39,7 @@ func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.V
 	return v
 }
 
-// place says where the values belong that are suggested for a domain.
+// place states where to publish the values that are suggested for a domain.
 func place(v *view.View, d diag.Domain) {
 	for begins, name := range map[string]string{
 		"v=spf1": "", "v=DMARC1": "_dmarc.", "v=STSv1": "_mta-sts.", "v=TLSRPTv1": "_smtp._tls.", "v=BIMI1": "default._bimi.",
@@ -50,8 +50,7 @@ func place(v *view.View, d diag.Domain) {
 	v.PublishAt(nullMX, d.FQDN(), "MX")
 }
 
-// Draw adds the row of the part to a view of the whole, if there is one. What is known beside its
-// summary comes first.
+// Draw adds the row of the part to a view of the whole, if there is one. Facts not in its summary come first.
 func (p *Part[R]) Draw(d *view.Drawing, kind Kind, known ...string) {
 	if p != nil && p.State != "" {
 		d.Marked(p.Mark(), "", kind.Label, string(p.State), view.Join(append(known, p.Brief())...))

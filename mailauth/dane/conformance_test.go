@@ -15,7 +15,7 @@ import (
 // When the vectors were made, which is within the validity of all certificates but the expired ones.
 var vectorTime = time.Date(2026, time.November, 21, 0, 0, 0, 0, time.UTC)
 
-// Verify says what OpenSSL says.
+// Verify agrees with OpenSSL.
 func TestConformanceVectors(t *testing.T) {
 	type vector struct {
 		Name, Chain, Host, Why string

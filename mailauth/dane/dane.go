@@ -10,14 +10,14 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// Request asks for the examination of one domain.
+// Request is a request to examine one domain.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 	Port   uint16      `json:"port,omitempty" default:"25" enum:"25 465 587" doc:"25: the mail servers of the MX records. 465 and 587, for submission: the hosts of the SRV records _submissions._tcp and _submission._tcp (RFC 6186, RFC 8314); without any the domain itself if it has TLSA records for the port, else the mail servers"`
 	Verify *bool       `json:"verify_certificate,omitempty" default:"true" doc:"connect to the servers and compare their certificates"`
 }
 
-// Report says whether DANE protects the mail of a domain.
+// Report states whether DANE protects the mail of a domain.
 type Report struct {
 	Domain   diag.Domain       `json:"domain" doc:"the domain, as A-labels"`
 	Unicode  string            `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -80,7 +80,7 @@ type Summary struct {
 
 // Lookup finds the mail servers of a domain and their TLSA records, connects to them and examines whether DANE
 // protects the mail. The error is a *[diag.InputError], that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if nothing could be learned.
+// [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")

@@ -19,14 +19,14 @@ const (
 	none           fault = ""
 	addressUnknown fault = "address unknown" // the lookup of its addresses failed
 	noAddress      fault = "no address"
-	statusUnknown  fault = "status unknown" // it is not known whether the answers are secure
+	statusUnknown  fault = "status unknown" // whether the answers are secure is unknown
 	bogus          fault = "bogus"
 	tlsaUnknown    fault = "tlsa unknown" // the lookup of its TLSA records failed
 	absent         fault = "absent"       // it has no TLSA records
 	unasked        fault = "unasked"      // its addresses are not signed, and the lookup failed, which then does not matter
 	unsigned       fault = "unsigned"     // it has some, and its addresses or they themselves are not signed
 	unusable       fault = "unusable"     // senders can use none of the records
-	unverified     fault = "unverified"   // no connection was asked for
+	unverified     fault = "unverified"   // no connection was requested
 	unreachable    fault = "unreachable"  // the connection failed before STARTTLS
 	noStartTLS     fault = "no starttls"
 	badStartTLS    fault = "bad starttls"
@@ -46,8 +46,8 @@ func (e *evidence) digest() {
 	}
 }
 
-// compare holds the records against what the server presented. Those that senders cannot use are compared as well, for
-// the report, and have no part in the outcome.
+// compare matches the records against what the server presented. Those that senders cannot use are compared as well,
+// for the report, but do not affect the outcome.
 func (s *server) compare(h *host, e *evidence) {
 	all := Verify(h.records, Peer{Chain: s.chain, Names: e.references(h), Now: e.now, Roots: new(x509.CertPool)})
 	for i, r := range h.records {

@@ -28,7 +28,7 @@ func ExampleLookup() {
 	world.Sign("example.com.", diagtest.Signing{})
 	world.SMTP(diagtest.SMTP{Host: "mx.example.com"}) // with another key
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// With nil instead of world.Env(), it queries the real Internet.
 	report, err := dane.Lookup(context.Background(), world.Env(), dane.Request{Domain: diag.MustDomain("example.com")})
 	if err != nil {
 		fmt.Println(err)

@@ -80,7 +80,7 @@ type host struct {
 
 type server struct {
 	ip       netip.Addr
-	startTLS *bool // whether STARTTLS is offered; nil if that is not known
+	startTLS *bool // whether STARTTLS is offered; nil if unknown
 	err      *smtp.Error
 	chain    peerChain
 	result   Result // of the records of the host that senders use
@@ -95,7 +95,7 @@ func (e *evidence) recordName(base string) string {
 func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
-	env = env.Cached() // what is asked ahead is asked once
+	env = env.Cached() // queries sent ahead are sent once
 	e.findHosts(bounded, env)
 	var g diag.Group
 	for i := range e.hosts {
@@ -144,8 +144,8 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// askAhead asks for the TLSA records as soon as the MX records are known, at the same time as for the addresses, and
-// validates the MX records if the resolver does not vouch for them.
+// askAhead queries the TLSA records as soon as the MX records are known, concurrently with the addresses, and
+// validates the MX records if the resolver did not.
 func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
 	mail := reception.Reception{MX: diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())}
 	hosts, _ := mail.Named(maxHosts)
@@ -157,7 +157,7 @@ func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
 	g.Wait()
 }
 
-// lookupTLSA asks for the TLSA records of a base domain. One that is too long for the prefix has none.
+// lookupTLSA looks up the TLSA records of a base domain. One that is too long for the prefix has none.
 func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env, base string) diag.Answer[*dns.TLSA] {
 	name := e.recordName(base) + "."
 	if len(name) > maxName {
@@ -174,7 +174,7 @@ func (e *evidence) service() string {
 	return "_submission._tcp"
 }
 
-// services are the SRV records that concern the port that was asked for, or say that there is no service.
+// services returns the SRV records for the requested port, or that declare that there is no service.
 func (e *evidence) services() []*dns.SRV {
 	return slices.DeleteFunc(slices.Clone(e.srv.Records), func(r *dns.SRV) bool {
 		return r.Port != e.port && r.Target != "."
@@ -276,7 +276,7 @@ func (e *evidence) connect(ctx context.Context, env *diag.Env, h *host) {
 	g.Wait()
 }
 
-// handshake speaks with a server as a sender does, which asks for the TLSA base domain (RFC 7672 section 8.1).
+// handshake connects to a server as a sender does, with the TLSA base domain in SNI (RFC 7672 section 8.1).
 func (s *server) handshake(ctx context.Context, env *diag.Env, port uint16, base string) {
 	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(s.ip, port), ServerName: base})
 	if err != nil {

@@ -28,8 +28,8 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-// Whatever records and certificates hold, a server is authenticated by records that match it only, and records that
-// no client can use change nothing.
+// For any records and certificates, only records that match a server authenticate it, and records that no client can
+// use change nothing.
 func FuzzVerify(f *testing.F) {
 	k := newKit(f, diagtest.CertSpec{})
 	f.Add(uint8(3), uint8(1), uint8(0), k.leaf.RawSubjectPublicKeyInfo, k.leaf.Raw)

@@ -27,7 +27,7 @@ const (
 	fromApex    diag.Source = "domain"  // TLSA records at the domain itself
 )
 
-// Unanswered lists what the DNS and the servers did not say.
+// Unanswered returns the sources that did not answer.
 func (e *evidence) Unanswered() []diag.Source {
 	_, known := e.mail.Receives()
 	if e.port != portMail {
@@ -226,7 +226,7 @@ func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 	})
 }
 
-// replacing suggests a record of the present key for each host with failures, if that is known of all of them.
+// replacing suggests a record of the current key for each host with failures, if all these keys are known.
 func (e *evidence) replacing(f diag.Failures) diag.Failures {
 	var lines []string
 	for i := range e.hosts {
@@ -314,7 +314,7 @@ func brief(r Record) string {
 	return text
 }
 
-// applied reports whether a host has records that senders use, with nothing else to do first.
+// applied reports whether a host has records that senders use, with no other action needed first.
 func applied(e *evidence) bool {
 	return len(e.having(none, unverified)) > 0
 }

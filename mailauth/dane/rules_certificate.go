@@ -42,8 +42,8 @@ func reached(e *evidence) bool {
 	})
 }
 
-// settled reports whether a rule about one fault of all servers can be judged: one has it, or all that a sender would
-// hold against TLSA records have been seen, and something of them was seen.
+// settled reports whether a rule about one fault of all servers can be judged: one has it, or all certificates that a
+// sender would match against TLSA records have been seen, and at least one was.
 func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
 	return func(e *evidence) bool {
 		open := e.having(unreachable, unverified, tlsaUnknown, addressUnknown, statusUnknown)
@@ -169,8 +169,8 @@ func (h *host) byKey() bool {
 	return false
 }
 
-// mismatches fails for the hosts that present another certificate than the records say, with the records that would
-// let senders deliver again.
+// mismatches fails for the hosts whose certificate does not match the records, with the records that would let senders
+// deliver again.
 func mismatches(e *evidence) diag.Failures {
 	var lines []string
 	f := each(func(e *evidence, h *host) diag.Failures {
@@ -298,8 +298,8 @@ func (e *evidence) waking(h *host) string {
 	return e.suggest(h)
 }
 
-// keyRecord is the record of the public key of a certificate: with SHA-512 only where records with it would make clients
-// leave out one with SHA-256 (RFC 7671 section 9).
+// keyRecord returns the record of the public key of a certificate: with SHA-512 only where existing SHA-512 records
+// would make clients ignore one with SHA-256 (RFC 7671 section 9).
 func (h *host) keyRecord(leaf *x509.Certificate) Record {
 	strong := func(r Record) bool { return r.Usage == daneee && r.Selector == spki && r.Matching == SHA512 }
 	if slices.ContainsFunc(h.usable(), strong) {

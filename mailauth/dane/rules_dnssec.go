@@ -163,8 +163,8 @@ func (h *host) verified() bool {
 
 func (e *evidence) without() []*host { return e.having(absent) }
 
-// lookedUp reports whether it is known of every host that has an address whether it has TLSA records, as far as that
-// matters, and of one at all.
+// lookedUp reports whether the TLSA lookup was answered for every host with an address, as far as that matters, and
+// for at least one.
 func (e *evidence) lookedUp() bool {
 	return len(e.hosts) > len(e.having(noAddress, unasked)) && len(e.having(addressUnknown, tlsaUnknown, bogus)) == 0
 }

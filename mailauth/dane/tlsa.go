@@ -2,7 +2,7 @@ package dane
 
 import "github.com/diagkit/diagkit/diag/pki/tlsa"
 
-// What TLSA records say, and how they are compared with certificates, is the same for all protocols.
+// The meaning of TLSA records, and their comparison with certificates, is the same for all protocols.
 type (
 	Usage      = tlsa.Usage      // which certificate a record speaks of, and what else must hold
 	Selector   = tlsa.Selector   // which part of it

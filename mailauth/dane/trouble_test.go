@@ -57,7 +57,7 @@ func TestMatchesIsNull(t *testing.T) {
 	}
 }
 
-// Names that are too long for the prefix have no TLSA records, and are no fault.
+// Names that are too long for the prefix have no TLSA records, which is not a fault.
 func TestLongName(t *testing.T) {
 	label := "a123456789b123456789c123456789d123456789e123456789f12345678.g"
 	host := label + "." + label + "." + label + "." + label[:50] + ".example.com."

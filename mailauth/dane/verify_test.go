@@ -42,7 +42,7 @@ func (k *kit) verify(records ...Record) Result {
 	return Verify(records, Peer{Chain: k.chain, Names: []string{"mx.example.com"}, Now: k.now, Roots: roots})
 }
 
-// reason is why no record authenticates the server; empty if one does.
+// reason returns why no record authenticates the server; empty if one does.
 func (k *kit) reason(records ...Record) Reason {
 	if err := k.verify(records...).Err(); err != nil {
 		return err.Reason

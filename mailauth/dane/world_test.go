@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// zones are two domains; which of them is signed, a test says.
+// zones are two domains; each test specifies which of them is signed.
 const zones = `
 example.com. SOA ns.example.com. hostmaster.example.com. 1 7200 3600 1209600 300
 example.com. NS  ns.example.com.
@@ -115,7 +115,7 @@ func (s *setting) ask(t *testing.T, env *diag.Env) *Report {
 	return r
 }
 
-// A stripping resolver passes nothing on that belongs to DNSSEC.
+// A stripping resolver removes all DNSSEC records.
 type stripping struct{ diag.Resolver }
 
 func (r stripping) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {

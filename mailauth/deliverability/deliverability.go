@@ -73,7 +73,7 @@ type Cause struct {
 	Message   string        `json:"message" doc:"what was seen"`
 }
 
-// An Action is something to do.
+// An Action is one action to take.
 type Action struct {
 	Code           diag.Code `json:"code" doc:"rule that it mends"`
 	Component      string    `json:"component" doc:"component that it improves"`
@@ -92,7 +92,7 @@ const (
 )
 
 // Score examines a domain and scores it. The error is a *[diag.InputError], that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if nothing could be learned.
+// [diag.ErrUnavailable] if nothing could be determined.
 func Score(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	domain, err := req.subject()
 	if err != nil {
@@ -117,14 +117,14 @@ func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	}
 	s.common = compose.AskDomain(run, s.domain, s.sender, s.DKIMSelectors)
 	s.reputation = compose.Go(run, compose.Reputation, s.lookupReputation)
-	run.Do(func(ctx context.Context, env *diag.Env) { // which other parts ask as well
+	run.Do(func(ctx context.Context, env *diag.Env) { // which other parts query as well
 		r := reception.Lookup(ctx, env, s.domain.Name())
 		s.route = r.Route()
 	})
 	s.panics = run.Wait()
 }
 
-// A Request asks for the score of a domain, given by its name or by an address in it.
+// A Request is a request to score a domain, given by its name or by an address in it.
 type Request struct {
 	Domain        diag.Domain     `json:"domain,omitempty" oneof:"subject" doc:"domain in the From field of mail" example:"example.com"`
 	Email         string          `json:"email,omitempty" oneof:"subject" minlen:"3" maxlen:"320" doc:"address in the From field of mail"`
@@ -194,7 +194,7 @@ type scoring struct {
 	reputation *compose.Part[ReputationReport]
 
 	gone  bool // the domain does not exist
-	quiet bool // nothing suggests that it sends mail
+	quiet bool // there is no sign that it sends mail
 	route reception.Route
 }
 

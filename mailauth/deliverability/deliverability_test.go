@@ -418,7 +418,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A mail server whose addresses are known in part may have others, of which nothing is praised.
+// A mail server whose addresses are partly known may have others, which are not praised.
 func TestAddressesInPart(t *testing.T) {
 	e := edits{"spf": `example.com. TXT "v=spf1 ip4:203.0.113.25 -all"`}
 	whole := score(t, e, nil, example).Components.Reputation
@@ -454,7 +454,7 @@ func TestSilentLists(t *testing.T) {
 	})
 }
 
-// A reply is short unless its reader asks for the reports of the components; both say the same.
+// A reply is short unless the reports of the components are requested; both agree.
 func TestDetail(t *testing.T) {
 	full := score(t, nil, nil, example)
 	short := score(t, nil, nil, Request{Domain: example.Domain})

@@ -19,9 +19,9 @@ type ReputationReport struct {
 	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
 	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
 
-	open    error             // why the mail servers are not known
+	open    error             // why the mail servers are unknown
 	service *provider.Service // operator of all the mail servers; nil if not a known service
-	quiet   bool              // nothing suggests that the domain sends mail
+	quiet   bool              // there is no sign that the domain sends mail
 	verdict diag.Verdict
 }
 
@@ -34,8 +34,8 @@ type Address struct {
 // Judgement is the verdict of all addresses.
 func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 
-// Unanswered implements [diag.Unanswerer]: which addresses send is not known where a lookup failed, and what they are called
-// where reverse DNS was silent.
+// Unanswered implements [diag.Unanswerer]: the sending addresses are unknown if a lookup failed, and their names if
+// reverse DNS did not answer.
 func (r *ReputationReport) Unanswered() []diag.Source {
 	if r.open != nil || compose.ReverseOpen(r.Reverse) {
 		return []diag.Source{"DNS"}
@@ -82,7 +82,7 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 			break
 		}
 		if i == len(errs)-1 {
-			return nil, err // of no address anything is known
+			return nil, err // nothing is known about any address
 		}
 	}
 	r.judge()
@@ -119,12 +119,12 @@ func operator(hosts []reception.Host) (s *provider.Service) {
 	return s
 }
 
-// judge makes one verdict of those about the addresses, of which the worst speaks for all.
+// judge merges the verdicts about the addresses into one: the worst represents all.
 func (r *ReputationReport) judge() {
 	own := reputationRules.Judge(r, reputationTexts)
 	worst, open := (*diag.Verdict)(nil), own
 	findings, recommendations := own.Findings, own.Recommendations
-	told := map[diag.Code]bool{} // what lists do not say is the same for every address
+	told := map[diag.Code]bool{} // unanswered lists are the same for every address
 	for _, a := range r.Addresses {
 		if a.Report == nil {
 			continue
@@ -172,7 +172,7 @@ func (r *ReputationReport) judge() {
 	r.verdict = v
 }
 
-// passed lists what holds for all addresses; of one without an answer, or one that is not known, nothing does.
+// passed lists what holds for all addresses; nothing holds for one without an answer, or an unknown one.
 func (r *ReputationReport) passed(list []diag.Check) []diag.Check {
 	if r.open != nil {
 		return list

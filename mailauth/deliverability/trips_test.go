@@ -65,8 +65,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// No question is asked twice: neither those of the components, nor those about the test addresses of blocklists, which
-// are the same for each of five addresses.
+// No query is sent twice: neither those of the components, nor those about the test addresses of blocklists, which are
+// the same for each of five addresses.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	e := edits{"more": "example.com. MX 20 mx2.example.com.\nmx2.example.com. A 203.0.113.26\nmx2.example.com. A 203.0.113.27"}

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Canonicalization says which changes on the way a signature tolerates (RFC 6376 section 3.4).
+// Canonicalization determines which changes in transit a signature tolerates (RFC 6376 section 3.4).
 type Canonicalization string
 
 // The canonicalization algorithms.
@@ -72,7 +72,7 @@ func appendLines(dst, text []byte) []byte {
 	return dst
 }
 
-// cutLine takes the first line, without what ends it: CRLF, or LF alone as in files.
+// cutLine cuts the first line, without its line end: CRLF, or LF alone as in files.
 func cutLine(text []byte) (line, rest []byte) {
 	line, rest, found := bytes.Cut(text, []byte("\n"))
 	if found && len(line) > 0 && line[len(line)-1] == '\r' {
@@ -153,8 +153,8 @@ type bodyForm struct {
 
 const whole = -1
 
-// bodyHashes computes the hashes of a body in the forms and up to the lengths that are asked for: one pass over
-// the body for each form, however many lengths there are.
+// bodyHashes computes the hashes of a body in the requested forms and up to the requested lengths: one pass over the
+// body for each form, however many lengths there are.
 type bodyHashes struct {
 	wanted map[bodyForm][]int64
 	sums   map[bodyForm]map[int64][]byte
@@ -176,7 +176,7 @@ func (b *bodyHashes) compute(body []byte) {
 		if m.pending[0] == whole {
 			m.pending = m.pending[1:]
 		}
-		m.Write(nil) // a length of nothing
+		m.Write(nil) // a length of zero
 		b.sizes[f.canonical] = f.canonical.WriteBody(m, body)
 		m.sums[whole] = m.hash.Sum(nil)
 		b.sums[f] = m.sums

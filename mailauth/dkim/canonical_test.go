@@ -58,7 +58,7 @@ func TestCanonicalBody(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(long, "  ", " "), body(dkim.Relaxed, long))
 }
 
-// What is canonical stays as it is; relaxed tolerates all that simple does; line ends of files make no difference.
+// Canonicalization is idempotent; relaxed tolerates all that simple does; line ends of files make no difference.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{"A : b\r\n\tc \r\n", "a:\r\n", " a \t b\r\n\r\n \r\n", "x\r\r\n", "\r", "a: \r \n"} {
 		f.Add(s)
@@ -71,7 +71,7 @@ func FuzzCanonical(f *testing.F) {
 			require.Equal(t, body(dkim.Relaxed, s), body(dkim.Relaxed, body(c, s)))
 			require.Equal(t, field(dkim.Relaxed, raw), field(dkim.Relaxed, field(c, raw)))
 			if strings.Contains(s, "\r\r") {
-				continue // the first CR is no part of the line end
+				continue // the first CR is not part of the line end
 			}
 			require.Equal(t, body(c, s), body(c, strings.ReplaceAll(s, "\r\n", "\n")))
 			require.Equal(t, field(c, raw), field(c, strings.ReplaceAll(raw, "\r\n", "\n")))

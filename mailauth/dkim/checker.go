@@ -40,7 +40,7 @@ func NewChecker(m *message.Message, headerOnly bool) *Checker {
 	}
 }
 
-// Add makes a signature known, so that its key is looked up and the hash of its body computed.
+// Add registers a signature, so that its key is looked up and its body hash computed.
 func (c *Checker) Add(s *Signature) {
 	if !s.KeyName.IsZero() {
 		c.keys[s.KeyName] = nil
@@ -79,7 +79,7 @@ type Published struct {
 	Name   diag.Name
 	Record string // the record, if there is exactly one
 	Key    *Key   // nil unless there is exactly one
-	Cause  Cause  // why there is no key to verify with; empty if there is one
+	Cause  Cause  // why there is no key to verify with; empty with one
 	Text   string // the same in a sentence
 
 	several []crypto.PublicKey // those of several records

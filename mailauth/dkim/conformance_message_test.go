@@ -115,7 +115,7 @@ func TestConformanceStalwart(t *testing.T) {
 		for i, r := range tt.verify(t).Signatures {
 			assert.True(t, verifies(r), "%s: %s", tt.name, r.Reason)
 			options := dkim.Options{}
-			if !r.SignedAt.IsZero() { // else nothing says when it was signed
+			if !r.SignedAt.IsZero() { // else the time of signing is unknown
 				options.At = r.SignedAt
 			}
 			v, err := dkim.Verify(t.Context(), tt.dns.env(), []byte(tt.text), options)
@@ -131,8 +131,8 @@ func TestConformanceStalwart(t *testing.T) {
 	t.Logf("%d signatures pass in %d messages", passed, len(list))
 }
 
-// TestConformanceHeaders verifies all kinds of real messages, of which the keys are not known: each signature has
-// its result, also in what is cut off or damaged.
+// TestConformanceHeaders verifies all kinds of real messages, whose keys are unknown: each signature has its result,
+// even in truncated or damaged messages.
 func TestConformanceHeaders(t *testing.T) {
 	messages, signatures, intact := 0, 0, 0
 	for _, path := range diagtest.Suite(t, "mail/headers") {

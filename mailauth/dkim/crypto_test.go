@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMatches compares with crypto/rsa, which says no to what is damaged in any bit, for keys that it accepts.
+// TestMatches compares with crypto/rsa, which rejects any damaged bit, for keys that it accepts.
 func TestMatches(t *testing.T) {
 	r := mrand.New(mrand.NewPCG(1, 1))
 	for _, bits := range []int{1024, 1031, 2048} {

@@ -38,13 +38,13 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// LookupRequest asks for the examination of one key.
+// LookupRequest is a request to examine one key.
 type LookupRequest struct {
 	Domain   diag.Domain   `json:"domain" doc:"domain that signs: d= of a signature" example:"example.com"`
 	Selector diag.Selector `json:"selector" doc:"selector of the key: s= of a signature" example:"s1"`
 }
 
-// LookupReport says what is published at a selector, and what to think of it.
+// LookupReport describes what is published at a selector, with the verdict.
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -64,7 +64,7 @@ type ValidateRequest struct {
 	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=2J0Vi6Qu3EijgpBSbvrkSF0zb6qpRkEg8oBG9Nu6RXU="`
 }
 
-// ValidateReport says what a record means, and what to think of it.
+// ValidateReport describes the meaning of a record, with the verdict.
 type ValidateReport struct {
 	Record string `json:"record" doc:"the record that was examined"`
 	diag.Verdict
@@ -75,9 +75,9 @@ type ValidateReport struct {
 // providers add one each; real messages have up to ten.
 const MaxSignatures = 50
 
-// Options say how a message is verified.
+// Options are the options of [Verify].
 type Options struct {
-	// HeaderOnly says that only the header is there: whether the body is as it was signed is then not known.
+	// HeaderOnly says that the message has only a header: whether the body is unchanged is then unknown.
 	HeaderOnly bool
 	// At is when the message was received: whether a signature had expired is judged at that time. Zero means now.
 	At time.Time
@@ -103,7 +103,7 @@ func (v *Verification) Result() AuthResult {
 }
 
 // Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
-// it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// it ended, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if err := check(req); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 	return r
 }
 
-// Validate examines the text of a record alone, and asks nothing of the DNS. The error is a *[diag.InputError].
+// Validate examines the text of a record alone, without DNS lookups. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
 		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")

@@ -15,7 +15,7 @@ import (
 
 // evidence is the input of the rules. Without the network it holds only the text and the key.
 type evidence struct {
-	domain   diag.Domain // zero where nothing was looked up
+	domain   diag.Domain // zero without a lookup
 	selector diag.Selector
 	now      time.Time
 

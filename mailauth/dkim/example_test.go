@@ -19,7 +19,7 @@ func ExampleLookup() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// With nil instead of world.Env(), it queries the real Internet.
 	report, err := dkim.Lookup(context.Background(), world.Env(), dkim.LookupRequest{
 		Domain: diag.MustDomain("example.com"), Selector: diag.MustSelector("s1"),
 	})

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// The bounds of what is tried to explain a body that was changed. Footers of mailing lists have up to a dozen
-// lines, with what lawyers ask for a few more.
+// The bounds of the search for an explanation of a changed body. Footers of mailing lists have up to a dozen lines,
+// and a few more with legal notices.
 const (
 	maxFooterLines = 100
 	maxBannerLines = 20
@@ -125,7 +125,7 @@ func (l *lineEnds) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// decoded undoes the transfer encoding of the body: servers apply one where the next hop takes no 8-bit text (RFC
+// decoded undoes the transfer encoding of the body: servers apply one if the next hop does not accept 8-bit text (RFC
 // 6152).
 func (c *Checker) decoded() (body []byte, encoding string) {
 	for _, i := range c.header.byName["content-transfer-encoding"] {

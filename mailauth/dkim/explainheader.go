@@ -15,7 +15,7 @@ const (
 	maxSubjectWords = 6       // before the subject, as in "Re: [list] [External] Minutes"
 	maxDropped      = 40      // fields of which each is left out once
 	maxTriedHeader  = 8 << 20 // bytes of headers, for all signatures of a message: real headers have 10 KiB
-	minTry          = 8 << 10 // what each try counts at least, for what cryptography takes
+	minTry          = 8 << 10 // minimum cost of each try, for its cryptography
 )
 
 type change struct {
@@ -154,7 +154,7 @@ func (c *Checker) found(signed, fewer []int, changes ...change) (Cause, string) 
 	return cause, "The header was changed after signing: " + strings.Join(texts, ", and ") + "."
 }
 
-// Explain says why a check failed: the causes, that of the body first, and the same in sentences.
+// Explain returns why a check failed: the causes, that of the body first, and the same in sentences.
 func (c *Checker) Explain(s *Signature, check Check, self int) (causes []Cause, text string) {
 	if check.BodyHashOK != nil && !*check.BodyHashOK {
 		cause, why := c.explainBody(s)
@@ -170,7 +170,7 @@ func (c *Checker) Explain(s *Signature, check Check, self int) (causes []Cause, 
 // A target reports whether a digest is the signed one.
 type target func(digest []byte) bool
 
-// explainHeader says why a signature does not match the header. The digest can be recovered from an RSA signature,
+// explainHeader returns why a signature does not match the header. The digest can be recovered from an RSA signature,
 // which distinguishes another key from another header; with Ed25519 it can only be tried.
 func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, string) {
 	name, same := check.Key.Name, target(nil)
@@ -256,7 +256,7 @@ func (h *header) selected(names []string, self int) []int {
 	return list
 }
 
-// A SignedField says how a signature covers the header fields of a name.
+// A SignedField describes how a signature covers the header fields of a name.
 type SignedField struct {
 	Name    string `json:"name" doc:"name of the header field, lower case" example:"from"`
 	Listed  int    `json:"listed_count" min:"0" doc:"how often h= names it"`
@@ -280,8 +280,8 @@ var important = []string{"from", "reply-to", "subject", "date", "to", "cc", "in-
 	"list-id", "list-help", "list-unsubscribe", "list-unsubscribe-post", "list-subscribe", "list-post", "list-owner",
 	"list-archive", "sender"}
 
-// coverage says how a signature covers the header: the fields that h= names, each once, in order; and the
-// important ones that are there without being named.
+// coverage returns how a signature covers the header: the fields that h= names, each once, in order; and the important
+// ones that are there without being named.
 func (h *header) coverage(s *Signature) (fields []SignedField, unsigned []string) {
 	fields, unsigned = []SignedField{}, []string{}
 	at := map[string]int{}

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Faults lie within the text; a key that can be used has everything that a verifier needs, and reads the same
-// however it is printed.
+// Faults lie within the text; a usable key has everything that a verifier needs, and parses the same after printing.
 func FuzzParseKey(f *testing.F) {
 	for _, tt := range validations {
 		f.Add(tt.text)

@@ -42,7 +42,7 @@ type Form string
 
 const (
 	spki  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
-	pkcs1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: what RFC 6376 section 3.6.1 says, and few use
+	pkcs1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: as in RFC 6376 section 3.6.1, but rare
 	raw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
 )
 
@@ -86,22 +86,22 @@ const (
 	badType    taglist.Kind = "key type"     // unknown k
 	noKey      taglist.Kind = "no key"       // no p
 	badBase64  taglist.Kind = "base64"       // p that cannot be decoded
-	badKey     taglist.Kind = "key"          // p that is no key
-	otherType  taglist.Kind = "other type"   // p that is a key of another type than k says
+	badKey     taglist.Kind = "key"          // p that is not a key
+	otherType  taglist.Kind = "other type"   // p that is a key of another type than k
 	wrapped    taglist.Kind = "wrapped"      // an Ed25519 key in a SubjectPublicKeyInfo
 	secret     taglist.Kind = "private key"  // p that is a private key
 	cutOff     taglist.Kind = "cut off"      // p that is the beginning of a key
 	exponent   taglist.Kind = "exponent"     // p with an RSA key whose exponent is not an odd number above 2
 	factor     taglist.Kind = "factor"       // p with an RSA key whose private key anybody can compute
-	badHash    taglist.Kind = "hash"         // h that lets no hash algorithm be used
-	onlySHA1   taglist.Kind = "sha1"         // h that lets only sha1 be used
+	badHash    taglist.Kind = "hash"         // h that permits no hash algorithm
+	onlySHA1   taglist.Kind = "sha1"         // h that permits only sha1
 	badService taglist.Kind = "service type" // s that excludes mail
-	badList    taglist.Kind = "list"         // nothing between two colons
+	badList    taglist.Kind = "list"         // an empty item between two colons
 	bareRSA    taglist.Kind = "bare key"     // an RSA key without SubjectPublicKeyInfo; harmless
 	blankKey   taglist.Kind = "blanks"       // white space within p; harmless
-	otherHash  taglist.Kind = "other hash"   // a hash algorithm that is not used beside one that is; harmless
+	otherHash  taglist.Kind = "other hash"   // an unused hash algorithm next to a used one; harmless
 	otherFlag  taglist.Kind = "flag"         // t with an unknown flag; harmless
-	otherUse   taglist.Kind = "service"      // an unknown service beside mail; harmless
+	otherUse   taglist.Kind = "service"      // an unknown service next to email; harmless
 	obsolete   taglist.Kind = "obsolete"     // g; harmless
 )
 
@@ -134,7 +134,7 @@ func (k *Key) fault(kind taglist.Kind, t taglist.Tag, text string) {
 	k.List.Add(taglist.Fault{Kind: kind, Text: text, Offset: t.ValueOffset, Length: len(t.Value)})
 }
 
-// readType takes the tag k. Values are compared with their letter case (RFC 6376 section 3.2).
+// readType reads the tag k. Values are compared with their letter case (RFC 6376 section 3.2).
 func (k *Key) readType() {
 	t, ok := k.List.Tag("k")
 	switch {
@@ -211,7 +211,7 @@ func (k *Key) forMail() bool {
 	return !ok || slices.Contains(k.Services, "*") || slices.Contains(k.Services, "email")
 }
 
-// unused notes the values of a list that are not known, and therefore ignored (RFC 6376 section 3.6.1).
+// unused records the unknown values of a list, which are ignored (RFC 6376 section 3.6.1).
 func (k *Key) unused(kind taglist.Kind, tag string, values []string, text string, known ...string) {
 	t, _ := k.List.Tag(tag)
 	for _, v := range values {
@@ -233,13 +233,13 @@ type reason string
 // The reasons, in the order in which a verifier meets them (RFC 6376 section 6.1.2).
 const (
 	reasonSyntax  reason = "syntax"       // the tag list is not valid, or its version is not DKIM1
-	reasonType    reason = "key type"     // k is not known
+	reasonType    reason = "key type"     // k is unknown
 	reasonMissing reason = "no key"       // p is left out
 	reasonRevoked reason = "revoked"      // p is empty
 	reasonData    reason = "key data"     // p is not a key of the type
 	reasonHash    reason = "hash"         // h excludes every hash algorithm in use
 	reasonService reason = "service type" // s excludes mail
-	reasonSHA1    reason = "sha1"         // h lets only sha1 be used
+	reasonSHA1    reason = "sha1"         // h permits only sha1
 	reasonSize    reason = "size"         // the RSA key is smaller than verifiers may accept
 )
 
@@ -256,8 +256,8 @@ var reasons = map[taglist.Kind]reason{
 	badHash: reasonHash, onlySHA1: reasonSHA1, badService: reasonService,
 }
 
-// Err says why verifiers do not use the key; it is nil if they do. The gravest reason comes first, so that
-// one about SHA-1 or the size of the key means that there is no other: Public is set then.
+// Err returns why verifiers do not use the key; nil if they do. The gravest reason comes first, so that one about
+// SHA-1 or the size of the key means that there is no other: Public is set then.
 func (k *Key) Err() error {
 	for _, order := range []reason{reasonSyntax, reasonType, reasonMissing, reasonRevoked, reasonData, reasonHash,
 		reasonService, reasonSHA1} {

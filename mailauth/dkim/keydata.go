@@ -52,7 +52,7 @@ func (k *Key) readKey() {
 	k.readData(p)
 }
 
-// notBase64 adds a fault in what is not base64, and takes away what says the same of its characters.
+// notBase64 adds a fault for text that is not base64, and removes the faults about its characters.
 func (k *Key) notBase64(kind taglist.Kind, p taglist.Tag, f flaw) {
 	k.List.Faults = slices.DeleteFunc(k.List.Faults, func(old taglist.Fault) bool {
 		return old.Kind == taglist.BadValue && old.Offset >= p.Offset && old.Offset < p.Offset+p.Length
@@ -242,7 +242,7 @@ func whyNoKey(data []byte, t KeyType) string {
 	}
 }
 
-// derLength returns how long a SEQUENCE says that it is, with its header (X.690 section 8.1.3).
+// derLength returns the declared length of a SEQUENCE, including its header (X.690 section 8.1.3).
 func derLength(data []byte) (n int, ok bool) {
 	const sequence = 0x30
 	if len(data) < 2 || data[0] != sequence {
@@ -267,7 +267,7 @@ func formEncoded(value string) bool {
 	return err == nil && identify(data).public != nil
 }
 
-// lengths returns how many bytes of base64 there are, and how many the key says that it has.
+// lengths returns the number of base64 bytes present, and the length that the key declares.
 func lengths(text string) (n, total int) {
 	data, err := base64.StdEncoding.DecodeString(text[:len(text)/4*4])
 	if err != nil {

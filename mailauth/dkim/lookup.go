@@ -18,7 +18,7 @@ const maxName = 253
 // OtherSelectors says whether a domain may have keys at other selectors: none or possible.
 type OtherSelectors string
 
-// What the name _domainkey tells: if it does not exist, nothing below it does (RFC 8020 section 2).
+// The result for the name _domainkey: if it does not exist, nothing below it does (RFC 8020 section 2).
 const (
 	noSelectors       OtherSelectors = "none"
 	possibleSelectors OtherSelectors = "possible"
@@ -126,22 +126,23 @@ func CommonSelectors() []diag.Selector {
 type Search struct {
 	Found  []diag.Selector // at which there is a TXT record or an alias of its own, in the order of the request
 	Usable []diag.Selector // those of them at which there is a key that is not revoked
-	Failed []diag.Selector // at which the servers did not say
-	// None says that the name _domainkey does not exist, so that there should be no key at any selector (RFC 8020).
-	// Some name servers say so although there are names below it.
+	Failed []diag.Selector // at which the servers did not answer
+	// None reports whether the name _domainkey does not exist, so that no selector should have a key (RFC 8020). Some
+	// name servers answer so although there are names below it.
 	None bool
-	// Wildcard says that a wildcard answers for every selector. It is not among those found.
+	// Wildcard reports whether a wildcard answers for every selector. It is not in Found.
 	Wildcard bool
-	// WildcardRevoked says that the key of the wildcard is empty: verifiers treat every other selector as revoked.
+	// WildcardRevoked reports whether the key of the wildcard is empty: verifiers treat every other selector as
+	// revoked.
 	WildcardRevoked bool
-	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
+	// Open reports whether it is unknown if the name _domainkey exists, or if a wildcard is below it.
 	Open bool
 
-	Err error // why the servers did not say, for the first of Failed
+	Err error // why the servers did not answer, for the first of Failed
 }
 
-// Find looks for keys at selectors, in one round trip. What it finds is for [Lookup] to examine. The error is that of
-// the context if it ended, or wraps [diag.ErrUnavailable] if nothing was learned.
+// Find looks for keys at selectors, in one round trip; [Lookup] examines them. The error is that of the context if it
+// ended, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []diag.Selector) (*Search, error) {
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
@@ -196,7 +197,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
 	found, err := Find(ctx, env, e.domain, CommonSelectors())
 	if errors.Is(err, diag.ErrUnavailable) {
-		return nil // the selector that was asked for was answered
+		return nil // the requested selector was answered
 	}
 	if err != nil {
 		return err

@@ -171,7 +171,7 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// What a service publishes behind an alias is the service's to change, and nothing is published at the alias.
+// Only the service can change what it publishes behind an alias, and nothing is published at the alias.
 func TestAdviceAtTarget(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone + "s1._domainkey.example.com. CNAME s1.domainkey.u1.wl.sendgrid.net.\n" +

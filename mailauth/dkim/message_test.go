@@ -181,7 +181,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A message cannot make the result long.
+// The length of the result is bounded for any message.
 func TestVerifyManyNames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

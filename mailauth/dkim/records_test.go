@@ -55,7 +55,7 @@ func text(name, s string) *dns.TXT {
 	return r
 }
 
-// now is when the tests take place.
+// now is the time of the tests.
 var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 func (r records) env() *diag.Env {

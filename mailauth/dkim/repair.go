@@ -102,7 +102,7 @@ func keep(l *taglist.List, t taglist.Tag, flags []string) string {
 	return t.Name + "=" + t.Value
 }
 
-// wholeKey finds the only key in a list, or in a text that is nothing but the key.
+// wholeKey returns the only key in a list, or in a text that is just the key.
 func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
 	var values []string
 	for _, t := range l.Tags {
@@ -222,7 +222,7 @@ func assemble(parts []string) string {
 	return whole
 }
 
-// maxTurns bounds the places at which a key may begin: by chance, base64 reads so once in 100,000 characters.
+// maxTurns bounds the places at which a key may begin: by chance, base64 matches once in 100,000 characters.
 const maxTurns = 8
 
 // turn swaps the halves of a key that were joined in the wrong order: the common prefix of RSA keys is in the middle.

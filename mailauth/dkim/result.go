@@ -22,10 +22,10 @@ type AuthResult string
 // The results.
 const (
 	None      AuthResult = "none"      // there is no signature
-	Pass      AuthResult = "pass"      // it verifies, and nothing speaks against accepting it
+	Pass      AuthResult = "pass"      // it verifies and is acceptable
 	Fail      AuthResult = "fail"      // the message is not the one that was signed, or the key not the one that signed it
 	Policy    AuthResult = "policy"    // it verifies, and must or should not be accepted all the same
-	Neutral   AuthResult = "neutral"   // it has syntax errors, or asks for what verifiers do not know
+	Neutral   AuthResult = "neutral"   // it has syntax errors, or uses unknown features
 	TempError AuthResult = "temperror" // the key could not be looked up at present
 	PermError AuthResult = "permerror" // it cannot be verified, now or later
 	Unchecked AuthResult = "unchecked" // not of RFC 8601: the header is as signed, and there is no body
@@ -70,16 +70,16 @@ type Result struct {
 	Index     int        `json:"-"` // of the field in the message
 }
 
-// Cause is why a signature did not pass.
+// Cause is the reason that a signature did not pass.
 type Cause string
 
 // The causes.
 const (
-	// What makes the result fail.
+	// Causes of fail.
 	BodyChanged           Cause = "body_changed"           // no explanation was found
 	FooterAdded           Cause = "footer_added"           // the body is as signed without its last lines
 	BannerAdded           Cause = "banner_added"           // the body is as signed without its first lines
-	BodyCutOff            Cause = "body_cut_off"           // it is shorter than l= says
+	BodyCutOff            Cause = "body_cut_off"           // it is shorter than l=
 	BodyReencoded         Cause = "body_reencoded"         // it is as signed once its transfer encoding is undone
 	WhiteSpace            Cause = "white_space"            // it is as signed but for white space
 	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
@@ -90,9 +90,9 @@ const (
 	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
 	EmptyBody             Cause = "empty_body"             // the hash is that of an empty body
 	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files
-	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not do as c= says
-	OtherHash             Cause = "other_hash"             // the signature was made with another hash than a= says
-	// What makes it permerror, temperror or neutral.
+	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not follow c=
+	OtherHash             Cause = "other_hash"             // the signature was made with another hash than in a=
+	// Causes of permerror, temperror and neutral.
 	SyntaxError    Cause = "syntax"          // the field, or the value of a tag, is not valid
 	TagMissing     Cause = "tag_missing"     // a required tag is left out
 	Unsupported    Cause = "unsupported"     // version, algorithm, canonicalization or query method
@@ -104,7 +104,7 @@ const (
 	KeyAmbiguous   Cause = "key_ambiguous"   // there are several
 	KeyUnknown     Cause = "key_unknown"     // the DNS did not answer
 	HeaderTooLong  Cause = "header_too_long" // not all of it was read
-	Refused        Cause = "refused"         // What makes it policy; see the issues of the same name.
+	Refused        Cause = "refused"         // Cause of policy; see the issues of the same name.
 )
 
 // Values lists the causes.
@@ -115,7 +115,7 @@ func (Cause) Values() []string {
 		KeyRevoked, KeyUnusable, KeyAmbiguous, KeyUnknown, HeaderTooLong, Refused)
 }
 
-// An Issue is something about a signature that is no matter of cryptography.
+// An Issue is a non-cryptographic problem of a signature.
 type Issue struct {
 	Code    IssueCode `json:"code" doc:"what it is"`
 	Text    string    `json:"text" doc:"the same in a sentence"`
@@ -134,10 +134,10 @@ const (
 	issueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
 	issueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
 	IssueExpired      IssueCode = "expired"       // x= has passed
-	issueFuture       IssueCode = "future"        // t= is yet to come
+	issueFuture       IssueCode = "future"        // t= is in the future
 	issueTimes        IssueCode = "times"         // x= is not after t=
 	issueLength       IssueCode = "body_length"   // l= leaves room for additions
-	issueAppended     IssueCode = "appended"      // and something was added
+	issueAppended     IssueCode = "appended"      // and text was appended
 	issueTesting      IssueCode = "testing"       // the key has t=y
 	IssuePublicSuffix IssueCode = "public_suffix" // d= is a domain below which anyone can register
 	IssueFromAdded    IssueCode = "from_added"    // a second From that is not signed

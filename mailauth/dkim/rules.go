@@ -20,7 +20,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: hasUsableKey})))).Reading(fromRecord)
 })
 
-// atTarget makes rules about a record say who can change it, where the selector is an alias (CNAME) into another
+// atTarget adds to rules about a record who can change it, if the selector is an alias (CNAME) into another
 // organization: nothing can be published at the alias (RFC 1034 section 3.6.2), and the key is not the domain's own.
 func atTarget(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range rules {
@@ -125,7 +125,7 @@ var syntaxRules = diag.Rules[*evidence]{
 	},
 }
 
-// granularity says which local parts a value of g lets through (RFC 4871 section 3.6.1).
+// granularity describes the local parts that a value of g permits (RFC 4871 section 3.6.1).
 func granularity(value string) string {
 	if value == "" {
 		return "no address"

@@ -10,7 +10,7 @@ func faults(tag string, kinds ...taglist.Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return kit.Faults(kinds...)(e).About(tag) }
 }
 
-// foreignKey is about what is no key in p=; where it is one of OpenSSH, there is a way to write it for DKIM.
+// foreignKey is the rule about a p= that is not a DKIM key; an OpenSSH key can be converted.
 func foreignKey(kind taglist.Kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		list := faults("p", kind)(e)
@@ -203,7 +203,7 @@ var useRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// tested is the record without the flag y, if nothing keeps verifiers from using it.
+// tested returns the record without the flag y, if verifiers can use it.
 func (e *evidence) tested() string {
 	if e.key.Err() != nil {
 		return ""

@@ -40,8 +40,8 @@ func keyRecord(key crypto.Signer) string {
 type signer struct {
 	key            crypto.Signer
 	tags           string
-	header, body   dkim.Canonicalization // instead of what c= says, if they are set
-	hash, bodyHash crypto.Hash           // instead of what a= says
+	header, body   dkim.Canonicalization // override c=, if set
+	hash, bodyHash crypto.Hash           // override a=
 }
 
 func sign(t testing.TB, key crypto.Signer, tags, text string) string {

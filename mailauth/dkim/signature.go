@@ -59,7 +59,7 @@ type Signature struct {
 	Version   string // v
 	Algorithm string // a
 	KeyType   KeyType
-	Hash      crypto.Hash // 0 if the algorithm is not known
+	Hash      crypto.Hash // 0 if the algorithm is unknown
 	Header    Canonicalization
 	Body      Canonicalization
 	Domain    diag.Domain // d
@@ -150,7 +150,7 @@ func (s *Signature) fault(kind taglist.Kind, t taglist.Tag, format string, args 
 var faultKinds = []taglist.Kind{oversized, taglist.NoEquals, taglist.Empty, taglist.BadName, taglist.BadValue,
 	taglist.Repeated, missingTag, unsupported, badTag, excluded, mismatch, noFrom}
 
-// Err says why the signature cannot be verified, a *[SignatureError], or nil. That a DKIM-Signature lacks v=, as
+// Err returns why the signature cannot be verified, a *[SignatureError], or nil. That a DKIM-Signature lacks v=, as
 // those of drafts do, is left to Signature.draft.
 func (s *Signature) Err() error {
 	for _, kind := range faultKinds {

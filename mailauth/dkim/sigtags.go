@@ -147,8 +147,8 @@ func (s *Signature) IdentityDomain() diag.Domain {
 	return d
 }
 
-// unquotePrintable decodes DKIM-Quoted-Printable (RFC 6376 section 2.11): white space counts for nothing. What
-// is not valid stays as it is.
+// unquotePrintable decodes DKIM-Quoted-Printable (RFC 6376 section 2.11): white space is ignored. Invalid escapes are
+// kept as they are.
 func unquotePrintable(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -167,7 +167,7 @@ func unquotePrintable(s string) string {
 	return b.String()
 }
 
-// readLength takes l, which has up to 76 digits: more than any body has bytes (RFC 6376 section 3.5).
+// readLength reads l, which has up to 76 digits: more than any body has bytes (RFC 6376 section 3.5).
 func (s *Signature) readLength() {
 	l, ok := s.tag("l")
 	if !ok || s.Kind == ARCSeal {
@@ -235,7 +235,7 @@ func (s *Signature) readState() {
 	}
 }
 
-// readCopied takes z. It is for diagnosis only, so that its faults do no harm (RFC 6376 section 3.5).
+// readCopied reads z. It is for diagnosis only, so its faults are harmless (RFC 6376 section 3.5).
 func (s *Signature) readCopied() {
 	z, _ := s.tag("z")
 	for part := range strings.SplitSeq(z.Value, "|") {

@@ -334,7 +334,7 @@ func parentVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// unknownVerdicts judges worlds in which servers do not say.
+// unknownVerdicts judges worlds in which servers do not answer.
 func unknownVerdicts(t *testing.T) []diag.Verdict {
 	tests := []struct {
 		name  string

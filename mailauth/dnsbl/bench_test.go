@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkCheck asks all built-in lists, each of which answers after 20 ms; the address is on three of them.
+// BenchmarkCheck queries all built-in lists, each of which answers after 20 ms; the address is on three of them.
 func BenchmarkCheck(b *testing.B) {
 	w := working(b)
 	w.Zone(entries("zen.spamhaus.org", "127.0.0.2", "bl.spamcop.net", "127.0.0.2", "b.barracudacentral.org", "127.0.0.2"))

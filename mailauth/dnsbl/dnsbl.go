@@ -70,7 +70,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(), nil
 }
 
-// Listings asks the blocklists of medium and high severity about an address, as [Check] does, and returns the
+// Listings queries the blocklists of medium and high severity for an address, as [Check] does, and returns the
 // listings. The count is the number of these lists that answered.
 func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result, answered int, err error) {
 	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != allow && l.Severity != low })
@@ -81,7 +81,7 @@ func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result
 	return listings, len(e.answered()), nil
 }
 
-// examine asks those lists of a request of which the condition holds.
+// examine queries the lists of a request that meet the condition.
 func examine(ctx context.Context, env *diag.Env, req Request, is func(*List) bool) (*evidence, error) {
 	if req.IP.IsZero() {
 		return nil, diag.Invalid("ip", "is missing")
@@ -167,8 +167,8 @@ var (
 	errNoList  = errors.New("no list gave a usable answer")
 )
 
-// unavailable returns an error if no list that is in operation answered, not even that it refuses to answer. What
-// there is to say about an address that no receiver sees does not need them.
+// unavailable returns an error if no list that is in operation answered, not even that it refuses to answer. A verdict
+// on an address that no receiver sees does not need them.
 func (e *evidence) unavailable() error {
 	if e.purpose.hidden {
 		return nil

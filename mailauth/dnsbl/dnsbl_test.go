@@ -54,7 +54,7 @@ func entries(pairs ...string) string {
 // majors are the zones of the widely used blocklists.
 var majorZones = []string{"zen.spamhaus.org", "bl.spamcop.net", "b.barracudacentral.org"}
 
-// refuseAll makes lists answer every question by a code.
+// refuseAll makes lists answer every query with a code.
 func refuseAll(code string, zones ...string) string {
 	var b strings.Builder
 	for _, zone := range zones {
@@ -63,7 +63,7 @@ func refuseAll(code string, zones ...string) string {
 	return b.String()
 }
 
-// everything makes a list have every address, although it has the test entry beside the wildcard (RFC 4592).
+// everything makes a list have every address, although it has the test entry next to the wildcard (RFC 4592).
 func everything(zone string) string {
 	return refuseAll("127.0.0.2", zone) + "1.0.0.127." + zone + ". A 127.0.0.2\n"
 }
@@ -77,7 +77,7 @@ func allZones() (zones []string) {
 	return zones
 }
 
-// codesOf joins codes but for those that say nothing in these worlds.
+// codesOf joins codes except those that are irrelevant in these worlds.
 func codesOf(codes []diag.Code) string {
 	var list []string
 	for _, c := range codes {

@@ -14,18 +14,18 @@
 //
 // # What an answer is worth
 //
-// Many tools report false listings. A list that refuses to answer, because the resolver is shared or asks too often,
-// returns 127.255.255.254 or another address in 127.0.0.0/8. An abandoned list often lists every address, because
-// its domain now has a wildcard record, or none. A resolver that rewrites NXDOMAIN makes every list answer with the
-// address of a web server. Each list is therefore also asked about two test addresses: 127.0.0.2, which it must
-// list, and 127.0.0.1, which it must not (RFC 5782 section 5). A listing counts only if the latter is not listed;
+// Many tools report false listings. A list that refuses to answer, because the resolver is shared or queries too
+// often, returns 127.255.255.254 or another address in 127.0.0.0/8. An abandoned list often lists every address,
+// because its domain now has a wildcard record, or none. A resolver that rewrites NXDOMAIN makes every list answer
+// with the address of a web server. Each list is therefore also queried for two test addresses: 127.0.0.2, which it
+// must list, and 127.0.0.1, which it must not (RFC 5782 section 5). A listing counts only if the latter is not listed;
 // absence counts only if the former is.
 //
 // # What a listing means
 //
 // Lists differ. One that large receivers use blocks most mail, a one-person list hardly any; policy lists name
 // addresses that should not send mail directly, which is no accusation; some list whole networks for what some of
-// their addresses did; allow lists vouch for an address. The file of lists states for each what it is, who runs it,
-// how widely it is used, what its return codes mean and where to request removal. Operators replace it with a [File]
-// of their own, and put keys for lists that need one into [KeysFile], see [diag.List].
+// their addresses did; allow lists vouch for an address. The file of lists states for each its type, its operator, how
+// widely it is used, what its return codes mean and where to request removal. Operators replace it with a [File] of
+// their own, and put keys for lists that need one into [KeysFile], see [diag.List].
 package dnsbl

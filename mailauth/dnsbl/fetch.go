@@ -29,9 +29,9 @@ var (
 type probe struct {
 	list  *List
 	keyed bool
-	zone  string // where it is asked, absolute; with the key, so that it must not be shown
+	zone  string // zone to query, absolute; includes the key, so it must not be shown
 
-	limited  bool // not asked, because of its rate
+	limited  bool // not queried, because of its rate
 	address  reply
 	latency  time.Duration
 	listed   []reply // of test addresses that must be listed
@@ -122,8 +122,8 @@ func (p *probe) query(ctx context.Context, env *diag.Env, ip netip.Addr, secrets
 // maxAddrs bounds the return codes of one answer: a list of lists has one for each, which are a dozen.
 const maxAddrs = 32
 
-// failed is the reply of a list that did not answer. The name that was asked for may have a key in it, so that
-// the words are those of the outcome and not those of the error.
+// failed is the reply of a list that did not answer. The queried name may contain a key, so the text is that of the
+// outcome and not that of the error.
 func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	switch {
 	case !a.Silent() && a.Rcode == dns.RcodeRefused:
@@ -182,8 +182,8 @@ func unprintable(r rune) bool {
 }
 
 // KeysFile is the name of the file of keys among those of the operator, see [diag.List]: a JSON object from the name
-// of an account, as key_name has it in the file of lists, to its key. There is no built-in one. A key is part of the
-// name that is looked up, and of nothing else: reports, errors and logs do not have it.
+// of an account, as key_name has it in the file of lists, to its key. There is no built-in one. A key is only part of
+// the queried name: reports, errors and logs do not have it.
 const KeysFile = "dnsbl-keys.json"
 
 // A secret is a key. Formatting it does not show it.
@@ -222,7 +222,7 @@ func isKey(s string) bool {
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// place returns where a list is asked, absolute, and whether with a key; empty if not at all.
+// place returns the zone in which a list is queried, absolute, and whether with a key; empty if not at all.
 func (k keys) place(l *List) (zone string, keyed bool) {
 	if key, ok := k[l.KeyName]; ok && l.KeyedZone != "" {
 		return strings.Replace(l.KeyedZone, keyMark, key.text, 1) + ".", true
@@ -233,7 +233,7 @@ func (k keys) place(l *List) (zone string, keyed bool) {
 	return l.Zone + ".", false
 }
 
-// scrub takes the keys out of a text of strangers, who may repeat what they were asked.
+// scrub removes the keys from a text of third parties, which may echo the query.
 func (k keys) scrub(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	for _, key := range k {

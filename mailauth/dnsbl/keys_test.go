@@ -39,7 +39,7 @@ func TestKeysReplaceThePublicZone(t *testing.T) {
 	require.Zero(t, w.Asked(rev+"zen.spamhaus.org.", dns.TypeA))
 }
 
-// Whatever goes wrong, a key is in no report and in no error.
+// Whatever fails, no report and no error contains a key.
 func TestKeysAreSecret(t *testing.T) {
 	hidden := func(t *testing.T, text string) {
 		t.Helper()

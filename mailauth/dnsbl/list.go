@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Category says what a list is about: spam, exploit, policy, proxy, bot, reputation or allow.
+// A Category is the subject of a list: spam, exploit, policy, proxy, bot, reputation or allow.
 type Category string
 
 // The categories.
@@ -30,13 +30,13 @@ func (Category) Values() []string {
 	return diag.Values(spam, exploit, Policy, proxy, bot, reputation, allow)
 }
 
-// Kinds of return codes that are no category: what they say is no listing.
+// Kinds of return codes that are not a category: they are not listings.
 const (
-	neutral Category = "neutral" // something is known, and it is neither bad nor good
+	neutral Category = "neutral" // an entry that is neither bad nor good
 	refused Category = "refused" // the list did not answer the question
 )
 
-// Severity says how many receivers use a list, and so what a listing means for mail: high, medium or low.
+// Severity rates how many receivers use a list, and so the effect of a listing on mail: high, medium or low.
 type Severity string
 
 const (
@@ -48,7 +48,7 @@ const (
 // Values lists the severities.
 func (Severity) Values() []string { return diag.Values(high, medium, low) }
 
-// A Scope says what a list has entries for: address or network.
+// A Scope is the unit of a list's entries: address or network.
 type Scope string
 
 const (
@@ -76,10 +76,10 @@ type List struct {
 	ID       string `json:"id"`       // short, permanent: lower-case letters, digits, hyphens
 	Name     string `json:"name"`     // for people
 	Operator string `json:"operator"` // who runs it
-	// Zone is where it is asked, without a final dot. Empty if it answers those with a key only.
+	// Zone is the zone to query, without a final dot. Empty if the list only answers clients with a key.
 	Zone string `json:"zone,omitempty"`
-	// KeyedZone is where it is asked by those who have a key, with {key} in its place, and KeyName is the name
-	// of the account that the key belongs to, by which the file [KeysFile] has it. Both may be empty.
+	// KeyedZone is the zone to query with a key, in place of {key}, and KeyName is the name of the account whose key
+	// is in the file [KeysFile]. Both may be empty.
 	KeyedZone string `json:"keyed_zone,omitempty"`
 	KeyName   string `json:"key_name,omitempty"`
 
@@ -90,9 +90,9 @@ type List struct {
 	Scope    Scope    `json:"scope"`
 	Families []Family `json:"families"`          // which addresses it knows
 	Test     bool     `json:"test"`              // it has an entry for the test address (RFC 5782 section 5)
-	Delist   string   `json:"delist,omitempty"`  // where to ask for removal, with {ip} for the address; may be empty
+	Delist   string   `json:"delist,omitempty"`  // URL to request removal, with {ip} for the address; may be empty
 	Expires  string   `json:"expires,omitempty"` // when entries expire; empty if removal must be requested
-	Rate     Rate     `json:"rate,omitzero"`     // how often it may be asked; zero if there is no limit
+	Rate     Rate     `json:"rate,omitzero"`     // permitted rate of checks; zero without a limit
 	Codes    []Code   `json:"codes,omitempty"`   // a code that is in none of them is a listing of the category
 }
 
@@ -202,7 +202,7 @@ type reading struct {
 	kind     readingKind
 	category Category // of a listing, the gravest of its codes
 	codes    []netip.Addr
-	decisive netip.Addr // the code that made it what it is
+	decisive netip.Addr // the code that determined it
 	meanings []string
 }
 
@@ -210,7 +210,7 @@ type readingKind int
 
 const (
 	absent  readingKind = 0 // no entry
-	noted   readingKind = 1 // an entry, which is no listing
+	noted   readingKind = 1 // an entry that is not a listing
 	present readingKind = 2 // an entry, which is a listing
 	denied  readingKind = 3 // the list refused to answer
 	foreign readingKind = 4 // an address that no list answers with

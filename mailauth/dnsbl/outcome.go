@@ -55,7 +55,7 @@ func (o *outcome) measured() bool { return o.status == Listed || o.status == cle
 // dead reports whether the list is no longer maintained, so that its answers mean nothing.
 func (o *outcome) dead() bool { return o.test == empty || o.test == wildcard }
 
-// weigh says what the answers of a list come to. An accusation counts only if the list is known not to list
+// weigh draws the conclusion from the answers of a list. A listing counts only if the list is known not to list
 // everything, and its absence only if the list is known to list something.
 func (p *probe) weigh() outcome {
 	if p.limited {
@@ -90,7 +90,7 @@ func (p *probe) weigh() outcome {
 	return o
 }
 
-// selfTest says what the test addresses tell of a list, and if that is nothing, why.
+// selfTest returns the result of the test addresses, and if it is unknown, why.
 func (p *probe) selfTest() (SelfTest, reply) {
 	if !p.list.Test {
 		return notAsked, reply{}
@@ -141,7 +141,7 @@ func (p *probe) exonerates() bool {
 	return (s.absent || s.noted) && !s.present
 }
 
-// worse keeps the fault that says more: a refusal before an error, an error before silence.
+// worse returns the more informative fault: a refusal before an error, an error before silence.
 func worse(a, b reply) reply {
 	rank := map[Status]int{"": 0, timedOut: 1, Failed: 2, Refused: 3}
 	if rank[b.fault] > rank[a.fault] {

@@ -18,7 +18,7 @@ import (
 //
 // It has only lists that are in operation. Gone, and therefore not there: SORBS (2024), NiX Spam (January 2025), WPBL,
 // LashBack UBL, AHBL, NJABL, ORDB, DSBL, CBL (part of ZEN now), the lists of abuse.ch, inps.de, madavi, VirBL, MAPS.
-// Left out as well: parts of lists that are there as a whole, lists of domains, of countries and of unallocated
+// Left out as well: parts of lists that are included as a whole, lists of domains, of countries and of unallocated
 // space, and lists that sell removal only.
 //
 //go:embed data/dnsbl.json
@@ -71,7 +71,7 @@ type listsFile struct {
 //
 //	id          short, permanent: lower-case letters, digits, hyphens
 //	name        for people, at most 28 bytes
-//	operator    who runs it
+//	operator    its operator
 //	zone        zone to query; missing if it only answers clients with a key
 //	keyed_zone  zone to query with a key, in place of {key}; takes precedence over zone if there is a key
 //	key_name    name of the account whose key is in [KeysFile]
@@ -86,9 +86,9 @@ type listsFile struct {
 //	rate        permitted rate of address checks, such as 10/s, 600/m or 100000/d; beyond that it is left out
 //	codes       array of what its return codes mean, each an object of codes, kind and meaning
 //
-// In codes, an octet may be a range such as 4-7, or * for any. The kind is a category, neutral if they are no
-// listing, refused if they are no answer. All entries that fit give their meaning, the first gives the kind. A code
-// without an entry is a listing, but for 127.0.0.1 and 127.255.255.*, by which lists refuse.
+// In codes, an octet may be a range such as 4-7, or * for any. The kind is a category, neutral if they are not a
+// listing, refused if they are not an answer. All matching entries give their meaning, the first gives the kind. A
+// code without an entry is a listing, but for 127.0.0.1 and 127.255.255.*, by which lists refuse.
 //
 // Unknown or duplicate members, and lists that share an id, a name or a zone, are errors. The error names the list and
 // the faulty member.

@@ -206,7 +206,7 @@ func TestParseLists(t *testing.T) {
 	require.True(t, lists[0].Test && lists[0].Scope == ofAddresses)
 }
 
-// The built-in file says where it is from.
+// The built-in file states its source.
 func TestBuiltInFile(t *testing.T) {
 	var file listsFile
 	require.NoError(t, json.Unmarshal(BuiltIn(), &file))
@@ -214,8 +214,8 @@ func TestBuiltInFile(t *testing.T) {
 	require.NotEmpty(t, file.Date)
 }
 
-// What is read can be asked: every list has an id, a name that a headline has room for, and a zone in front of
-// which a key and an IPv6 address fit.
+// Every parsed list can be queried: it has an id, a name that a headline has room for, and a zone in front of which a
+// key and an IPv6 address fit.
 func FuzzParseLists(f *testing.F) {
 	f.Add(sample())
 	f.Add(listsText)
@@ -242,7 +242,7 @@ func FuzzParseLists(f *testing.F) {
 	})
 }
 
-// No answer that lists must not give for a listing is ever one.
+// Answers that lists must not use for listings never count as one.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 2})
 	f.Add([]byte{127, 255, 255, 254, 127, 0, 0, 4})

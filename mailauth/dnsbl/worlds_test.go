@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A world is a case: what lists hold beside their test entries, and what goes wrong.
+// A world is a case: what lists hold in addition to their test entries, and what fails.
 type world struct {
 	name  string
 	ip    string // empty: the address of the tests
@@ -21,7 +21,7 @@ type world struct {
 	zone  string
 	spoil func(*diagtest.World)
 
-	codes    string // of the findings, without those that say that no allow list has it and that it is an example
+	codes    string // of the findings, without those for no allow list and for a documentation address
 	state    diag.State
 	score    string
 	headline string
@@ -62,7 +62,7 @@ var worlds = []world{
 	{name: "a code that the list does not document", zone: entries("zen.spamhaus.org", "127.0.0.77"),
 		codes: "dnsbl.listed.major", state: diag.Bad, score: "58", headline: "Spamhaus ZEN", listed: 1},
 
-	// What is no listing.
+	// Answers that are not listings.
 	{name: "allow list only", zone: entries("list.dnswl.org", "127.0.5.2"), state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "white on a blocklist", zone: entries("hostkarma.junkemailfilter.com", "127.0.0.1"),
 		state: diag.Valid, score: "100", headline: "Not listed"},
@@ -97,7 +97,7 @@ var worlds = []world{
 			w.Fault("2.0.0.127.bl.suomispam.net", 0, diagtest.Fault{Answers: []string{""}})
 		}, codes: "dnsbl.listed.obscure", state: diag.Warned, score: "89", headline: "Suomispam", listed: 1},
 
-	// What is not known.
+	// Unknowns.
 	{name: "all lists refuse", bare: true, zone: refuseAll("127.255.255.254", allZones()...),
 		codes: "dnsbl.answers.refused", state: diag.Unknown, score: "none", headline: "blocklists refuse to answer"},
 	{name: "no list in operation", bare: true, codes: "dnsbl.answers.none dnsbl.lists.unanswered", state: diag.Unknown, score: "none",

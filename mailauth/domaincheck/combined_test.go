@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the mail servers do beside what the records say.
+// Behavior of the mail servers, in addition to the records.
 func TestMailServers(t *testing.T) {
 	req := example
 	req.IncludeSMTP = true

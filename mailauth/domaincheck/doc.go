@@ -10,7 +10,7 @@
 // 4035).
 //
 // Each part is the report of its own package. All run concurrently and share a cache, so the whole takes about as
-// long as its longest part and no question is asked twice. Package compose joins them into one verdict.
+// long as its longest part and no query is sent twice. Package compose joins them into one verdict.
 //
 // # Requirements of large receivers
 //

@@ -23,7 +23,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// A Request asks for the examination of a domain.
+// A Request is a request to examine a domain.
 type Request struct {
 	Domain        diag.Domain     `json:"domain" doc:"domain that sends or receives mail" example:"example.com"`
 	DKIMSelectors []diag.Selector `json:"dkim_selectors,omitempty" maxitems:"20" unique:"true" doc:"selectors of DKIM keys, each of which must exist; without any, 40 common ones are tried"`
@@ -31,7 +31,7 @@ type Request struct {
 	Detail        compose.Detail  `json:"detail,omitempty" default:"summary" doc:"full adds the report of each part"`
 }
 
-// A Report says how a domain is set up for mail, and what to do first.
+// A Report states how a domain is set up for mail, and what to do first.
 type Report struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -85,7 +85,7 @@ type Integrity struct {
 }
 
 // Check examines the mail set-up of a domain. The error is a *[diag.InputError], that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if nothing could be learned.
+// [diag.ErrUnavailable] if nothing could be determined.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -126,7 +126,7 @@ type check struct {
 	mx      *compose.Part[mx.Report]
 	mtasts  *compose.Part[mtasts.Report]
 	dane    *compose.Part[dane.Report]
-	smtp    *compose.Part[smtpcheck.Report] // nil unless asked for
+	smtp    *compose.Part[smtpcheck.Report] // nil unless requested
 	dnssec  *compose.Part[dnssec.Report]
 	reverse []compose.ReverseName // of addresses that are known to send
 
@@ -248,7 +248,8 @@ func (c *check) report(ended time.Time) *Report {
 	return r
 }
 
-// ready is whether mail works: a domain that sends and cannot be answered is not ready, whatever its parts say.
+// ready reports whether mail works: a domain that sends mail but cannot receive replies is not ready, whatever its
+// parts say.
 func (c *check) ready(w *compose.Whole) *bool {
 	ready := w.Ready()
 	if ready != nil && c.name.Sends.Answer == nameuse.Yes && c.name.Receives.Answer == nameuse.No {

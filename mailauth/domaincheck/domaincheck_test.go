@@ -22,7 +22,7 @@ func TestWorlds(t *testing.T) {
 		more     func(*diagtest.World)
 		headline string
 		state    diag.State
-		ready    string // where no fault says no: empty if it is not known
+		ready    string // if no fault denies it: empty if unknown
 		grave    []diag.Code
 	}{
 		{name: "good", headline: "Domain is ready to send and receive mail", state: diag.Valid, ready: "true"},
@@ -211,7 +211,7 @@ func consistent(t *testing.T, r *Report) {
 	}
 }
 
-// A domain that says that it has no mail has nothing to do.
+// A domain that declares that it has no mail needs no action.
 func TestNothingToDo(t *testing.T) {
 	r := run(t, edits{
 		"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": `example.com. TXT "v=spf1 -all"`, "sts": "", "tlsrpt": "",
@@ -262,7 +262,7 @@ func sorted(list []diag.Code) []diag.Code {
 	return list
 }
 
-// A reply is short unless its reader asks for the reports of the parts; both say the same.
+// A reply is short unless the reports of the parts are requested; both agree.
 func TestDetail(t *testing.T) {
 	world := edits{}.world(t)
 	full := run(t, world, example)

@@ -112,7 +112,7 @@ func TestContradictions(t *testing.T) {
 	require.Equal(t, new(false), r.Requirements[0].Met)
 }
 
-// A key that few verifiers know is no matter beside one that all know.
+// A key that few verifiers support does not matter next to one that all support.
 func TestTwoKinds(t *testing.T) {
 	alone := `default._domainkey.example.com. TXT "v=DKIM1; k=ed25519; p=iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w="`
 	for records, told := range map[string]bool{alone: true, alone + "\n" + `s1._domainkey.example.com. TXT ` + key2048: false} {

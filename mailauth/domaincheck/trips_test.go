@@ -90,7 +90,7 @@ func record(t *testing.T, e edits, f func(context.Context, *diag.Env) error) map
 	return diagtest.Questions(e.world(t).NewEnv(), func(env *diag.Env) { require.NoError(t, f(t.Context(), env)) })
 }
 
-// No question is asked twice, though nearly every part asks for the MX records.
+// No query is sent twice, though nearly every part needs the MX records.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	asked := record(t, edits{}, func(ctx context.Context, env *diag.Env) error {
 		_, err := Check(ctx, env, example)

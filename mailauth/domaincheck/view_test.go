@@ -30,7 +30,7 @@ func TestView(t *testing.T) {
 	require.Equal(t, view.Unknown, v.Drawing.Rows[0].Mark)
 }
 
-// A step names the record at fault, with what is published there now, whatever detail was asked for.
+// A step names the record at fault, with the currently published text, at any level of detail.
 func TestStepsNameRecords(t *testing.T) {
 	for _, tt := range []struct {
 		code    diag.Code

@@ -18,7 +18,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Request asks for the examination of one logo, given by its address or by the domain that publishes it.
+// Request is a request to examine one logo, given by its URL or by the domain that publishes it.
 type Request struct {
 	URL        diag.URL      `json:"url,omitzero" oneof:"logo" maxlen:"8192" doc:"address of the logo, which begins with https" example:"https://brand.good.example/logo.svg"`
 	Domain     diag.Domain   `json:"domain,omitzero" oneof:"logo" doc:"domain whose BIMI record names the logo"`
@@ -26,7 +26,7 @@ type Request struct {
 	IncludeSVG bool          `json:"include_svg,omitempty" default:"false" doc:"whether the reply holds the image"`
 }
 
-// Report says what a logo is, and what to think of it.
+// Report describes a logo, with the verdict.
 type Report struct {
 	Facts
 	diag.Verdict
@@ -42,14 +42,14 @@ type evidence struct {
 	discovery *record.Discovery // nil if the address was given
 	place     *record.Place     // location of the records that apply; nil without any
 	record    *record.Record    // the record; nil unless there is exactly one
-	failure   error             // why it is not known which record applies
+	failure   error             // why the record that applies is unknown
 	apex      diag.Answer[*dns.SOA]
 
 	fetched *Fetched // nil if there was no address to fetch
 }
 
 // Lookup fetches a logo and judges it. The error is a *[diag.InputError], that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if nothing could be learned.
+// [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	began := env.Now()
 	switch {
@@ -175,7 +175,7 @@ func (f *Fetched) read() {
 	}
 }
 
-// Unanswered reports whether nothing was learned about the logo, because servers were silent.
+// Unanswered reports whether the logo is unknown because servers did not answer.
 func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
 
 // head returns the last response; zero without one.
@@ -261,7 +261,7 @@ func (f *Fetched) redirects() int {
 	return view.Many(f.Result.Hops, func(h fetch.Hop) bool { return h.RedirectType != "" })
 }
 
-// Logo returns what is known of the logo, and what to think of it.
+// Logo returns the facts about the logo and their verdict.
 func (f *Fetched) Logo() Logo { return Logo{f.facts(), f.Verdict().Findings} }
 
 // Verdict judges the logo, its address and its web server.

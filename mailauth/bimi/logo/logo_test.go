@@ -23,10 +23,10 @@ const (
 		`<title>Example</title><rect width="64" height="64" fill="#0b5fff"/></svg>`
 )
 
-// with returns the good image with something behind its title.
+// with returns the good image with an insertion after its title.
 func with(elements string) string { return strings.Replace(good, "</title>", "</title>"+elements, 1) }
 
-// edited returns the good image with something replaced.
+// edited returns the good image with a replacement.
 func edited(old, text string) string { return strings.Replace(good, old, text, 1) }
 
 func zipped(t testing.TB, text string) string {

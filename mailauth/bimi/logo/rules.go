@@ -226,7 +226,7 @@ var answerRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"bimi.logo.status"}, Ref: refFormats,
 	Title: "Logo is not served as image/svg+xml", Requirement: "The logo is served as image/svg+xml",
 	Advice: "Let the web server send Content-Type: image/svg+xml for files ending in .svg and .svgz.",
-	When: func(e *evidence) bool { // what is no SVG need not be called one
+	When: func(e *evidence) bool { // the media type matters only for SVG
 		d := e.document()
 		return d == nil || d.Counts[svg.NotSVG] == 0
 	},

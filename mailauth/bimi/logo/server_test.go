@@ -166,7 +166,7 @@ func recordVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// unknownVerdicts judges worlds in which servers do not say.
+// unknownVerdicts judges worlds in which servers do not answer.
 func unknownVerdicts(t *testing.T) []diag.Verdict {
 	var seen diagtest.Seen
 	for name, spoil := range map[string]func(*diagtest.World){
@@ -202,7 +202,7 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// The record is asked for in one round trip, the address of the host in the next; then a connection is made.
+// The record takes one round trip, the address of the host the next; then a connection is made.
 func TestRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 		w.Zone(soa + bimi)

@@ -39,7 +39,7 @@ type markCert struct {
 	X509     *x509.Certificate
 	Subject  subject
 	Coverage coverage
-	Logotype *logoExtension // nil if there is no such extension
+	Logotype *logoExtension // nil without such an extension
 	Pilot    bool           // it has the extension of the pilot of CMCs
 }
 
@@ -91,7 +91,7 @@ func bounded(s string) string {
 	return clean(s[:maxShown])
 }
 
-// The extensions and purposes that make a certificate one for marks.
+// The extensions and key purposes of mark certificates.
 var (
 	oidLogotype = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 12}       // RFC 9399 section 4.1
 	oidPilot    = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 4, 1}    // of certificates from before the MCR had CMCs
@@ -119,14 +119,14 @@ const wellKnown = "_bimi"
 type Place struct {
 	Domain         string // of the record, in A-labels
 	Organizational string // the organizational domain of that
-	Selector       string // empty means any: it is not known which
+	Selector       string // empty means any: it is unknown
 }
 
-// A coverage says what the names of a certificate cover ("VMC Domain Verification" of the draft).
+// A coverage is the extent of a certificate's names ("VMC Domain Verification" of the draft).
 type coverage struct {
 	Domains   []string // names without a selector: they cover each selector of the domain, and not its subdomains
 	Selectors []string // names with one, such as "default._bimi.example.com": they cover it alone
-	Wildcards []string // names with an asterisk, which cover nothing here
+	Wildcards []string // names with an asterisk, which do not count here
 }
 
 func cover(names []string) coverage {
@@ -174,7 +174,8 @@ const (
 // Values lists the kinds.
 func (Type) Values() []string { return diag.Values(vmc, cmc, unknownType) }
 
-// A MarkType says how the authority came to know that the mark belongs to the subject (MCR section 7.1.4.2.2).
+// A MarkType is the basis on which the authority verified that the mark belongs to the subject (MCR section
+// 7.1.4.2.2).
 type MarkType string
 
 // The mark types.
@@ -192,7 +193,7 @@ var markTypes = map[MarkType]Type{
 
 type field string
 
-// The fields that say who the subject is, and which mark is theirs (MCR section 7.1.4.2.2).
+// The fields that identify the subject and the mark (MCR section 7.1.4.2.2).
 const (
 	organization       field = "organizationName"
 	streetAddress      field = "streetAddress"
@@ -216,7 +217,7 @@ const (
 	priorUseURL        field = "priorUseMarkSourceURL"
 )
 
-// fields are the attributes of a subject by their identifiers; those of which nothing is asked have a name only.
+// fields are the attributes of a subject by OID; those without requirements have only a name.
 var fields = map[string]field{
 	"2.5.4.10": organization, "2.5.4.9": streetAddress, "2.5.4.7": locality, "2.5.4.8": stateOrProvince,
 	"2.5.4.6":  country,
@@ -282,7 +283,7 @@ func (s subject) markType() MarkType {
 	}
 }
 
-// Type returns the kind of certificate that the mark type makes.
+// Type returns the kind of certificate for the mark type.
 func (s subject) Type() Type {
 	if t, ok := markTypes[s.markType()]; ok {
 		return t

@@ -40,8 +40,8 @@ func certificates(t *testing.T, file string) (list []*x509.Certificate) {
 	}
 }
 
-// The certificates are read a second time, independently: by the bytes of the purpose, by crypto/x509 with the roots that lie
-// beside them, and with the logo found by its text.
+// The certificates are read a second time, independently: by the bytes of the purpose, by crypto/x509 with the roots
+// next to them, and with the logo found by its text.
 func TestConformanceCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
 	for _, file := range diagtest.Suite(t, "mail/bimi/roots/*.pem") {

@@ -1,5 +1,5 @@
-// Package markcert examines mark certificates, by which a certificate authority confirms that a domain may show a
-// logo beside its mail: call [Parse] with the text of a certificate, or [Lookup] with a URL or a domain.
+// Package markcert examines mark certificates, by which a certificate authority confirms that a domain may show a logo
+// next to its mail: call [Parse] with the text of a certificate, or [Lookup] with a URL or a domain.
 //
 // # How mark certificates work
 //
@@ -22,5 +22,5 @@
 //
 // # How to use the package
 //
-// [Parse] judges a text; [Lookup] fetches one and judges it. [Check] does so for those who have read the record.
+// [Parse] judges a text; [Lookup] fetches one and judges it. [Check] does so for callers that have read the record.
 package markcert

@@ -31,17 +31,17 @@ type evidence struct {
 	drawing *svg.Document // the logo in the certificate; nil without one
 	first   string        // the first fault of the text that the corrected one does not have
 
-	url         string // that was asked for
+	url         string // the requested URL
 	urlFault    string // why it is not fetched, as a clause
 	fetched     *fetch.Result
-	discovery   *record.Discovery // if a domain was asked for
+	discovery   *record.Discovery // if a domain was requested
 	applies     *record.Place     // the record that applies; nil without one
-	unlearned   error             // why that is not known
+	unlearned   error             // why that is unknown
 	nonexistent bool              // the domain does not exist
-	unsure      bool              // whether it does is not known
+	unsure      bool              // whether it does is unknown
 }
 
-// digest reads the text of a certificate and all that is in it. It touches nothing.
+// digest parses the text of a certificate and all that is in it, without network access.
 func (e *evidence) digest(text []byte) {
 	e.read, e.bundle = true, readPEM(text)
 	certs := e.bundle.Certificates

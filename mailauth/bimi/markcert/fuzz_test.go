@@ -46,7 +46,7 @@ func FuzzReadLogotype(f *testing.F) {
 	})
 }
 
-// What is not PEM has a form that says what it is, and certificates stay below the bound.
+// Text that is not PEM has a form that identifies it, and the number of certificates is bounded.
 func FuzzReadPEM(f *testing.F) {
 	f.Add([]byte(authority.Issue(mark{})))
 	f.Add([]byte{0x30, 0x82, 1, 0})

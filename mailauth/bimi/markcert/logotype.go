@@ -41,7 +41,7 @@ type image struct {
 	HashChecked   bool   // there is a hash that can be checked
 	HashMatches   bool   // none of those disagrees with the SVG
 
-	Fault string // why there is no SVG, as a clause; empty if there is
+	Fault string // why there is no SVG, as a clause; empty with one
 }
 
 // tagged is the tag of a part of the extension (RFC 9399 section 4.1).

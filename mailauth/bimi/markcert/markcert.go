@@ -15,13 +15,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// ParseRequest asks for the judgement of a text.
+// ParseRequest is a request to judge a text.
 type ParseRequest struct {
 	PEM    string      `json:"pem" minlen:"1" maxbytes:"262144" doc:"one or more CERTIFICATE blocks, the mark certificate first" example:"-----BEGIN CERTIFICATE-----\nMIIE0jCCBHegAwIBAgIJAMnGstMlT1cxMAoGCCqGSM49BAMCMDsxFTATBgNVBAoT\nDG1hcmtjZXJ0dGVzdDEiMCAGA1UEAxMZbWFya2NlcnR0ZXN0IEludGVybWVkaWF0\nZTAeFw0yNjAxMDEwMDAwMDBaFw0yNzAxMDEwMDAwMDBaMIH8MRMwEQYLKwYBBAGC\nNzwCAQMTAlVTMR8wHQYKKwYBBAGDnl8BDRMPUmVnaXN0ZXJlZCBNYXJrMRIwEAYK\nKwYBBAGDnl8BAxMCVVMxFzAVBgorBgEEAYOeXwEEEwc3NjU0MzIxMRQwEgYDVQQK\nEwtFeGFtcGxlIEx0ZDEdMBsGA1UEDxMUUHJpdmF0ZSBPcmdhbml6YXRpb24xFDAS\nBgNVBAMTC0V4YW1wbGUgTHRkMQ4wDAYDVQQFEwUxMjM0NTELMAkGA1UEBhMCVVMx\nFDASBgNVBAcTC1NwcmluZ2ZpZWxkMRkwFwYDVQQJExAxIEV4YW1wbGUgU3RyZWV0\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGSWPwUU2kDAsGeky+VpPuRIdLeZS\nkYaczc8qA/XVxgld1iOk5Czvy5mwq5Kjt/yy21Nm6URWOqEw6vPjNdw0taOCAqAw\nggKcMBMGA1UdJQQMMAoGCCsGAQUFBwMfMAwGA1UdEwEB/wQCMAAwHwYDVR0jBBgw\nFoAUhhtpyfvO6ig1AteZfV8TKT3WxgQwFgYDVR0RBA8wDYILZXhhbXBsZS5jb20w\nFwYDVR0gBBAwDjAMBgorBgEEAYOeXwEBMDEGA1UdHwQqMCgwJqAkoCKGIGh0dHA6\nLy9jcmwuZXhhbXBsZS5uZXQvbWFya3MuY3JsMIIBZAYIKwYBBQUHAQwEggFWMIIB\nUqKCAU6gggFKMIIBRjCCAUIwggE+Fg1pbWFnZS9zdmcreG1sMDEwLzALBglghkgB\nZQMEAgEEIDAwpuoxW+/YIUOJRtGbOU0Rhd2+CJxy5j+GJZDYZTN1MIH5FoH2ZGF0\nYTppbWFnZS9zdmcreG1sO2Jhc2U2NCxINHNJQUFBQUFBQUEveVRPc1c3RElCQ0E0\nVmM1WGVjYTZyb2VLbUNvMUQydllDY0huSVNOQlNkdzNqNkt2UDMvOXBuYUFweGIy\ncXZGS0hMOEt0VjdIL3Iza0V0UW85WmExUllRR3BYS2ViZjROWXdJNjFMcFZyTG5S\nQmFGOStmblVSRWFVLy9McDBVTkd1WUo1Z21kRVpaRTd2OWN0aU9SVWRlYVFuZUJ6\nZytKRnVjSklSS0hLRmQ3VHNuaWgxNS92UGVvbkhrTDNDc0FBUC8vcWNQQ1hha0FB\nQUE9MIGJBgorBgEEAdZ5AgQCBHsEeQB3AHUAJpmrPZWo1dQjLKUxVwlMN9OKf2CN\n+BGamNxCpqX00noAAAGbdtqoAAAABAMARjBEAiBdI6EFuZB22qFGBNwkFYEDXwfW\nmQjWj5juyY0YWjc2mwIgFiU0dCjHD4GgND6b+CwPsQWtlJzaeuWxfkJc6a/xlMkw\nCgYIKoZIzj0EAwIDSQAwRgIhANZ3NjaI5wYQvBSmez7ilTNJ/8VMiP3DWWpwpXto\nyUPOAiEAgithQKmejwtKuCGrnaFQLwPHXFmGMA5cCij+RawbhzE=\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nMIIB1jCCAX2gAwIBAgIBATAKBggqhkjOPQQDAjAzMRUwEwYDVQQKEwxtYXJrY2Vy\ndHRlc3QxGjAYBgNVBAMTEW1hcmtjZXJ0dGVzdCBSb290MCAXDTAwMDEwMTAwMDAw\nMFoYDzIxMDAwMTAxMDAwMDAwWjA7MRUwEwYDVQQKEwxtYXJrY2VydHRlc3QxIjAg\nBgNVBAMTGW1hcmtjZXJ0dGVzdCBJbnRlcm1lZGlhdGUwWTATBgcqhkjOPQIBBggq\nhkjOPQMBBwNCAAQw42loRv60ZFo7kiZuUlB8tXBxmSLMXy14CmZ5On6SR54jPQC7\n+9Z/yghmgcS+I5dq+zJpH3UM3zIAhJPIeqaoo3gwdjAOBgNVHQ8BAf8EBAMCAQYw\nEwYDVR0lBAwwCgYIKwYBBQUHAx8wDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQU\nhhtpyfvO6ig1AteZfV8TKT3WxgQwHwYDVR0jBBgwFoAUDQXfG4foSb3YlNPxbYOR\ntqgeWVIwCgYIKoZIzj0EAwIDRwAwRAIgObuqUTOQB55gS4DwcwXIuH+8gtNiRXUE\nTyKIxe7dQigCIBkII9SunMS4fhl2lTz3NBhzblfVBUENq7y0ICvXZMo+\n-----END CERTIFICATE-----\n"`
 	Domain diag.Domain `json:"domain,omitempty" doc:"domain that the certificate is to cover" example:"example.com"`
 }
 
-// ParseReport says what a text holds, and what to think of it. Whether the certificate was revoked it does not say.
+// ParseReport describes the content of a text, with the verdict. It does not cover revocation.
 type ParseReport struct {
 	Valid        bool              `json:"valid" doc:"whether receivers can use the certificate now: nothing worse than a warning was found"`
 	Certificate  Certificate       `json:"certificate,omitzero" doc:"the mark certificate, or else what stands there instead"`
@@ -88,14 +88,14 @@ func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
 	return r
 }
 
-// LookupRequest asks for a certificate that is published: by its URL, or by the BIMI record of a domain.
+// LookupRequest is a request to examine a published certificate, given by its URL or by the BIMI record of a domain.
 type LookupRequest struct {
 	URL      string        `json:"url,omitempty" oneof:"subject" maxlen:"8192" doc:"https URL of the certificate" example:"https://example.com/mark.pem"`
 	Domain   diag.Domain   `json:"domain,omitempty" oneof:"subject" doc:"domain whose BIMI record names the certificate"`
 	Selector diag.Selector `json:"selector,omitempty" default:"default" doc:"selector of the record; with domain only"`
 }
 
-// LookupReport says what is published, and what to think of it. Whether the certificate was revoked it does not say.
+// LookupReport describes what is published, with the verdict. It does not cover revocation.
 type LookupReport struct {
 	ParseReport
 	Domain      diag.Domain `json:"domain,omitzero" doc:"domain that was asked for"`
@@ -115,7 +115,7 @@ type LookupReport struct {
 func (*LookupReport) Rules() []diag.RuleInfo { return lookupRules().Describe() }
 
 // Lookup fetches a certificate and judges it. The error is a *[diag.InputError], that of the context if it ended, that
-// of a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// of a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if err := diag.ExactlyOne([]string{"url", "domain"}, req.URL != "", !req.Domain.IsZero()); err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	return e.lookupReport(env), nil
 }
 
-// Check fetches the certificate at a URL and judges it for the record at a place, or for none if that is nil. It is
-// [Lookup] for those who have read the record themselves. The error is a *[diag.InputError], that of the context if it
-// ended, or that of a list that cannot be read; unresponsive servers are in the report.
+// Check fetches the certificate at a URL and judges it for the record at a place, or for no record if that is nil. It
+// is [Lookup] for callers that have read the record themselves. The error is a *[diag.InputError], that of the context
+// if it ended, or that of a list that cannot be read; unresponsive servers are in the report.
 func Check(ctx context.Context, env *diag.Env, u diag.URL, at *Place) (*LookupReport, error) {
 	e, err := newEvidence(env)
 	if err != nil {

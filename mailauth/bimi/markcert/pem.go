@@ -22,7 +22,7 @@ const (
 type bundle struct {
 	Certificates []*x509.Certificate // in the order of the text
 	Broken       []broken            // blocks that cannot be read
-	Others       []string            // types of the blocks that are no certificates, each once
+	Others       []string            // types of the blocks that are not certificates, each once
 	PrivateKey   bool                // one of them is a private key
 	Form         form                // what the text is if it has no block of a certificate
 	Excess       int                 // certificates beyond the bound, which were not read
@@ -46,7 +46,7 @@ const (
 	empty       form = "empty"  // nothing
 	otherBlocks form = "blocks" // PEM blocks of other types
 	cut         form = "cut"    // a block that has no END line, or the other way around
-	other       form = "other"  // something else
+	other       form = "other"  // any other text
 )
 
 const (

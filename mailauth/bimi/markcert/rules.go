@@ -17,7 +17,7 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-// parseRules are about a text; lookupRules about how it was found and fetched as well.
+// parseRules concern a text; lookupRules also its discovery and fetch.
 var (
 	parseRules = sync.OnceValue(func() diag.Rules[*evidence] {
 		return slices.Concat(textRules, validityRules.With(rule{Category: factorDates, When: marked}),

@@ -107,7 +107,7 @@ var chainRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// unrooted are the certificates whose signatures matter: the mark certificate and the others that are no roots.
+// unrooted are the certificates whose signatures matter: the mark certificate and the others that are not roots.
 func (e *evidence) unrooted() []*x509.Certificate {
 	list := []*x509.Certificate{e.mark.X509}
 	if e.trust.Recognized {

@@ -34,14 +34,15 @@ var (
 		{statuteCitation, []MarkType{Government}}, {statuteURL, []MarkType{Government}},
 		{priorUseURL, []MarkType{PriorUse}},
 	}
-	// implied are fields that ask for another one: a place lies in a state.
+	// implied are fields that require another one: a city requires its state.
 	implied = map[field]field{jurisdictionPlace: jurisdictionState, statutePlace: statuteState}
 )
 
 // categories are the kinds of organizations (section 4.1.1 of the EV Guidelines).
 var categories = []string{"Private Organization", "Government Entity", "Business Entity", "Non-Commercial Entity"}
 
-// sourceSince is since when certificates for marks in prior use say where the authority saw the mark.
+// sourceSince is the date from which certificates for marks in prior use name the source at which the authority saw
+// the mark.
 var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
 func typed(e *evidence) bool {

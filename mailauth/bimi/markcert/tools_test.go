@@ -79,14 +79,14 @@ func selfSigned(hash string) string {
 	if err != nil {
 		panic(err)
 	}
-	if hash == "SHA-1" { // crypto/x509 makes none any more
+	if hash == "SHA-1" { // crypto/x509 no longer creates them
 		sha256WithRSA, sha1WithRSA := []byte{0x86, 0xf7, 0x0d, 1, 1, 11}, []byte{0x86, 0xf7, 0x0d, 1, 1, 5}
 		der = bytes.ReplaceAll(der, sha256WithRSA, sha1WithRSA)
 	}
 	return block("CERTIFICATE", string(der))
 }
 
-// heavy is an issuer with a key with which a signature takes long to be checked.
+// heavy is an issuer with a key whose signatures are slow to verify.
 func heavy() string {
 	n := new(big.Int).Lsh(big.NewInt(1), 200_000)
 	c, err := authority.Certificate(mark{Key: &rsa.PublicKey{N: n.Sub(n, big.NewInt(1)), E: 65537}, Unlogged: true, Change: func(c *template) {

@@ -19,7 +19,7 @@ import (
 
 type trust struct {
 	Trusted    bool // it leads to a root of the list, and every certificate is valid now
-	Recognized bool // it leads there at a time at which all were or will be valid
+	Recognized bool // it leads there at a time at which all are valid
 
 	Reason pki.Reason          // why it is not trusted
 	Text   string              // the same as a clause
@@ -44,7 +44,7 @@ func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
 		t.Root, t.Chain[0] = t.Chain[len(t.Chain)-1], leaf
 	} else if !t.Trusted && (t.Reason == pki.Expired || t.Reason == pki.NotYetValid) {
-		// A chain that leads nowhere is not made better by waiting for it.
+		// An incomplete chain does not get better with time.
 		t.Reason, t.Text = pki.BadChain, "the validity of its certificates does not overlap"
 	}
 	return t
@@ -60,7 +60,7 @@ func handled(c *x509.Certificate) *x509.Certificate {
 }
 
 // follow finds a chain to a root, all of whose certificates are valid at some time: now, if there is such a one. The
-// signatures are checked once, whatever the dates are, for strangers choose how long that takes.
+// signatures are checked once, regardless of dates, since the input determines the cost.
 func follow(chain []*x509.Certificate, roots *RootSet, now time.Time) []*x509.Certificate {
 	chain = chain[:min(len(chain), pki.MaxChain)]
 	between := x509.NewCertPool()
@@ -157,7 +157,7 @@ var rootsText []byte
 // BuiltInRoots returns the built-in file of roots, to be changed and used as [RootsFile].
 func BuiltInRoots() []byte { return slices.Clone(rootsText) }
 
-// A RootSet is a list of authorities for mark certificates. It does not change once made.
+// A RootSet is an immutable list of authorities for mark certificates.
 type RootSet struct {
 	Certificates []*x509.Certificate
 	pool         *x509.CertPool
@@ -205,7 +205,7 @@ func roots(env *diag.Env) (*RootSet, error) {
 	return diag.List(env, RootsFile, defaultRoots, ParseRoots)
 }
 
-// A distrust says that a provider does not accept what a root has issued since some day.
+// A distrust is the date from which a provider does not accept certificates issued by a root.
 type distrust struct {
 	operator, by string
 	since        time.Time // certificates issued later are refused
@@ -221,7 +221,7 @@ var distrusted = map[string]distrust{
 func fingerprint(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // logsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those
-// of mark certificates, count beside it: the lists of web browsers do not have them.
+// of mark certificates, count in addition: the lists of web browsers do not have them.
 const logsFile = "ct-logs.json"
 
 //go:embed data/ct-logs.json

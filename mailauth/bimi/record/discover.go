@@ -144,7 +144,7 @@ func names(text string) bool {
 	return strings.HasPrefix(strings.ToLower(l.Value), "http") || strings.HasPrefix(strings.ToLower(a.Value), "http")
 }
 
-// At returns the place of a domain, or nil if that is not above the one that was asked for.
+// At returns the place of a domain, or nil if that is not a parent of the requested one.
 func (d *Discovery) At(domain string) *Place {
 	for i := range d.Places {
 		if d.Places[i].Domain == domain {

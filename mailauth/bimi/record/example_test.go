@@ -18,7 +18,7 @@ func ExampleDiscover() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// With nil instead of world.Env(), it queries the real Internet.
 	discovery, err := record.Discover(context.Background(), world.Env(), diag.MustDomain("news.example.com"), diag.Selector{})
 	if err != nil {
 		fmt.Println(err)

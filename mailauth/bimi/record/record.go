@@ -25,7 +25,7 @@ var Format = taglist.Format{
 	},
 }
 
-// An AvatarPreference says what mailboxes that have an avatar of the sender are to show.
+// An AvatarPreference is what mailboxes with an avatar of the sender should show.
 type AvatarPreference string
 
 // The preferences.
@@ -37,7 +37,7 @@ const (
 // Values lists the preferences.
 func (AvatarPreference) Values() []string { return diag.Values(Brand, Personal) }
 
-// The kinds of faults in the values of tags, beside those of [taglist].
+// The kinds of faults in the values of tags, in addition to those of [taglist].
 const (
 	NoLocation   taglist.Kind = "no l"
 	BadCase      taglist.Kind = "case"
@@ -52,7 +52,8 @@ type Record struct {
 	List taglist.List
 	// Location is the URI of the logo, and Authority that of the certificate, as written in l and a; empty if absent.
 	Location, Authority URI
-	// Declined says that the domain wants no logo to be shown: l and a are empty (section 4.3.1 of the draft).
+	// Declined reports whether the domain declines to have a logo shown: l and a are empty (section 4.3.1 of the
+	// draft).
 	Declined bool
 	// AvatarPreference is the value of avp; brand if it is absent or not valid.
 	AvatarPreference AvatarPreference
@@ -107,7 +108,7 @@ func (r *Record) readURIs() {
 	case !located:
 		r.List.Add(taglist.Fault{Kind: NoLocation, Text: "the record has no l", Length: len(r.List.Text)})
 	case l.Value == "" && a.Value == "":
-		// A repeated tag with an address makes the record invalid, and no declination.
+		// A record with a repeated URI tag is invalid, not a declination.
 		r.Declined = !slices.ContainsFunc(r.List.Tags, func(t taglist.Tag) bool {
 			return t.Value != "" && (strings.EqualFold(t.Name, "l") || strings.EqualFold(t.Name, "a"))
 		})
@@ -121,7 +122,7 @@ func (r *Record) readURIs() {
 	r.Authority = r.readURI(badAuthority, a, certificateProblem)
 }
 
-// readAvatar reads avp. Receivers ignore another value than the two, in this letter case, and may take it for an error.
+// readAvatar reads avp. Receivers ignore values other than the two, in this letter case, or treat them as an error.
 func (r *Record) readAvatar() {
 	t, ok := r.List.Tag("avp")
 	switch p := AvatarPreference(t.Value); {
@@ -171,10 +172,10 @@ type URIFault string
 // The faults of a URI.
 const (
 	Insecure    URIFault = "http"      // http instead of https
-	WrongFormat URIFault = "format"    // names a file that is no SVG, or no certificate
+	WrongFormat URIFault = "format"    // names a file that is not an SVG, or not a certificate
 	Several     URIFault = "several"   // there is more than one
 	Comma       URIFault = "comma"     // has a comma that is not encoded
-	Malformed   URIFault = "malformed" // anything else
+	Malformed   URIFault = "malformed" // any other fault
 )
 
 // Usable reports whether there is a URI that receivers can use.
@@ -262,8 +263,8 @@ func urlProblem(text string) string {
 	return "is not a URI"
 }
 
-// images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of
-// the draft).
+// images are the suffixes of image formats that no receiver accepts: only SVG is in the registry (section 4.3.2 of the
+// draft).
 var images = []string{".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff",
 	".heic", ".eps", ".ai", ".pdf"}
 

@@ -174,7 +174,7 @@ func indexURL(s string) int {
 	return -1
 }
 
-// references notes the references of an element within the document. Where xml:base is set they lead out of it.
+// references records the references of an element within the document. With xml:base they lead out of it.
 func (v *validator) references(t token, o *open, has map[string]attr) {
 	for _, name := range []string{"fill", "stroke", "xlink:href"} {
 		a, ok := has[name]

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// traps are images as long as may be that would be slow to judge if anything in it were quadratic.
+// traps are images of maximum size that would be slow to judge if the validator had quadratic steps.
 func traps() map[string]string {
 	fill := func(before, piece, after string) string {
 		n := (MaxBytes - len(before) - len(after) - 200) / len(piece)

@@ -23,6 +23,6 @@
 // # How to use the package
 //
 // [Validate] parses the XML strictly, in one pass and in linear time. It reports each violation as a [Fault] with
-// element, attribute and position; [Kind.Severity] says how grave its kind is. [Document.Compliant] says whether the
+// element, attribute and position; [Kind.Severity] is the severity of its kind. [Document.Compliant] says whether the
 // image follows the profile. The package uses no network; package mailauth/bimi/logo fetches logos.
 package svg

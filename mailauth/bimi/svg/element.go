@@ -178,7 +178,7 @@ func (v *validator) foreign(t token, namespace, local string) {
 	switch {
 	case strings.EqualFold(local, "script"):
 		k = Script
-	case v.top().model == nil: // goes with what is around it
+	case v.top().model == nil: // reported with its parent
 		return
 	case namespace == namespaceXHTML:
 		k = ForeignContent

@@ -25,8 +25,8 @@ const (
 	markUTF16LE = "\xFF\xFE"
 )
 
-// decodeText turns the bytes of a document into UTF-8 and names the encoding it found. The problem is empty if all
-// is well, else it ends the examination.
+// decodeText turns the bytes of a document into UTF-8 and names the encoding it found. A non-empty problem ends the
+// examination.
 //
 // XML processors must support UTF-8 and UTF-16 only (XML 1.0 section 2.2). Single-byte encodings are accepted as well,
 // since old editors wrote them and most software supports them.
@@ -62,7 +62,7 @@ func decodeText(image []byte) (text, encoding, problem string) {
 	return text, encoding, ""
 }
 
-// decodeBytes decodes a text that has one byte for each character; not ok if there is no such encoding of the name.
+// decodeBytes decodes a text in a single-byte encoding; ok is false if the name is not that of one.
 func decodeBytes(text, encoding string) (string, bool) {
 	e, err := htmlindex.Get(encoding)
 	single, ok := e.(*charmap.Charmap)
@@ -122,12 +122,12 @@ func isChar(c rune) bool {
 // ErrTooLong says that an image has more than [MaxBytes] bytes when it is decompressed.
 var ErrTooLong = fmt.Errorf("it has more than %d bytes when it is decompressed", MaxBytes)
 
-// gzipped reports whether a file begins as gzip does (RFC 1952 section 2.3.1).
+// gzipped reports whether a file has the gzip header (RFC 1952 section 2.3.1).
 func gzipped(file []byte) bool { return bytes.HasPrefix(file, []byte{0x1F, 0x8B}) }
 
 // Decode returns the image in a file that may be compressed with gzip, as .svgz files and the images in mark
-// certificates are. At most [MaxBytes] bytes come out of it, whatever went in: a longer image is [ErrTooLong]. What
-// follows the compressed data is an error, since software differs on whether it belongs to the image.
+// certificates are. It returns at most [MaxBytes] bytes: a longer image is [ErrTooLong]. What follows the compressed
+// data is an error, since software differs on whether it belongs to the image.
 func Decode(file []byte) (image []byte, compressed bool, err error) {
 	if !gzipped(file) {
 		if len(file) > MaxBytes {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What is compliant holds nothing that runs, and is XML to the reader of the standard library as well. The same image is
-// judged the same each time, and each fault is inside of it.
+// A compliant image has no active content, and is well-formed for encoding/xml as well. The verdict is deterministic,
+// and each fault is within the image.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{
 		good, with(`<g fill="url(#a)"/>`), xlinked(`<use xlink:href="#a"/>`), with("<script/>"), with("<![CDATA[ ]]>"),
@@ -56,7 +56,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// Whatever goes in, what comes out is bounded, and comes out of the same file again.
+// For any input, the output is bounded and deterministic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte("\x1f\x8b\x08\x00"))

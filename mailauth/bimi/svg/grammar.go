@@ -148,11 +148,11 @@ func isTransform(v string) bool {
 	return true
 }
 
-// commands are those of paths with how many numbers follow each (SVG Tiny 1.2 chapter 8). Tiny 1.2 has no arcs;
-// since the schema takes them and receivers draw them, they are fine.
+// commands are the path commands with their number of arguments (SVG Tiny 1.2 chapter 8). Tiny 1.2 has no arcs; they
+// are accepted, since the schema allows them and receivers draw them.
 var commands = map[byte]int{'m': 2, 'l': 2, 'h': 1, 'v': 1, 'c': 6, 's': 4, 'q': 4, 't': 2, 'a': 7, 'z': 0}
 
-// A pen follows a path, and remembers how far it went in each direction.
+// A pen follows a path, and records its extent in each direction.
 type pen struct {
 	x, y                     float64
 	startX, startY           float64 // of the subpath

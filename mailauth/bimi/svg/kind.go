@@ -11,11 +11,11 @@ import (
 // A Kind is a sort of fault.
 type Kind string
 
-// What makes a text no image at all, or no XML.
+// Faults by which a text is not an image at all, or not XML.
 const (
-	Syntax      Kind = "syntax"                 // it is no well-formed XML
+	Syntax      Kind = "syntax"                 // it is not well-formed XML
 	Encoding    Kind = "encoding"               // its characters cannot be read
-	NotSVG      Kind = "not_svg"                // the root is no svg element of the namespace of SVG
+	NotSVG      Kind = "not_svg"                // the root is not an svg element in the SVG namespace
 	Limit       Kind = "limit"                  // it is longer or nests deeper than is examined
 	Doctype     Kind = "doctype"                // it has a document type declaration
 	Entity      Kind = "entity"                 // it declares or uses entities
@@ -51,7 +51,7 @@ const (
 	Size       Kind = "size"          // longer than 32 KiB
 )
 
-// What a schema cannot tell, and what makes a good logo.
+// Constraints that a schema cannot express, and recommendations for logos.
 const (
 	LongTitle        Kind = "title_long"
 	PlaceholderTitle Kind = "title_placeholder"
@@ -129,7 +129,7 @@ var banned = kindsOf(map[Kind]string{
 	Font: "font font-face font-face-src font-face-uri font-face-name font-face-format glyph missing-glyph hkern vkern",
 })
 
-// bannedAttrs are attributes that say more than that they are not in the profile.
+// bannedAttrs are attributes with a kind of their own, more specific than not being in the profile.
 var bannedAttrs = kindsOf(map[Kind]string{
 	Stylesheet: "style",
 	Effect:     "filter mask clip-path clip enable-background mix-blend-mode isolation",

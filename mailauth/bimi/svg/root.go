@@ -205,8 +205,8 @@ type Document struct {
 	Width, Height        string
 	Box                  Box // the area that is shown; zero if unknown
 	Size                 int // bytes
-	// Complete says that the image was read to its end. Else a fault of the kinds [Syntax], [Encoding], [NotSVG] or
-	// [Limit] tells why not, and nothing is known of what comes behind it.
+	// Complete reports whether the image was read to its end. Otherwise a fault of the kinds [Syntax], [Encoding],
+	// [NotSVG] or [Limit] has the reason, and the rest of the image is unknown.
 	Complete bool
 	// Faults are the departures from the profile, in the order of the document. Of each kind only the first are kept.
 	Faults []Fault
@@ -233,7 +233,7 @@ func (d *Document) Square() bool { return d.Box.square() && d.Counts[NotSquare] 
 // nearly reports whether lengths differ by less than a hundredth, which is not visible in a logo.
 func nearly(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }
 
-// A Fault is one departure from the profile, or from what makes a good logo.
+// A Fault is one violation of the profile, or of the recommendations for logos.
 type Fault struct {
 	Kind      Kind   `json:"kind" doc:"kind of the fault"`
 	Element   string `json:"element,omitempty" doc:"element concerned, as written"`
@@ -248,8 +248,8 @@ type Fault struct {
 // Severity returns the severity of the fault.
 func (f Fault) Severity() diag.Severity { return f.Kind.Severity() }
 
-// Compliant reports whether the image follows the profile: its schema, its ban of what is in no schema, and its size.
-// An image can be compliant and yet have a fault of severity error, for the schema takes each address that a color
+// Compliant reports whether the image follows the profile: its schema, its ban of content outside the schema, and its
+// size. A compliant image can still have a fault of severity error, since the schema accepts any address that a color
 // refers to.
 func (d *Document) Compliant() bool {
 	for k := range d.Counts {

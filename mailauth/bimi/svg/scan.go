@@ -26,7 +26,7 @@ type token struct {
 	offset int
 	name   string // of tags and processing instructions
 	attrs  []attr // of start tags; reused by the next
-	empty  bool   // of start tags: there is no end tag
+	empty  bool   // of start tags: an empty-element tag
 	text   string // of text; of a doctype all of it
 }
 
@@ -37,8 +37,8 @@ type attr struct {
 	offset      int
 }
 
-// A scanner reads XML 1.0 without a DTD, strictly: what is not well-formed ends it with a syntaxError. It knows
-// nothing of namespaces and does not match tags, which the reader of its tokens does.
+// A scanner reads XML 1.0 without a DTD, strictly: what is not well-formed ends it with a syntaxError. It does not
+// handle namespaces or match tags, which the consumer of its tokens does.
 type scanner struct {
 	text  string
 	pos   int
@@ -50,7 +50,7 @@ type scanner struct {
 type syntaxError struct {
 	offset  int
 	message string
-	limit   bool // it is no fault of XML, but more than is read
+	limit   bool // it exceeds a limit, and may be valid XML
 }
 
 func (s *scanner) fail(offset int, format string, args ...any) *syntaxError {

@@ -153,7 +153,7 @@ func withText(m *model) *model {
 // A valueType is the type of an attribute's values. The schema is strict about some and allows any text for the
 // others, of which software for SVG understands only part (SVG Tiny 1.2 chapters 8 to 11).
 type valueType struct {
-	strict     func(string) bool // what the schema takes; nil: any text
+	strict     func(string) bool // values that the schema allows; nil: any text
 	understood func(string) bool // what software understands; nil: any text
 	wanted     string            // what is expected, to follow "not"
 }
@@ -184,7 +184,7 @@ func alternatives(list []string) string {
 	return fmt.Sprintf("%s or %s", strings.Join(list[:len(list)-1], ", "), list[len(list)-1])
 }
 
-// softly takes any text, of which software understands some.
+// softly allows any text, of which software understands some.
 func softly(understood func(string) bool, wanted string) valueType {
 	return valueType{understood: understood, wanted: wanted}
 }
@@ -205,7 +205,7 @@ func isLanguage(v string) bool {
 	return v == "" || languageTag().MatchString(v)
 }
 
-// isNmtokens takes names with spaces between; at least one.
+// isNmtokens reports whether a text is one or more names separated by spaces.
 func isNmtokens(v string) bool {
 	n := 0
 	for word := range strings.FieldsFuncSeq(v, isWhite) {
@@ -289,8 +289,8 @@ func reference(v string) (target, fallback string, ok bool) {
 	return strings.Trim(target, white+`"'`), strings.Trim(fallback, white), ok
 }
 
-// isPaint takes a color, or a reference with or without a color to fall back to. Whether what it refers to is there is
-// judged elsewhere.
+// isPaint reports whether a text is a color, or a reference with or without a fallback color. Whether the target
+// exists is judged elsewhere.
 func isPaint(v string) bool {
 	if target, fallback, ok := reference(v); ok {
 		return target != "" && (fallback == "" || isColor(fallback))

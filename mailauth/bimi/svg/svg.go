@@ -37,7 +37,7 @@ type open struct {
 	model       *model // nil if it is not of the profile
 	names       int    // how many namespaces were in scope before it
 	children    int    // elements
-	based       bool   // it or one around it has an xml:base that leads away
+	based       bool   // it or an ancestor has an xml:base outside the document
 	hidden      bool   // it or an ancestor is not drawn, such as defs or a gradient
 	moved       bool   // it or one around it has a transform
 	fill        string // what fills shapes in it
@@ -219,8 +219,8 @@ func (v *validator) characters(t token) bool {
 // traces are the strings that careless software searches documents for, even in comments.
 var traces = map[Kind]string{Script: "<script", Doctype: "<!doctype", Entity: "<!entity"}
 
-// traces refuses a document that holds such a text where it does nothing, such as in a comment: software that looks for
-// it cannot be convinced.
+// traces rejects a document that has such a text where it is harmless, such as in a comment: software that searches
+// for it rejects it all the same.
 func (v *validator) traces() {
 	for k, trace := range traces {
 		if v.doc.Counts[k] > 0 {
@@ -232,7 +232,7 @@ func (v *validator) traces() {
 	}
 }
 
-// indexFold is strings.Index that ignores the case of ASCII letters; what is sought begins with <.
+// indexFold is strings.Index ignoring the case of ASCII letters; the substring begins with <.
 func indexFold(s, sought string) int {
 	for i := 0; ; i++ {
 		n := strings.IndexByte(s[i:], '<')

@@ -38,10 +38,10 @@ type Authority struct {
 	rootKey, key, log key
 }
 
-// New makes an authority that is valid for a century.
+// New returns an authority that is valid for a century.
 func New() *Authority { return Named("markcerttest") }
 
-// Named makes an authority of another name, with other keys.
+// Named returns an authority with the given name, and keys of its own.
 func Named(name string) *Authority {
 	a := &Authority{rootKey: newKey(name + " root"), key: newKey(name + " intermediate"), log: newKey(name + " log")}
 	a.Root = must(sign(authority(name+" Root"), nil, a.rootKey.Public(), a.rootKey))
@@ -75,7 +75,7 @@ func authority(name string) *x509.Certificate {
 	}
 }
 
-// The identifiers of what makes a certificate one for marks.
+// The object identifiers of mark certificates.
 var (
 	usage    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
 	policy   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 1, 1}
@@ -83,7 +83,7 @@ var (
 	scts     = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 )
 
-// A Mark says what certificate to issue. The zero value is one without a fault, for example.com.
+// A Mark describes the certificate to issue. The zero value is one without a fault, for example.com.
 type Mark struct {
 	Domains             []string
 	SVG                 string            // empty means [Logo]
@@ -182,7 +182,7 @@ func sign(template, parent *x509.Certificate, of crypto.PublicKey, by key) (*x50
 	return x509.ParseCertificate(der)
 }
 
-// must returns a value that cannot fail to be made: keys and templates are ours.
+// must returns a value whose creation cannot fail: keys and templates are our own.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
