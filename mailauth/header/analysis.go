@@ -16,12 +16,12 @@ import (
 type analysis struct {
 	*evidence
 	input  *live.Input
-	live   *live.Evidence // nil if the DNS was not asked
+	live   *live.Evidence // nil if the DNS was not queried
 	notes  []note         // the topmost first
 	claims claims
 }
 
-// newAnalysis reads a message. Only a header that was pasted may have been damaged by that.
+// newAnalysis reads a message. Only a pasted header may have been damaged by copying.
 func newAnalysis(text []byte, headerOnly bool, env *diag.Env, trusted []string) *analysis {
 	a := &analysis{}
 	if headerOnly {
@@ -49,7 +49,7 @@ func newAnalysis(text []byte, headerOnly bool, env *diag.Env, trusted []string) 
 	return a
 }
 
-// settle makes the facts agree with what was found about the outside hop.
+// settle reconciles the facts with the outside hop that was found.
 func (a *analysis) settle() {
 	if a.live != nil {
 		a.verified()
@@ -67,7 +67,7 @@ func (a *analysis) settle() {
 type note struct {
 	*authField
 	result  *authres.Result
-	trusted bool // the caller trusts the server, and it can have written the field
+	trusted bool // the caller trusts the server, and the server may have written the field
 }
 
 const maxNotes = 100
@@ -86,7 +86,8 @@ func (a *analysis) readNotes() (list []note) {
 	return list
 }
 
-// notedTrusted is the topmost DMARC result that a server noted which the caller trusts; nil if there is none.
+// notedTrusted returns the topmost DMARC result recorded by a server that the caller trusts; nil if no such server
+// recorded one.
 func (a *analysis) notedTrusted() *note {
 	for i := range a.notes {
 		if n := &a.notes[i]; n.trusted && n.result.Method == "dmarc" {
@@ -96,14 +97,13 @@ func (a *analysis) notedTrusted() *note {
 	return nil
 }
 
-// claims are what a message says of itself below the outside hop. Nobody vouches for it, so it explains findings,
-// and never decides one.
+// claims are unverified statements below the outside hop. They explain findings and never decide one.
 type claims struct {
-	forwarders []string // organizational domains of servers that say that they took the message from elsewhere
-	forwarded  bool     // a list forwarded it, or somebody of whom it is not told which server that was
+	forwarders []string // organizational domains of servers that claim to have forwarded the message
+	forwarded  bool     // a list or an unidentified server forwarded it
 }
 
-// forwardingFields are set by servers and programs that pass a message on, those of lists first.
+// forwardingFields are set by servers and programs that forward a message; those of lists come first.
 var forwardingFields = []string{"List-Id", "List-Post", "Resent-From", "X-Forwarded-To", "X-Forwarded-For",
 	"X-Forwarded-Encrypted", "X-Resent-For", "X-Loop", "X-MS-Exchange-ForwardingLoop", "X-Original-Sender"}
 
@@ -127,8 +127,8 @@ func (a *analysis) readClaims() (c claims) {
 	return c
 }
 
-// forwarder returns who passed the message on, if the sending server is neither the author's nor the envelope
-// sender's and says itself that it took the message from elsewhere; empty if it did not.
+// forwarder returns the organizational domain of the forwarder, if the sending server belongs neither to the author
+// nor to the envelope sender and claims to have forwarded the message; otherwise empty.
 func (a *analysis) forwarder() string {
 	l := a.live
 	if l == nil || l.Hop == nil || l.SPFGave(eval.Pass) && l.SPFAligned() {
@@ -145,7 +145,7 @@ func (a *analysis) forwarder() string {
 	return name
 }
 
-// server is the name of the sending server: one that the DNS confirms, or none.
+// server returns the name of the sending server that the DNS confirms; empty if unconfirmed.
 func (a *analysis) server() string {
 	if a.live == nil || a.live.PTR == nil || len(a.live.PTR.Confirmed) == 0 {
 		return ""
@@ -153,8 +153,8 @@ func (a *analysis) server() string {
 	return a.live.PTR.Confirmed[0]
 }
 
-// gateways are mail filters that organizations put before their own servers, by organizational domain. Their
-// servers also send, so that only the receiver knows on which side they are.
+// gateways are mail filters in front of organizations' own servers, by organizational domain. They also send mail, so
+// only the receiver knows whose side they are on.
 var gateways = diag.Words(`antispamcloud.com antispameurope.com appriver.com barracudanetworks.com cloudfilter.net
 	eset.com fireeyecloud.com hornetsecurity.com iphmx.com libraesva.com mailanyone.net mailcontrol.com mailinblack.com
 	mailspamprotection.com messagelabs.com mimecast.com mxthunder.com n-able.com ppe-hosted.com pphosted.com retarus.com
@@ -206,7 +206,7 @@ func notedAddress(h *authres.Header) netip.Addr {
 }
 
 // envelope finds the envelope sender: in Return-Path, which the last server sets (RFC 5321 section 4.4), or where the
-// receiver noted it. It is nil if the header does not tell.
+// receiver recorded it. It is nil if the header does not contain it.
 func (e *evidence) envelope() *string {
 	if e.returnPath != nil && (e.returnPath.Domain != "" || e.returnPath.IsZero()) {
 		return new(e.returnPath.Addr())
@@ -221,7 +221,7 @@ func (e *evidence) envelope() *string {
 	return nil
 }
 
-// envelope is the envelope sender that a server noted, which may be a domain alone (RFC 8601 section 2.7.2).
+// envelope returns the envelope sender that a server recorded, which may be a domain alone (RFC 8601 section 2.7.2).
 func (a *authField) envelope() string {
 	if a.spf != nil {
 		return strings.Trim(a.spf.Get("envelope-from"), "<>")

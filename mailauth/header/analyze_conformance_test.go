@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConformanceAnalyze analyzes real messages where the DNS answers nothing: each has a report, and none is called
-// forged for that.
+// TestConformanceAnalyze analyzes real messages without DNS answers: each has a report, and no message is called
+// forged for lack of answers.
 func TestConformanceAnalyze(t *testing.T) {
 	messages, known := 0, 0
 	for _, folder := range []string{"mail/headers", "mail/dkim", "mail/arc/stalwart"} {

@@ -10,15 +10,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-// silence answers every question with SERVFAIL, so that a live analysis needs no world.
+// silence answers every question with SERVFAIL, so a live analysis needs no world.
 type silence struct{}
 
 func (silence) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure), nil
 }
 
-// Whatever a message holds, the analysis ends with a report that is JSON, and without the DNS nothing is concluded
-// that needs it.
+// The analysis of any message ends with a report that encodes as JSON, and draws no conclusion that needs the DNS
+// without it.
 func FuzzAnalyze(f *testing.F) {
 	f.Add([]byte(direct+letter), true)
 	f.Add([]byte(forwarded+letter), false)

@@ -2,7 +2,7 @@
 
 package header
 
-// The race detector takes memory of its own.
+// The race detector uses additional memory.
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileMessages are made to take memory and time, each as large as it may be.
+// hostileMessages are of maximum size and crafted to consume memory and time.
 func hostileMessages(t testing.TB) map[string]string {
 	fill := func(head, unit string) string {
 		return head + "\n" + strings.Repeat(unit, (maxMessageBytes-len(head)-1)/len(unit))
@@ -55,7 +55,7 @@ func hostileMessages(t testing.TB) map[string]string {
 	}
 }
 
-// What an analysis holds stays within what its request says.
+// The memory of an analysis stays within the estimate of its request.
 func TestMemoryOfAnalyze(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -30,7 +30,7 @@ var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize
 // keyText is its record.
 var keyText = "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(signingKey.Public().(ed25519.PublicKey))
 
-// mailZone is the world of the tests: the author's domain, its server, a forwarder and a stranger.
+// mailZone is the zone of the tests: the author's domain, its server, a forwarder and an unrelated server.
 var mailZone = `
 example.org.                TXT "v=spf1 ip4:192.0.2.25 -all"
 _dmarc.example.org.         TXT "v=DMARC1; p=reject"
@@ -52,7 +52,7 @@ const letter = "From: Alice Example <alice@example.org>\nTo: bob@example.com\nSu
 	"Date: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <1@mail.example.org>\nMIME-Version: 1.0\n" +
 	"Content-Type: text/plain\n\nHello Bob,\n\nhere is the offer.\n"
 
-// The ways that a letter may come.
+// The delivery paths of a letter.
 const (
 	direct = "Return-Path: <alice@example.org>\nReceived: from mail.example.org (mail.example.org [192.0.2.25])\n" +
 		"\tby mx.example.com (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
@@ -64,14 +64,14 @@ const (
 		"\tby fwd.example.net (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
 )
 
-// replayed is how somebody else sends a message once more.
+// replayed is the header of a message that a third party sends again.
 const replayed = "Return-Path: <x@vps.hosting.test>\nReceived: from vps.hosting.test (vps.hosting.test [203.0.113.77])\n" +
 	"\tby mx.example.com (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
 
 // allFields are the fields of the letter, as h= lists them.
 const allFields = "from:to:subject:date:message-id:mime-version:content-type"
 
-// received is when the letters came; the tests run three hours later.
+// receivedAt is the arrival time of the letters; the tests run three hours later.
 var receivedAt = time.Date(2026, 11, 1, 9, 0, 4, 0, time.UTC)
 
 // signed puts a signature of a domain before a letter.
@@ -104,7 +104,7 @@ func analyze(t testing.TB, w *diagtest.World, req AnalyzeRequest) *AnalyzeReport
 	return r
 }
 
-// live picks the codes of what was found live.
+// liveCodes returns the codes of the live findings.
 func liveCodes(v diag.Verdict) (codes []string) {
 	for _, c := range diagtest.Codes(v) {
 		if short, ok := strings.CutPrefix(string(c), "header.live."); ok {
@@ -114,7 +114,7 @@ func liveCodes(v diag.Verdict) (codes []string) {
 	return codes
 }
 
-// bodyOf returns the body of a message, and fromOf its From field.
+// bodyOf returns the body of a message.
 func bodyOf(text string) []byte {
 	return message.Split([]byte(strings.ReplaceAll(text, "\n", "\r\n"))).Body
 }
@@ -123,7 +123,7 @@ func fromOf(text string) []byte { return message.Split([]byte(text)).First("From
 // headOf returns the header of a message.
 func headOf(text string) string { head, _, _ := strings.Cut(text, "\n\n"); return head + "\n" }
 
-// zen is a blocklist that is in operation.
+// zen is the test record of a working blocklist.
 const zen = "2.0.0.127.zen.spamhaus.org. A 127.0.0.2\n"
 
 func TestAnalyzeAsksBlocklists(t *testing.T) {
@@ -148,19 +148,19 @@ func TestAnalyzeAsksBlocklists(t *testing.T) {
 	}
 }
 
-// An analyzeCase is a message in a world, and what comes of it.
+// An analyzeCase is a message in a world, with the expected report.
 type analyzeCase struct {
 	name      string
 	text      string
 	zone      string // empty: mailZone
-	fail      string // name that is not answered
+	fail      string // name whose queries fail
 	dmarc     string
 	authentic Authenticity
 	codes     []string
 	says      string // in a reason
 }
 
-// world is that of the case.
+// world returns the world of the case.
 func (tt *analyzeCase) world(t testing.TB) *diagtest.World {
 	w := diagtest.NewWorld(t)
 	w.Zone(cmp.Or(tt.zone, mailZone))
@@ -345,7 +345,7 @@ func TestAnalyze(t *testing.T) {
 	t.Run("rules", func(t *testing.T) { coverLive(t, seen) })
 }
 
-// Each question that goes unanswered makes no verdict surer, better or graver (CONTRACT 1.7, Knowledge).
+// No unanswered query makes a verdict surer, better or graver (CONTRACT 1.7, Knowledge).
 func TestAnalyzeWithLessKnowledge(t *testing.T) {
 	for i, tt := range analyzeCases(t) {
 		if testing.Short() && i%6 != 0 || !diagtest.Sampled(tt.name, 2) {
@@ -365,7 +365,7 @@ func TestAnalyzeWithLessKnowledge(t *testing.T) {
 	}
 }
 
-// checkLess compares a verdict with that of somebody who knows more.
+// checkLess compares a verdict with one based on more answers.
 func checkLess(t *testing.T, name string, known, less *AnalyzeReport) {
 	codes := diagtest.Codes(known.Verdict)
 	for _, f := range less.Findings {
@@ -387,7 +387,7 @@ func checkLess(t *testing.T, name string, known, less *AnalyzeReport) {
 		"%s: %s after %s", name, less.State, known.State)
 }
 
-// coverLive adds what the table cannot say, and holds that each rule was seen both ways.
+// coverLive adds cases that the table cannot express, and requires that each rule passed and failed.
 func coverLive(t *testing.T, seen diagtest.Seen) {
 	w := mailWorld(t)
 	failed := "ARC-Seal: i=1; a=rsa-sha256; t=1; cv=none; d=example.net; s=none; b=QUFB\n" +
@@ -405,7 +405,7 @@ func coverLive(t *testing.T, seen diagtest.Seen) {
 	diagtest.CheckTexts(t, analyzeTexts, analyzeRules().Describe(), seen)
 }
 
-// What the DNS says is asked for at once: the addresses of names are all that depends on an answer.
+// All queries run concurrently: only the addresses of names depend on an answer.
 func TestAnalyzeRoundTrips(t *testing.T) {
 	text := signed(t, letter, "example.org", nil)
 	for i := range 5 {
@@ -420,7 +420,7 @@ func TestAnalyzeRoundTrips(t *testing.T) {
 	require.Equal(t, 2, trips)
 }
 
-// What is silent is given up in time, and is then not known.
+// Queries without an answer time out, and their results are unknown.
 func TestAnalyzeSilence(t *testing.T) {
 	text := forwarded + signed(t, letter, "example.org", nil)
 	synctest.Test(t, func(t *testing.T) {
@@ -474,7 +474,7 @@ func TestAnalyzeOffline(t *testing.T) {
 	}
 }
 
-// noResolver must not be asked.
+// noResolver must not be queried.
 type noResolver struct{ t *testing.T }
 
 func (r noResolver) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) {
@@ -500,7 +500,7 @@ func TestAnalyzeInput(t *testing.T) {
 	require.Equal(t, a.Conclusion, b.Conclusion)
 }
 
-// Whatever a sender writes into a message, it does not become authentic by that.
+// Nothing that a sender writes into a message makes it authentic.
 func TestAnalyzeBelievesNoClaims(t *testing.T) {
 	w := mailWorld(t)
 	claims := []string{
@@ -529,7 +529,7 @@ func TestAnalyzeBelievesNoClaims(t *testing.T) {
 	})
 }
 
-// A message made to keep verifiers busy costs as many lookups and as much time as its bounds allow.
+// A message crafted to keep verifiers busy stays within the bounds on lookups and time.
 func TestAnalyzeHostile(t *testing.T) {
 	var many strings.Builder
 	for i := range 700 {
@@ -545,7 +545,7 @@ func TestAnalyzeHostile(t *testing.T) {
 	require.Less(t, len(w.Queries()), 400)
 }
 
-// What was not examined is not praised, and has no score.
+// Checks that did not run are neither passed nor scored.
 func TestAnalyzePraisesNothingUnexamined(t *testing.T) {
 	w := mailWorld(t)
 	env := w.NewEnv()
@@ -561,7 +561,7 @@ func TestAnalyzePraisesNothingUnexamined(t *testing.T) {
 	}
 }
 
-// What cannot be decided has no score.
+// An undecided message has no score.
 func TestUndecidedHasNoScore(t *testing.T) {
 	r := analyze(t, mailWorld(t), AnalyzeRequest{Message: letter})
 	require.Equal(t, notDecided, r.Conclusion.Authentic)

@@ -52,7 +52,7 @@ func audit(t testing.TB, header string) *AuditReport {
 	return r
 }
 
-// without removes the fields of these names, with what continues them.
+// without removes the fields of these names, with their continuation lines.
 func without(header string, names ...string) string {
 	var kept []byte
 	m := message.Split([]byte(header))
@@ -230,7 +230,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// What is written of a good header is all that it says.
+// The facts of a good header are complete.
 func TestFacts(t *testing.T) {
 	r := audit(t, good)
 	require.Equal(t, []string{"Alice Example <alice@example.org>"}, r.Message.From)
@@ -264,7 +264,7 @@ func TestFacts(t *testing.T) {
 	require.Nil(t, r.TotalDelay)
 }
 
-// The border is where the message came from outside, however many servers of the receiver follow.
+// The border is where the message entered from outside, however many servers of the receiver follow.
 func TestBorder(t *testing.T) {
 	const at = "; Sun, 01 Nov 2026 09:00:04 +0000\n"
 	tests := []struct {
@@ -329,7 +329,7 @@ func TestResultsThatCount(t *testing.T) {
 	}
 }
 
-// No file of the vectors ends in an error, and what their servers wrote is found.
+// No file of the vectors causes an error, and the fields of their servers are found.
 func TestConformanceHeaders(t *testing.T) {
 	files, hops, timed, results, verdicts, findings := 0, 0, 0, 0, 0, 0
 	for _, path := range diagtest.Suite(t, "mail/headers", "mail/dkim", "mail/arc", "mail/failure-reports", "mail/dmarc-reports") {
@@ -357,7 +357,7 @@ func TestConformanceHeaders(t *testing.T) {
 	t.Logf("%d files, %d hops, %d with a time, %d results, %d verdicts of filters, %d findings", files, hops, timed, results, verdicts, findings)
 }
 
-// What a header does not hold is not praised, and without results of authentication there is no score.
+// Missing fields count as no passed check, and without authentication results there is no score.
 func TestNothingUnseenIsPraised(t *testing.T) {
 	r := audit(t, "From: alice@example.org\nTo: bob@example.com\nSubject: Offer\n"+
 		"Date: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <1@example.org>\n")

@@ -12,8 +12,8 @@ import (
 
 const maxAuthFields = 100
 
-// readAuthentication reads the fields with results, and tells those of the receiving side from those that the sender
-// brought along (RFC 8601 section 5).
+// readAuthentication reads the fields with results, and separates those of the receiving side from those that came
+// with the message (RFC 8601 section 5).
 func (e *evidence) readAuthentication() {
 	end := e.receivedRegion()
 	var own []string // organizational domains of the receiving side
@@ -54,8 +54,8 @@ func (a *authField) parse() bool {
 	return err == nil
 }
 
-// doubtNameless takes results without a server's name for those of others where the receiving side writes its name
-// into its own: servers of Microsoft leave out theirs, also on the way out.
+// doubtNameless treats results without a server name as foreign where the receiving side names itself in its own:
+// servers of Microsoft omit their name, also in outgoing mail.
 func (e *evidence) doubtNameless() {
 	named := slices.ContainsFunc(e.authFields,
 		func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
@@ -103,9 +103,9 @@ func (e *evidence) receivedRegion() int {
 	return len(e.msg.Fields)
 }
 
-// ofReceiver reports whether a field was written where the message was received: it stands in the part of the header
-// that the receiving side wrote, and names one of its servers, or none at all; or it stands at the top, where who
-// receives writes. Servers of Microsoft leave out their name, and others have internal ones.
+// ofReceiver reports whether a field was written where the message was received: it is in the part of the header that
+// the receiving side wrote and names one of its servers or no server, or it is at the top, where the receiver writes.
+// Servers of Microsoft omit their name, and others have internal ones.
 func (e *evidence) ofReceiver(a *authField, end int, own []string) bool {
 	org := route.Operator(a.id)
 	first := slices.IndexFunc(e.msg.Fields, func(f message.Field) bool { return f.Is("Received") })
@@ -113,13 +113,13 @@ func (e *evidence) ofReceiver(a *authField, end int, own []string) bool {
 		(a.spf != nil || org == "" || slices.Contains(own, org) || first < 0 || a.position < first || len(own) == 0)
 }
 
-// trusts reports whether the request trusts a server; known is false if it names none.
+// trusts reports whether the request trusts a server; known is false if it names no servers.
 func (e *evidence) trusts(id string) (trusted, known bool) {
 	return slices.Contains(e.trusted, strings.ToLower(id)), e.trusted != nil
 }
 
-// counts reports whether the results of a field mean anything: those of trusted servers, or where the request names
-// none, those that the receiving side wrote.
+// counts reports whether the results of a field count: those of trusted servers or, if the request names no servers,
+// those that the receiving side wrote.
 func (e *evidence) counts(a *authField) bool {
 	if trusted, known := e.trusts(a.id); known {
 		return trusted && a.header != nil
@@ -187,7 +187,7 @@ func (e *evidence) passing(method string) []result {
 }
 
 // aligned reports whether a method passed for the domain in From (RFC 9989); known is false without any result, and
-// where the domain of one that passed is not told.
+// where a passing result does not state its domain.
 func (e *evidence) aligned(method string) (aligned, known bool) {
 	list := e.results(method)
 	if e.fromDomain == "" || len(list) == 0 {
@@ -207,7 +207,8 @@ func (e *evidence) aligned(method string) (aligned, known bool) {
 	return false, known
 }
 
-// domainOf is the domain that a result is about. Where the field does not tell, SPF is about the envelope sender.
+// domainOf returns the domain that a result is about. If the field does not state it, SPF is about the envelope
+// sender.
 func (e *evidence) domainOf(r *result) string {
 	if d := r.Domain(); d != "" || r.Method != "spf" || e.returnPath == nil {
 		return d

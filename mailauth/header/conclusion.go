@@ -35,12 +35,12 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	if a.live != nil {
 		a.addAuthReasons(&c)
 	}
-	// Mail programs may show another author than the one that is.
+	// Mail programs may show a different author than the authenticated one.
 	if n := a.count("From"); n > 1 && c.Authentic == likely {
 		c.Authentic = notDecided
 		c.say("There are %d From fields: a mail program may show one that is not authenticated.", n)
 	}
-	for _, f := range pick(findings, frauds) { // who is authentic may still deceive
+	for _, f := range pick(findings, frauds) { // an authentic sender may still deceive
 		c.Reasons = append(c.Reasons, f.Detail)
 	}
 	return c
@@ -61,8 +61,8 @@ func (a *analysis) concludePass(c *Conclusion) {
 	a.addFoundReasons(c)
 }
 
-// trustNote concludes from a server's note that DMARC passed. Where that may rest on a signature alone, it says only of
-// what the signature covers that it is authentic.
+// trustNote concludes from a server's record that DMARC passed. If that may rest on a signature alone, only what the
+// signature covers is called authentic.
 func (a *analysis) trustNote(c *Conclusion, n *note) {
 	c.Authentic = likely
 	for i := range a.notes {
@@ -80,7 +80,7 @@ func (a *analysis) trustNote(c *Conclusion, n *note) {
 	c.say("The pass may rest on the DKIM signature of %s alone, which does not cover the whole message.", s.domain())
 }
 
-// uncovered names what people see of the message and the best signature does not cover.
+// uncovered names the visible parts of the message that the best signature does not cover.
 func (a *analysis) uncovered() string {
 	if a.best == nil {
 		return "the message"
@@ -175,7 +175,7 @@ func (a *analysis) concludeOpen(c *Conclusion) {
 	a.sayMechanisms(c)
 }
 
-// concludeOffline uses what a server noted that the caller trusts.
+// concludeOffline uses the results of a server that the caller trusts.
 func (a *analysis) concludeOffline(c *Conclusion) {
 	hop, why := a.input.Outside.Offline()
 	if hop != nil {
@@ -204,8 +204,8 @@ func (c *Conclusion) say(format string, args ...any) {
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// How old a message may be for what the DNS says today to speak against it. Keys are left published for about a week
-// after their last use; SPF records change less often.
+// The maximum age of a message at which today's DNS counts as evidence against it. Keys are left published for about
+// a week after their last use; SPF records change less often.
 const (
 	staleKey    = 7 * 24 * time.Hour
 	staleRecord = 90 * 24 * time.Hour
@@ -216,12 +216,12 @@ type mitigation int
 
 const (
 	noMitigation mitigation = iota
-	notedPass               // a server that the caller trusts noted that it passed
+	notedPass               // a server that the caller trusts recorded a pass
 	claimedPass             // the same, where the sender could have written it
-	changedBody             // the author's domain signed it, and what was changed since is known
-	arcVouched              // a valid ARC chain says that it passed before
-	longAgo                 // the message is older than what the DNS says about it
-	filtered                // the server before may be a filter of the receiver
+	changedBody             // the author's domain signed it, and the changes since are known
+	arcVouched              // a valid ARC chain states that it passed before
+	longAgo                 // the message is older than the DNS records about it
+	filtered                // the previous server may be a filter of the receiver
 	misaligned              // a domain of the author's organization is authenticated; only strict alignment refuses it
 )
 
@@ -253,7 +253,7 @@ func (a *analysis) excuse() mitigation {
 	}
 }
 
-// beyondReach reports whether a note stands above the Received field of the outside hop, where no sender can write.
+// beyondReach reports whether a result is above the Received field of the outside hop, where no sender can write.
 func (a *analysis) beyondReach(n *note) bool {
 	return a.live.Hop != nil && a.live.Hop.Field.Offset > n.field.Offset
 }
@@ -369,7 +369,7 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 	}
 }
 
-// maxReasons bounds the reasons; who reads them out has finished long before.
+// maxReasons bounds the reasons; no reader needs more.
 const maxReasons = 12
 
 func (a *analysis) sayBroken(c *Conclusion) {
@@ -389,7 +389,7 @@ func (a *analysis) sayBroken(c *Conclusion) {
 	}
 }
 
-// addAuthReasons says where the message came from, what the receiver found, and what the ARC chain is worth, which is not
+// addAuthReasons adds the origin of the message, the receiver's results, and the value of the ARC chain, which is not
 // scored.
 func (a *analysis) addAuthReasons(c *Conclusion) {
 	if a.live.Hop != nil {

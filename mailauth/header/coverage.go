@@ -13,19 +13,19 @@ import (
 )
 
 // A valid signature authenticates what it covers and nothing else: not the body beyond l= (RFC 6376 section 8.2), not
-// the fields that h= leaves out, and not a second field of a name, since signatures take the lowest one (section 5.4.2)
-// and mail programs mostly show the first (section 8.15). Whoever holds one message of a domain can send it again with
-// another text in all of these places, and DMARC passes.
+// the fields that h= leaves out, and not a second field of a name, since signatures take the lowest one (section
+// 5.4.2) and mail programs mostly show the first (section 8.15). Anyone who has one message of a domain can resend it
+// with different text in all of these places, and DMARC passes.
 //
 // SPF that passes for the author's domain authenticates the delivery instead: an authorized server handed over the
-// message as it is, signed or not. What is not signed then came from that server, and only a copy sent on from
-// elsewhere could hold something else.
+// message as it is, signed or not. Unsigned parts then came from that server, and only a copy forwarded from
+// elsewhere could differ.
 
 // A cover is a DKIM signature of the author's domain that counts for the message: one that verifies or, where nothing
 // is verified, any that could.
 type cover struct {
 	*dkim.Signature
-	tail int64 // bytes of the body after those that it covers; 0 if the body is not known
+	tail int64 // bytes of the body beyond those that it covers; 0 if the body is unknown
 }
 
 // unsigned counts the fields of a name that a signature does not cover, which are the upper ones.
@@ -39,7 +39,7 @@ func (e *evidence) unsigned(s *dkim.Signature, name string) int {
 	return max(0, e.count(name)-listed)
 }
 
-// gaps weighs what a signature leaves open; 0 if that is nothing that people see.
+// gaps weighs what a signature leaves open; 0 if it covers everything visible.
 func (e *evidence) gaps(c *cover) (n int) {
 	for i, open := range []bool{c.Length != nil, e.unsigned(c.Signature, "Reply-To") > 0, len(e.added(c)) > 0,
 		e.unsigned(c.Signature, "Subject") > 0, c.tail > 0, c.tail > 0 && *c.Length == 0} {
@@ -50,8 +50,8 @@ func (e *evidence) gaps(c *cover) (n int) {
 	return n
 }
 
-// choose picks the signature that covers most of the message; nil if there is none. What several signatures cover is
-// not added up: parts of two messages do not make one that was sent.
+// choose returns the signature that covers most of the message; nil without a signature. Coverage of several
+// signatures is not combined: parts of two messages do not make one that was sent.
 func (e *evidence) choose(covers []cover) (best *cover) {
 	least := 0
 	for i := range covers {
@@ -78,10 +78,10 @@ func (e *evidence) subjectOpen() bool {
 	return c != nil && e.count("Subject") == 1 && e.unsigned(c.Signature, "Subject") > 0
 }
 
-// mimeFields say how the body is to be read (RFC 2045, RFC 2183).
+// mimeFields define how the body is parsed (RFC 2045, RFC 2183).
 var mimeFields = []string{"Content-Type", "Content-Transfer-Encoding", "MIME-Version", "Content-Disposition"}
 
-// openFields lists the fields of some names that are there and that a signature leaves out.
+// openFields lists the present fields, among some names, that a signature leaves out.
 func (e *evidence) openFields(s *dkim.Signature, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return e.unsigned(s, name) == 0 })
 }
@@ -180,7 +180,7 @@ func (a *analysis) delivered() bool {
 	return a.live != nil && a.live.SPFGave(eval.Pass) && a.live.SPFAligned() && !a.live.AnyoneMaySend()
 }
 
-// bodyRules are about what of the body is signed.
+// bodyRules are about how much of the body is signed.
 var bodyRules = diag.Rules[*analysis]{{
 	Code: "header.live.dkim.body_unsigned", Severity: diag.Warning, Weight: 15, Ref: "RFC 6376 section 8.2",
 	Title: "DKIM signature covers nothing of the body (l=0)", Requirement: "DKIM signatures cover the body",
@@ -232,7 +232,7 @@ func hasBodyHash(a *analysis) bool {
 	return anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil })(a)
 }
 
-// origin says where an unsigned part of the body comes from.
+// origin describes where an unsigned part of the body comes from.
 func (a *analysis) origin() string {
 	if a.delivered() {
 		return "came from a server that SPF authorizes, but can be replaced in copies of the message"
@@ -248,8 +248,8 @@ func (a *analysis) listAnswers(to message.Address) bool {
 	return org != "" && listed && (a.live.NamesSilent() || route.Organizational(a.server()) == org)
 }
 
-// covered reports whether what people see of the message is authenticated for the author's domain: by the server that
-// delivered it, or by one signature over From, Subject and the whole body.
+// covered reports whether the visible parts of the message are authenticated for the author's domain: by the server
+// that delivered it, or by one signature over From, Subject and the whole body.
 func (a *analysis) covered() bool {
 	if a.delivered() {
 		return true
@@ -258,7 +258,7 @@ func (a *analysis) covered() bool {
 	return c != nil && c.tail == 0 && a.unsigned(c.Signature, "Subject") == 0 && a.unsigned(c.Signature, "From") == 0
 }
 
-// open lists fields that people see, or that say how the body is read, and that a signature does not cover.
+// open lists fields that are visible or define how the body is parsed and that a signature does not cover.
 func (a *analysis) open(s *dkim.Signature) string {
 	shown := []string{"Subject", "Date", "To", "Cc", "Reply-To", "Sender"}
 	return strings.Join(a.openFields(s, append(shown, mimeFields...)), ", ")

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a signature leaves open is told beside the verdict, and what it covers is not doubted.
+// Gaps in a signature are reported beside the verdict, and what it covers is not doubted.
 func TestCoverage(t *testing.T) {
 	whole := len(bodyOf(letter))
 	good := signedInPart(t, letter, allFields, -1)
@@ -64,7 +64,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Of a body that is not signed nobody says that it was not changed.
+// An unsigned body is never reported as unchanged.
 func TestCoverageIsNotPraised(t *testing.T) {
 	for _, length := range []int{0, 10} {
 		r := analyze(t, mailWorld(t), AnalyzeRequest{Message: replayed + signedInPart(t, letter, allFields, length)})
@@ -73,7 +73,7 @@ func TestCoverageIsNotPraised(t *testing.T) {
 	}
 }
 
-// A note of the receiver that DMARC passed says no more than the signature on which it may rest.
+// A DMARC pass recorded by the receiver proves no more than the signature on which it may rest.
 func TestCoverageOfNotes(t *testing.T) {
 	const dmarc = "Authentication-Results: mx.example.com;%s dmarc=pass header.from=example.org\n"
 	for _, tt := range []struct {
@@ -125,10 +125,10 @@ func TestAuthenticIsCovered(t *testing.T) {
 		m := message.Split([]byte(text))
 		covered := way == direct
 		for _, s := range signatures {
-			listed := func(name string) bool { // and no more is there than is signed
+			listed := func(name string) bool { // and none is present that is not signed
 				return strings.Count(":"+s.names+":", ":"+name+":") >= len(m.All(name))
 			}
-			intact := true // a field that is signed although it was not there has not been added
+			intact := true // a signed field that was absent has not been added
 			for name := range strings.SplitSeq(s.names, ":") {
 				was := len(message.Split([]byte(letter)).All(name))
 				now := min(len(m.All(name)), strings.Count(":"+s.names+":", ":"+name+":"))
@@ -155,7 +155,7 @@ func TestAuthenticIsCovered(t *testing.T) {
 // bodyText is the body of a message with its line ends.
 func bodyText(text string) string { _, body, _ := strings.Cut(text, "\n\n"); return body }
 
-// Who sent a message is told what to change, and never to ask the sender.
+// The sender's advice says what to change, and never to ask the sender.
 func TestForSender(t *testing.T) {
 	known := analyzeRules().Describe()
 	for code, advice := range forSender {

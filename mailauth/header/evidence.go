@@ -20,24 +20,24 @@ type evidence struct {
 	now    time.Time
 	msg    *message.Message
 	damage []Damage
-	// trusted are the authserv-ids that the request trusts, in lower case; nil: it names none, and the place of
-	// a field decides.
+	// trusted are the authserv-ids that the request trusts, in lower case; nil: it names no servers, and the position
+	// of a field decides.
 	trusted []string
 
 	from, sender, replyTo, to []message.Address
-	returnPath                *message.Address // nil if there is no Return-Path; zero for <>
+	returnPath                *message.Address // nil without Return-Path; zero for <>
 	date                      message.Date
-	dateErr                   error // why Date cannot be read; nil also if there is none
+	dateErr                   error // why Date cannot be read; nil also without Date
 	dated                     bool  // whether Date could be read
 
-	fromDomain string // domain of the only author, in lower case with A-labels; empty if there is none, or several
+	fromDomain string // domain of the only author, in lower case with A-labels; empty without exactly one author
 	fromOrg    string // its organizational domain
 
 	path       route.Path
 	authFields []authField
 	signatures []signature
-	best       *cover // signature of the author's domain that covers most of the message; nil if none counts
-	// lengthKnown says that the effect of l= on this body is known, and told by other rules where it matters.
+	best       *cover // signature of the author's domain that covers most of the message; nil if no signature counts
+	// lengthKnown means that the effect of l= on this body is known, and that other rules report it where it matters.
 	lengthKnown bool
 	chain       *arc.Chain
 	spam        []filters.Verdict
@@ -49,7 +49,7 @@ type authField struct {
 	header   *authres.Header      // nil for Received-SPF
 	spf      *authres.ReceivedSPF // nil for Authentication-Results
 	id       string               // server that wrote it, in lower case; may be empty
-	foreign  bool                 // it stands where the sender wrote, or names a server of others
+	foreign  bool                 // it is in the sender's part of the header, or names a foreign server
 	position int                  // index among all fields
 }
 
@@ -136,7 +136,7 @@ func orDomain(domain string) string { return cmp.Or(diag.Quote(domain), "an unna
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// readPasted reads a header that somebody pasted, which copying may have damaged.
+// readPasted reads a pasted header, which copying may have damaged.
 func readPasted(text []byte, now time.Time) *evidence {
 	repaired, damage := message.Repair(text)
 	e := readMessage(message.Split(repaired), now)
@@ -144,7 +144,7 @@ func readPasted(text []byte, now time.Time) *evidence {
 	return e
 }
 
-// readMessage reads the header of a message as it is. What depends on [evidence.trusted] is decided later.
+// readMessage reads the header of a message as it is. Decisions that depend on [evidence.trusted] are made later.
 func readMessage(m *message.Message, now time.Time) *evidence {
 	e := &evidence{
 		now: now, msg: m, from: addresses(m, "From"), replyTo: addresses(m, "Reply-To"), sender: addresses(m, "Sender"),

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are headers of 256 KiB that are made to take long.
+// hostile returns headers of 256 KiB that are crafted to be slow to read.
 func hostile() map[string]string {
 	fill := func(begin, unit string) string {
 		return begin + strings.Repeat(unit, (message.MaxHeaderBytes-len(begin))/len(unit))
@@ -52,7 +52,7 @@ func hostile() map[string]string {
 	}
 }
 
-// No header takes long, whatever it holds.
+// Every header is read quickly, whatever its content.
 func TestHostileHeaders(t *testing.T) {
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// Any text is audited, and what is said of it is fit for JSON and within its bounds.
+// Any text is audited, and its report encodes as JSON and stays within bounds.
 func FuzzAudit(f *testing.F) {
 	f.Add(good)
 	f.Add("From: a\nReceived: from x by y; z\n" + arcSet)

@@ -87,10 +87,10 @@ func (a *analysis) align(to *Alignment) {
 	}
 }
 
-// maxComparisons bounds the comparisons; a receiver notes up to ten results.
+// maxComparisons bounds the comparisons; a receiver records up to ten results.
 const maxComparisons = 20
 
-// comparisons sets what the receiver noted beside what is found now: the topmost note about each thing.
+// comparisons pairs the receiver's results with the live results: the topmost one of each kind.
 func (a *analysis) comparisons() (list []Comparison) {
 	seen := map[string]bool{}
 	for _, n := range a.notes {
@@ -112,7 +112,8 @@ func (a *analysis) comparisons() (list []Comparison) {
 	return list
 }
 
-// found is what is found now for what a server noted, and why it may differ; empty if there is nothing to compare.
+// found returns the live result for one that a server recorded, and why they may differ; empty if they cannot be
+// compared.
 func found(l *live.Evidence, noted *result) (now, reason string) {
 	domain, selector := noted.Domain(), noted.Property("header.s")
 	switch {
@@ -143,7 +144,7 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 	return string(s.Result), reason
 }
 
-// Authenticity says whether a message comes from the domain that its From field shows: likely, unlikely or unknown.
+// Authenticity states whether a message comes from the domain that its From field shows: likely, unlikely or unknown.
 type Authenticity string
 
 const (
@@ -155,14 +156,14 @@ const (
 // Values lists the judgements.
 func (Authenticity) Values() []string { return diag.Values(likely, unlikely, notDecided) }
 
-// A Conclusion says whether a message is authentic, with reasons that can be shown to users.
+// A Conclusion states whether a message is authentic, with reasons that can be shown to users.
 type Conclusion struct {
 	Authentic Authenticity `json:"authentic" doc:"whether the message comes from the domain that its From field shows"`
 	SendingIP string       `json:"sending_ip,omitempty" doc:"address of the server that delivered the message to the receiver's side"`
 	Reasons   []string     `json:"reasons" doc:"why, in sentences for people, the weightiest first"`
 }
 
-// Live is what the DNS says about a message now.
+// Live holds the DNS results about a message at the time of the analysis.
 type Live struct {
 	Performed  bool           `json:"performed" doc:"whether the DNS was asked; if not, all else is absent or empty"`
 	Partial    bool           `json:"partial" doc:"whether the DNS left questions without an answer"`
@@ -190,7 +191,7 @@ type OutsideHop struct {
 	Reason string `json:"reason" doc:"why it is this hop, or why none is known"`
 }
 
-// Identity says what SPF was checked for: mailfrom or helo.
+// Identity is the identity that SPF was checked for: mailfrom or helo.
 type Identity string
 
 // The identities (RFC 7208 section 2).
@@ -202,10 +203,10 @@ const (
 // Values lists the identities.
 func (Identity) Values() []string { return diag.Values(mailFrom, helo) }
 
-// PTR is what the DNS says about the address of the sending server.
+// PTR is the reverse DNS of the address of the sending server.
 type PTR live.PTR
 
-// SPFResult is what SPF says about the server that delivered.
+// SPFResult is the SPF result for the delivering server.
 type SPFResult struct {
 	IP          string       `json:"ip" doc:"address of the server"`
 	Identity    Identity     `json:"identity" doc:"what was checked: the envelope sender, or the HELO name"`
@@ -224,7 +225,7 @@ type DKIMResult struct {
 	ExpiredNow bool `json:"expired_now" doc:"whether the signature has expired by now; verified speaks of when the message was received"`
 }
 
-// DMARCResult is what DMARC says about the message.
+// DMARCResult is the DMARC result of the message.
 type DMARCResult struct {
 	Result       policy.Result      `json:"result,omitempty" doc:"the result; absent where it depends on what was not submitted"`
 	Policy       policy.Policy      `json:"policy,omitempty" doc:"what the domain asks for messages that fail"`
@@ -236,7 +237,7 @@ type DMARCResult struct {
 	Reason       string             `json:"reason,omitempty" doc:"why the result is not known"`
 }
 
-// A Comparison sets what a server noted when it took the message beside what is found now.
+// A Comparison pairs a result that a server recorded on receipt with the live result.
 type Comparison struct {
 	AuthServID string `json:"authserv_id" doc:"who noted it"`
 	Trusted    bool   `json:"trusted" doc:"whether the caller trusts that server"`

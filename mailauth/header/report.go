@@ -134,7 +134,7 @@ func arcReport(c *arc.Chain) ARC {
 	return a
 }
 
-// Facts are what a header says. Reports embed them.
+// Facts are the contents of a header. Reports embed them.
 type Facts struct {
 	Message          Summary        `json:"message" doc:"what the message says of itself"`
 	Authentication   Authentication `json:"authentication" doc:"what servers wrote about its authentication, the newest first"`
@@ -152,7 +152,7 @@ type Facts struct {
 	Damage           []Damage       `json:"copy_damage" doc:"what copying did to the text, and was undone before reading"`
 }
 
-// Summary is what a message says of itself.
+// Summary holds the descriptive fields of a message.
 type Summary struct {
 	From       []string  `json:"from" maxitems:"50" doc:"authors, decoded: name and address"`
 	To         []string  `json:"to" maxitems:"50" doc:"recipients, decoded"`
@@ -174,7 +174,7 @@ type Authentication struct {
 	ARC   []AuthResult `json:"arc" maxitems:"50" doc:"whether the chain of ARC verifies"`
 }
 
-// An AuthResult is what a server found.
+// An AuthResult is a result that a server recorded.
 type AuthResult struct {
 	Result     string `json:"result" doc:"the result, such as pass"`
 	Domain     string `json:"domain,omitempty" doc:"domain that it is about"`
@@ -221,7 +221,7 @@ type Seal struct {
 	Results   []string  `json:"results" maxitems:"50" doc:"results that the sealing server found, such as dmarc=pass"`
 }
 
-// Alignment says whether what was authenticated is the domain in From (RFC 9989).
+// Alignment states whether the authenticated domain aligns with the domain in From (RFC 9989).
 type Alignment struct {
 	FromDomain           string `json:"from_domain" doc:"domain in From; empty if there is none, or several"`
 	OrganizationalDomain string `json:"organizational_domain,omitempty" doc:"its organizational domain, by the list of public suffixes"`
@@ -252,10 +252,10 @@ type Hop struct {
 	Raw        string     `json:"raw" doc:"the field, unfolded; at most 2000 bytes"`
 }
 
-// A SpamVerdict is what a filter found.
+// A SpamVerdict is the verdict of a spam filter.
 type SpamVerdict filters.Verdict
 
-// List is what a mailing list or newsletter says of itself.
+// List holds the fields of a mailing list or newsletter.
 type List struct {
 	Unsubscribe  string   `json:"unsubscribe,omitempty" doc:"List-Unsubscribe as sent"`
 	URIs         []string `json:"unsubscribe_uris" maxitems:"20" doc:"the addresses in it"`
@@ -270,11 +270,11 @@ type List struct {
 	ResentFields int      `json:"resent_count" min:"0" doc:"how often somebody resent the message by hand"`
 }
 
-// A BadLine is a line of the header that is no part of a field.
+// A BadLine is a line of the header that belongs to no field.
 type BadLine struct {
 	Line int    `json:"line" min:"1" doc:"its number"`
 	Text string `json:"text" doc:"the line; at most 200 bytes"`
 }
 
-// A Damage is what copying did to the text.
+// A Damage is a kind of damage that copying did to the text.
 type Damage = message.Damage

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// auditRules is the table of all that is examined without the network.
+// auditRules is the table of all rules that need no network.
 var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
 	return slices.Concat(copyRules, about(factorForm, formRules), about(factorIdentity, identityRules),
 		about(factorAuthentication, authenticationRules), about(factorAuthentication, signatureRules),
@@ -16,12 +16,12 @@ var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
 		about(factorRoute, routeRules), about(factorFilters, filterRules), about(factorList, listRules))
 })
 
-// analyzeRules are those of what was found live, and those of the header. Of findings of one severity, the first speaks
-// for all: whom the message comes from goes before how it came.
+// analyzeRules are the live rules and those of the header. Of findings of one severity, the first becomes the
+// headline: the origin of the message precedes its route.
 var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	all := slices.Concat(liveRules(), lift(auditRules()))
 	leads := diag.Map(bodyRules, func(r diag.Rule[*analysis]) diag.Code { return r.Code })
-	leads = append(leads, noFields) // on which the following depend
+	leads = append(leads, noFields) // on which the following rules depend
 	leads = append(leads, diag.Map(coverageRules, func(r diag.Rule[*evidence]) diag.Code { return r.Code })...)
 	rank := func(r diag.Rule[*analysis]) int {
 		switch {
@@ -36,7 +36,7 @@ var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	return all
 })
 
-// superseded are the rules about what others noted that is now checked live; where the two differ says [Live.Recorded].
+// superseded are the rules about recorded results that are now checked live; [Live.Recorded] lists differences.
 var superseded = []diag.Code{unnoted, "header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error",
 	"header.dmarc.none", "header.spf.fail", "header.spf.outweighed", "header.spf.weak", "header.spf.error",
 	"header.dkim.fail", "header.dkim.expired", "header.alignment.none"}
@@ -112,12 +112,12 @@ var (
 // Rules on which others depend.
 const (
 	noFields diag.Code = "header.fields.none"
-	// unnoted is the rule that nobody noted any results. It matters less where they are found live, so that there it is
-	// no finding, only what other rules suppose.
+	// unnoted is the rule that fails without recorded results. It matters less with live results, where it is not a
+	// finding and only a condition of other rules.
 	unnoted diag.Code = "header.authres.missing"
 )
 
-// about makes rules those of one factor. Where they depend on no other, they suppose that there is a header at all.
+// about assigns rules to one factor. Rules that depend on no other require that there is a header.
 func about(factor diag.Category, rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	rules = rules.With(diag.Rule[*evidence]{DependsOn: []diag.Code{noFields}})
 	for i := range rules {
@@ -126,7 +126,7 @@ func about(factor diag.Category, rules diag.Rules[*evidence]) diag.Rules[*eviden
 	return rules
 }
 
-// failsIf makes the test of a rule of a condition; target is what the failure is about.
+// failsIf makes the test of a rule from a condition; target is the target of the failure.
 func failsIf[E any](target string, is func(E) bool, detail string) func(E) diag.Failures {
 	return func(e E) diag.Failures { return diag.FailIf(is(e), "%s", detail).About(target) }
 }
@@ -141,7 +141,7 @@ var anomalyCodes = []diag.Code{"header.fields.none", "header.from.missing", "hea
 	"header.hop.helo.receiver", "header.hop.address.impossible", "header.received.loop", "header.authres.contradicted",
 	"header.authres.forged", "header.dmarc.fail", "header.spf.fail", "header.arc.order", "header.spam.malicious"}
 
-// liveAnomalies are likewise those of what was found live.
+// liveAnomalies are the corresponding live rules.
 var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fail.unclear",
 	"header.live.dmarc.fail.monitored", "header.live.dkim.body", "header.live.dkim.signature",
 	"header.live.dkim.appended", "header.live.dkim.body_unsigned", "header.live.dkim.reply_to"}

@@ -179,7 +179,7 @@ func eachForeign(fails func(*evidence, *authField) diag.Failures) func(*evidence
 	}
 }
 
-// told is the condition that a method has a result that counts: one of the values, if there are any.
+// told returns the condition that a method has a result that counts: one of the values, if any are given.
 func told(method string, values ...string) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return e.has(method) && (len(values) == 0 || slices.Contains(values, e.value(method)))
@@ -267,8 +267,7 @@ func (e *evidence) passedDomains() string {
 	return strings.Join(list, " and ")
 }
 
-// contradicted lists the methods that a field of others says passed, and of which the receiving side found that they
-// did not.
+// contradicted lists the methods that a foreign field reports as passed and the receiving side as not passed.
 func (e *evidence) contradicted(a *authField) []string {
 	var claims []string
 	for _, r := range a.header.Results {

@@ -49,7 +49,7 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Field that may appear only once is repeated", Requirement: "No field is repeated that may appear only once",
 	Advice: "Have the sending program write the field once: mail programs differ in which one they display and check.",
 	Fails: func(e *evidence) diag.Failures {
-		var added []string // of which another rule speaks
+		var added []string // reported by another rule
 		if c := e.best; c != nil {
 			added = e.added(c)
 		}
@@ -121,7 +121,7 @@ func lacks(name, must string) func(*evidence) diag.Failures {
 		"The header has no "+name+" field, which every message "+must+" have.")
 }
 
-// inFields fails if there are fields of a kind; the text says what is in them.
+// inFields fails if there are fields of a kind; the text describes their content.
 func inFields(is func(*message.Field) bool, text string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		bad := e.fieldsWhere(is)
@@ -174,8 +174,8 @@ func (e *evidence) fieldsWhere(is func(*message.Field) bool) []*message.Field {
 	return list
 }
 
-// hasControl reports whether a field has control characters that belong in no header (RFC 5322 section 4.1 calls them
-// obsolete).
+// hasControl reports whether a field has control characters that are not allowed in a header (RFC 5322 section 4.1
+// calls them obsolete).
 func hasControl(f *message.Field) bool {
 	for i, c := range f.Raw {
 		stray := c == '\r' && i+1 < len(f.Raw) && f.Raw[i+1] != '\n' && f.Raw[i+1] != '\r'
@@ -186,8 +186,8 @@ func hasControl(f *message.Field) bool {
 	return false
 }
 
-// hasDirection reports whether a text has characters that reverse its direction or cannot be seen, by which what is
-// shown differs from what is written (Unicode Technical Report 36 section 2.5).
+// hasDirection reports whether a text has characters that reverse its direction or cannot be seen, which make the
+// displayed text differ from the written one (Unicode Technical Report 36 section 2.5).
 func hasDirection(text string) bool {
 	return strings.ContainsAny(text, "\u202A\u202B\u202D\u202E\u2066\u2067\u2068\u200B\u2060\uFEFF")
 }
@@ -197,7 +197,7 @@ func names(fields []*message.Field) string {
 	return strings.Join(view.Unique(list), ", ")
 }
 
-// badLines are the malformed lines, without the one that mailbox files have before a message.
+// badLines returns the malformed lines, without the line that mailbox files have before a message.
 func (e *evidence) badLines() []message.Line {
 	if _, ok := e.msg.Mailbox(); ok {
 		return e.msg.Malformed[1:]
@@ -205,7 +205,7 @@ func (e *evidence) badLines() []message.Line {
 	return e.msg.Malformed
 }
 
-// listRules are about what newsletters and lists write (RFC 2369, RFC 8058), which large providers demand of bulk
+// listRules are about the fields of newsletters and lists (RFC 2369, RFC 8058), which large providers require of bulk
 // senders.
 var listRules = diag.Rules[*evidence]{{
 	Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Ref: "RFC 2369 section 2",
@@ -279,7 +279,7 @@ const oneClickPost = "List-Unsubscribe=One-Click"
 
 const maxURIs = 20
 
-// readList reads what mailing lists and newsletters write (RFC 2369, RFC 2919, RFC 8058).
+// readList reads the fields of mailing lists and newsletters (RFC 2369, RFC 2919, RFC 8058).
 func (e *evidence) readList() {
 	m := e.msg
 	text := func(name string) string { return e.text(name, maxShown) }
@@ -302,8 +302,8 @@ func (e *evidence) hasURI(scheme string) bool {
 	return slices.ContainsFunc(e.list.URIs, func(uri string) bool { return hasPrefixFold(uri, scheme+":") })
 }
 
-// oneClickSigned reports whether one signature covers both fields (RFC 8058 section 4). Where servers wrote down
-// which signatures pass, it must be one of these.
+// oneClickSigned reports whether one signature covers both fields (RFC 8058 section 4). If servers recorded which
+// signatures pass, it must be one of these.
 func (e *evidence) oneClickSigned() bool {
 	passing := e.passing("dkim")
 	known := slices.ContainsFunc(e.results("dkim"), func(r result) bool { return r.Value != "temperror" })
@@ -320,7 +320,7 @@ func (e *evidence) bulk() bool {
 		e.list.Precedence == "bulk" || e.list.Precedence == "list"
 }
 
-// mailingList reports whether the message came through a mailing list that forwards what its members write, which
+// mailingList reports whether the message came through a mailing list that forwards the mail of its members, which
 // mostly breaks their signatures.
 func (e *evidence) mailingList() bool {
 	return e.list.ListPost != "" || e.list.Precedence == "list" || e.list.ID != "" && len(e.chain.Sets) > 0

@@ -176,8 +176,8 @@ func validDomain(domain string) bool {
 	return err == nil && strings.Contains(domain, ".")
 }
 
-// shownInName fails for each domain in the display name of the author that is of another organization; which picks
-// those in addresses or those that stand alone.
+// shownInName fails for each domain in the display name of the author that is of another organization; which selects
+// those in addresses or bare ones.
 func shownInName(what string, which func(addresses, hosts []string) []string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		a := e.author()
@@ -192,13 +192,14 @@ func shownInName(what string, which func(addresses, hosts []string) []string) fu
 	}
 }
 
-// freemail are providers where anybody gets an address at once.
+// freemail are providers where anyone gets an address immediately.
 var freemail = diag.Words(`gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com
 	aol.com icloud.com me.com gmx.de gmx.net gmx.com web.de t-online.de freenet.de mail.ru yandex.ru yandex.com
 	proton.me protonmail.com tutanota.com tuta.com zoho.com mail.com orange.fr free.fr laposte.net libero.it seznam.cz
 	wp.pl qq.com 163.com 126.com`)
 
-// A brand is a name that phishing likes to show, and the domains that may: those of the name, and some besides.
+// A brand is a name that phishing often displays, with the domains that may use it: those of the name, and some
+// others.
 type brand struct {
 	name    string // words in lower case
 	domains string // of other names
@@ -224,7 +225,7 @@ var brands = []brand{
 	{"steam", "steampowered.com valvesoftware.com"}, {"github", ""},
 }
 
-// impersonated returns the brand that a display name claims to be, if the domain is none of its own. The name must
+// impersonated returns the brand that a display name claims to be, if the domain does not belong to it. The name must
 // begin with the brand: "PayPal Service", not "News about PayPal".
 func impersonated(name, domain string) (brand, bool) {
 	words := strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
@@ -262,12 +263,13 @@ func shownDomains(name string) (addresses, hosts []string) {
 	return addresses, hosts
 }
 
-// knownSuffixes are last labels of domains that companies have: a word that ends so is no abbreviation or file name.
+// knownSuffixes are last labels of domains that companies have: a word with such an ending is not an abbreviation or
+// a file name.
 var knownSuffixes = diag.Words(`com net org info biz io app dev shop online bank example eu de at ch fr it es nl be uk us
 	ca au jp cn ru pl cz se no dk fi pt br mx in`)
 
-// lookalike says why a domain can be taken for another one: for that of a brand, of those who receive the message or
-// answers to it, or for what the display name says; empty if it cannot.
+// lookalike says why a domain can be mistaken for another: for that of a brand, of a recipient of the message or of
+// replies, or for the domain in the display name; empty if it cannot.
 func (e *evidence) lookalike(domain string) string {
 	r, err := idn.Convert(idn.Request{Domain: domain})
 	if err != nil {
@@ -307,7 +309,7 @@ func (e *evidence) lookalike(domain string) string {
 	return ""
 }
 
-// imitation undoes what makes plain letters look like others.
+// imitation undoes substitutions that make plain letters look like others.
 var imitation = strings.NewReplacer("0", "o", "1", "l", "3", "e", "5", "s", "rn", "m", "vv", "w")
 
 func isFreemail(domain string) bool { return freemail()[route.Organizational(domain)] }

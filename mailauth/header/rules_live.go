@@ -18,25 +18,25 @@ var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
 	return slices.Concat(
 		liveDMARCRules.With(common{Category: factorDMARC, Reads: []diag.Source{asksPolicy, asksExcuse}}),
 		liveSPFRules.With(common{Category: factorLive, Reads: []diag.Source{asksSPF, asksPath}, When: judged}),
-		// Failures of one of several signatures are facts, whatever is not known of the others.
+		// Failures of one of several signatures are facts, even if others are unknown.
 		slices.Concat(liveDKIMRules, bodyRules).
 			With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, HoldsWhenUnanswered: true}),
 		liveServerRules.With(common{Category: factorServer, Reads: []diag.Source{asksNames}, When: ptrKnown}))
 })
 
-// What the rules about a message read of what the DNS said.
+// The sources of the rules about a message.
 const (
 	asksSPF    diag.Source = "spf"
 	asksHELO   diag.Source = "helo"
 	asksKeys   diag.Source = "keys"
 	asksPolicy diag.Source = "policy"
 	asksNames  diag.Source = "names"
-	asksExcuse diag.Source = "excuse" // all that may explain why DMARC fails
-	asksPath   diag.Source = "path"   // all that tells forwarding from forgery
+	asksExcuse diag.Source = "excuse" // possible explanations of a DMARC failure
+	asksPath   diag.Source = "path"   // evidence that separates forwarding from forgery
 	asksAuthor diag.Source = "author" // whether the domain exists
 )
 
-// Unanswered lists what the DNS did not say.
+// Unanswered lists the sources without a DNS answer.
 func (a *analysis) Unanswered() []diag.Source {
 	l := a.live
 	if l == nil {
@@ -56,7 +56,7 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Requirement: "The body has not been changed since it was signed with DKIM",
 	Advice: "Do not rely on the body, such as account numbers in it, before the sender confirms it. Look for what " +
 		"changes messages on the way: a mailing list, a disclaimer or a virus filter.",
-	// A hash of a part says nothing of the whole.
+	// A hash of a part says nothing about the whole.
 	When: anySignature(func(s *dkim.Result) bool {
 		return s.BodyHashOK != nil && (s.UnsignedBytes == 0 || !*s.BodyHashOK)
 	}),
@@ -125,12 +125,12 @@ func strictIdentity(s *dkim.Result) bool {
 	return s.Result == dkim.PermError && s.Cause == dkim.DomainMismatch && s.Signature.Err() == nil
 }
 
-// saidOfHeader reports whether a rule about the header says why a signature cannot be verified.
+// saidOfHeader reports whether a rule about the header explains why a signature cannot be verified.
 func saidOfHeader(s *dkim.Result) bool {
 	return s.Signature.Err() != nil && s.Cause != dkim.KeyUnusable
 }
 
-// refusedFor is the first issue for which verifiers refuse a signature that matches; empty if there is none.
+// refusedFor returns the first issue for which verifiers reject a matching signature; empty without such an issue.
 func refusedFor(s *dkim.Result) dkim.IssueCode {
 	for _, i := range s.Issues {
 		if i.Refused {
@@ -149,7 +149,7 @@ func usableKey(s *dkim.Result) bool {
 	return s.SignatureOK != nil && s.Result != dkim.PermError && s.Result != dkim.Neutral
 }
 
-// eachLive makes a rule about such signatures; the text has the domain and why.
+// eachLive makes a rule about such signatures; the text includes the domain and the reason.
 func eachLive(holds func(*dkim.Result) bool, format string) func(*analysis) diag.Failures {
 	return func(a *analysis) diag.Failures {
 		return diag.FailEach(a.live.Signatures(holds), func(s *dkim.Result) diag.Failures {

@@ -17,11 +17,12 @@ const (
 	// maxBehind is how far Date may lie before it: the first server takes a message minutes after it was written, and a
 	// clock or a time zone that is wrong is wrong by an hour or more.
 	maxBehind = 90 * time.Minute
-	// longDelay is what people complain about.
+	// longDelay is a delay that users complain about.
 	longDelay = time.Hour
-	// maxSkew is how wrong a clock may be before it is told (RFC 6376 section 3.5 asks verifiers to allow for it).
+	// maxSkew is the clock error that is tolerated without a finding (RFC 6376 section 3.5 asks verifiers to allow
+	// for it).
 	maxSkew = 5 * time.Minute
-	// maxLoop is the number of hops beyond which servers take a message for one in a loop (RFC 5321 section 6.3).
+	// maxLoop is the number of hops beyond which servers assume a mail loop (RFC 5321 section 6.3).
 	maxLoop = 100
 )
 
@@ -144,7 +145,7 @@ var routeRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// eachHop makes a rule about each hop, the newest first, of a function that says what is wrong with one.
+// eachHop makes a rule about each hop, the newest first, from a function that describes the fault of one.
 func eachHop(wrong func(*evidence, *route.Hop) (string, bool)) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range slices.Backward(e.path.Hops) {
@@ -178,7 +179,7 @@ func delayText(p *route.Path, h *route.Hop) string {
 	return text
 }
 
-// impossibleAddress returns what stands in brackets like an IPv4 address with a number above 255.
+// impossibleAddress returns a text in brackets that looks like an IPv4 address but has a number above 255.
 func impossibleAddress(value string) string {
 	for rest := value; ; {
 		_, behind, ok := strings.Cut(rest, "[")

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// signatureRules are about what DKIM signatures say; nothing is verified.
+// signatureRules are about the contents of DKIM signatures; nothing is verified.
 var signatureRules = diag.Rules[*evidence]{{
 	Code: "header.dkim.missing", Severity: diag.Info, Ref: "RFC 6376 section 3.5",
 	Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
@@ -129,7 +129,7 @@ var signatureRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// eachSignature makes a rule about each signature of a function that says what is wrong with one.
+// eachSignature makes a rule about each signature from a function that describes the fault of one.
 func eachSignature(wrong func(*evidence, *signature) (string, bool)) func(*evidence) diag.Failures {
 	return func(e *evidence) (all diag.Failures) {
 		for i := range e.signatures {
@@ -147,8 +147,8 @@ func arrivedWith(is func(*signature) bool) func(*evidence) bool {
 	}
 }
 
-// signingHint says how a service that signs with its own domain is made to sign with one of the customer's; empty if
-// none is known.
+// signingHint describes how to make a service that signs with its own domain sign with the customer's; empty if
+// unknown.
 func (e *evidence) signingHint() string {
 	for i := range e.signatures {
 		if s := provider.ByDKIM(e.signatures[i].Domain); s != nil && s.Sign != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// forSender is the advice for who sent a message, by code, where that of the rule is for who received it.
+// forSender is the advice for the sender of a message, by code, where the advice of the rule addresses the recipient.
 var forSender = map[diag.Code]string{
 	"header.live.dmarc.fail":           authenticateAuthor,
 	"header.live.dmarc.fail.unclear":   authenticateAuthor,
@@ -49,8 +49,8 @@ const (
 	plainName  = "Use a display name without another address, domain or company: filters treat it as phishing."
 )
 
-// ForSender returns the report with advice for who sent the message, which says what to change, in place of advice for
-// who received it.
+// ForSender returns the report with advice for the sender, which says what to change, in place of advice for the
+// recipient.
 func (r *AnalyzeReport) ForSender() *AnalyzeReport {
 	own := *r
 	own.Findings, own.Recommendations = slices.Clone(r.Findings), slices.Clone(r.Recommendations)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signatureField makes a field with a signature over these fields: what go-msgauth does not do.
+// signatureField makes a field with a signature over these fields, which go-msgauth does not support.
 func signatureField(field string, covered [][]byte) string {
 	var header []byte
 	for _, raw := range covered {
@@ -25,7 +25,7 @@ func signatureField(field string, covered [][]byte) string {
 	return field + base64.StdEncoding.EncodeToString(ed25519.Sign(signingKey, digest[:])) + "\n"
 }
 
-// bodyHash is the hash of the first bytes of a body; of all if most is negative.
+// bodyHash returns the hash of the first most bytes of a body, or of the whole body if most is negative.
 func bodyHash(body []byte, most int) string {
 	var b bytes.Buffer
 	dkim.Relaxed.WriteBody(&b, body)

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *AuditReport) View() *view.View {
 	v := view.Of(r.Message.title(), r.Verdict, false)
 	r.sender(v)
@@ -19,7 +19,7 @@ func (r *AuditReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report: whether the message is authentic, and why.
+// View returns the report as shown to people: whether the message is authentic, and why.
 func (r *AnalyzeReport) View() *view.View {
 	v := view.Of(r.Message.title(), r.Verdict, r.Live.Partial)
 	authentic := cmp.Or(r.Conclusion.Authentic, notDecided)
