@@ -33,7 +33,7 @@ func applianceFields() []field {
 		{"X-Mimecast-Spam-Score", "mimecast", above(5, "5 and more is spam with moderate settings, 3 with aggressive, 7 with relaxed ones")},
 		{"X-Mimecast-Impersonation-Protect", "mimecast", readMimecastImpersonation},
 		{"X-Mimecast-Bulk-Signature", "mimecast", func(v *Verdict, s string) {
-			if is, _ := yes(s); is { // what is no bulk mail may be spam
+			if is, _ := yes(s); is { // mail that is not bulk may be spam
 				v.Verdict = Bulk
 			}
 			v.set("bulk signature", s)
@@ -69,8 +69,8 @@ func applianceFields() []field {
 	}
 }
 
-// readStatus reads "Yes, score=15.2 required=5.0 tests=A,B autolearn=no version=3.4.2" of SpamAssassin and what
-// imitates it; old versions have hits, Barracuda has capital letters.
+// readStatus reads "Yes, score=15.2 required=5.0 tests=A,B autolearn=no version=3.4.2" of SpamAssassin and its
+// imitators; old versions write hits, Barracuda writes capital letters.
 func readStatus(v *Verdict, value string) {
 	v.flag(value, Spam)
 	value, tests := cutTests(value)

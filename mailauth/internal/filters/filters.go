@@ -1,8 +1,8 @@
-// Package filters reads what spam filters wrote into the header of a message: call [Read] with the message.
+// Package filters reads the verdicts of spam filters in the header of a message: call [Read] with the message.
 //
 // Filters add fields of their own to messages that they pass or mark (RFC 5322 section 3.6.8). Each vendor has its
 // own names, words and scales; a [Verdict] expresses them alike: who filtered, how the message was classified, with
-// which score, and what the codes mean. Anyone can write such fields; whom to trust is not decided here.
+// which score, and what the codes mean. Anyone can write such fields; the package does not decide which to trust.
 package filters
 
 import (
@@ -35,7 +35,7 @@ func Read(m *message.Message) (list []Verdict) {
 	for i := range m.Fields {
 		name := m.Fields[i].Name
 		known, ok := fields()[strings.ToLower(name)]
-		if !ok && strings.HasSuffix(strings.ToLower(name), "mailscanner-spamcheck") { // the organization stands before it
+		if !ok && strings.HasSuffix(strings.ToLower(name), "mailscanner-spamcheck") { // the organization precedes it
 			known, ok = field{name, "mailscanner", readMailScanner}, true
 		}
 		if ok && len(list) < MaxVerdicts {
@@ -55,7 +55,7 @@ type field struct {
 	read   reader
 }
 
-// note reads a field whose value is a detail, and no verdict.
+// note reads a field whose value is a detail, not a verdict.
 func note(key string) reader { return func(v *Verdict, value string) { v.set(key, value) } }
 
 // sealed reads a field whose value only the operator of the filter can read.
@@ -63,7 +63,7 @@ func sealed(key, why string) reader {
 	return func(v *Verdict, _ string) { v.set(key, why+" for the operator") }
 }
 
-// A meaning is a judgment and the texts, separated by |, that stand for it: x is the whole text, x* its beginning, and
+// A meaning is a judgment and the texts, separated by |, that express it: x is the whole text, x* its beginning, and
 // *x* is somewhere in it.
 type meaning struct {
 	is    Judgment
@@ -84,7 +84,7 @@ func find(text string, meanings []meaning) (Judgment, bool) {
 	return "", false
 }
 
-// says reads a field whose value, or first word, means a verdict; the value is a detail.
+// says reads a field whose value, or first word, is a verdict; the value is kept as a detail.
 func says(key string, part func(string) string, meanings ...meaning) reader {
 	return func(v *Verdict, value string) {
 		v.set(key, value)
@@ -114,7 +114,7 @@ func (v *Verdict) flag(value string, bad Judgment) {
 	}
 }
 
-// yes reads Yes, True, 1 and the like; known is false for what is neither that nor its contrary.
+// yes reads Yes, True, 1 and the like; known is false for a value that is neither affirmative nor negative.
 func yes(value string) (is, known bool) {
 	word, known := find(strings.ToLower(strings.TrimRight(firstWord(value), ",;.")), []meaning{
 		{Spam, "yes|true|1|spam|y|positive"}, {NotSpam, "no|false|0|ham|n|notspam|negative|clean|ok|legit"},
@@ -128,7 +128,7 @@ func score(v *Verdict, value string) {
 	}
 }
 
-// above reads a score that means spam from a limit on.
+// above reads a score that means spam at or above a limit.
 func above(limit float64, scale string) reader {
 	return func(v *Verdict, value string) {
 		if v.setScore(value) {
@@ -149,7 +149,7 @@ func pairs(s, separators string, equals byte) [][2]string {
 	return list
 }
 
-// A Judgment is what a filter took a message for.
+// A Judgment is a filter's classification of a message.
 type Judgment string
 
 // The judgments.
@@ -159,10 +159,10 @@ const (
 	Suspicious Judgment = "suspicious" // below the limit of the filter, but near it, or marked as probable spam
 	Bulk       Judgment = "bulk"       // sent to many, as newsletters are
 	Phishing   Judgment = "phishing"
-	Spoofing   Judgment = "spoofing" // pretends to be from somebody else
+	Spoofing   Judgment = "spoofing" // pretends to be from another sender
 	Malware    Judgment = "malware"
-	Allowed    Judgment = "allowed"    // not filtered: an allow list, or mail from inside
-	Unstated   Judgment = "not_stated" // the field tells no verdict that outsiders can read
+	Allowed    Judgment = "allowed"    // not filtered: an allow list, or internal mail
+	Unstated   Judgment = "not_stated" // the field has no verdict that outsiders can read
 )
 
 // Values lists the judgments.
@@ -175,7 +175,7 @@ var judgmentWords = map[Judgment]string{
 	Malware: "malware", Allowed: "allowed without filtering", Unstated: "nothing that outsiders can read",
 }
 
-// A Verdict is what a filter found.
+// A Verdict is the result of a spam filter.
 type Verdict struct {
 	Vendor  string            `json:"vendor" doc:"who filtered, such as microsoft"`
 	Field   string            `json:"field" doc:"name of the field, as sent"`
@@ -184,7 +184,7 @@ type Verdict struct {
 	Details map[string]string `json:"details" doc:"what else the field says, explained"`
 }
 
-// The bounds of what is reported of a field.
+// The bounds on what is reported of a field.
 const (
 	maxName    = 200 // bytes of the name
 	maxValue   = 2000
@@ -197,7 +197,7 @@ func newVerdict(vendor, name string) Verdict {
 	return Verdict{Vendor: vendor, Field: diag.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
 }
 
-// String tells the verdict in a sentence.
+// String returns the verdict as a sentence.
 func (v *Verdict) String() string {
 	text := fmt.Sprintf("%s of %s says: %s", v.Field, v.Vendor, judgmentWords[v.Verdict])
 	if v.Score != nil {

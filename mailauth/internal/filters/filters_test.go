@@ -79,7 +79,7 @@ func TestSpamVerdicts(t *testing.T) {
 	}
 }
 
-// Every field that is known copes with any value, and with the words of others.
+// Every known field accepts any value, including the words of other filters.
 func TestSpamFieldsCope(t *testing.T) {
 	for _, value := range []string{"", "x", "Yes", "-", "1e999", "NaN", "=", ":", ";;;=:", "[", "a=b;c:d", strings.Repeat("a=1;", 5000)} {
 		var header strings.Builder

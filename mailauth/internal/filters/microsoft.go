@@ -25,7 +25,7 @@ func microsoftFields() []field {
 	}
 }
 
-// codes are what the codes of a key mean, as a verdict, if they are one, and in words.
+// codes are the meanings of the codes of a key: in words, and as a verdict if they are one.
 type codes map[string]struct {
 	is   Judgment
 	text string
@@ -44,7 +44,7 @@ var authAs = codes{
 	"Partner": {"", "came from a partner domain"}, "External": {"", "came from outside"},
 }
 
-// forefront are the keys of X-Forefront-Antispam-Report that mean something to people, with their codes.
+// forefront are the keys of X-Forefront-Antispam-Report with a documented meaning, and their codes.
 var forefront = sync.OnceValue(func() map[string]codes {
 	return map[string]codes{
 		"CIP": nil, "CTRY": nil, "LANG": nil, "H": nil, "PTR": nil, "SRV": nil, "SFTY": nil,
@@ -142,7 +142,7 @@ func readMicrosoftAntispam(v *Verdict, value string) {
 	}
 }
 
-// compauthCodes explain the reason of compauth, by the longest beginning that fits.
+// compauthCodes explain the reason of compauth, by the longest matching prefix.
 var compauthCodes = map[string]string{
 	"000": "explicit authentication failed, and the DMARC policy of the domain is quarantine or reject",
 	"001": "implicit authentication failed: the domain publishes no usable records, or a weak policy",

@@ -15,8 +15,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evaluate finds out what DMARC makes of what passed (RFC 9989 section 5.3): each identifier has been compared with
-// the author's domain as if it had passed.
+// evaluate computes the DMARC result from the mechanisms that passed (RFC 9989 section 5.3): each identifier has been
+// compared with the author's domain as if it had passed.
 func (e *Evidence) evaluate() DMARC {
 	c := e.Could
 	switch {
@@ -42,7 +42,7 @@ func (e *Evidence) evaluate() DMARC {
 			temporary, d.Result = cmp.Or(id.Err, temporary), policy.ResultTempError
 		}
 	}
-	if err := c.Err; err != nil && c.Tag == "" && d.Result == policy.ResultFail { // whether the domain exists is not known
+	if err := c.Err; err != nil && c.Tag == "" && d.Result == policy.ResultFail { // whether the domain exists is unknown
 		temporary, d.Result = err, policy.ResultTempError
 	}
 	switch {
@@ -71,8 +71,8 @@ func (e *Evidence) temporary(err error) string {
 	}
 }
 
-// passed reports whether a mechanism authenticated an identifier, and whether that is known. What cannot be told
-// for want of a body counts as not passed.
+// passed reports whether a mechanism authenticated an identifier, and whether that is known. A result that needs the
+// missing body counts as not passed.
 func (e *Evidence) passed(id *policy.Identifier) (passed, known bool) {
 	if id.Mechanism == policy.SPF {
 		return e.SPFGave(eval.Pass) && MailDomain(e.SPF.Domain) == id.Domain, !e.SPFGave(eval.Temperror)
@@ -90,7 +90,7 @@ func (e *Evidence) passed(id *policy.Identifier) (passed, known bool) {
 // maxNames bounds the names of an address that are looked up (RFC 7208 section 4.6.4 has the same limit).
 const maxNames = 10
 
-// PTR is what the DNS says about the address of the sending server.
+// PTR is the reverse DNS of the address of the sending server.
 type PTR struct {
 	IP               string   `json:"ip" doc:"the address"`
 	Hostnames        []string `json:"hostnames" doc:"its names, in lower case; at most 10"`
@@ -141,23 +141,24 @@ func (p *PTR) fail(err error) {
 	}
 }
 
-// HopSilent reports whether the hop is not known since the names of its candidates are not.
+// HopSilent reports whether the hop is unknown because the names of its candidates are unknown.
 func (e *Evidence) HopSilent() bool {
 	return e.Hop == nil && slices.ContainsFunc(e.servers, func(s server) bool { return s.PTR.Err != nil })
 }
 
-// NamesSilent reports whether the names of the server are not known.
+// NamesSilent reports whether the names of the server are unknown.
 func (e *Evidence) NamesSilent() bool { return e.HopSilent() || e.PTR != nil && e.PTR.Err != nil }
 
 // KeySilent reports whether the key of a signature could not be looked up.
 func (e *Evidence) KeySilent() bool { return e.signature(unknownKey) != nil }
 
-// unknownKey reports whether the key of a signature could not be looked up; one whose body was changed fails for that.
+// unknownKey reports whether the key of a signature could not be looked up; a signature whose body was changed fails
+// regardless.
 func unknownKey(s *dkim.Result) bool {
 	return s.Result == dkim.TempError || s.Result == dkim.Fail && s.SignatureOK == nil
 }
 
-// AuthorSilent reports whether it is not known if the author's domain exists, where that matters.
+// AuthorSilent reports whether the existence of the author's domain is unknown and matters.
 func (e *Evidence) AuthorSilent() bool {
 	if e.Could == nil || e.DMARC.Result != policy.ResultNone {
 		return false
@@ -166,13 +167,13 @@ func (e *Evidence) AuthorSilent() bool {
 	return err != nil
 }
 
-// ExcuseSilent reports whether DMARC fails, and the DNS did not say all that may explain it.
+// ExcuseSilent reports whether DMARC fails and a query that might explain the failure went unanswered.
 func (e *Evidence) ExcuseSilent() bool {
 	return e.DMARC.Result == policy.ResultFail &&
 		(e.SPFGave(eval.Temperror) || e.KeySilent() || e.NamesSilent() || e.ARC.Result == arc.Unknown)
 }
 
-// Silences says in sentences what the DNS did not answer that matters.
+// Silences lists the unanswered queries that matter, as sentences.
 func (e *Evidence) Silences() (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if e.SPFGave(eval.Temperror) {

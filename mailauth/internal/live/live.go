@@ -1,4 +1,4 @@
-// Package live evaluates a message against the DNS of today: call [Gather] with what its header says.
+// Package live evaluates a message against the current DNS: call [Gather] with the contents of its header.
 //
 // It repeats what receivers check when a message arrives: SPF for the delivering server, DKIM signatures, the ARC
 // chain, DMARC for the From domain, reverse DNS and blocklists, all at once. It reports the answers and has no
@@ -23,11 +23,11 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// timeout is how long the DNS is waited for; what has not been answered then is not known.
+// timeout bounds the wait for the DNS; results without an answer by then are unknown.
 const timeout = 10 * time.Second
 
-// Gather asks the DNS all that it can tell about a message, at once: names and their addresses, SPF records, keys, and
-// DMARC records of all domains that may matter. It fails only when the context ends.
+// Gather runs all DNS queries about a message concurrently: names and their addresses, SPF records, keys, and DMARC
+// records of all domains that may matter. It fails only when the context ends.
 func Gather(ctx context.Context, env *diag.Env, in *Input) (*Evidence, error) {
 	wait, cancel := diag.Within(ctx, timeout)
 	defer cancel()
@@ -54,11 +54,11 @@ func Gather(ctx context.Context, env *diag.Env, in *Input) (*Evidence, error) {
 	return e, nil
 }
 
-// ask asks about a server that may have delivered the message from outside. What was cut off by the end of the time is
-// left out.
+// ask looks up a server that may have delivered the message from outside. Results cut off by the timeout are left
+// out.
 func (in *Input) ask(ctx context.Context, env *diag.Env, g *diag.Group, h *route.Hop, s *server) {
 	g.Go(func() { s.PTR = lookupPTR(ctx, env, h.IP) })
-	g.Go(func() { // one round trip, and another one for the reasons; lists that do not answer say nothing of the message
+	g.Go(func() { // one round trip, and another one for the reasons; silent lists say nothing about the message
 		if listed, answered, err := dnsbl.Listings(ctx, env, diag.IP{Addr: h.IP.Unmap()}); err == nil && answered > 0 {
 			s.Listed = append([]dnsbl.Result{}, listed...)
 		}
@@ -81,7 +81,7 @@ func (in *Input) ask(ctx context.Context, env *diag.Env, g *diag.Group, h *route
 	}
 }
 
-// received is when the receiver's own side took the message, as far as the message tells, and not after now.
+// received returns when the receiver's own side accepted the message, according to the message, and at most now.
 func (in *Input) received(now time.Time) time.Time {
 	for _, c := range in.Outside.Candidates {
 		if !c.Time.IsZero() && c.Time.Before(now) {
@@ -94,7 +94,7 @@ func (in *Input) received(now time.Time) time.Time {
 func (in *Input) could() policy.Message {
 	m := policy.Message{From: in.From[0], DKIM: slices.Clone(in.Signers)}
 	author := route.Organizational(in.Author())
-	slices.SortStableFunc(m.DKIM, func(a, b diag.Name) int { // strangers must not crowd out those that matter
+	slices.SortStableFunc(m.DKIM, func(a, b diag.Name) int { // unrelated domains must not crowd out those that matter
 		return cmp.Compare(foreign(a, author), foreign(b, author))
 	})
 	sender, helo := "", ""
@@ -108,7 +108,7 @@ func (in *Input) could() policy.Message {
 	return m
 }
 
-// foreign is 0 for a domain of an organization, else 1.
+// foreign returns 0 for a domain of the author's organization, else 1.
 func foreign(d diag.Name, author string) int {
 	if route.Organizational(d.String()) == author {
 		return 0
@@ -140,29 +140,30 @@ func SignerDomains(m *message.Message) (domains []diag.Name) {
 	return domains
 }
 
-// Input is what the checks need to know of a message.
+// Input is the message data that the checks need.
 type Input struct {
 	Text       []byte // as sent: the message, or its header alone
 	HeaderOnly bool
 	Outside    route.Outside
 	From       []diag.Name // domains of the addresses in all From fields
-	Envelope   *string     // envelope sender without brackets, empty for bounces; nil if the message does not tell
-	Signers    []diag.Name // domains of its DKIM signatures, as far as they are verified
+	Envelope   *string     // envelope sender without brackets, empty for bounces; nil if the message does not contain it
+	Signers    []diag.Name // domains of its DKIM signatures, those that are verified
 }
 
-// Evidence is what the DNS said about a message.
+// Evidence holds the DNS results about a message.
 type Evidence struct {
 	*Input
-	Hop   *route.Hop // the outside hop; nil if it is not known
-	Why   string     // says why it is the one, or why none is known
-	At    time.Time  // when the message was received; now if it does not tell
-	Now   time.Time  // when the DNS was asked
+	Hop   *route.Hop // the outside hop; nil if unknown
+	Why   string     // says why this hop was chosen, or why none is known
+	At    time.Time  // when the message was received; now if unknown
+	Now   time.Time  // when the DNS was queried
 	Ended time.Time
 
-	server // what was said about the outside hop
+	server // the results for the outside hop
 	DKIM   *dkim.Verification
 	ARC    *arc.Result
-	// Could is DMARC as if everything had passed that may: it tells what is aligned. It is nil without a single author.
+	// Could is the DMARC result if every possible mechanism passed: it shows what is aligned. It is nil without
+	// exactly one author.
 	Could *policy.Evaluation
 	DMARC DMARC
 
@@ -170,33 +171,33 @@ type Evidence struct {
 }
 
 type server struct {
-	PTR    *PTR           // its names; nil if it is not known
+	PTR    *PTR           // its names; nil if unknown
 	Listed []dnsbl.Result // blocklists that have it; nil if no list answered
 	SPF    *eval.Result   // for the envelope sender; nil without server or envelope
 	HELO   *eval.Result   // for the name that the server gave itself; nil without either
 }
 
-// DMARC is DMARC of the message, as far as it can be told.
+// DMARC is the DMARC result of the message, as far as it can be determined.
 type DMARC struct {
-	Result policy.Result // empty if it cannot be told, for the reason in Open
+	Result policy.Result // empty if it cannot be determined, for the reason in Open
 	Open   Open
 	By     []policy.Mechanism // that make it pass, SPF first
-	Reason string             // why it is not known, from the DNS
+	Reason string             // the DNS error for which it is unknown
 }
 
-// Open is why DMARC cannot be told although the DNS has answered.
+// Open is the reason why DMARC cannot be determined although the DNS has answered.
 type Open int
 
 // The reasons.
 const (
 	Decided    Open = iota
 	NoAuthor        // not exactly one domain in From
-	NoHop           // the address that SPF is about is not known
-	NoEnvelope      // the envelope sender is not known
-	NoBody          // an aligned signature covers a body that is not there
+	NoHop           // the address that SPF evaluates is unknown
+	NoEnvelope      // the envelope sender is unknown
+	NoBody          // an aligned signature covers a body that is missing
 )
 
-// Author is the domain of the From field; empty if there is none, or several.
+// Author returns the domain of the From field; empty without exactly one domain.
 func (in *Input) Author() string {
 	if len(in.From) != 1 {
 		return ""
@@ -204,7 +205,7 @@ func (in *Input) Author() string {
 	return in.From[0].String()
 }
 
-// MailDomain returns a domain that can stand in an address; zero for what cannot.
+// MailDomain returns s as a domain that is valid in an address; zero if it is not.
 func MailDomain(s string) diag.Name {
 	if d, err := diag.ParseDomain(s); err == nil {
 		return d.Name()
@@ -216,7 +217,7 @@ func MailDomain(s string) diag.Name {
 	return name
 }
 
-// spfDomain is the domain that SPF was checked for, as alignment names it.
+// spfDomain returns the domain that SPF was checked for, in the form used for alignment.
 func (e *Evidence) spfDomain() string {
 	if e.SPF == nil {
 		return ""
@@ -229,7 +230,8 @@ func (e *Evidence) SPFGave(outcomes ...eval.Outcome) bool {
 	return e.SPF != nil && slices.Contains(outcomes, e.SPF.Outcome)
 }
 
-// AnyoneMaySend reports whether SPF passes since the record authorizes everybody: that shows nothing about the server.
+// AnyoneMaySend reports whether SPF passes only because the record authorizes every host, which proves nothing about
+// the server.
 func (e *Evidence) AnyoneMaySend() bool {
 	return e.SPFGave(eval.Pass) && strings.EqualFold(strings.TrimPrefix(e.SPF.MatchedTerm, "+"), "all")
 }
@@ -264,14 +266,14 @@ func (e *Evidence) Signatures(holds func(*dkim.Result) bool) (list []*dkim.Resul
 	return list
 }
 
-// Signed returns the first aligned signature with one of the results; nil if there is none.
+// Signed returns the first aligned signature with one of the results, or nil.
 func (e *Evidence) Signed(results ...dkim.AuthResult) *dkim.Result {
 	return e.signature(func(s *dkim.Result) bool {
 		return slices.Contains(results, s.Result) && e.Aligned(policy.DKIM, s.Domain)
 	})
 }
 
-// AnySigned returns a signature that passes, whoever made it.
+// AnySigned returns a passing signature of any domain, or nil.
 func (e *Evidence) AnySigned() *dkim.Result {
 	return e.signature(func(s *dkim.Result) bool { return s.Result == dkim.Pass })
 }
@@ -284,7 +286,7 @@ func (e *Evidence) signature(holds func(*dkim.Result) bool) *dkim.Result {
 }
 
 // Changed returns an aligned signature that does not verify although the author's domain made it: the header is as it
-// was signed, or is so without what mailing lists change, such as a tag before the subject.
+// was signed, or is so after undoing changes of mailing lists, such as a tag before the subject.
 func (e *Evidence) Changed() *dkim.Result {
 	return e.signature(func(s *dkim.Result) bool {
 		header := s.SignatureOK != nil && *s.SignatureOK || slices.ContainsFunc(s.Causes, func(c dkim.Cause) bool {
@@ -295,8 +297,8 @@ func (e *Evidence) Changed() *dkim.Result {
 }
 
 // Misaligned returns a domain of the author's organization that SPF or DKIM authenticates, though the policy demands
-// that the domains be the same (adkim=s, aspf=s); empty if there is none. On public suffixes, where strangers share
-// an organization, there is none either.
+// that the domains be the same (adkim=s, aspf=s); empty if there is none. It is also empty on public suffixes, where
+// unrelated parties share an organization.
 func (e *Evidence) Misaligned() string {
 	org := route.Organizational(e.Author())
 	same := func(domain string) bool { return org != "" && route.Organizational(domain) == org }
@@ -309,7 +311,7 @@ func (e *Evidence) Misaligned() string {
 	return ""
 }
 
-// Vouched reports whether the chain of ARC is valid and says that DMARC passed for the author before.
+// Vouched reports whether the ARC chain is valid and states that DMARC passed for the author before.
 func (e *Evidence) Vouched() bool {
 	if e.ARC.Result != arc.Pass || len(e.From) != 1 || e.ARC.Sets[0].Authentication == nil {
 		return false

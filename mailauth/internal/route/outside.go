@@ -17,13 +17,13 @@ const (
 	maxCandidates = 3  // hops that may be the outside hop, for whose addresses SPF is checked at once
 )
 
-// An Outside is what the search for the outside hop came to: where the receiver's own side took the mail from
-// elsewhere. What stands below that hop may be invented.
+// An Outside is the result of the search for the outside hop, where the receiver's own side accepted the mail from
+// elsewhere. Fields below that hop may be forged.
 type Outside struct {
-	// Candidates are the hops that may be it, from the top. All but the last one claim a name of the receiver's
-	// own side, which only the DNS can confirm.
+	// Candidates are the possible outside hops, from the top. All but the last one claim a name of the receiver's own
+	// side, which only the DNS can confirm.
 	Candidates []Candidate
-	// why says why the last candidate is one, or why there is none, in a sentence.
+	// why says in a sentence why the last candidate qualifies, or why no hop does.
 	why string
 	own []string // organizational domains of the receiver's own side, in the order in which they were found
 }
@@ -34,9 +34,9 @@ type Candidate struct {
 	claimsOwn bool
 }
 
-// FindOutside walks over the hops from the newest. Each was written by the receiver's own side, as long as the one
-// above it says that the mail came from a server of that side. Trusted are servers of that side by name, hint is the
-// address of the sender if the receiver noted it.
+// FindOutside walks over the hops from the newest. A hop was written by the receiver's own side if the one above it
+// states that the mail came from a server of that side. Trusted are servers of that side by name, hint is the address
+// of the sender if the receiver recorded it.
 func (p *Path) FindOutside(trusted []string, hint netip.Addr) Outside {
 	o := Outside{}
 	for _, id := range trusted {
@@ -60,9 +60,9 @@ func (p *Path) FindOutside(trusted []string, hint netip.Addr) Outside {
 	return o
 }
 
-// step looks at one hop, and reports whether the search ends there.
+// step examines one hop, and reports whether the search ends there.
 func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
-	// Whoever hands over is of the same side as who wrote the field above, so this name is one, too.
+	// The client is on the same side as the writer of the field above, so this name belongs to it, too.
 	o.add(Operator(h.By))
 	sender := cmp.Or(Operator(h.RDNS), Operator(h.HELO))
 	claims := sender != "" && slices.Contains(o.own, sender)
@@ -114,7 +114,7 @@ func (o *Outside) add(org string) {
 }
 
 // Confirm chooses the hop once the names of the addresses are known: a server that claims to be of the receiver's
-// side is, if a name of that side leads to its address. A nil hop means that it is not known; why says so.
+// side is, if a name of that side leads to its address. A nil hop means that it is unknown; why gives the reason.
 func (o *Outside) Confirm(names func(netip.Addr) (confirmed []string, err error)) (h *Hop, why string) {
 	for _, c := range o.Candidates {
 		if !c.claimsOwn {
@@ -133,7 +133,7 @@ func (o *Outside) Confirm(names func(netip.Addr) (confirmed []string, err error)
 	return nil, o.whyNone()
 }
 
-// Offline chooses the hop without asking the DNS: what the receiver noted as names is believed.
+// Offline chooses the hop without the DNS: the names that the receiver recorded are trusted.
 func (o *Outside) Offline() (h *Hop, why string) {
 	if n := len(o.Candidates); n > 0 && !o.Candidates[n-1].claimsOwn {
 		return o.Candidates[n-1].Hop, o.why
@@ -161,20 +161,20 @@ func (h *Hop) Submitted() bool {
 }
 
 // inside reports whether a hop between two servers of one name is within their network: Microsoft 365 hands mail to
-// the server of the mailbox by HTTPS, and large providers hand it over between public addresses that have no names, and
-// note both; what an attacker could choose is only one of them.
+// the server of the mailbox by HTTPS, and large providers relay it between public addresses without names and record
+// both; an attacker could choose only one of them.
 func (h *Hop) inside() bool {
 	a, b := h.IP, AddrIn(h.Software)
 	network, err := a.Prefix(24)
 	return strings.EqualFold(h.With, "HTTPS") || b.IsValid() && a.BitLen() == b.BitLen() && err == nil && network.Contains(b)
 }
 
-// notPublic are last labels of names that no public DNS holds.
+// notPublic are last labels of names that are not in the public DNS.
 var notPublic = []string{"local", "internal", "lan", "localdomain", "localhost", "home", "corp", "intranet", "filterd",
 	"invalid"}
 
-// Organizational is the organizational domain of a name, by the list of public suffixes; empty for names that no
-// public DNS holds, such as those with a single label, below .local or .internal, and addresses.
+// Organizational returns the organizational domain of a name, by the list of public suffixes; empty for names that
+// are not in the public DNS, such as those with a single label, below .local or .internal, and addresses.
 func Organizational(name string) string {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -185,7 +185,7 @@ func Organizational(name string) string {
 	return policy.PublicSuffixOrganizational(name)
 }
 
-// operators are domains whose servers hand mail to each other within one company.
+// operators are domains whose servers relay mail to each other within one company.
 var operators = map[string]string{
 	"office365.com": "outlook.com", "microsoft.com": "outlook.com", "hotmail.com": "outlook.com", "exchangelabs.com": "outlook.com",
 	"googlemail.com": "google.com", "gmail.com": "google.com", "1e100.net": "google.com", "googlegroups.com": "google.com",
@@ -193,8 +193,9 @@ var operators = map[string]string{
 	"fastmail.com": "messagingengine.com", "amazonaws.com": "amazonses.com", "web.de": "gmx.net", "kundenserver.de": "gmx.net",
 }
 
-// Operator is who runs the server of a name: its organizational domain, or one that stands for several of a company.
-// The list of public suffixes has names below outlook.com and amazonaws.com that customers do not get for mail.
+// Operator identifies the operator of the server of a name: its organizational domain, or one that represents several
+// of a company. The list of public suffixes has names below outlook.com and amazonaws.com that customers do not get
+// for mail.
 func Operator(name string) string {
 	org := Organizational(name)
 	lower := strings.ToLower(strings.TrimSuffix(name, "."))
@@ -209,8 +210,8 @@ func Operator(name string) string {
 	return org
 }
 
-// Canonical is a domain in lower case with A-labels. What is no valid name, such as an address literal, is only put
-// in lower case.
+// Canonical returns a domain in lower case with A-labels. An invalid name, such as an address literal, is only put in
+// lower case.
 func Canonical(domain string) string {
 	if d, err := diag.ParseName(domain); err == nil && domain != "" {
 		return d.String()
@@ -218,14 +219,14 @@ func Canonical(domain string) string {
 	return strings.ToLower(strings.TrimSuffix(domain, "."))
 }
 
-// SameOrganization reports whether two names have the same organizational domain, as relaxed alignment asks.
+// SameOrganization reports whether two names have the same organizational domain, as relaxed alignment requires.
 func SameOrganization(a, b string) bool {
 	a, b = Canonical(a), Canonical(b)
 	return a != "" && policy.PublicSuffixOrganizational(a) == policy.PublicSuffixOrganizational(b)
 }
 
-// Private reports whether an address says nothing outside of the network it is in: private (RFC 1918, RFC 4193),
-// loopback, link-local and shared (RFC 6598).
+// Private reports whether an address has no meaning outside of its network: private (RFC 1918, RFC 4193), loopback,
+// link-local and shared (RFC 6598).
 func Private(ip netip.Addr) bool {
 	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || shared.Contains(ip)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// path is the way that fields tell, the newest first.
+// path returns the path described by fields, the newest first.
 func path(fields []Received) *Path {
 	p := &Path{}
 	for i, r := range slices.Backward(fields) {
@@ -28,7 +28,7 @@ func TestFindOutside(t *testing.T) {
 		fields  []Received
 		trusted []string
 		hint    string
-		want    string // address, or empty if the hop is not known
+		want    string // address, or empty if the hop is unknown
 		why     string
 	}{
 		{"none", nil, nil, "", "", "no Received field"},

@@ -12,8 +12,8 @@ import (
 
 // A Received is one field Received (RFC 5321 section 4.4), as servers of all makes write it.
 type Received struct {
-	From     string // what stands behind the word from: mostly what the client called itself (HELO)
-	HELO     string // what the client called itself
+	From     string // the text behind the word from: mostly the client's HELO name
+	HELO     string // the client's HELO name
 	RDNS     string // name of the client that the server found for its address
 	IP       netip.Addr
 	By       string
@@ -22,14 +22,15 @@ type Received struct {
 	With     string
 	ID       string
 	For      string    // without angle brackets
-	Time     time.Time // zero if there is none that can be read
+	Time     time.Time // zero if missing or unreadable
 	Encryption
 }
 
-// clauseWords are what begins a part of a field Received (RFC 5321 section 4.4), and what servers write besides.
+// clauseWords are the words that begin a part of a Received field (RFC 5321 section 4.4), and further ones that
+// servers write.
 var clauseWords = []string{"from", "by", "via", "with", "id", "for", "tls", "envelope-from", "helo"}
 
-// parse reads the value of a field Received. Whatever it holds, the result is what could be read of it.
+// parse reads the value of a field Received. The result holds everything that could be read.
 func parse(value string) Received {
 	p := parser{s: value, clauses: []clause{{}}}
 	p.split()
@@ -60,7 +61,7 @@ const (
 	maxTime    = 200 // bytes of the time at the end, with comments and white space
 )
 
-// split cuts the field. The time stands behind the last semicolon, near the end; without one it is the last words.
+// split cuts the field. The time follows the last semicolon, near the end; without a semicolon it is the last words.
 func (p *parser) split() {
 	semicolon := -1
 	for i := 0; i < len(p.s); {
@@ -94,7 +95,8 @@ func (p *parser) split() {
 	}
 }
 
-// wordEnd is the end of the word that begins at s[i]; a quoted string or an address in angle brackets is one word.
+// wordEnd returns the end of the word that begins at s[i]; a quoted string or an address in angle brackets is one
+// word.
 func wordEnd(s string, i int) int {
 	switch s[i] {
 	case '"':
@@ -109,8 +111,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// word adds a word to the clause at hand, or begins another. Of two clauses of one word the second is none, as in "for
-// <b> from <a>" behind another from; only with may stand twice, as in "with ESMTP with STARTTLS".
+// word adds a word to the current clause, or begins another. A repeated clause word does not begin a clause, as in
+// "for <b> from <a>" behind another from; only with may occur twice, as in "with ESMTP with STARTTLS".
 func (p *parser) word(w string) {
 	lower := strings.ToLower(w)
 	again := lower != "with" && slices.ContainsFunc(p.clauses, func(c clause) bool { return c.word == lower })
@@ -173,7 +175,7 @@ func (p *parser) client(name string, comments []string) {
 	if p.HELO == "" {
 		p.HELO = p.From
 	} else if p.RDNS == "" && !literal.IsValid() && !strings.EqualFold(p.From, "unknown") {
-		p.RDNS = p.From // the client's own name stands in a comment, so this is the one that was found
+		p.RDNS = p.From // the client's own name is in a comment, so this is the one that was found
 	}
 }
 
@@ -205,7 +207,7 @@ func (p *parser) clientComment(comment string) {
 
 const maxAddr = 300
 
-// AddrIn returns the address that a word holds: [192.0.2.25], [IPv6:2001:db8::1], 192.0.2.25, user@192.0.2.25,
+// AddrIn returns the address in a word: [192.0.2.25], [IPv6:2001:db8::1], 192.0.2.25, user@192.0.2.25,
 // [192.0.2.25]:4711.
 func AddrIn(word string) netip.Addr {
 	if len(word) > maxAddr {
@@ -233,17 +235,17 @@ func isHostName(s string) bool {
 	return s != "" && !strings.EqualFold(s, "unknown") && !strings.ContainsAny(s, "=[]@:/")
 }
 
-// The protocols that say with their name whether they were encrypted (RFC 3848 section 2, RFC 6531 section 4.3, and
-// what servers write besides). LMTP and what is no SMTP mostly stays within one host, and is in neither list.
+// The protocols whose name states whether they were encrypted (RFC 3848 section 2, RFC 6531 section 4.3, and further
+// ones that servers write). LMTP and protocols other than SMTP mostly stay within one host, and are in neither list.
 var (
 	encryptedProtocols = diag.Words(`ESMTPS ESMTPSA SMTPS SMTPSA LMTPS LMTPSA HTTPS UTF8SMTPS UTF8SMTPSA UTF8LMTPS
 		UTF8LMTPSA ASMTPS XESMTPS`)
 	plainProtocols = diag.Words("SMTP ESMTP ESMTPA SMTPA UTF8SMTP UTF8SMTPA ASMTP")
 )
 
-// Encryption is what a field Received says of TLS.
+// Encryption is the TLS information of a Received field.
 type Encryption struct {
-	TLS        *bool // whether the hop was encrypted; nil if the field does not tell
+	TLS        *bool // whether the hop was encrypted; nil if the field does not say
 	TLSVersion string
 	TLSCipher  string
 }
@@ -315,7 +317,7 @@ func isTLSVersion(w string) bool {
 	return strings.HasPrefix(w, "tlsv1") || strings.HasPrefix(w, "sslv") || strings.HasPrefix(w, "tls1")
 }
 
-// tlsVersion writes the version of TLS in one way: TLSv1.3 for TLS1_3, TLS1.3 and TLSv1.3.
+// tlsVersion normalizes the TLS version: TLSv1.3 for TLS1_3, TLS1.3 and TLSv1.3.
 func tlsVersion(s string) string {
 	s, _, _ = strings.Cut(strings.Trim(s, `"`), "/") // as in TLSv1/SSLv3, the family of OpenSSL
 	v := strings.ReplaceAll(s, "_", ".")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// show prints what was read of a field: from|helo|rdns|ip|by|with|id|for|tls|time.
+// show prints the parsed field: from|helo|rdns|ip|by|with|id|for|tls|time.
 func (r Received) show() string {
 	ip, at := "", ""
 	if r.IP.IsValid() {
@@ -108,7 +108,7 @@ func TestTLSVersion(t *testing.T) {
 	require.False(t, (&Encryption{TLSVersion: "TLSv1.2"}).WeakTLS())
 }
 
-// Any text is read, quickly, and the parts are parts of it.
+// Any text is parsed quickly, and the parts are substrings of it.
 func FuzzReceived(f *testing.F) {
 	f.Add("from a (b [192.0.2.1]) by c with ESMTPS id d for <e@f>; Sun, 1 Nov 2026 09:00:04 +0000")
 	f.Fuzz(func(t *testing.T, value string) {

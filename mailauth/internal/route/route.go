@@ -1,9 +1,9 @@
 // Package route reads the path of a message from its Received fields (RFC 5321 section 4.4): call [Read] with the
-// message, and [Path.FindOutside] to learn where the receiver's side took it from elsewhere.
+// message, and [Path.FindOutside] to find where the receiver's side accepted it from elsewhere.
 //
 // Each server adds its field above the others, so the newest comes first. Formats differ between servers, and fields
-// below the receiver's first server may be forged. The package reports what is written, without network access or
-// judgement.
+// below the receiver's first server may be forged. The package reports the fields as written, without network access
+// or judgement.
 package route
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-// MaxHops bounds the fields Received that are read, the newest first. Servers take more than a hundred for a loop
+// MaxHops bounds the fields Received that are read, the newest first. Servers treat more than a hundred as a loop
 // (RFC 5321 section 6.3).
 const MaxHops = 200
 
@@ -23,13 +23,13 @@ const MaxHops = 200
 type Path struct {
 	Hops   []Hop // the oldest first
 	Cut    int   // fields Received beyond [MaxHops]
-	Border int   // index of the hop by which the message came in from outside; -1 if there is none
+	Border int   // index of the hop by which the message came in from outside; -1 without such a hop
 
-	Departure time.Time // when the first server took the message; zero if the header does not tell
+	Departure time.Time // when the first server accepted the message; zero if unknown
 	last      time.Time // when the last server did
 }
 
-// A Hop is a field Received and what follows from its place.
+// A Hop is a Received field with the values derived from its position.
 type Hop struct {
 	Received
 	Index int // in the path
@@ -64,7 +64,7 @@ func Read(m *message.Message) Path {
 // Public is the address of the client if it is one of the public Internet.
 func (h *Hop) Public() (netip.Addr, bool) { return h.IP, h.IP.IsValid() && !Private(h.IP) }
 
-// Client names who handed the message over, for a sentence.
+// Client names the client that handed the message over, for use in a sentence.
 func (h *Hop) Client() string {
 	switch {
 	case h.From != "" && AddrIn(h.From).IsValid() && h.HELO != "":
@@ -75,10 +75,10 @@ func (h *Hop) Client() string {
 	return cmp.Or(h.From, "an unnamed client")
 }
 
-// Microsoft reports whether Exchange or Microsoft 365 took the message.
+// Microsoft reports whether Exchange or Microsoft 365 accepted the message.
 func (h *Hop) Microsoft() bool { return microsoft(h.With) }
 
-// Server names who took the message, for a sentence.
+// Server names the server that accepted the message, for use in a sentence.
 func (h *Hop) Server() string { return cmp.Or(h.By, "an unnamed server") }
 
 // Crossed reports whether the message crossed the Internet at the hop: the client has a public address, and is not of
@@ -90,8 +90,8 @@ func (h *Hop) Crossed() bool {
 }
 
 // findBorder returns the index of the hop by which the message came in from outside: the newest one whose client has
-// a public address and is not of the organization that received. Forwarding within one organization, with addresses
-// that are private or not, lies behind it. Without such a hop it is the newest that has a public address, or -1.
+// a public address and is not of the organization that received. Forwarding within one organization, with private or
+// public addresses, follows it. Without such a hop it is the newest that has a public address, or -1.
 func (p *Path) findBorder() int {
 	org := p.Receiver()
 	fallback := -1
@@ -105,7 +105,7 @@ func (p *Path) findBorder() int {
 		}
 		by := Operator(h.By)
 		if org != "" && by != "" && by != org {
-			break // from here on others wrote
+			break // from here on others wrote the fields
 		}
 		if org == "" || Operator(h.RDNS) != org && (h.RDNS != "" || Operator(h.HELO) != org || by != org) {
 			return i
@@ -114,8 +114,8 @@ func (p *Path) findBorder() int {
 	return fallback
 }
 
-// Receiver is the organizational domain of the servers that received the message: that of the newest Received with
-// a public name. It is empty if a server with an internal name took the message from outside.
+// Receiver returns the organizational domain of the servers that received the message: that of the newest Received
+// with a public name. It is empty if a server with an internal name accepted the message from outside.
 func (p *Path) Receiver() string {
 	for i := len(p.Hops) - 1; i >= 0; i-- {
 		h := &p.Hops[i]
@@ -137,12 +137,12 @@ func (p *Path) BorderHop() *Hop {
 	return &p.Hops[p.Border]
 }
 
-// TotalDelay is the time between the first and the last hop that have a time; at least two must.
+// TotalDelay returns the time between the first and the last hop that have a time; at least two must.
 func (p *Path) TotalDelay() (d time.Duration, known bool) {
 	return p.last.Sub(p.Departure), slices.ContainsFunc(p.Hops, func(h Hop) bool { return h.Timed })
 }
 
-// Arrival is when the receiving side took the message; zero if the header does not tell.
+// Arrival returns when the receiving side accepted the message; zero if unknown.
 func (p *Path) Arrival() time.Time {
 	if h := p.BorderHop(); h != nil && !h.Time.IsZero() {
 		return h.Time

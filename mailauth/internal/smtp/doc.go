@@ -4,10 +4,10 @@
 //
 // # The protocol
 //
-// The server sends a banner, "220 mx.example.com ESMTP". The client introduces itself with EHLO, and the server
-// lists its extensions, one per line, such as "SIZE 52428800" or "STARTTLS". After the command STARTTLS both start
-// TLS on the same connection and discard what was said before, which an attacker may have injected: the client sends
-// EHLO again (RFC 3207 section 4.2). Port 465 uses TLS from the first byte (RFC 8314 section 3.3).
+// The server sends a banner, "220 mx.example.com ESMTP". The client introduces itself with EHLO, and the server lists
+// its extensions, one per line, such as "SIZE 52428800" or "STARTTLS". After the command STARTTLS both start TLS on
+// the same connection and discard the earlier dialogue, which an attacker may have injected: the client sends EHLO
+// again (RFC 3207 section 4.2). Port 465 uses TLS from the first byte (RFC 8314 section 3.3).
 //
 // Each reply is a three-digit code with a text. A first digit of 2 or 3 means success, 4 a temporary failure, such
 // as greylisting, 5 a permanent one. All lines of a reply but the last have a "-" after the code.
@@ -26,6 +26,6 @@
 //	}
 //	chain := s.State.PeerCertificates
 //
-// A session is never nil, even with an error: it holds what was learned so far, and [Session.Transcript] has both
-// sides of the dialogue. All that a server may send is bounded, in size and in time.
+// A session is never nil, even with an error: it holds the facts collected so far, and [Session.Transcript] has both
+// sides of the dialogue. Everything that a server may send is bounded, in size and in time.
 package smtp

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a server sends, a reply or an error comes back, in bounds; and a reply is what its lines say.
+// Any server output yields a reply or an error within bounds, and a reply matches its lines.
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		"220 mx.example.com ESMTP\r\n", "250-a\r\n250-SIZE 10\r\n250 STARTTLS\r\n", "250\r\n", "250\n", "250-a\r\n550 b\r\n",

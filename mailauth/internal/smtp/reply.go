@@ -16,11 +16,11 @@ import (
 
 // A Reply is the answer of a server (RFC 5321 section 4.2).
 type Reply struct {
-	Code  int      // 200 to 599; 0 if there was none
+	Code  int      // 200 to 599; 0 without a reply
 	Lines []string // the texts behind the codes; at least one
 }
 
-// String returns the reply on one line, fit for a sentence: "550 5.7.1 relaying denied".
+// String returns the reply on one line, for use in a sentence: "550 5.7.1 relaying denied".
 func (r Reply) String() string {
 	return diag.Quote(strings.TrimSpace(strconv.Itoa(r.Code) + " " + strings.Join(r.Lines, " ")))
 }
@@ -33,7 +33,7 @@ func (r Reply) Text() string {
 	return r.Lines[0]
 }
 
-// OK reports whether the code is one of success.
+// OK reports whether the code means success.
 func (r Reply) OK() bool { return r.Code >= 200 && r.Code < 300 }
 
 // Temporary reports whether the code says that the command may succeed later.
@@ -67,9 +67,9 @@ func (r Reply) failure(step Step) error {
 
 var errNotReply = errors.New("not a reply of SMTP")
 
-// parseLine reads one line of a reply, without its line end: three digits, then nothing or a space in
-// the last line, a "-" in all others, and a text (RFC 5321 section 4.2). Servers that send the code
-// alone are to be accepted (same section).
+// parseLine reads one line of a reply, without its line end: three digits, then nothing or a space in the last line,
+// a "-" in all others, and a text (RFC 5321 section 4.2). Servers that send the code alone must be accepted (same
+// section).
 func parseLine(line string) (code int, text string, last bool, err error) {
 	if len(line) < 3 || line[0] < '2' || line[0] > '5' {
 		return 0, "", false, errNotReply
@@ -104,7 +104,7 @@ type Hello struct {
 	Extensions []Extension // in the order sent
 }
 
-// An Extension is what a server can do beyond the basic protocol (RFC 5321 section 2.2).
+// An Extension is a capability of a server beyond the basic protocol (RFC 5321 section 2.2).
 type Extension struct {
 	Name   string   // in upper case
 	Params []string // as sent
@@ -159,8 +159,8 @@ func (h Hello) Mechanisms() []string {
 	return list
 }
 
-// Size returns the largest message that the server accepts, in bytes; false if it does not say, or
-// says that there is no fixed limit (RFC 1870 section 4).
+// Size returns the largest message that the server accepts, in bytes; false if it does not state a size, or states
+// that there is no fixed limit (RFC 1870 section 4).
 func (h Hello) Size() (int64, bool) {
 	e, ok := h.extension("SIZE")
 	if !ok || len(e.Params) == 0 {
@@ -177,7 +177,7 @@ type Line struct {
 	Text string // without its line end, valid UTF-8 without control characters
 }
 
-// A Speaker is who a line of a transcript comes from.
+// A Speaker is the source of a line of a transcript.
 type Speaker string
 
 const (
@@ -204,8 +204,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// A lineReader reads the lines of one side of a connection. Unlike the reader of net/textproto it has
-// a limit for each line, and keeps a line that was begun and not ended.
+// A lineReader reads the lines of one side of a connection. Unlike the reader of net/textproto it has a limit for
+// each line, and keeps an incomplete line.
 type lineReader struct {
 	*bufio.Reader
 }
@@ -229,14 +229,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// line returns the next line without its end, or as much as came of it before an error.
+// line returns the next line without its end, or the part of it received before an error.
 func (l lineReader) line() (string, error) {
 	text, err := l.ReadSlice('\n')
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		err = errTooLong
 	case err != nil && len(text) > 0 && (text[0] < '2' || text[0] > '5'):
-		err = errNotReply // whatever it was going to be
+		err = errNotReply // whatever it would have been
 	}
 	return strings.TrimRight(string(text), "\r\n"), err
 }

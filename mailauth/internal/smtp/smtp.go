@@ -21,8 +21,8 @@ const (
 	maxReplyLines = 100      // lines of a reply; the longest lists of extensions have about 25
 	maxReplies    = 50       // replies in a session
 	maxBytes      = 32 << 10 // in a session, apart from the records of TLS
-	// Times are far below the minutes of RFC 5321 section 4.5.3.2, since a person waits. Some servers
-	// delay the banner on purpose: postscreen for 6 seconds.
+	// Times are far below the minutes of RFC 5321 section 4.5.3.2, because a person waits. Some servers delay the
+	// banner on purpose: postscreen for 6 seconds.
 	connectTimeout = 10 * time.Second
 	bannerTimeout  = 15 * time.Second
 	stepTimeout    = 10 * time.Second // each other reply, and the handshake
@@ -33,41 +33,41 @@ const (
 // portTLS is the port on which TLS comes first (RFC 8314 section 3.3).
 const portTLS = 465
 
-// A Config says whom to connect to, and how.
+// A Config defines which server to connect to, and how.
 type Config struct {
 	// Addr is the address and port of the server. On port 465 TLS comes first, on others STARTTLS may follow.
 	Addr netip.AddrPort
-	// ServerName is the name that is asked for in the TLS handshake (SNI), and that [Session.TLS] compares with the
-	// certificate: a host name without final dot, or an IP address. If empty, no name is asked for.
+	// ServerName is the name sent in the TLS handshake (SNI), and compared with the certificate by [Session.TLS]: a
+	// host name without final dot, or an IP address. If empty, no name is sent.
 	ServerName string
-	// Name is what EHLO says: the client's own name. If empty, it is that of the environment, or else the
-	// client's address (RFC 5321 section 4.1.4).
+	// Name is the client's own name in EHLO. If empty, it is that of the environment, or else the client's address
+	// (RFC 5321 section 4.1.4).
 	Name string
 }
 
 // A Session is a conversation with a server. Its methods must be called one after the other.
 type Session struct {
 	Config    Config
-	Connected time.Duration // until the connection stood; 0 if it never did
-	Greeted   time.Duration // from then until the banner was there; 0 if it never was
+	Connected time.Duration // until the connection was established; 0 if it never was
+	Greeted   time.Duration // from then until the banner arrived; 0 if it never did
 	Banner    Reply         // the first reply
 	Hello     Hello         // the latest answer to EHLO or HELO; empty again after STARTTLS
-	// State is that of TLS, nil without. Its certificates are as served, and have not been verified.
+	// State is the TLS state, nil without TLS. Its certificates are as served and not verified.
 	State *tls.ConnectionState
-	// Injected reports that more than the reply to STARTTLS had come before TLS began. It has been
-	// thrown away: it is not from the server, or the server is broken.
+	// Injected reports that data beyond the reply to STARTTLS arrived before TLS began. It was discarded: it is not
+	// from the server, or the server is broken.
 	Injected bool
 
-	Transcript []Line // what both sides said
+	Transcript []Line // the dialogue of both sides
 
 	env    *diag.Env
 	begin  time.Time
 	cancel func()
 	conn   net.Conn
 	text   lineReader
-	left   int64        // bytes that may still come
+	left   int64        // bytes that may still arrive
 	count  int          // replies so far
-	failed bool         // the conversation has broken off
+	failed bool         // the conversation has failed
 	ended  func() error // of the context, once there is a connection
 }
 
@@ -88,7 +88,7 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 		leave()
 		return s, err
 	}
-	// Whatever is under way ends with the context.
+	// Pending operations end with the context.
 	s.ended = ctx.Err
 	raw := s.conn // the handshake puts TLS in its place
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
@@ -135,8 +135,9 @@ func (s *Session) greeting() error {
 	return r.failure(StepBanner)
 }
 
-// Secure connects to a server, and does all that comes before TLS, and TLS: after it the State of the session holds the
-// certificates. If the server does not offer STARTTLS, the error has the kind NotOffered. See also [Sharing].
+// Secure connects to a server and performs all steps up to and including TLS: afterwards the State of the session
+// holds the certificates. If the server does not offer STARTTLS, the error has the kind NotOffered. See also
+// [Sharing].
 func Secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	if held, ok := ctx.Value(sharingKey{}).(*sync.Map); ok {
 		return shared(ctx, env, c, held)
@@ -155,7 +156,8 @@ func secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	return s, s.StartTLS()
 }
 
-// SayHello introduces the client with EHLO, or with HELO to a server that does not know EHLO (RFC 5321 section 3.2).
+// SayHello introduces the client with EHLO, or with HELO to a server that does not support EHLO (RFC 5321 section
+// 3.2).
 func (s *Session) SayHello() error {
 	for _, verb := range []string{"EHLO", "HELO"} {
 		r, err := s.exchange(StepHello, verb+" "+s.name())
@@ -191,7 +193,7 @@ func (s *Session) name() string {
 // StartTLS begins TLS, if the server offers it in Hello.
 func (s *Session) StartTLS() error { return s.startTLS() }
 
-// startTLS begins TLS. What is sent behind the command goes in the clear, in the same segment.
+// startTLS begins TLS. The text behind the command is sent in the clear, in the same segment.
 func (s *Session) startTLS(behind ...string) error {
 	if !s.Hello.Has("STARTTLS") {
 		return &Error{Step: StepStartTLS, Kind: NotOffered}
@@ -203,8 +205,8 @@ func (s *Session) startTLS(behind ...string) error {
 	if err := r.failure(StepStartTLS); err != nil {
 		return err
 	}
-	// A server of TLS waits for the client to begin. What has come by now was not sent by it, or was
-	// meant to be taken for a part of the encrypted session (RFC 3207 section 6, CVE-2011-0411).
+	// A TLS server waits for the client to begin. Data that has arrived by now was not sent by it, or was meant to be
+	// mistaken for a part of the encrypted session (RFC 3207 section 6, CVE-2011-0411).
 	s.Injected = s.text.Buffered() > 0
 	s.Hello = Hello{Extensions: []Extension{}} // RFC 3207 section 4.2
 	return s.handshake()
@@ -212,7 +214,7 @@ func (s *Session) startTLS(behind ...string) error {
 
 // TakesInjected begins TLS like an attacker on the network path: with a NOOP in the clear behind STARTTLS. It reports
 // whether the server answers that command inside TLS, as if the client had sent it there (RFC 3207 section 6,
-// CVE-2011-0411). One that refuses or breaks off does not. With an error nothing is known.
+// CVE-2011-0411). A server that refuses or disconnects does not. With an error the result is unknown.
 func (s *Session) TakesInjected() (bool, error) {
 	name := s.Hello.Domain
 	err := s.startTLS("NOOP")
@@ -226,11 +228,11 @@ func (s *Session) TakesInjected() (bool, error) {
 		}
 		return false, err
 	}
-	if r.Code == 220 { // a second banner, to which others may follow
+	if r.Code == 220 { // a second banner, which other replies may follow
 		return false, s.fail(&Error{Step: StepHello, Kind: OutOfStep})
 	}
 	if len(r.Lines) > 1 || name != "" && strings.EqualFold(parseHello(r, true).Domain, name) {
-		return false, nil // the answer to EHLO, and none before it
+		return false, nil // the answer to EHLO, and no other before it
 	}
 	if _, err := s.read(StepHello, stepTimeout); err != nil {
 		return false, err
@@ -238,13 +240,13 @@ func (s *Session) TakesInjected() (bool, error) {
 	return true, nil
 }
 
-// handshake speaks TLS. All versions and suites that the library knows are offered, as senders do that
-// would otherwise send in clear text (RFC 7435 section 3).
+// handshake performs the TLS handshake. It offers all versions and suites of the library, like senders that would
+// otherwise send in clear text (RFC 7435 section 3).
 func (s *Session) handshake() error {
 	suites := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
 	conn := tls.Client(s.conn, &tls.Config{
 		ServerName:         s.Config.ServerName,
-		InsecureSkipVerify: true, // verified afterwards, so that there is something to describe
+		InsecureSkipVerify: true, // verified afterwards, so that a bad certificate can be described
 		MinVersion:         tls.VersionTLS10,
 		CipherSuites:       diag.Map(suites, func(s *tls.CipherSuite) uint16 { return s.ID }),
 		Time:               s.env.Now,
@@ -279,7 +281,7 @@ func (s *Session) TLS() *pki.TLS {
 // Command sends a command and returns the reply, whatever its code. A command has one line, and no line end.
 func (s *Session) Command(line string) (Reply, error) { return s.exchange(StepCommand, line) }
 
-// Quit takes leave of the server if it still listens, for two seconds at most, and closes the session.
+// Quit sends QUIT if the server still listens, waits two seconds at most, and closes the session.
 func (s *Session) Quit() {
 	if s.conn != nil && !s.failed && s.write(quitTimeout, "QUIT") == nil {
 		s.read(StepCommand, quitTimeout) // a courtesy: nothing depends on the reply
@@ -287,31 +289,31 @@ func (s *Session) Quit() {
 	s.Close()
 }
 
-// Close ends the session at once.
+// Close ends the session immediately.
 func (s *Session) Close() { s.cancel() }
 
-// exchange sends a command, and others behind it at once, and returns the reply to the first.
+// exchange sends a command, followed directly by others, and returns the reply to the first.
 func (s *Session) exchange(step Step, lines ...string) (Reply, error) {
 	if strings.ContainsAny(strings.Join(lines, ""), "\r\n") {
 		return Reply{}, &Error{Step: step, Kind: Rejected, Err: fmt.Errorf("a command of more than one line")}
 	}
 	if s.text.Buffered() > 0 {
-		// The server has sent what no command asked for: from here on its replies would be taken for those to other commands.
+		// The server has sent an unsolicited reply: from here on its replies would be matched to the wrong commands.
 		return Reply{}, s.fail(&Error{Step: step, Kind: OutOfStep})
 	}
 	unsent := s.write(stepTimeout, lines...)
-	r, err := s.read(step, stepTimeout) // also if the server has gone, for it may have said why
+	r, err := s.read(step, stepTimeout) // even if the server has disconnected, because it may have sent a reason
 	if err != nil && unsent != nil {
 		return Reply{}, readError(step, unsent)
 	}
 	return r, err
 }
 
-// An Error says how a session ended. Its text is a clause that tells what happened, without the name of the server.
+// An Error says how a session ended. Its text is a clause that describes the failure, without the name of the server.
 type Error struct {
 	Step  Step
 	Kind  Kind
-	Reply Reply // what the server said, for Deferred and Rejected
+	Reply Reply // the server's reply, for Deferred and Rejected
 	Err   error // the cause; may be nil
 }
 

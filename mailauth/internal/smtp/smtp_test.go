@@ -103,7 +103,7 @@ func TestImplicitTLS(t *testing.T) {
 	s.Close()
 }
 
-// The name in EHLO is an address literal if none is given (RFC 5321 section 4.1.3).
+// The name in EHLO is an address literal if no name is given (RFC 5321 section 4.1.3).
 func TestName(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Host(host, addr, "2001:db8::25")
@@ -123,7 +123,7 @@ func TestName(t *testing.T) {
 	require.Contains(t, server.Commands(), "EHLO checks.example.net")
 }
 
-// raw is a server that sends a text, then does what else is to be done.
+// raw is a server that sends the texts in turn.
 func raw(texts ...string) func(*diagtest.World) {
 	return func(w *diagtest.World) {
 		w.Serve(host+":25", func(c net.Conn) {
@@ -152,7 +152,7 @@ func behaves(b diagtest.Behaviour) func(*diagtest.World) {
 	return func(w *diagtest.World) { w.Behave(host+":25", b) }
 }
 
-// endless sends the same again and again.
+// endless sends the same text repeatedly.
 func endless(text string, every time.Duration) func(*diagtest.World) {
 	return func(w *diagtest.World) {
 		w.Serve(host+":25", func(c net.Conn) {
@@ -262,7 +262,7 @@ func TestOldTLS(t *testing.T) {
 	s.Close()
 }
 
-// Plain bytes that come along with the reply to STARTTLS are thrown away, and told.
+// Plain bytes behind the reply to STARTTLS are discarded and reported.
 func TestInjected(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Host(host, addr)
@@ -285,7 +285,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// The end of the context ends what is under way.
+// The end of the context ends pending operations.
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -367,13 +367,13 @@ func TestTurnsOfHost(t *testing.T) {
 	})
 }
 
-// What an attacker puts behind STARTTLS.
+// Commands that an attacker injects behind STARTTLS.
 func TestTakesInjected(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		server diagtest.SMTP
 		takes  bool
-		kind   smtp.Kind // empty: it is known
+		kind   smtp.Kind // empty: the result is known
 	}{
 		{"discarded", diagtest.SMTP{}, false, ""},
 		{"answered", diagtest.SMTP{Injectable: true}, true, ""},
@@ -403,7 +403,7 @@ func TestTakesInjected(t *testing.T) {
 	}
 }
 
-// What several want to know of a server they learn from one connection; who wants something else gets another.
+// Callers with the same configuration share one connection; a different configuration gets another.
 func TestSharing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

@@ -8,28 +8,27 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// maxConnections is how many connections a host, and an address, has to serve at the same time, whoever asks for them:
-// callers must not be able to turn the environment against a mail server, many of which take more than a few for an
-// attack.
+// maxConnections bounds the simultaneous connections to a host, and to an address, over all callers: the environment
+// must not become a weapon against a mail server, and many treat more than a few connections as an attack.
 const maxConnections = 2
 
 type turnsKey struct{}
 
-// turns says who may connect to a host. All sessions of an environment share it.
+// turns schedules the connections to hosts. All sessions of an environment share it.
 type turns struct {
 	mu     sync.Mutex
-	queues map[string]*queue // by host name and by address, as long as somebody connects to it or waits
+	queues map[string]*queue // by host name and by address, while connections to it are open or pending
 }
 
-// A queue is those who connect to one host or address, or wait for it.
+// A queue holds the open and pending connections to one host or address.
 type queue struct {
 	taken chan struct{} // holds one element for each connection
 	users int
 }
 
-// enter waits for a turn with the host of a configuration, which may have several addresses, and then for one with the
-// address, to which several hosts may lead: nobody who has the second waits. What it returns ends both, however often it
-// is called.
+// enter waits for a turn with the host of a configuration, which may have several addresses, and then for one with
+// the address, which several hosts may share: no caller waits while holding the second. The returned function ends
+// both turns and may be called repeatedly.
 func (t *turns) enter(ctx context.Context, c Config) (leave func(), err error) {
 	leaveHost := func() {}
 	if c.ServerName != "" {
@@ -79,9 +78,9 @@ func (t *turns) left(key string, q *queue) {
 
 type sharingKey struct{}
 
-// Sharing returns a context below which all who call [Secure] with the same configuration share one session, which is
-// closed already: an operation of several diagnostics connects once to look at a certificate. Below a context that
-// shares already it is that one.
+// Sharing returns a context in which all calls of [Secure] with the same configuration share one session, which is
+// already closed: an operation of several diagnostics connects once to examine a certificate. A context that shares
+// already is returned unchanged.
 func Sharing(ctx context.Context) context.Context {
 	if ctx.Value(sharingKey{}) != nil {
 		return ctx
@@ -89,16 +88,16 @@ func Sharing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharingKey{}, new(sync.Map))
 }
 
-// A meeting is a session that somebody holds, or has held.
+// A meeting is a shared session, in progress or completed.
 type meeting struct {
 	done    chan struct{}
 	session *Session
 	err     error
 }
 
-// shared lets the first who wants a session hold it, and all others wait for it, or for the end of their context.
+// shared lets the first caller hold the session, and all others wait for it or for the end of their context.
 func shared(ctx context.Context, env *diag.Env, c Config, held *sync.Map) (*Session, error) {
-	m := &meeting{make(chan struct{}), newSession(env, c), &Error{Step: StepConnect, Kind: Overrun}} // should it panic
+	m := &meeting{make(chan struct{}), newSession(env, c), &Error{Step: StepConnect, Kind: Overrun}} // in case it panics
 	if other, found := held.LoadOrStore(c, m); found {
 		first := other.(*meeting)
 		select {
