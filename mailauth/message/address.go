@@ -2,8 +2,8 @@ package message
 
 import "strings"
 
-// maxAddresses bounds the addresses that are read of one list; what follows is not read. Lists of recipients have
-// up to some hundreds.
+// maxAddresses bounds the addresses read from one list; the rest is not read. Lists of recipients have up to some
+// hundreds.
 const maxAddresses = 1000
 
 // An Address is one of a list, such as From and To (RFC 5322 section 3.4).
@@ -12,14 +12,14 @@ type Address struct {
 	Local  string // left of the @, without quotation marks; empty if there is no @
 	Domain string // right of the @ as written; may be an address literal such as [192.0.2.1]
 	Group  string // name of the group that it is in
-	Extra  string // what stands besides: further addresses in angle brackets
+	Extra  string // further addresses in angle brackets
 	Raw    string // as written, without white space around it
 }
 
 // IsZero reports whether there is no address, as in the list "undisclosed-recipients:;" or in "<>".
 func (a Address) IsZero() bool { return a.Local == "" && a.Domain == "" }
 
-// Addr is the address without its name, such as alice@example.org.
+// Addr returns the address without its name, such as alice@example.org.
 func (a Address) Addr() string {
 	if a.Domain == "" {
 		return a.Local
@@ -27,9 +27,9 @@ func (a Address) Addr() string {
 	return a.Local + "@" + a.Domain
 }
 
-// ParseAddresses reads a list of addresses: groups, routes, comments, quoted strings and encoded words, and what
-// senders make of them: lists with semicolons, names with commas that are not quoted, several angle brackets,
-// missing ones. An item without any address is kept with only its name.
+// ParseAddresses reads a list of addresses: groups, routes, comments, quoted strings and encoded words, and common
+// malformed variants: lists with semicolons, names with commas that are not quoted, several angle brackets, missing
+// ones. An item without any address is kept with only its name.
 func ParseAddresses(value string) []Address {
 	p := addressParser{value: value}
 	for p.pos < len(value) && len(p.list) < maxAddresses {
@@ -99,7 +99,7 @@ func (p *addressParser) step() {
 	}
 }
 
-// word adds what reaches to end to the words, or to the last one if no blank lies between.
+// word adds the text up to end to the words, or to the last one if no blank separates them.
 func (p *addressParser) word(end int) {
 	p.hasAt = p.hasAt || strings.IndexByte(p.value[p.pos:end], '@') >= 0
 	// White space around an @ is obsolete, but valid (RFC 5322 section 4.4).
@@ -136,7 +136,7 @@ func (p *addressParser) angle() {
 	p.pos, p.glued = len(s), false
 }
 
-// colon begins a group (RFC 5322 section 3.4), unless it stands in an address or behind one.
+// colon begins a group (RFC 5322 section 3.4), unless it is in an address or follows one.
 func (p *addressParser) colon() {
 	if p.group != "" || len(p.angles) > 0 || p.hasAt || len(p.words) == 0 {
 		p.word(p.pos + 1)
@@ -172,7 +172,7 @@ func (p *addressParser) finish(end int) {
 		}
 	}
 	if a.Name == "" && len(comments) > 0 {
-		a.Name = DecodeText(strings.Join(comments, " ")) // as mail had it before RFC 822
+		a.Name = DecodeText(strings.Join(comments, " ")) // as in mail before RFC 822
 	}
 	p.list = append(p.list, a)
 }

@@ -11,18 +11,18 @@ import (
 // maxDate bounds the text that is read as a date, in bytes; real ones have about forty.
 const maxDate = 500
 
-// A Date is a time in the header, with what is odd about how it was written.
+// A Date is a time in the header, with the irregularities of its form.
 type Date struct {
 	Time time.Time // with the offset that was written
 
-	NoZone       bool // no zone, or -0000 or a military letter: the offset is not known, and taken for 0
+	NoZone       bool // no zone, or -0000 or a military letter: the offset is unknown and assumed to be 0
 	ObsoleteZone bool // a zone by name (RFC 5322 section 4.3), such as EST; UT and GMT too
 	WrongWeekday bool // the day of the week is not that of the date
 	Unusual      bool // not the order and form of RFC 5322 section 3.3
 }
 
-// ParseDate reads a date as RFC 5322 sections 3.3 and 4.3 have it (Sun, 1 Nov 2026 09:00:04 +0000), and what else
-// stands there in practice: without seconds, with full names of months, with the month before the day, with the
+// ParseDate reads a date in the form of RFC 5322 sections 3.3 and 4.3 (Sun, 1 Nov 2026 09:00:04 +0000), and further
+// forms that occur in practice: without seconds, with full names of months, with the month before the day, with the
 // year behind the time, as ISO 8601.
 func ParseDate(value string) (Date, error) {
 	text, _ := Comments(value[:min(len(value), maxDate)])
@@ -39,7 +39,7 @@ type dateParser struct {
 	d                 Date
 	year, month, day  int
 	hour, minute, sec int
-	weekday           int // -1 if there is none
+	weekday           int // -1 if missing
 	offset            int // in seconds
 	zoned             bool
 	pm, twelve        bool // of the hours from 1 to 12
@@ -158,14 +158,14 @@ func (p *dateParser) numericZone(w string) bool {
 	p.offset = (n/100*60 + n%100) * 60
 	if w[0] == '-' {
 		p.offset = -p.offset
-		p.d.NoZone = n == 0 // RFC 5322 section 3.3: -0000 says that the zone is not told
+		p.d.NoZone = n == 0 // RFC 5322 section 3.3: -0000 means that the zone is not stated
 	}
 	p.d.Unusual = p.d.Unusual || len(w) != 5
 	p.zoned = true
 	return true
 }
 
-// zones are those of RFC 5322 section 4.3, and what servers write besides, in hours.
+// zones are those of RFC 5322 section 4.3, and further ones that servers write, in hours.
 var zones = map[string]float64{
 	"ut": 0, "gmt": 0, "utc": 0, "z": 0, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7,
 	"pst": -8, "cet": 1, "cest": 2, "met": 1, "mest": 2, "wet": 0, "west": 1, "eet": 2, "eest": 3, "bst": 1, "msk": 3,

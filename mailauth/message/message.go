@@ -33,7 +33,7 @@ type Message struct {
 	Mark      []byte  // a byte order mark before the header; usually none
 	Fields    []Field // in order
 	Malformed []Line  // lines of the header that belong to no field, in order
-	Excess    []byte  // what lies beyond [MaxHeaderBytes] or [MaxFields]; usually nothing
+	Excess    []byte  // the text beyond [MaxHeaderBytes] or [MaxFields]; usually nothing
 	Separator []byte  // the blank line behind the header; empty if there is none
 	Body      []byte  // all behind the blank line
 
@@ -60,9 +60,9 @@ type Line struct {
 // LineEnds counts how the lines of a header end.
 type LineEnds struct {
 	CRLF   int
-	LF     int // as on Unix, and in most of what is pasted
+	LF     int // as on Unix, and in most pasted text
 	CRCRLF int // a program has put CR before what was CRLF already
-	CR     int // as on old Macs; only seen where there is no LF at all
+	CR     int // as on old Macs; only recognized where there is no LF at all
 }
 
 // Split takes a message apart. The pieces, in the order of their offsets, are the text again.
@@ -75,7 +75,7 @@ func Split(text []byte) *Message {
 	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
 		m.Mark, s.at = text[:3], 3
 	}
-	open := none // what a line that begins with white space continues
+	open := none // the piece that a line beginning with white space continues
 	for s.at < len(text) {
 		begin := s.at
 		line, content := s.next()
@@ -115,14 +115,14 @@ const (
 	inLine
 )
 
-// isMailbox reports whether the first line of a text is that of a mailbox file, which may hold a colon in its
-// time: "From alice@example.org Sun Nov  1 09:00:00 2026" (RFC 4155).
+// isMailbox reports whether the first line of a text is the separator of a mailbox file, which may contain a colon in
+// its time: "From alice@example.org Sun Nov  1 09:00:00 2026" (RFC 4155).
 func isMailbox(m *Message, content []byte) bool {
 	behind, ok := bytes.CutPrefix(bytes.TrimPrefix(content, []byte(">")), []byte("From "))
 	return ok && len(m.Fields) == 0 && !bytes.HasPrefix(bytes.TrimLeft(behind, " \t"), []byte(":"))
 }
 
-// skip puts what lies beyond the limit of the header aside, and finds the body behind it.
+// skip sets the text beyond the limit of the header aside, and finds the body behind it.
 func (m *Message) skip(text []byte, begin int, s *scanner) {
 	for s.at < len(text) {
 		at := s.at
@@ -135,7 +135,7 @@ func (m *Message) skip(text []byte, begin int, s *scanner) {
 }
 
 // nameEnd returns the offset of the colon behind a name, or -1. A name is of printable ASCII characters without a
-// blank (RFC 5322 section 2.2), where white space may stand before the colon (section 4.5).
+// blank (RFC 5322 section 2.2), and white space may precede the colon (section 4.5).
 func nameEnd(content []byte) int {
 	colon := bytes.IndexByte(content, ':')
 	name := bytes.TrimRight(content[:max(colon, 0)], " \t")
@@ -219,7 +219,7 @@ func (m *Message) First(name string) *Field {
 	return nil
 }
 
-// Value returns the value of the first field of a name; empty if there is none.
+// Value returns the value of the first field of a name; empty if missing.
 func (m *Message) Value(name string) string {
 	if f := m.First(name); f != nil {
 		return f.Value()
@@ -230,16 +230,16 @@ func (m *Message) Value(name string) string {
 // Is reports whether the field has this name, whatever its case.
 func (f *Field) Is(name string) bool { return strings.EqualFold(f.Name, name) }
 
-// RawValue is all behind the colon, with folding and the last line end.
+// RawValue returns everything behind the colon, with folding and the last line end.
 func (f *Field) RawValue() []byte { return f.Raw[f.colon+1:] }
 
-// Value is the value unfolded, without the white space around it; bytes outside of ASCII are left as they are.
+// Value returns the value unfolded, without surrounding white space; bytes outside of ASCII are left as they are.
 func (f *Field) Value() string { return Unfold(f.RawValue()) }
 
-// Text is the value as people read it: unfolded, decoded and valid UTF-8, see [DecodeText].
+// Text returns the value in readable form: unfolded, decoded and valid UTF-8, see [DecodeText].
 func (f *Field) Text() string { return DecodeText(f.Value()) }
 
-// LongestLine is the length of the longest line of the field in bytes, without its end.
+// LongestLine returns the length of the longest line of the field in bytes, without its end.
 func (f *Field) LongestLine() (longest int) {
 	for s := (scanner{text: f.Raw, end: '\n'}); s.at < len(f.Raw); {
 		_, content := s.next()

@@ -56,7 +56,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// requireWhole holds that nothing of a text is lost or doubled.
+// requireWhole requires that no part of a text is lost or doubled.
 func requireWhole(t testing.TB, m *Message, text string) {
 	type piece struct {
 		offset int
@@ -105,7 +105,7 @@ func TestFields(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A header beyond the limit is put aside, and the body is found all the same.
+// A header beyond the limit is set aside, and the body is still found.
 func TestHeaderIsBounded(t *testing.T) {
 	text := strings.Repeat("A: b\n", MaxFields+10) + "\nbody"
 	m := Split([]byte(text))
@@ -119,7 +119,7 @@ func TestHeaderIsBounded(t *testing.T) {
 	require.Empty(t, m.Body)
 }
 
-// Nothing that a stranger sends takes long to read.
+// Hostile input is read quickly.
 func TestHostileInput(t *testing.T) {
 	for _, unit := range []string{
 		"a:\n", "(", "(\\", "\"", "=?a?q?\x01", "=?", "=?a?q?a?=", "<", "a@b:", "a,", ":", "\"\"", "[", "a;:", "=3D", "> ",

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// MaxBytes bounds a message that [Read] takes: mail servers of the world accept some 25 to 50 MiB, encoded.
+// MaxBytes bounds a message that [Read] accepts: mail servers accept some 25 to 50 MiB, encoded.
 const MaxBytes = 64 << 20
 
 // The errors of [Read] that are faults of the message.
@@ -15,9 +15,9 @@ var (
 	ErrTooLong = fmt.Errorf("the message is longer than %d MiB", MaxBytes>>20)
 )
 
-// Read reads a whole message, such as from a file, standard input or a connection, for functions that take its text:
-// [Split], and Verify of packages dkim and arc. Nothing is changed. The error is [ErrEmpty], [ErrTooLong], or that of
-// the reader.
+// Read reads a whole message, such as from a file, standard input or a connection, for functions that accept its
+// text: [Split], and Verify of packages dkim and arc. Nothing is changed. The error is [ErrEmpty], [ErrTooLong], or
+// that of the reader.
 func Read(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endless yields spaces for ever.
+// endless yields spaces without end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

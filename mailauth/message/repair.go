@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Damage is what copying did to a text. None of it says anything about the message itself.
+// Damage is a kind of damage that copying did to a text. It says nothing about the message itself.
 type Damage string
 
 // The kinds of damage that [Repair] knows.
@@ -23,8 +23,8 @@ const (
 
 const maxQuoteLevels = 5
 
-// Repair restores a header that was damaged by copying it, and says what was done. A text without damage is
-// returned as it is. It is for headers that people paste; never verify a signature over the result.
+// Repair restores a header that was damaged by copying it, and reports the damage. A text without damage is returned
+// as it is. It is for headers that people paste; never verify a signature over the result.
 func Repair(text []byte) ([]byte, []Damage) {
 	var done []Damage
 	text = trimFirstLines(text)
@@ -42,7 +42,7 @@ func Repair(text []byte) ([]byte, []Damage) {
 	return text, done
 }
 
-// trimFirstLines removes blank lines before the first one that is not: whoever pastes a header means no empty one.
+// trimFirstLines removes blank lines before the first one that is not: a pasted header is not meant to be empty.
 func trimFirstLines(text []byte) []byte {
 	rest := bytes.TrimLeft(text, " \t\r\n")
 	if i := bytes.LastIndexAny(text[:len(text)-len(rest)], "\r\n"); i >= 0 {
@@ -51,10 +51,10 @@ func trimFirstLines(text []byte) []byte {
 	return text
 }
 
-// summaryLines begin the lines of the table that Gmail shows above the original of a message.
+// summaryLines are the beginnings of the lines of the table that Gmail shows above the original of a message.
 var summaryLines = []string{"original message", "created at:", "created on:", "message id\t"}
 
-// firstFields are those that the header of a received message begins with.
+// firstFields are the fields that begin the header of a received message.
 var firstFields = []string{"delivered-to:", "received:", "return-path:", "x-original-to:", "x-received:", "authentication-results:"}
 
 func cutSummary(text string) string {
@@ -113,7 +113,7 @@ func unescapeLines(text string) string {
 	return strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", `\t`, "\t", `\"`, `"`).Replace(text)
 }
 
-// minDoubleSpaced is how many lines with blank ones between them are no accident.
+// minDoubleSpaced is the number of lines with blank lines between them that counts as double spacing.
 const minDoubleSpaced = 3
 
 func singleSpace(text string) string {
@@ -188,7 +188,7 @@ func unescapeHTML(text string) string {
 // Signatures and names may begin so.
 var encodedTags = []string{"v", "a", "c", "cv", "dkim", "spf", "dmarc", "arc", "charset", "version", "cipher"}
 
-// decodeQuotedPrintable decodes a header that was copied from where it was encoded.
+// decodeQuotedPrintable decodes a header that was copied in its encoded form.
 func decodeQuotedPrintable(text string) string {
 	if !isQuotedPrintable(text) {
 		return text

@@ -202,7 +202,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// Readers of values give valid text, no longer than what was there by more than its encoding explains.
+// Value readers return valid text, which is longer than the input only as far as its encoding explains.
 func FuzzValues(f *testing.F) {
 	f.Add(`"Example, Alice" <alice@example.org>, Team: =?utf-8?Q?M=C3=BCller?= <m@example.org>;`)
 	f.Add("Sun, 1 Nov 2026 09:00:04 +0000 (UTC)")

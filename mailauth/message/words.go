@@ -13,10 +13,10 @@ import (
 // maxWord bounds an encoded word, in bytes. RFC 2047 section 2 allows 75; many senders write longer ones.
 const maxWord = 4096
 
-// DecodeText makes a value readable: encoded words such as =?utf-8?Q?M=C3=BCller?= are decoded (RFC 2047), and
-// bytes that are not UTF-8 (RFC 6532) are taken for Windows-1252, as senders that declare nothing mostly mean it.
-// Adjacent words of one character set are decoded as one, since some senders split within a character. What cannot
-// be decoded stays as it is.
+// DecodeText decodes a value: encoded words such as =?utf-8?Q?M=C3=BCller?= are decoded (RFC 2047), and bytes that
+// are not UTF-8 (RFC 6532) are read as Windows-1252, the usual encoding of senders that declare none. Adjacent words
+// of one character set are decoded as one, because some senders split within a character. Text that cannot be decoded
+// is left unchanged.
 func DecodeText(s string) string {
 	if !utf8.ValidString(s) {
 		s, _ = charmap.Windows1252.NewDecoder().String(s)
@@ -82,7 +82,7 @@ func cutWord(s string) (w encodedWord, ok bool) {
 	return w, ok
 }
 
-// decodeQ decodes the encoding Q (RFC 2047 section 4.2). A broken escape stays as it is.
+// decodeQ decodes the encoding Q (RFC 2047 section 4.2). A broken escape is left unchanged.
 func decodeQ(s string) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -135,7 +135,7 @@ func (r *encodedRun) flush(b *strings.Builder) {
 	*r = encodedRun{}
 }
 
-// decodeCharset decodes bytes of a character set; one that nobody knows is taken for UTF-8 or Windows-1252.
+// decodeCharset decodes bytes of a character set; an unknown one is read as UTF-8 or Windows-1252.
 func decodeCharset(charset string, data []byte) string {
 	if e, err := htmlindex.Get(charset); err == nil {
 		if text, err := e.NewDecoder().Bytes(data); err == nil {
@@ -148,7 +148,7 @@ func decodeCharset(charset string, data []byte) string {
 	return string(data)
 }
 
-// Comments separates a value from its comments, which stand in parentheses and may be nested (RFC 5322 section
+// Comments separates a value from its comments, which are in parentheses and may be nested (RFC 5322 section
 // 3.2.2). In the text a blank stands for each; quoted strings are left as they are. A comment that is not closed
 // reaches to the end.
 func Comments(value string) (text string, comments []string) {
@@ -232,8 +232,8 @@ func Unquote(s string) string {
 	return b.String()
 }
 
-// MessageIDs returns what stands in angle brackets, as in Message-ID and References (RFC 5322 section 3.6.4). A
-// value without any is taken by its words.
+// MessageIDs returns the texts in angle brackets, as in Message-ID and References (RFC 5322 section 3.6.4). A value
+// without angle brackets is split into words.
 func MessageIDs(value string) []string {
 	var ids []string
 	rest := value
