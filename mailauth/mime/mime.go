@@ -42,7 +42,7 @@ const (
 // A Part is a leaf of the tree: it has no parts of its own, or is a message that is attached (message/rfc822).
 type Part struct {
 	Header *message.Message  // its fields
-	Type   string            // media type in lower case; text/plain where none is given (RFC 2045 section 5.2)
+	Type   string            // media type in lower case; text/plain by default (RFC 2045 section 5.2)
 	Params map[string]string // parameters of Content-Type, by names in lower case
 	Name   string            // file name; may be empty
 
@@ -50,7 +50,7 @@ type Part struct {
 }
 
 // Parts returns the leaves of a message in order, at most 1000. The first is the whole message if it is not
-// multipart, or if its boundary is nowhere.
+// multipart, or if its boundary is missing.
 func Parts(text []byte) []Part {
 	var leaves []Part
 	collect(&leaves, text, 0)
@@ -83,7 +83,7 @@ func newPart(text []byte) Part {
 	return p
 }
 
-// MediaType reads the value of Content-Type. What the standard library refuses is read by its semicolons.
+// MediaType reads the value of Content-Type. Values that the standard library refuses are split at semicolons.
 func MediaType(value string) (string, map[string]string) {
 	if t, params, err := mime.ParseMediaType(value); err == nil && t != "" {
 		return t, params
@@ -109,7 +109,7 @@ func split(body []byte, boundary string) (parts [][]byte) {
 		return nil
 	}
 	mark := []byte("--" + boundary)
-	begin := -1 // of the part at hand
+	begin := -1 // of the current part
 	for at := 0; at < len(body) && len(parts) < maxParts; {
 		end := len(body)
 		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
@@ -138,8 +138,8 @@ func chomp(text []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 }
 
-// Body returns the body without its transfer encoding (RFC 2045 section 6). Of a broken encoding it is what can be
-// read. It is never longer than what was sent.
+// Body returns the body without its transfer encoding (RFC 2045 section 6). Of a broken encoding it returns the
+// readable part. It is never longer than the encoded body.
 func (p *Part) Body() []byte {
 	switch strings.ToLower(p.Header.Value("Content-Transfer-Encoding")) {
 	case "base64":
@@ -152,8 +152,8 @@ func (p *Part) Body() []byte {
 	}
 }
 
-// decodeBase64 ignores all characters outside of the alphabet (RFC 2045 section 6.8), and what is left over when
-// the text was broken off.
+// decodeBase64 ignores all characters outside of the alphabet (RFC 2045 section 6.8), and incomplete groups at the
+// end of a truncated text.
 func decodeBase64(raw []byte) []byte {
 	text := make([]byte, 0, len(raw))
 	for _, c := range raw {

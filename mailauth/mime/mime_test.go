@@ -63,7 +63,7 @@ func TestPartsAreBounded(t *testing.T) {
 	require.Equal(t, "b10", leaves[0].Params["boundary"])
 }
 
-// A body is never longer than what was sent, and what is not encoded comes out as it went in.
+// A body is never longer than its encoded form, and an unencoded body is returned unchanged.
 func FuzzParts(f *testing.F) {
 	f.Add("Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b--\n", "one")
 	f.Add("Content-Transfer-Encoding: base64\n\nb25lI", "")
