@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxServers is how many mail servers are asked for their certificates, the most preferred first.
+	// maxServers is how many mail servers are connected to for their certificates, the most preferred first.
 	maxServers = 10
 	// deliverTimeout is when connections to them end, counted from the beginning. Some servers delay the banner by six
 	// seconds on purpose.
@@ -25,17 +25,17 @@ const (
 	maxAddresses = 4
 )
 
-// A delivery is what a sender that enforces the policy meets at a mail server: one address of it, for behind all there
-// is one certificate.
+// A delivery is the result that a sender enforcing the policy gets at a mail server: at one address, because all
+// addresses serve the same certificate.
 type delivery struct {
 	addr    netip.Addr  // zero if it was not connected to
-	nobody  bool        // it refuses all connections, so that nobody delivers to it
-	tls     *pki.TLS    // nil without
-	refusal *smtp.Error // why there is no TLS, which is not the fault of anything in between
-	unknown string      // why nothing is known, as a clause; empty if something is
+	nobody  bool        // it refuses all connections, so no sender delivers to it
+	tls     *pki.TLS    // nil without TLS
+	refusal *smtp.Error // why there is no TLS, if the network in between is not at fault
+	unknown string      // why nothing is known, as a clause; empty if the result is known
 }
 
-// deliver connects to the mail servers that the policy lists, if it is enforced or may be, all at once.
+// deliver connects to all mail servers that the policy lists concurrently, if it is or may be enforced.
 func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 	if !e.enforced() && (e.policy == nil || !e.policy.mayEnforce()) {
 		return
@@ -53,7 +53,7 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 		default:
 			count++
 			g.Go(func() {
-				// IPv6 is first, and not every network has it.
+				// IPv6 comes first, and not every network has it.
 				for _, a := range slices.Backward(addresses[max(0, len(addresses)-maxAddresses):]) {
 					if h.met = connect(ctx, env, a, h.Name); !h.met.nobody {
 						return
@@ -68,7 +68,7 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 func connect(ctx context.Context, env *diag.Env, a netip.Addr, name string) (d delivery) {
 	d.addr = a
 	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(a, portMail), ServerName: name})
-	defer func() { session.Close() }() // there is one after an error too
+	defer func() { session.Close() }() // the session exists after an error too
 	if d.tls = session.TLS(); d.tls != nil {
 		return d
 	}
@@ -85,7 +85,7 @@ func connect(ctx context.Context, env *diag.Env, a netip.Addr, name string) (d d
 	return d
 }
 
-// each makes one failure of those at several mail servers.
+// each merges the failures of several mail servers into one.
 func each(hosts []host, test func(host) diag.Failures) diag.Failures {
 	return diag.FailEach(hosts, func(h host) diag.Failures { return test(h).About(h.Name) }).Joined()
 }
@@ -155,8 +155,8 @@ var deliverRules = diag.Rules[*evidence]{
 	}, ending(diag.Warning)),
 }
 
-// strict completes a rule about what senders meet at each mail server. Unless it says otherwise, they refuse to deliver
-// if it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
+// strict completes a rule about the delivery to each mail server. Unless it says otherwise, they refuse to deliver if
+// it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
 func strict(r rule, why func(*evidence, *host) string) rule {
 	r.Ref, r.Category, r.Reads = "RFC 8461 section 4.2", factorMX, []diag.Source{fromRecord, fromPolicy, fromMail}
 	consequence := "senders will not deliver to it then"
@@ -178,7 +178,7 @@ func strict(r rule, why func(*evidence, *host) string) rule {
 	return r
 }
 
-// refused says why there is no TLS if the reason is one of these; else it is empty.
+// refused returns why there is no TLS if the reason is one of kinds; otherwise empty.
 func (d *delivery) refused(kinds ...smtp.Kind) string {
 	if d.refusal == nil || !slices.Contains(kinds, d.refusal.Kind) {
 		return ""
@@ -186,7 +186,7 @@ func (d *delivery) refused(kinds ...smtp.Kind) string {
 	return d.refusal.Error()
 }
 
-// certified makes a test of a host of one of its certificate.
+// certified makes a test of a host from a test of its certificate.
 func certified(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, string)) func(*evidence, *host) string {
 	return func(e *evidence, h *host) string {
 		if h.met.tls == nil || h.met.tls.Leaf() == nil {

@@ -4,8 +4,8 @@
 // # How MTA-STS works
 //
 // SMTP encrypts when both sides can, and falls back to plain text when an active attacker suppresses STARTTLS. A
-// domain prevents that with two publications. A TXT record at _mta-sts.<domain> says that there is a policy and, by
-// its id, which version:
+// domain prevents that with two publications. A TXT record at _mta-sts.<domain> announces a policy and identifies its
+// version by an id:
 //
 //	_mta-sts.example.com. TXT "v=STSv1; id=20260101T000000;"
 //
@@ -25,6 +25,6 @@
 //
 // # How to use the package
 //
-// [Lookup] fetches both publications, looks up the mail servers at the same time, and reports what is wrong.
-// [ParseRecord] and [ParsePolicy] are pure.
+// [Lookup] fetches both publications, looks up the mail servers at the same time, and reports faults. [ParseRecord]
+// and [ParsePolicy] are pure.
 package mtasts

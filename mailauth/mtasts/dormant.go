@@ -9,25 +9,25 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A policy that enforces may lie dormant: nothing of it is in force, for a fault of the record, of its own text or of
-// the policy host. Whoever corrects that fault brings it into force, and then senders refuse to deliver to each mail
-// server that it does not list or whose certificate fails (RFC 8461 section 5). So each suggestion and each advice that
-// may do so passes through [evidence.gated].
+// A policy that enforces may lie dormant: it is not in force because of a fault in the record, in its own text or on
+// the policy host. Correcting that fault brings it into force, and then senders refuse to deliver to each mail server
+// that it does not list or whose certificate fails (RFC 8461 section 5). So every suggestion and advice that may do
+// so passes through [evidence.gated].
 
 // dormant reports whether a policy may come into force that is not in force today: one that is known to enforce, or
-// whose mode is not known.
+// whose mode is unknown.
 func (e *evidence) dormant() bool {
 	return !e.enforced() && (e.policy == nil || e.policy.mayEnforce())
 }
 
-// A hazard is why mail may be lost once what is dormant takes effect.
+// A hazard is the reason why mail may be lost once the dormant policy takes effect.
 type hazard struct {
-	why   string // a clause; empty if no mail is
-	known bool   // that it would be, and not only that it may be
+	why   string // a clause; empty if no mail would be lost
+	known bool   // the loss is certain, not only possible
 }
 
-// hazard looks at what is dormant as if it were in force today. There is none if the policy lists every mail server,
-// and each offers TLS with a certificate that senders trust. Those to which nobody can deliver today cannot lose any.
+// hazard evaluates the dormant policy as if it were in force. There is no hazard if the policy lists every mail
+// server, and each offers TLS with a trusted certificate. Mail servers that are undeliverable today cannot lose mail.
 func (e *evidence) hazard() hazard {
 	receives, known := e.mail.Receives()
 	switch {
@@ -61,8 +61,8 @@ func (e *evidence) hazard() hazard {
 // seen reports whether the text of the policy is known.
 func (e *evidence) seen() bool { return e.policy != nil && !e.policy.alien }
 
-// refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today, or,
-// if it is not sure, may refuse: a clause. It is empty if none do.
+// refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today,
+// or, if sure is false, may refuse: a clause. It is empty if no sender does.
 func (h *host) refused() (why string, sure bool) {
 	switch tls := h.met.tls; {
 	case isAddress(h.Name), len(h.Addresses.All()) == 0 && h.Err() == nil, h.met.nobody:
@@ -79,13 +79,13 @@ func (h *host) refused() (why string, sure bool) {
 	return "", false
 }
 
-// guarded returns rules whose failures pass through the gate: those that suggest something and, if they all keep the
-// policy from coming into force, those of errors and of what is missing.
+// guarded returns rules whose failures pass through the gate: those that suggest something and, with all set, also
+// those of errors and of missing parts, which keep the policy from coming into force.
 func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 	list = slices.Clone(list)
 	for i := range list {
 		r := list[i]
-		if r.Code == missingRecord { // which puts the policy first itself
+		if r.Code == missingRecord { // which already puts the policy first
 			continue
 		}
 		mends := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
@@ -94,8 +94,9 @@ func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 	return list
 }
 
-// gated puts the policy before what would bring it into force: one in testing mode that lists the present mail servers.
-// No record is suggested before that. Failures are changed if they suggest something or, if mends is set, in any case.
+// gated suggests a harmless policy, in testing mode with the present mail servers, before any change that would bring
+// the dormant one into force. No record is suggested before that. It changes failures with a suggestion or, if mends
+// is set, all failures.
 func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Failures {
 	h := hazard{}
 	if len(list) > 0 {
@@ -142,12 +143,12 @@ func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Fai
 
 func (e *evidence) newRecord() string { return newRecord(e.now).String() }
 
-// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
-// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
+// newPolicy returns a policy that lists the present mail servers and keeps the valid parts of the present policy;
+// empty if the mail servers are unknown. It enforces nothing that is not enforced today.
 func (e *evidence) newPolicy() string {
 	nowhere := func(h host) bool { return len(h.Addresses.All()) == 0 }
 	if e.mail.Surplus > 0 || e.mail.Implicit || !receives(e) || slices.ContainsFunc(e.hosts, nowhere) {
-		return "" // first comes which mail servers there are
+		return "" // the mail servers must be known first
 	}
 	p := Policy{Mode: Testing, MaxAge: week}
 	if e.enforced() {
@@ -167,7 +168,7 @@ func (e *evidence) newPolicy() string {
 			p.MX = append(p.MX, h.Name)
 		}
 	}
-	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
+	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has an invalid host name
 		return ""
 	}
 	return p.String()

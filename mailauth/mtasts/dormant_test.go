@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A setting is a world in which a policy is in force, lies dormant, or is not there.
+// A setting is a world in which a policy is in force, dormant, or missing.
 type setting struct {
 	record string // of the zone
 	policy string // as it is served
@@ -22,7 +22,7 @@ type setting struct {
 	silent bool // the mail server does not answer
 }
 
-// build makes the world of a setting, with a record or a policy instead of its own if they are given.
+// build makes the world of a setting, with the given record or policy, if any, instead of its own.
 func (s setting) build(t *testing.T, record, text string) *diagtest.World {
 	if record == "" {
 		record = s.record
@@ -49,7 +49,7 @@ func (s setting) build(t *testing.T, record, text string) *diagtest.World {
 	return w
 }
 
-// refuses says whether a sender that follows the policy refuses to deliver to the mail server, or may as far as is known.
+// refuses reports whether a sender that follows the policy refuses, or may refuse, to deliver to the mail server.
 func refuses(r *Report, s setting) bool {
 	mode, _ := r.InForce()
 	return mode == Enforce && (s.silent || s.mail.NoStartTLS || s.mail.Cert != diagtest.CertGood || !r.MXCoverage.Complete)
@@ -60,8 +60,9 @@ func void(f diag.Finding) bool {
 	return f.Severity >= diag.Error && !strings.HasPrefix(string(f.Code), "mtasts.mx.")
 }
 
-// TestSuggestionsWakeNothing publishes what the first step suggests, alone: no strict sender that delivers today refuses
-// then. While what is dormant would keep mail out no record is suggested, and the advice speaks of the policy first.
+// TestSuggestionsWakeNothing publishes only the suggestion of the first step: no strict sender that delivers today
+// may refuse afterwards. While the dormant policy would block mail, no record is suggested, and the advice puts the
+// policy first.
 func TestSuggestionsWakeNothing(t *testing.T) {
 	old := strings.Replace(policy, "mx.example.com", "old.example.org", 1)
 	records := map[string]string{
@@ -128,7 +129,7 @@ func TestSuggestionsWakeNothing(t *testing.T) {
 	require.Greater(t, woken, 100)
 }
 
-// To set MTA-STS up takes the policy, the URL where it is served, and the record that announces it, in this order.
+// Setting up MTA-STS takes the policy, its URL, and the record that announces it, in this order.
 func TestViewTellsHowToSetUp(t *testing.T) {
 	for name, zone := range map[string]string{"nothing": mx, "no id": withRecord("v=STSv1;")} {
 		r := lookup(t, published(t, zone, nil))

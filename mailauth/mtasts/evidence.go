@@ -12,7 +12,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evidence is what was found out about a domain, and what follows from it.
+// evidence holds the lookup results of a domain and the facts derived from them.
 type evidence struct {
 	domain diag.Domain
 	now    time.Time
@@ -20,12 +20,12 @@ type evidence struct {
 	txt        diag.Answer[*dns.TXT]
 	found      taglist.Found
 	elsewhere  taglist.Elsewhere
-	record     Record // read as far as it can be, if there is exactly one
+	record     Record // parsed as far as possible, if there is exactly one
 	tlsrpt     diag.Answer[*dns.TXT]
-	unreported error // why no reports are requested; nil if they are
+	unreported error // why no reports are requested; nil if reports are requested
 
 	page   *fetch.Result // the policy as it was served
-	policy *document     // what was served with status 200, else nil
+	policy *document     // the text served with status 200, else nil
 
 	mail  reception.Hosts
 	hosts []host // those of mail
@@ -78,7 +78,7 @@ func (e *evidence) enforced() bool {
 	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
 }
 
-// inForce is the mode that senders apply; empty if it is not known.
+// inForce returns the mode that senders apply; empty if unknown.
 func (e *evidence) inForce() Mode {
 	switch {
 	case !answered(e), e.validRecord() && (e.page == nil || unanswered(e)):
@@ -102,8 +102,8 @@ func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Stray
 
 func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }
 
-// unannounced reports whether there is a policy that no record speaks of. Web servers that answer for
-// all names are no policy hosts.
+// unannounced reports whether there is a policy without a record. Web servers that answer for all names are not
+// policy hosts.
 func unannounced(e *evidence) bool {
 	return answered(e) && len(e.found.Records) == 0 && e.policy != nil && e.policy.seen["version"]
 }

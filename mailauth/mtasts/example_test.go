@@ -20,9 +20,9 @@ func ExampleLookup() {
 		return
 	}
 	defer world.Close()
-	world.HTTPS("mta-sts.example.com", nil) // a web server that knows no policy
+	world.HTTPS("mta-sts.example.com", nil) // a web server without a policy
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// Pass nil instead of world.Env() to query the real Internet.
 	report, err := mtasts.Lookup(context.Background(), world.Env(), mtasts.Request{
 		Domain: diag.MustDomain("example.com"),
 	})

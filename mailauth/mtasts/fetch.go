@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// maxMXHosts is how many mail servers are looked at, the most preferred first.
+	// maxMXHosts is how many mail servers are examined, the most preferred first.
 	maxMXHosts = reception.MaxHosts
-	// timeout is how long anything is waited for. What has not answered then is reported as unknown,
-	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
-	// policy for up to a minute (RFC 8461 section 3.3).
+	// timeout bounds each wait. Whatever has not answered by then is reported as unknown, before the caller's
+	// deadline, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the policy for up to a minute (RFC 8461
+	// section 3.3).
 	timeout = 10 * time.Second
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
-	// grace is how long the policy is waited for once it is known that there is no record, in the
-	// hope of saying that there is a policy all the same.
+	// grace bounds the wait for the policy once the record is known to be missing, to detect a policy without a
+	// record.
 	grace = time.Second
 )
 
-// label is where the record is, below the domain (RFC 8461 section 3.1).
+// label is the label of the record below the domain (RFC 8461 section 3.1).
 const label = "_mta-sts"
 
-// gather asks all there is to ask at once. The policy does not wait for the record, for most domains
-// that are asked about have both; only the addresses of the mail servers wait for their names, and connections to them
-// for a policy that is enforced.
+// gather runs all queries concurrently. The policy does not wait for the record, because most examined domains have
+// both; only the addresses of the mail servers wait for their names, and connections to them for a policy that is
+// enforced.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
 	wait := diag.TimeLeft(ctx, timeout)
@@ -88,17 +88,17 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 }
 
 // misplaced lists the wildcard of the domain, and the names under which records are published by mistake: the domain
-// itself, that of the policy host, the label in another form, and what comes about where a control panel adds the
-// domain to the name that was typed.
+// itself, that of the policy host, the label in another form, and the name that results if a control panel appends
+// the domain to the entered name.
 func misplaced(d diag.Domain) []string {
 	list := []string{d.Sub("*"), d.FQDN(), d.Sub("mta-sts"), d.Sub("_mta_sts"), d.Sub("_mtasts"),
 		d.Sub(label + "." + d.String())}
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// fetchPolicy fetches the policy as senders do, except that it goes on when the certificate is not to
-// be trusted, so that all faults are found in one go. Redirects are not followed (RFC 8461 section
-// 3.3), and no compression is asked for, as few senders know any.
+// fetchPolicy fetches the policy as senders do, except that it continues with an untrusted certificate, to find all
+// faults in one pass. Redirects are not followed (RFC 8461 section
+// 3.3), and no compression is requested, because few senders support it.
 func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Duration) (*fetch.Result, error) {
 	u, err := diag.ParseURL(PolicyURL(d))
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *evidence) digest() {
 	if kit.One(e) {
 		e.record = readRecord(&e.found.List)
 	}
-	// A text of which a part is missing would be blamed for what was lost.
+	// An incomplete text would show false faults.
 	if head := e.page.Final(); e.page.Err == nil && head.StatusCode == http.StatusOK {
 		e.policy = scanPolicy(string(e.page.Body))
 		for i := range e.hosts {

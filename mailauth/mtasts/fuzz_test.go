@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is valid can be printed, and the print reads the same.
+// A valid record survives a round trip through String.
 func FuzzParseRecord(f *testing.F) {
 	f.Add("v=STSv1; id=20160831085700Z; more=a;")
 	f.Add("v=STSv1;;id=1 ; id=2")

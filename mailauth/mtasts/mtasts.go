@@ -12,12 +12,12 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// Request asks for the examination of one domain.
+// Request names the domain to examine.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 }
 
-// Report says what a domain publishes, and what to think of it.
+// Report holds what a domain publishes, with a verdict.
 type Report struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -31,12 +31,11 @@ type Report struct {
 	TLSRPTFound bool       `json:"tls_rpt_found" doc:"whether a TLSRPT record asks for reports"`
 	Partial     bool       `json:"partial" doc:"whether something could not be learned"`
 
-	inForce Mode // empty if it is not known
+	inForce Mode // empty if unknown
 }
 
-// InForce returns the mode of the policy that senders follow when they look today: [None] also where they find no
-// record, or no policy that they can use. It is not known where a server did not say, and of a report that was read
-// from JSON.
+// InForce returns the mode of the policy that senders follow today: [None] also without a record or a usable policy.
+// It is unknown if a server did not answer, and for a report that was read from JSON.
 func (r *Report) InForce() (mode Mode, known bool) { return r.inForce, r.inForce != "" }
 
 // A PolicyFile is the policy of a domain as its web server served it.
@@ -76,7 +75,7 @@ type Coverage struct {
 }
 
 // Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The error is that of the
-// context if it ended, or wraps [diag.ErrUnavailable] if nothing of it could be learned.
+// context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -88,7 +87,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(env.Now()), nil
 }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
@@ -115,7 +114,7 @@ func (e *evidence) report(ended time.Time) *Report {
 }
 
 func (e *evidence) partial() bool {
-	// Without a record nobody asks for a policy, so its host need not answer.
+	// Without a record no sender fetches a policy, so its host need not answer.
 	idle := func(s diag.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }
 	return len(slices.DeleteFunc(e.Unanswered(), idle)) > 0 || len(e.untested()) > 0
 }

@@ -61,7 +61,7 @@ func hijack(answer string) http.HandlerFunc {
 	}
 }
 
-// A published world is one with records and a policy.
+// published makes a world with records and a policy.
 func published(t *testing.T, zone string, site http.HandlerFunc) *diagtest.World {
 	t.Helper()
 	w := diagtest.NewWorld(t)
@@ -253,7 +253,7 @@ func TestLookup(t *testing.T) {
 			got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(seen.Add(r.Verdict)))
 			require.Equal(t, tt.want, strings.TrimSpace(got), "%+v", r.Findings)
 			require.Equal(t, tt.name == "too many mail servers", r.Partial)
-			for _, passed := range r.Passed { // what is not there is at no right place
+			for _, passed := range r.Passed { // a missing record has no right location
 				require.True(t, r.Found || passed.Code != "mtasts.record.location")
 			}
 		})
@@ -334,8 +334,8 @@ func TestLookupSuggestsPolicy(t *testing.T) {
 	}
 }
 
-// All questions are asked at once; only the addresses of the mail servers, and the connection to the policy host, wait
-// for an answer, and then the connections to the mail servers for both.
+// All queries run concurrently; only the addresses of the mail servers and the connection to the policy host wait for
+// an answer, and the connections to the mail servers wait for both.
 func TestLookupRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 		w.Zone(good)
@@ -375,7 +375,7 @@ func TestLookupUnavailable(t *testing.T) {
 	require.ErrorAs(t, err, &input)
 }
 
-// hangs never answers: when the client has gone it ends the connection without a reply, which the client
+// hangs never answers: when the client has disconnected it ends the connection without a reply, which the client
 // could otherwise still read.
 func hangs(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
@@ -394,7 +394,7 @@ func TestLookupSlowPolicyHost(t *testing.T) {
 	})
 }
 
-// Nor does a host that hangs keep a report waiting that does not depend on it.
+// A host that hangs does not delay a report that does not depend on it.
 func TestLookupGivesUpWithoutRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := published(t, mx, hangs)

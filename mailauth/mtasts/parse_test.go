@@ -159,7 +159,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// However many faults there are, the list is bounded, and none hides another.
+// The list of faults is bounded, and no fault hides another.
 func TestPolicyBoundsFaults(t *testing.T) {
 	d := scanPolicy(strings.Repeat("x: y\n", 10_000) + "mode: bad\n" + strings.Repeat("\n", 10_000))
 	require.Less(t, len(d.faults), maxFaults+20)
@@ -190,8 +190,8 @@ func TestPolicyMatch(t *testing.T) {
 	}
 }
 
-// TestConformanceMTASTS reads texts that another implementation takes or refuses. They are not marked
-// as records or policies: records begin with v=.
+// TestConformanceMTASTS reads texts that another implementation accepts or refuses. They are not marked as records or
+// policies: records begin with v=.
 func TestConformanceMTASTS(t *testing.T) {
 	type vector struct {
 		Valid bool

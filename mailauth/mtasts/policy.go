@@ -13,31 +13,31 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Mode is what a policy asks of senders (RFC 8461 section 5).
+// Mode is the behavior that a policy requests of senders (RFC 8461 section 5).
 type Mode string
 
 // The modes.
 const (
 	Enforce Mode = "enforce" // deliver over authenticated TLS to the listed hosts, or not at all
 	Testing Mode = "testing" // deliver anyway, and report what would have failed
-	None    Mode = "none"    // there is no policy any more
+	None    Mode = "none"    // the policy is withdrawn
 )
 
 // Values lists the modes.
 func (Mode) Values() []string { return diag.Values(Enforce, Testing, None) }
 
 const (
-	maxPolicyBytes = 64 << 10               // what senders read (RFC 8461 section 3.3)
+	maxPolicyBytes = 64 << 10               // the size that senders read (RFC 8461 section 3.3)
 	maxMaxAge      = 31557600 * time.Second // a year (RFC 8461 section 3.2)
-	maxFaults      = 100                    // listed; who has more has sent something else than a policy
+	maxFaults      = 100                    // listed; a text with more is not a policy
 	week           = 7 * 24 * time.Hour     // "weeks or greater" (RFC 8461 section 3.2)
 	byteOrderMark  = "\ufeff"
 )
 
-// A Policy says how mail for a domain is to be delivered (RFC 8461 section 3.2).
+// A Policy defines how mail for a domain must be delivered (RFC 8461 section 3.2).
 type Policy struct {
 	Mode       Mode
-	MX         []string      // patterns of host names in lower case, in order; "*." stands for one label
+	MX         []string      // patterns of host names in lower case, in order; "*." matches one label
 	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most 31,557,600 (a year)
 	Extensions []Extension   // further fields, in order
 }
@@ -56,8 +56,8 @@ func (p Policy) String() string {
 	return b.String()
 }
 
-// match returns the pattern of the policy that covers a mail server, and whether there is one. A
-// wildcard stands for exactly one label (RFC 8461 section 4.1).
+// match returns the pattern of the policy that covers a mail server, and whether there is one. A wildcard matches
+// exactly one label (RFC 8461 section 4.1).
 func (p Policy) match(host string) (pattern string, ok bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, mx := range p.MX {
@@ -88,7 +88,7 @@ func ParsePolicy(text string) (Policy, error) {
 
 type fault struct {
 	kind kind
-	line int // from 1; 0 for what is missing
+	line int // from 1; 0 for a missing field
 	text string
 }
 
@@ -109,14 +109,14 @@ const (
 	repeated   kind = "repeated" // harmless: the first counts
 	unknownKey kind = "unknown"  // harmless: senders ignore it
 	misspelt   kind = "misspelt" // the name of a field that is missing
-	likeKnown  kind = "like"     // harmless: probably the name of a field that is there, too
+	likeKnown  kind = "like"     // harmless: probably the name of a field that is also present
 )
 
 func (k kind) harmless() bool { return k == repeated || k == unknownKey || k == likeKnown }
 
 type document struct {
 	policy  Policy
-	version string // as it stands there
+	version string // as written
 	alien   bool   // not a policy at all, such as a page
 	faults  []fault
 	seen    map[string]bool
@@ -338,12 +338,12 @@ func notAlphanumeric(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 }
 
-// PolicyURL is where senders look for the policy of a domain (RFC 8461 section 3.3).
+// PolicyURL returns the URL from which senders fetch the policy of a domain (RFC 8461 section 3.3).
 func PolicyURL(d diag.Domain) string {
 	return "https://mta-sts." + d.String() + "/.well-known/mta-sts.txt"
 }
 
-// readTogether reads fields that stand on one line, which is a single fault.
+// readTogether reads several fields on one line, which is a single fault.
 func (d *document) readTogether(parts []string) {
 	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
 	inside := document{seen: d.seen, meant: d.meant, policy: d.policy, line: d.line}
@@ -353,7 +353,7 @@ func (d *document) readTogether(parts []string) {
 	d.policy, d.version = inside.policy, cmp.Or(d.version, inside.version)
 }
 
-// spelling finds names that were probably meant as those of fields.
+// spelling finds misspelled field names.
 func (d *document) spelling() {
 	for _, known := range fields {
 		for _, m := range d.meant[known] {

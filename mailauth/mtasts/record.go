@@ -11,7 +11,7 @@ import (
 // version is the only version of both the record and the policy (RFC 8461 sections 3.1 and 3.2).
 const version = "STSv1"
 
-// maxIDLength is how long an id may be, in characters (RFC 8461 section 3.1).
+// maxIDLength bounds an id, in characters (RFC 8461 section 3.1).
 const maxIDLength = 32
 
 const (
@@ -19,13 +19,13 @@ const (
 	noID  taglist.Kind = "no id"
 )
 
-// A Record is the TXT record that says that there is a policy (RFC 8461 section 3.1).
+// A Record is the TXT record that announces a policy (RFC 8461 section 3.1).
 type Record struct {
 	ID         string      // 1 to 32 letters and digits; changes with the policy
 	Extensions []Extension // further fields, in order
 }
 
-// An Extension is a field that RFC 8461 does not know, and that senders ignore.
+// An Extension is a field that RFC 8461 does not define and that senders ignore.
 type Extension struct {
 	Name  string
 	Value string
@@ -97,5 +97,5 @@ func (e *SyntaxError) Error() string {
 // idLayout is the form of the ids in RFC 8461: the time of the last change.
 const idLayout = "20060102T150405"
 
-// newRecord announces a policy that changed at a time.
+// newRecord returns a record for a policy that changed at a time.
 func newRecord(changed time.Time) Record { return Record{ID: changed.UTC().Format(idLayout)} }

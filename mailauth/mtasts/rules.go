@@ -19,7 +19,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		guarded(slices.Concat(
 			absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
 			recordRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord}}),
-			slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
+			slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each decides itself what is known
 			slices.Concat(textRules.With(rule{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
 				With(rule{Category: factorPolicy, Reads: []diag.Source{fromRecord, fromPolicy}})), true),
 		guarded(mxRules.Reading(fromRecord, fromPolicy, fromMail), false), deliverRules,
@@ -163,7 +163,7 @@ func absent(e *evidence) diag.Failures {
 	}
 }
 
-// misplacedRecord finds records at wrong names. None is suggested for the right one unless a policy is served for it.
+// misplacedRecord finds records at wrong names. It suggests one for the right name only if a policy is served for it.
 func misplacedRecord(e *evidence) diag.Failures {
 	failures := kit.Location(rule{}).Fails(e)
 	if !e.validPolicy() {
@@ -174,7 +174,7 @@ func misplacedRecord(e *evidence) diag.Failures {
 
 const missingRecord diag.Code = "mtasts.record.missing"
 
-// missing fails for want of a record. What is suggested comes first: the record if a policy is served, else a policy.
+// missing fails without a record. It suggests the next step: the record if a policy is served, else a policy.
 func missing(e *evidence, detail string) diag.Failures {
 	failures := diag.Fail("%s", detail)
 	if !receives(e) {

@@ -7,16 +7,16 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// misnamed is a field whose name is that of none, and like that of one.
+// misnamed is a field with an unknown name that resembles a known one.
 type misnamed struct {
 	name string
 	line int
 }
 
-// fieldInside finds where a field begins, also one that does not begin a line: what stands before it is its end.
+// fieldInside matches the beginning of a field, also inside a line: the preceding text ends the previous field.
 var fieldInside = diag.Regexp(`(?i)(?:^|[;,\s]|\\r|\\n)\s*((?:version|mode|mx|max_age)\s*:)`)
 
-// runTogether cuts a line on which more than one field stands into these; nil for any other line.
+// runTogether splits a line with more than one field into its fields; nil for any other line.
 func runTogether(line string) (parts []string) {
 	places := fieldInside().FindAllStringSubmatchIndex(line, -1)
 	for i, at := range places {
@@ -35,7 +35,7 @@ func runTogether(line string) (parts []string) {
 	return parts
 }
 
-// like returns the name of the field that was probably meant by a name that is none; empty if none was.
+// like returns the field name that an unknown name was probably meant to be; empty if no field name resembles it.
 func like(name string) string {
 	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	for _, known := range fields {
@@ -43,7 +43,7 @@ func like(name string) string {
 			return known
 		}
 	}
-	if len(name) == 3 && strings.Contains(strings.ToLower(name), "mx") { // a letter was typed beside it
+	if len(name) == 3 && strings.Contains(strings.ToLower(name), "mx") { // one letter is mistyped
 		return "mx"
 	}
 	return taglist.Nearest(name, fields...)

@@ -20,7 +20,7 @@ func tlsVerdicts(t *testing.T) []diag.Verdict {
 	old := &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	tests := []struct {
 		cert  diagtest.Cert
-		age   int // days that pass
+		age   int // days that have passed
 		old   *tls.Config
 		codes string
 	}{
@@ -58,7 +58,7 @@ func tlsVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// unknownVerdicts judges worlds in which servers do not say: that is never held against the domain.
+// unknownVerdicts judges worlds with unanswered queries: silence never counts against the domain.
 func unknownVerdicts(t *testing.T) []diag.Verdict {
 	tests := []struct {
 		name  string
@@ -111,7 +111,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// mailServerVerdicts judges mail servers that a sender meets under an enforced policy.
+// mailServerVerdicts judges mail servers under an enforced policy.
 func mailServerVerdicts(t *testing.T) []diag.Verdict {
 	two := "example.com. MX 20 b.example.com.\nb.example.com. A 192.0.2.26\n"
 	tests := []struct {
@@ -184,7 +184,7 @@ func mailServerVerdicts(t *testing.T) []diag.Verdict {
 				require.Equal(t, strings.TrimSpace(tt.want), strings.Replace(got, " mtasts.policy.mode.testing", "", 1), "%+v", r.Findings)
 				require.Equal(t, tt.partial, r.Partial)
 				require.Equal(t, tt.partial, strings.Contains(r.Sub, "was not tested") || r.State != diag.Valid && tt.partial)
-				for _, check := range r.Passed { // what was not tested is not praised
+				for _, check := range r.Passed { // untested checks do not count as passed
 					require.False(t, tt.partial && strings.HasPrefix(string(check.Code), "mtasts.mx.certificate"), check.Code)
 				}
 			})

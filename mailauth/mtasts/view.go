@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *Report) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	v.PublishAt("v=STSv1", "_mta-sts."+r.Domain.String()+".", "TXT")
@@ -58,8 +58,8 @@ func (p *PolicyFile) age() string {
 	return view.Seconds(*p.MaxAgeSeconds)
 }
 
-// announce adds the record that announces a policy behind the step that serves the policy, unless there is one. What
-// stands in a step before is not repeated.
+// announce adds a step for the record after the step that serves the policy, unless there is a record. Contents of
+// earlier steps are not repeated.
 func (r *Report) announce(v *view.View) {
 	texts, values := map[string]bool{}, map[string]bool{"": true}
 	v.Steps = slices.DeleteFunc(v.Steps,
