@@ -20,7 +20,7 @@ func ExampleLookup() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// Pass nil instead of world.Env() to query the real Internet.
 	report, err := mx.Lookup(context.Background(), world.Env(), mx.Request{Domain: diag.MustDomain("example.com")})
 	if err != nil {
 		fmt.Println(err)

@@ -15,12 +15,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Request asks for the examination of one domain.
+// Request names the domain to examine.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 }
 
-// Report says where the mail of a domain goes, and what to think of it.
+// Report holds the mail routing of a domain, with a verdict.
 type Report struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -32,7 +32,7 @@ type Report struct {
 	route reception.Route
 }
 
-// Route tells where mail for the domain goes. It is unknown of a report that was read from JSON.
+// Route returns where mail for the domain goes. It is unknown for a report that was read from JSON.
 func (r *Report) Route() reception.Route { return cmp.Or(r.route, reception.RouteUnknown) }
 
 // A Host is a mail server of the domain.
@@ -44,8 +44,8 @@ type Host struct {
 	Error            string            `json:"error,omitempty" doc:"why not all of its addresses are known"`
 }
 
-// Lookup finds the mail servers of a domain and examines what the DNS says about them. The error is that of the
-// context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// Lookup finds the mail servers of a domain and examines their DNS records. The error is that of the context if it
+// ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -58,7 +58,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(env.Now()), nil
 }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
@@ -91,7 +91,7 @@ func data(preference uint16, host string) string {
 }
 
 const (
-	// timeout is how long anything is waited for.
+	// timeout bounds each wait.
 	timeout = 10 * time.Second
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -108,11 +108,11 @@ type evidence struct {
 
 	hosts []host                    // those of mail
 	wild  diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
-	meant map[string]reception.Host // by the name of the host: what it was meant to be, if it repeats the domain
+	meant map[string]reception.Host // by the name of the host: the intended name, if it repeats the domain
 }
 
-// gather asks all there is to ask in two round trips. A host whose name repeats the domain by mistake takes a third,
-// for the name that was meant.
+// gather runs all queries in two round trips. A host whose name repeats the domain by mistake takes a third, for the
+// intended name.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now(), public: env.Public, meant: map[string]reception.Host{}}
 	bounded, cancel := diag.Within(ctx, timeout)
@@ -177,19 +177,20 @@ func (e *evidence) digest() {
 type host struct {
 	reception.Host
 	fault              fault
-	reachable, special []netip.Addr // addresses that are public, and that are not
+	reachable, special []netip.Addr // public and special-purpose addresses
 }
 
-// A fault is why a host cannot receive mail. Each host has the first that applies, so that one mistake is told once.
+// A fault is a reason why a host cannot receive mail. Each host has the first that applies, so one mistake is
+// reported once.
 type fault int
 
 const (
 	sound        fault = iota
 	literal            // the name is an IP address
-	loopback           // the name stands for the sender's own machine
+	loopback           // the name means the sender's own machine
 	repeating          // the name ends with the domain twice
-	malformed          // the name has characters that no host name has
-	undetermined       // the servers did not say whether it has an address
+	malformed          // the name has characters that are invalid in a host name
+	undetermined       // the servers did not answer whether it has an address
 	nonexistent        // the name does not exist
 	addressless        // the name has no address
 	unroutable         // none of its addresses is public
@@ -205,7 +206,7 @@ func (e *evidence) faultOf(h *host) fault {
 		return repeating
 	case oddity(h.Name) != "":
 		return malformed
-	case a.V4.NXDomain() || a.V6.NXDomain(): // the name does not exist, whatever became of the other lookup
+	case a.V4.NXDomain() || a.V6.NXDomain(): // the name does not exist, whatever the outcome of the other lookup
 		return nonexistent
 	case a.Err() != nil:
 		return undetermined
@@ -222,8 +223,8 @@ func (e *evidence) with(f fault) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
 }
 
-// withoutDomain returns the name that was meant where a zone file appended the domain to a name that already ended
-// with it; empty if it did not.
+// withoutDomain returns the intended name if a zone file appended the domain to a name that already ended with it;
+// empty if it did not.
 func withoutDomain(name, domain string) string {
 	if meant, ok := strings.CutSuffix(name, "."+domain); ok && (meant == domain || strings.HasSuffix(meant, "."+domain)) {
 		return meant
@@ -240,8 +241,8 @@ func foreign(name, domain string) string {
 	return ""
 }
 
-// oddity says what keeps a name from being that of a host (RFC 1123 section 2.1); empty if nothing does. Underscores
-// are let pass here, as most senders do.
+// oddity returns why a name is not a valid host name (RFC 1123 section 2.1); empty if it is valid. It accepts
+// underscores, as most senders do.
 func oddity(name string) string {
 	for label := range strings.SplitSeq(name, ".") {
 		switch {
@@ -258,12 +259,12 @@ func notInHosts(r rune) bool {
 	return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 }
 
-// internalNames are the endings of names that exist within a network only (RFC 6762 section 3 and appendix G, RFC 8375
-// section 4, RFC 9476 section 3, and ICANN's reservation of internal).
+// internalNames are the endings of names that exist only within a private network (RFC 6762 section 3 and appendix G,
+// RFC 8375 section 4, RFC 9476 section 3, and ICANN's reservation of internal).
 var internalNames = []string{"local", "lan", "home", "corp", "internal", "intranet", "private", "alt", "localdomain",
 	"home.arpa"}
 
-// internal returns the ending for which a name exists within a network only, or nothing.
+// internal returns the ending that limits a name to a private network; empty without one.
 func internal(name string) string {
 	for _, ending := range internalNames {
 		if strings.HasSuffix("."+name, "."+ending) {

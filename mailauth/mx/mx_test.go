@@ -32,7 +32,7 @@ func lookup(t *testing.T, w *diagtest.World, req Request) *Report {
 	return r
 }
 
-// summary is the state, the score and the codes of the findings.
+// summary returns the state, the score and the codes of the findings.
 func summary(v diag.Verdict) string {
 	text := fmt.Sprintf("%s %s", v.State, diagtest.Score(v))
 	for _, code := range diagtest.Codes(v) {
@@ -41,7 +41,7 @@ func summary(v diag.Verdict) string {
 	return text
 }
 
-// plus is the good zone with another MX record, and what belongs to it.
+// plus returns the good zone with another MX record and the records for it.
 func plus(target string, more ...string) string {
 	return good + "example.com. MX 30 " + target + "\n" + strings.Join(more, "\n") + "\n"
 }
@@ -179,8 +179,8 @@ func TestLookup(t *testing.T) {
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }
 
-// requireHarmless publishes what is suggested in place of the record it corrects: it must be free of the fault, and no
-// host that works today may be lost.
+// requireHarmless publishes the suggestion in place of the record it corrects: it must be free of the fault and keep
+// every host that works today.
 func requireHarmless(t *testing.T, w *diagtest.World, before *Report) {
 	t.Helper()
 	for _, rec := range before.Recommendations {
@@ -220,7 +220,7 @@ func addressRecord(host string, ip netip.Addr) string {
 	return fmt.Sprintf("%s %s %s", dns.Fqdn(host), kind, ip)
 }
 
-// unknownVerdicts judges worlds in which servers do not say: that is never held against the domain.
+// unknownVerdicts judges worlds with unanswered queries: silence never counts against the domain.
 func unknownVerdicts(t *testing.T) []diag.Verdict {
 	fail := diagtest.Fault{Rcode: dns.RcodeServerFailure}
 	tests := []struct {
@@ -260,7 +260,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				require.Equal(t, tt.want, summary(r.Verdict), "%+v", r.Findings)
 				require.True(t, r.Partial)
 				require.False(t, r.ImplicitMX)
-				for _, passed := range r.Passed { // what was not examined is not praised
+				for _, passed := range r.Passed { // unexamined checks do not count as passed
 					require.False(t, strings.Contains(tt.want, "host.") && passed.Code == "mx.host.address")
 				}
 			})
@@ -269,7 +269,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// A name that repeats the domain is corrected only if the name that was meant receives mail and is not listed already.
+// A name that repeats the domain is corrected only if the intended name receives mail and is not listed already.
 func TestSuggestion(t *testing.T) {
 	tests := []struct{ name, zone, want string }{
 		{"known to work", "example.com. MX 10 mx1.example.com.example.com.\n" + hosts, "10 mx1.example.com."},
@@ -354,7 +354,7 @@ func TestLookupErrors(t *testing.T) {
 	require.NoError(t, err, "a domain without room for a wildcard")
 }
 
-// FuzzHost holds names of strangers to what the faults say about them.
+// FuzzHost checks the faults of arbitrary host names.
 func FuzzHost(f *testing.F) {
 	for _, name := range []string{"mx.example.com", "example.com.example.com", "192.0.2.1.example.com", "a_b", "-.x"} {
 		f.Add(name)
@@ -376,7 +376,7 @@ func FuzzHost(f *testing.F) {
 	})
 }
 
-// Where the domain is an alias nothing can be published, so that no MX record is asked for.
+// Nothing can be published at an alias, so no MX record is requested.
 func TestAlias(t *testing.T) {
 	for zone, code := range map[string]diag.Code{
 		"example.com. CNAME shop.example.net.\nshop.example.net. A 192.0.2.1":   "mx.record.implicit",

@@ -23,7 +23,7 @@ const (
 	fromWildcards diag.Source = "wildcards" // records below the domain
 )
 
-// Unanswered lists what the DNS did not say, and what was not asked for.
+// Unanswered lists the sources that the DNS did not answer or that were not queried.
 func (e *evidence) Unanswered() []diag.Source {
 	_, known := e.mail.Receives()
 	return diag.Unanswered(map[diag.Source]bool{
@@ -32,8 +32,8 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// standing makes rules about every host: none is fulfilled before every host was examined, and a fault of one is a fault
-// all the same.
+// standing makes rules about every host: a rule passes only after every host was examined, and fails as soon as one
+// host has a fault.
 func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 	rules = slices.Clone(rules)
 	for i := range rules {
@@ -108,7 +108,7 @@ var recordRules = diag.Rules[*evidence]{{
 	},
 	Partly: func(e *evidence) float64 {
 		if len(e.reachable()) > 0 {
-			return 0.5 // RFC 5321 section 5.1: mail finds its way
+			return 0.5 // RFC 5321 section 5.1: the mail is still delivered
 		}
 		return 0
 	},
@@ -158,7 +158,7 @@ var nullRules = diag.Rules[*evidence]{{
 	},
 }}
 
-// unlessAlias gives failures for want of an MX record the advice for an alias, if the domain is one.
+// unlessAlias replaces the advice of failures about a missing MX record if the domain is an alias.
 func (e *evidence) unlessAlias(f diag.Failures) diag.Failures {
 	for i := range f {
 		f[i].Advice = e.mail.AliasAdvice()

@@ -131,7 +131,7 @@ func (h host) defect() string {
 	}
 }
 
-// undeliverable is what to do where all MX hosts have the same fault.
+// undeliverable is the advice if all MX hosts have the same fault.
 var undeliverable = map[fault]string{
 	literal: "Give the mail server a host name with an address record, and use that name in the MX record: until then " +
 		"all mail to the domain is returned to its senders.",
@@ -159,7 +159,7 @@ func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 
 func compared(e *evidence) bool { return named(e) && len(e.reachable()) > 0 }
 
-// single reports whether all hosts lead to the same machine, as far as addresses tell.
+// single reports whether all hosts lead to the same machine, judging by their addresses.
 func (e *evidence) single() bool {
 	v4, v6 := e.addresses()
 	return len(v4) <= 1 && len(v6) <= 1

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *Report) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	switch {
