@@ -1,21 +1,22 @@
-// Package nameuse decides what a name of the DNS is and what it is used for: call [Of] with all that is known of it.
+// Package nameuse classifies a DNS name and its use: call [Of] with everything that is known about it.
 //
 //	name := nameuse.Of(nameuse.Evidence{Name: "www.example.com", Organization: "example.com", …})
 //	fmt.Println(name.Kind, name.Receives.Answer, name.Forgeable.Because)
 //
 // # Why
 //
-// Records are judged one by one, and what they mean together depends on what the name is. An address without an MX
-// record is the implicit mail server of an organization (RFC 5321 section 5.1), and of a web host it is no mail server
-// at all. A missing DMARC record leaves an organization unprotected, while a host below one inherits its policy (RFC
-// 9989 section 4.10). At an alias nothing can be published (RFC 1034 section 3.6.2). So whatever joins diagnostics
-// decides this once, and its headline, its consequences and its first steps follow from the answer.
+// Records are judged one by one, but their combined meaning depends on the kind of name. An address without an MX
+// record makes an organizational domain its own implicit mail server (RFC 5321 section 5.1), while at a web host it
+// is not a mail server at all. A missing DMARC record leaves an organization unprotected, while a host below one
+// inherits its policy (RFC 9989 section 4.10). At an alias nothing can be published (RFC 1034 section 3.6.2). So code
+// that combines diagnostics decides this once, and derives its headline, consequences and first steps from the
+// answer.
 //
 // # Answers
 //
 // Each answer is yes, no or unknown, with its reason. Unknown is not no: a port that our own network may block proves
-// nothing, and a record that no server told is not missing. [Of] is a pure function: the same evidence gives the same
-// name.
+// nothing, and a record is not missing only because no server answered. [Of] is a pure function: the same evidence
+// gives the same name.
 package nameuse
 
 import (
@@ -40,7 +41,7 @@ const (
 // Values lists the answers.
 func (Answer) Values() []string { return diag.Values(Yes, No, Unknown) }
 
-// Know is yes or no.
+// Know returns yes or no.
 func Know(is bool) Answer {
 	if is {
 		return Yes
@@ -48,16 +49,16 @@ func Know(is bool) Answer {
 	return No
 }
 
-// A Kind is what a name is in the DNS.
+// A Kind is the kind of a name in the DNS.
 type Kind string
 
 // The kinds, in the order in which they are tried.
 const (
-	Reserved     Kind = "reserved"      // for special use (RFC 6761): nothing can be registered there
+	Reserved     Kind = "reserved"      // for special use (RFC 6761): no name can be registered there
 	PublicSuffix Kind = "public_suffix" // others register names below it
 	Alias        Kind = "alias"         // a CNAME: its records are those of another name
 	Delegated    Kind = "delegated"     // a zone of its own below an organization
-	Organization Kind = "organization"  // what somebody registered
+	Organization Kind = "organization"  // a registered domain
 	Host         Kind = "host"          // a name below an organization
 )
 
@@ -66,13 +67,13 @@ func (Kind) Values() []string {
 	return diag.Values(Reserved, PublicSuffix, Alias, Delegated, Organization, Host)
 }
 
-// A Policy is what receivers do with mail that fails DMARC.
+// A Policy is the treatment that receivers give mail that fails DMARC.
 type Policy string
 
 // The policies.
 const (
-	PolicyUnknown    Policy = "unknown" // the name servers did not say
-	PolicyNone       Policy = "none"    // nothing, also where no usable record applies
+	PolicyUnknown    Policy = "unknown" // the name servers did not answer
+	PolicyNone       Policy = "none"    // no action, also without a usable record
 	PolicyQuarantine Policy = "quarantine"
 	PolicyReject     Policy = "reject"
 )
@@ -85,13 +86,13 @@ func (Policy) Values() []string {
 // Enforced reports whether failing mail is kept from the inbox.
 func (p Policy) Enforced() bool { return p == PolicyQuarantine || p == PolicyReject }
 
-// A Mode is how far senders follow an MTA-STS policy.
+// A Mode is the extent to which senders apply an MTA-STS policy.
 type Mode string
 
 // The modes.
 const (
 	ModeUnknown Mode = "unknown"
-	ModeNone    Mode = "none" // there is no policy in force
+	ModeNone    Mode = "none" // no policy is in force
 	ModeTesting Mode = "testing"
 	ModeEnforce Mode = "enforce"
 )
@@ -99,28 +100,28 @@ const (
 // Values lists the modes.
 func (Mode) Values() []string { return diag.Values(ModeNone, ModeTesting, ModeEnforce, ModeUnknown) }
 
-// Evidence is all that is known of a name. The zero value of each field means that it is not known.
+// Evidence is everything that is known about a name. The zero value of each field means unknown.
 type Evidence struct {
 	Name         string
-	Organization string // the organizational domain (RFC 9989 section 4.10); empty if that is not known
-	AliasOf      string // where a CNAME record leads
+	Organization string // the organizational domain (RFC 9989 section 4.10); empty if unknown
+	AliasOf      string // the target of a CNAME record
 	Suffix       bool   // the name is a public suffix
 	Special      bool   // the name is reserved for special use
 	Cut          bool   // the name is the apex of a zone
 
-	Route   reception.Route   // where the DNS says that mail for the name goes
-	Service smtpcheck.Service // whether mail is taken there
+	Route   reception.Route   // where mail for the name goes according to the DNS
+	Service smtpcheck.Service // whether mail is accepted there
 
 	SPF       spf.Audience
 	SPFRecord Answer // whether there is an SPF record
-	SPFBroken bool   // every evaluation ends in permerror, so that no host passes
+	SPFBroken bool   // every evaluation ends in permerror, so no host passes
 
-	Key     Answer // whether a usable DKIM key was found; No: there is none at the selectors that were tried
+	Key     Answer // whether a usable DKIM key was found; No: none at the selectors that were tried
 	NoKeys  bool   // there can be no key at another selector either
-	KeyOpen bool   // strangers can sign with a published key
+	KeyOpen bool   // anyone can sign with a published key
 
-	DMARC       Policy // what receivers apply to mail of the name
-	DMARCFrom   string // whose record that is; empty if there is none
+	DMARC       Policy // the policy that receivers apply to mail of the name
+	DMARCFrom   string // the domain with that record; empty without a record
 	DMARCSample int    // percent of failing mail to which they apply it, where that is below 100
 
 	MTASTS Mode
@@ -136,7 +137,7 @@ type Claim struct {
 	Because string `json:"because" doc:"the reason, in a sentence"`
 }
 
-// InForce are the policies that others follow today.
+// InForce are the policies that receivers and senders apply today.
 type InForce struct {
 	DMARC     Policy       `json:"dmarc" doc:"what receivers do with mail of the name that fails DMARC"`
 	DMARCFrom string       `json:"dmarc_from,omitempty" doc:"domain whose record that is; absent if none applies"`
@@ -145,7 +146,7 @@ type InForce struct {
 	DANE      Answer       `json:"dane" doc:"whether DANE makes senders verify the mail servers"`
 }
 
-// A Name is what a name is and what it is used for.
+// A Name is the classification of a name and its use.
 type Name struct {
 	Kind         Kind    `json:"kind" doc:"what the name is in the DNS"`
 	Organization string  `json:"organization,omitempty" doc:"the organizational domain; absent if it is not known"`
@@ -159,7 +160,7 @@ type Name struct {
 	own Claim // whether mail of the name itself is refused by its own policy
 }
 
-// Of decides what a name is.
+// Of classifies a name.
 func Of(e Evidence) Name {
 	n := Name{Kind: e.kind(), Organization: e.Organization, AliasOf: e.AliasOf,
 		Receives: e.receives(), Sends: e.sends(), Web: e.web(), Forgeable: e.forgeable(), own: e.ownRefused(),
@@ -223,10 +224,10 @@ func (e *Evidence) receives() Claim {
 	return maybe("The MX records are not known.")
 }
 
-// silent reports whether SPF says that no host sends.
+// silent reports whether SPF authorizes no host.
 func (e *Evidence) silent() bool { return e.SPFRecord == Yes && e.SPF == spf.Nobody && !e.SPFBroken }
 
-// spfOpen reports whether it is not known whom SPF lets pass. By a permerror nobody passes.
+// spfOpen reports whether the hosts that SPF authorizes are unknown. With a permerror no host passes.
 func (e *Evidence) spfOpen() bool { return (e.SPF == spf.Unknown || e.SPF == "") && !e.SPFBroken }
 
 func (e *Evidence) sends() Claim {
@@ -252,8 +253,8 @@ func (e *Evidence) web() Claim {
 	return Claim{e.Web, e.WebBecause}
 }
 
-// forgeable plays a message from an address that the name does not use, with the name in From. It passes DMARC if SPF
-// passes for the name in the envelope too, or if it is signed with a key of the name (RFC 9989 section 4.4).
+// forgeable simulates a message from an address that the name does not use, with the name in From. It passes DMARC if
+// SPF passes for the name in the envelope too, or if it is signed with a key of the name (RFC 9989 section 4.4).
 func (e *Evidence) forgeable() Claim {
 	whose := ""
 	if e.DMARCFrom != "" && !strings.EqualFold(e.DMARCFrom, e.Name) {
@@ -281,8 +282,7 @@ func (e *Evidence) forgeable() Claim {
 	return no("The DMARC policy p=" + string(e.DMARC) + whose + " applies to forged mail.")
 }
 
-// ownRefused says whether mail of the name itself fails the policy that is in force: neither SPF nor DKIM lets any
-// pass.
+// ownRefused returns whether the name's own mail fails the policy in force, because neither SPF nor DKIM can pass.
 func (e *Evidence) ownRefused() Claim {
 	switch {
 	case !e.DMARC.Enforced(), e.SPF == spf.Some, e.SPF == spf.Everybody, e.Key == Yes:
@@ -297,8 +297,8 @@ func (e *Evidence) ownRefused() Claim {
 		"own mail is refused unless it is signed with a selector that was not tried.")
 }
 
-// OwnMailRefused says whether receivers refuse the name's own mail by the policy in force. It is unknown of a name that
-// was read from JSON.
+// OwnMailRefused returns whether receivers refuse the name's own mail under the policy in force. It is unknown for a
+// name that was read from JSON.
 func (n *Name) OwnMailRefused() Claim {
 	if n.own.Answer == "" {
 		return maybe("")
@@ -314,13 +314,13 @@ func (n *Name) Publishable() bool {
 	return n.Kind != Alias && n.Kind != Reserved && n.Kind != PublicSuffix
 }
 
-// Protected reports whether an organization above the name protects it by its own policy.
+// Protected reports whether the policy of the organizational domain protects the name.
 func (n *Name) Protected() bool {
 	return n.Kind != Organization && n.InForce.DMARC.Enforced() && n.Forgeable.Answer == No
 }
 
-// WithoutMail reports whether nothing shows that mail of the name is received or sent: of an organization that must be
-// known, and of a name below one it is enough that nothing speaks for it.
+// WithoutMail reports whether the name shows no sign of receiving or sending mail: for an organizational domain that
+// must be known, for a name below one the absence of signs is enough.
 func (n *Name) WithoutMail() bool {
 	if n.Kind == Organization || n.Kind == "" {
 		return n.Unused()
@@ -328,7 +328,7 @@ func (n *Name) WithoutMail() bool {
 	return n.Receives.Answer != Yes && n.Sends.Answer != Yes
 }
 
-// Describe says what the name is in a few words.
+// Describe returns a short description of the name.
 func (n *Name) Describe() string {
 	switch n.Kind {
 	case Alias:

@@ -15,7 +15,7 @@ import (
 
 type edit func(*nameuse.Evidence)
 
-// firm is the domain of an organization whose mail works and is protected.
+// firm returns the evidence of an organizational domain whose mail works and is protected.
 func firm() nameuse.Evidence {
 	return nameuse.Evidence{
 		Name: "example.com", Organization: "example.com", Cut: true, Route: reception.RouteHosts, Service: smtpcheck.ServiceOffered,
@@ -24,7 +24,7 @@ func firm() nameuse.Evidence {
 	}
 }
 
-// below is a name below that organization which has nothing of its own.
+// below returns the evidence of a name below that organization without records of its own.
 func below(label string) nameuse.Evidence {
 	return nameuse.Evidence{
 		Name: label + ".example.com", Organization: "example.com", Route: reception.RouteNone, SPF: spf.Nobody, SPFRecord: nameuse.No,
@@ -54,7 +54,8 @@ func noDMARC(e *nameuse.Evidence)   { e.DMARC, e.DMARCFrom = nameuse.PolicyNone,
 func keys(a nameuse.Answer) edit    { return func(e *nameuse.Evidence) { e.Key = a } }
 func policy(p nameuse.Policy) edit  { return func(e *nameuse.Evidence) { e.DMARC = p } }
 
-// What a name is, in worlds of every kind: kind, receives, sends, forgeable, and whether its own mail is refused.
+// The classification of names, in worlds of every kind: kind, receives, sends, forgeable, and whether its own mail is
+// refused.
 func TestNames(t *testing.T) {
 	const y, n, u = nameuse.Yes, nameuse.No, nameuse.Unknown
 	hosts, null, implicit, none := reception.RouteHosts, reception.RouteNull, reception.RouteImplicit, reception.RouteNone
@@ -160,7 +161,7 @@ func TestNames(t *testing.T) {
 	require.Greater(t, len(seen), 20, "reasons")
 }
 
-// What is asked and not known never becomes yes or no by itself.
+// Unknown evidence never becomes yes or no by itself.
 func TestUnknown(t *testing.T) {
 	for _, r := range []reception.Route{reception.RouteUnknown, ""} {
 		require.Equal(t, nameuse.Unknown, nameuse.Of(nameuse.Evidence{Route: r}).Receives.Answer)
