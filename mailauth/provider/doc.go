@@ -1,5 +1,5 @@
 // Package provider identifies the services that send, relay or forward mail for other domains: call [ByDKIM],
-// [ByEnvelope], [ByPTR] or [BySPF] with a domain, or [Identify] with all that is known of a source.
+// [ByEnvelope], [ByPTR] or [BySPF] with a domain, or [Identify] with all known names of a source.
 //
 // # Why it matters
 //
@@ -17,7 +17,7 @@
 //
 // [Identify] takes the first of signature, return path and reverse name that a service is known for. A signature
 // proves who handled the message, and names the service whose customer must act, even if it sends through another's
-// machines: a shop that sends through Amazon SES uses Amazon's addresses. A return path proves the same, but is
-// often that of a forwarder. A reverse name says only who runs the machine. What did not pass proves nothing,
-// because anyone can write it, and must not be given to Identify.
+// machines: a shop that sends through Amazon SES uses Amazon's addresses. A return path proves the same, but is often
+// that of a forwarder. A reverse name says only who runs the machine. A name that did not pass proves nothing,
+// because anyone can write it, and must not be passed to Identify.
 package provider

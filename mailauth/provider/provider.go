@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// A Category says what a service is for: mailbox, marketing, transactional, crm, helpdesk, commerce, business, hr,
+// A Category is the purpose of a service: mailbox, marketing, transactional, crm, helpdesk, commerce, business, hr,
 // hosting, gateway, forwarder or list.
 type Category string
 
 // The categories.
 const (
-	mailbox       Category = "mailbox"       // people read and write mail there
+	mailbox       Category = "mailbox"       // user mailboxes
 	marketing     Category = "marketing"     // newsletters and campaigns
 	transactional Category = "transactional" // mail of programs
 	crm           Category = "crm"           // mail to customers and prospects
@@ -44,14 +44,14 @@ func (c Category) Hosts() bool { return c == mailbox || c == Hosting }
 type Service struct {
 	Name     string
 	Category Category
-	// PTR, DKIM, Envelope, SPF and MX are the domains that it is known by. Each stands for all names below it. MX is empty
+	// PTR, DKIM, Envelope, SPF and MX are the domains that identify it. Each covers all names below it. MX is empty
 	// for services that only filter mail on its way in, and for those with selectors of the customer's choice.
 	PTR, DKIM, Envelope, SPF, MX []string
 	// Selectors are those of the keys that a service with MX signs with.
 	Selectors []string
-	// Sign says how a customer has it sign with a domain of the customer. Empty for services that relay.
+	// Sign describes how a customer makes it sign with the customer's domain. Empty for services that relay.
 	Sign string
-	// ReturnPath says how a customer has it use a return path in a domain of the customer; may be empty.
+	// ReturnPath describes how a customer makes it use a return path in the customer's domain; may be empty.
 	ReturnPath string
 	// Docs is where the vendor describes that; may be empty.
 	Docs string
@@ -75,7 +75,7 @@ func BySPF(domain string) *Service { return table().find(useSPF, domain) }
 // ByMX returns the service that has the mailboxes of a domain with this MX host and sends their mail, or nil.
 func ByMX(host string) *Service { return table().find(useMX, host) }
 
-// A Basis is what a service was identified by.
+// A Basis is the evidence that identified a service.
 type Basis string
 
 // The bases, the strongest first.
@@ -96,8 +96,8 @@ type Traces struct {
 	DKIM, Envelope, PTR []string
 }
 
-// Identify returns the service that traces lead to and by which of them, or nil. Of several names of one
-// kind the first that is known counts.
+// Identify returns the service that traces lead to and the basis, or nil. Of several names of one kind the first
+// known one counts.
 func Identify(t Traces) (*Service, Basis) {
 	for _, step := range []struct {
 		names []string
@@ -136,7 +136,7 @@ func tail(name string, n int) string {
 	return name[at+1:]
 }
 
-// providersText is the table. Its form, source and date stand in the file.
+// providersText is the table. Its format, source and date are in the file.
 //
 //go:embed data/providers.txt
 var providersText string

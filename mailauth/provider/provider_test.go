@@ -35,9 +35,9 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// checkDomain demands a name in lower case that is registered by somebody, no public suffix: under an
-// official one, all customers of a registry would belong to the service. The private part of the list does
-// not count, for services register there what their own customers have.
+// checkDomain requires a registered name in lower case that is not a public suffix: under an official suffix, all
+// customers of a registry would belong to the service. The private part of the list does not count, because services
+// register their customers' domains there.
 func checkDomain(t *testing.T, domain string) {
 	require.Equal(t, strings.ToLower(domain), domain)
 	require.Empty(t, strings.Trim(domain, "abcdefghijklmnopqrstuvwxyz0123456789-_."), domain)
@@ -86,9 +86,9 @@ func TestFind(t *testing.T) {
 		{ByDKIM, "example.onmicrosoft.com", "Microsoft 365"},
 		{ByDKIM, strings.Repeat("a.", 100) + "amazonses.com", "Amazon SES"},
 		{BySPF, "u1234.wl.sendgrid.net", "Twilio SendGrid"},
-		{BySPF, "google.com", ""}, // a domain of the service, and no record that customers include
+		{BySPF, "google.com", ""}, // a domain of the service, not a record that customers include
 		{ByMX, "example-com.mail.protection.outlook.com.", "Microsoft 365"}, {ByMX, "aspmx.l.google.com", "Google Workspace"},
-		{ByMX, "mxa-00000000.gslb.pphosted.com", ""}, // a gateway, which need not send
+		{ByMX, "mxa-00000000.gslb.pphosted.com", ""}, // a gateway, which may not send
 		{ByEnvelope, "", ""}, {ByEnvelope, ".", ""}, {ByEnvelope, "..", ""}, {ByEnvelope, "com", ""},
 	} {
 		require.Equal(t, tt.want, name(tt.by(tt.of)), tt.of)
@@ -121,7 +121,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// Every domain leads to its own service by the use that it stands under.
+// Every domain leads to its own service by the use under which it is listed.
 func TestEveryDomainIsFound(t *testing.T) {
 	for _, s := range Services() {
 		for _, domain := range s.PTR {
