@@ -95,7 +95,7 @@ func TestLookupHosts(t *testing.T) {
 	}
 }
 
-// What the resolver says about DNSSEC is kept for each lookup.
+// The DNSSEC status from the resolver is kept for each lookup.
 func TestLookupHostsDNSSEC(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone("signed.example. MX 10 mx.plain.example.\nmx.plain.example. A 192.0.2.1\n")

@@ -1,9 +1,9 @@
-// Package reception tells whether a domain receives mail, and where its mail goes (RFC 5321 section 5.1): call
+// Package reception determines whether a domain receives mail, and where its mail goes (RFC 5321 section 5.1): call
 // [Lookup] with a domain, or [LookupHosts] for its mail servers with their addresses.
 //
 // Mail goes to the MX hosts or, without MX records, to the domain's own address, its implicit MX. A domain that
-// receives none publishes a null MX, "MX 0 ." (RFC 7505). What a missing mail authentication record means depends on
-// this, and so does whether a report can be delivered.
+// receives no mail publishes a null MX, "MX 0 ." (RFC 7505). The meaning of a missing mail authentication record
+// depends on this, and so does whether a report can be delivered.
 package reception
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Reception is what the DNS says about where mail for a domain goes.
+// A Reception holds the DNS records that route mail for a domain.
 type Reception struct {
 	MX        diag.Answer[*dns.MX]
 	Addresses diag.Addresses // of the domain itself
 }
 
-// Lookup asks for all of it at once. The failures of the DNS are in the result.
+// Lookup runs all queries concurrently. DNS failures are in the result.
 func Lookup(ctx context.Context, env *diag.Env, name diag.Name) Reception {
 	var r Reception
 	var g diag.Group
@@ -34,7 +34,7 @@ func Lookup(ctx context.Context, env *diag.Env, name diag.Name) Reception {
 	return r
 }
 
-// NullMX reports whether the domain says that it receives no mail (RFC 7505 section 3).
+// NullMX reports whether the domain declares that it receives no mail (RFC 7505 section 3).
 func (r *Reception) NullMX() bool {
 	host := func(mx *dns.MX) bool { return mx.Mx != "." }
 	return r.MX.Exists() && !slices.ContainsFunc(r.MX.Records, host)
@@ -56,19 +56,19 @@ func (r *Reception) Receives() (yes, known bool) {
 	}
 }
 
-// A Route is where the DNS says that mail for a domain goes (RFC 5321 section 5.1).
+// A Route is where mail for a domain goes according to the DNS (RFC 5321 section 5.1).
 type Route string
 
 // The routes.
 const (
-	RouteUnknown  Route = "unknown"  // the name servers did not say
-	RouteHosts    Route = "hosts"    // MX records name hosts, whatever becomes of mail there
+	RouteUnknown  Route = "unknown"  // the name servers did not answer
+	RouteHosts    Route = "hosts"    // MX records name hosts, whether or not they accept mail
 	RouteImplicit Route = "implicit" // there is no MX record, and the name has an address
-	RouteNull     Route = "null"     // a null MX says that it receives none (RFC 7505)
+	RouteNull     Route = "null"     // a null MX declares that it receives no mail (RFC 7505)
 	RouteNone     Route = "none"     // there is neither an MX record nor an address, or the name does not exist
 )
 
-// Route tells where mail for the domain goes.
+// Route returns where mail for the domain goes.
 func (r *Reception) Route() Route {
 	switch yes, known := r.Receives(); {
 	case !known:
@@ -84,8 +84,8 @@ func (r *Reception) Route() Route {
 	}
 }
 
-// AliasAdvice is what to do about the MX records of a domain that is an alias, at which nothing can be published (RFC
-// 1034 section 3.6.2); empty if it is none.
+// AliasAdvice returns advice about the MX records of a domain that is an alias, at which nothing can be published
+// (RFC 1034 section 3.6.2); empty if it is not an alias.
 func (r *Reception) AliasAdvice() string {
 	for _, chain := range [][]string{r.MX.Aliases, r.Addresses.V4.Aliases, r.Addresses.V6.Aliases} {
 		if len(chain) > 0 {
@@ -98,7 +98,7 @@ func (r *Reception) AliasAdvice() string {
 }
 
 // Exists reports whether the domain exists, and whether that is known. NXDOMAIN for one type holds for all (RFC 8020
-// section 2); at the end of an alias it speaks of the target.
+// section 2); at the end of an alias it applies to the target.
 func (r *Reception) Exists() (yes, known bool) {
 	v4, v6 := &r.Addresses.V4, &r.Addresses.V6
 	if len(r.MX.Aliases)+len(v4.Aliases)+len(v6.Aliases) > 0 {
@@ -112,8 +112,8 @@ func (r *Reception) denied() bool {
 	return r.MX.NXDomain() || r.MX.Err() != nil && (r.Addresses.V4.NXDomain() || r.Addresses.V6.NXDomain())
 }
 
-// Refusal says why the domain receives no mail, as a clause about it; empty if it receives some, or if that is not
-// known.
+// Refusal returns why the domain receives no mail, as a clause about it; empty if it receives mail, or if that is
+// unknown.
 func (r *Reception) Refusal() string {
 	switch yes, known := r.Receives(); {
 	case yes || !known:
@@ -127,7 +127,7 @@ func (r *Reception) Refusal() string {
 	}
 }
 
-// Unknown says why it is not known whether the domain receives mail, for a sentence; empty if it is.
+// Unknown returns why it is unknown whether the domain receives mail, for use in a sentence; empty if it is known.
 func (r *Reception) Unknown() string {
 	if _, known := r.Receives(); known {
 		return ""
@@ -139,13 +139,13 @@ func (r *Reception) Unknown() string {
 	return fmt.Sprintf("the %s lookup of %s failed: %s", kind, strings.TrimSuffix(r.MX.Name, "."), diag.Reason(err))
 }
 
-// MaxHosts is how many mail servers are worth looking at, the most preferred first. Large providers have up to ten.
+// MaxHosts is how many mail servers are worth examining, the most preferred first. Large providers have up to ten.
 const MaxHosts = 50
 
-// Hosts are the mail servers of a domain, and what the DNS says about each.
+// Hosts are the mail servers of a domain, with their DNS records.
 type Hosts struct {
-	// Reception is what was asked about the domain itself: its MX records and, in their absence, its addresses. Beside
-	// MX records the addresses of the domain play no part, and are not kept.
+	// Reception holds the answers about the domain itself: its MX records and, in their absence, its addresses. With
+	// MX records the addresses of the domain are irrelevant and not kept.
 	Reception
 
 	List     []Host // in the order in which senders try them: by preference, then by name; each name once
@@ -153,7 +153,7 @@ type Hosts struct {
 	Implicit bool   // there are no MX records: the only host is the domain itself (RFC 5321 section 5.1)
 }
 
-// A Host is a mail server. Its addresses tell the chain of aliases from its name to them, and the DNSSEC status of the
+// A Host is a mail server. Its addresses include the chain of aliases from its name, and the DNSSEC status of the
 // lookup of each kind.
 type Host struct {
 	Preference uint16 // the lowest, if several MX records name the host
@@ -170,7 +170,7 @@ type MXHost struct {
 }
 
 // LookupHosts finds the mail servers of a domain, at most limit of them, and all their addresses, in two round trips.
-// Without MX records one is enough. The failures of the DNS are in the result.
+// Without MX records one is enough. DNS failures are in the result.
 func LookupHosts(ctx context.Context, env *diag.Env, name diag.Name, limit int) Hosts {
 	var h Hosts
 	own, enough := context.WithCancel(ctx)
@@ -180,7 +180,7 @@ func LookupHosts(ctx context.Context, env *diag.Env, name diag.Name, limit int) 
 		h.MX = diag.Lookup[*dns.MX](ctx, env, name.FQDN())
 		h.List, h.Surplus = h.Named(limit)
 		if h.MX.Exists() {
-			enough() // nobody waits for addresses that play no part
+			enough() // the addresses are irrelevant: do not wait for them
 		}
 		Resolve(ctx, env, h.List)
 	})
@@ -199,7 +199,7 @@ func LookupHosts(ctx context.Context, env *diag.Env, name diag.Name, limit int) 
 }
 
 // Named lists the hosts that MX records name, at most limit of them, without their addresses, and counts the others.
-// The root, by which a null MX names no host, is left out.
+// The root, the target of a null MX, is left out.
 func (r *Reception) Named(limit int) (hosts []Host, surplus int) {
 	if r.MX.Err() != nil {
 		return nil, 0
@@ -222,7 +222,7 @@ func (r *Reception) Named(limit int) (hosts []Host, surplus int) {
 	return hosts[:len(hosts)-surplus], surplus
 }
 
-// Resolve asks for the addresses of all hosts at once.
+// Resolve looks up the addresses of all hosts concurrently.
 func Resolve(ctx context.Context, env *diag.Env, hosts []Host) {
 	var g diag.Group
 	for i := range hosts {
@@ -232,7 +232,7 @@ func Resolve(ctx context.Context, env *diag.Env, hosts []Host) {
 }
 
 // Aliases lists the targets of the CNAMEs between the name of the host and its addresses, in order and without final
-// dots. There should be none (RFC 2181 section 10.3).
+// dots. The list should be empty (RFC 2181 section 10.3).
 func (h *Host) Aliases() []string {
 	chain := h.Addresses.V4.Aliases
 	if len(chain) == 0 {
@@ -241,18 +241,18 @@ func (h *Host) Aliases() []string {
 	return diag.Map(chain, func(name string) string { return strings.TrimSuffix(name, ".") })
 }
 
-// Literal returns the IP address that stands in place of the name, also if a zone file appended the domain to it: senders
-// look it up as if it were a name (RFC 5321 section 5.1). It is invalid if the name is none.
+// Literal returns the IP address that is used as the name, also if a zone file appended the domain to it: senders
+// look it up as if it were a name (RFC 5321 section 5.1). It is invalid if the name is not an IP address.
 func (h *Host) Literal(domain string) netip.Addr {
 	ip, _ := netip.ParseAddr(strings.Trim(strings.TrimSuffix(h.Name, "."+domain), "[]"))
 	return ip
 }
 
-// Err returns why not all is known about the addresses of the host: the lookup of at least one kind failed. It may
-// have some of the other kind.
+// Err returns why the addresses of the host are not fully known: the lookup of at least one kind failed. Addresses of
+// the other kind may be known.
 func (h *Host) Err() error { return cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err()) }
 
-// DNSSEC is what is known of the authenticity of the addresses: secure only if the lookups of both kinds are, for an
+// DNSSEC returns the DNSSEC status of the addresses: secure only if the lookups of both kinds are, because an
 // attacker would forge the other one.
 func (h *Host) DNSSEC() diag.DNSSECStatus {
 	v4, v6 := h.Addresses.V4.DNSSEC(), h.Addresses.V6.DNSSEC()
@@ -266,13 +266,13 @@ func (h *Host) DNSSEC() diag.DNSSECStatus {
 	}
 }
 
-// MXHost is the host as a report shows it.
+// MXHost returns the host in the form used in reports.
 func (h *Host) MXHost() MXHost {
 	addresses := h.Addresses.All()
 	return MXHost{h.Preference, h.Name, addresses, len(addresses) > 0}
 }
 
-// NullBeside reports whether a null MX stands beside other MX records, which RFC 7505 section 3 forbids.
+// NullBeside reports whether a null MX is published beside other MX records, which RFC 7505 section 3 forbids.
 func (r *Reception) NullBeside() bool {
 	null := func(mx *dns.MX) bool { return mx.Mx == "." }
 	return slices.ContainsFunc(r.MX.Records, null) && !r.NullMX()

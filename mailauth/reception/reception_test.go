@@ -51,7 +51,7 @@ func TestReceives(t *testing.T) {
 		{"none.example", false, true, "has a null MX", ""},
 		{"text.example", false, true, "has neither an MX record nor an address", ""},
 		{"gone.example", false, true, "does not exist", ""},
-		{"lost.example", false, true, "does not exist", ""}, // the addresses say so
+		{"lost.example", false, true, "does not exist", ""}, // according to the addresses
 		{"broken.example", false, false, "", "the MX lookup of broken.example failed: the resolver answered SERVFAIL"},
 		{"half.example", false, false, "", "the address lookup of half.example failed: the resolver answered SERVFAIL"},
 	}
