@@ -34,7 +34,7 @@ type Message struct {
 	Fields    []Field // in order
 	Malformed []Line  // lines of the header that belong to no field, in order
 	Excess    []byte  // the text beyond [MaxHeaderBytes] or [MaxFields]; usually nothing
-	Separator []byte  // the blank line behind the header; empty if there is none
+	Separator []byte  // the blank line behind the header; empty if missing
 	Body      []byte  // all behind the blank line
 
 	Ends LineEnds // of the header

@@ -149,7 +149,7 @@ func decodeCharset(charset string, data []byte) string {
 }
 
 // Comments separates a value from its comments, which are in parentheses and may be nested (RFC 5322 section
-// 3.2.2). In the text a blank stands for each; quoted strings are left as they are. A comment that is not closed
+// 3.2.2). In the text a blank replaces each; quoted strings are left as they are. A comment that is not closed
 // reaches to the end.
 func Comments(value string) (text string, comments []string) {
 	if strings.IndexByte(value, '(') < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// An Audience says which hosts get the result pass for a domain.
+// An Audience describes which hosts get the result pass for a domain.
 type Audience string
 
 // The audiences.
@@ -16,20 +16,21 @@ const (
 	Nobody    Audience = "nobody"    // no host: the record lists none that exists, or there is no record
 	Some      Audience = "some"      // the hosts that the record lists
 	Everybody Audience = "everybody" // every host, or every host of one address family but for those that are excluded
-	Unknown   Audience = "unknown"   // an error hides it: see [LookupReport.Passes]
+	Unknown   Audience = "unknown"   // an error hides the answer: see [LookupReport.Passes]
 )
 
 // Values lists the audiences.
 func (Audience) Values() []string { return diag.Values(Nobody, Some, Everybody, Unknown) }
 
-// Passes says which hosts get the result pass (RFC 7208 section 2.6.3) from a receiver that evaluates what the domain
-// publishes. It tells nothing of the other hosts: whether they are refused depends on all, and without a record, for
-// which Passes is Nobody and Found is false, they are not.
+// Passes returns which hosts get the result pass (RFC 7208 section 2.6.3) from a receiver that evaluates the
+// published record. It says nothing about the other hosts: whether they are refused depends on all, and without a
+// record, for which Passes is Nobody and Found is false, they are not.
 //
-// It is Unknown where receivers come to an error before any host passes: a temperror, because a name server did not
+// It is Unknown where receivers reach an error before any host passes: a temperror, because a name server did not
 // answer or the tree of records is too large to be examined, or a permerror, as of a syntax error, of several records
-// or of an included name without a record. By a permerror no host passes today, which is what DMARC sees, and SPF
-// refuses none; which hosts the domain means to let send is not known. [LookupReport.Broken] tells such a record.
+// or of an included name without a record. With a permerror no host passes today, which is what DMARC sees, and SPF
+// refuses none; which hosts the domain intends to authorize is unknown. [LookupReport.Broken] identifies such a
+// record.
 func (r *LookupReport) Passes() Audience {
 	if r.passes == "" { // the report was not made by Lookup
 		return Unknown
@@ -37,11 +38,11 @@ func (r *LookupReport) Passes() Audience {
 	return r.passes
 }
 
-// Broken reports whether every evaluation of the record ends in permerror, whatever the host: none passes, and none is
+// Broken reports whether every evaluation of the record ends in permerror, for every host: none passes, and none is
 // refused.
 func (r *LookupReport) Broken() bool { return r.broken }
 
-// audience says which hosts pass, and whether all evaluations end in permerror.
+// audience returns which hosts pass, and whether all evaluations end in permerror.
 func (e *evidence) audience() (a Audience, broken bool) {
 	root := e.tree.Root
 	a, stops := root.audience()
@@ -64,8 +65,8 @@ func (e *evidence) audience() (a Audience, broken bool) {
 
 func whole(p netip.Prefix) bool { return p.Bits() == 0 }
 
-// audience says which hosts pass by a record, and whether evaluations for the other hosts end in an error. It is
-// Unknown if that comes first.
+// audience returns which hosts pass by a record, and whether evaluations for the other hosts end in an error. It is
+// Unknown if the error comes first.
 func (n *Node) audience() (passed Audience, stops bool) {
 	switch {
 	case n.State == NodeNone && n.parent == nil:
@@ -91,7 +92,7 @@ func (n *Node) audience() (passed Audience, stops bool) {
 	return passed, false
 }
 
-// inOrder lists the terms that receivers evaluate, in the order in which they do.
+// inOrder lists the terms that receivers evaluate, in evaluation order.
 func (n *Node) inOrder() []*ResolvedTerm {
 	var list []*ResolvedTerm
 	for _, t := range n.Terms {
@@ -105,7 +106,7 @@ func (n *Node) inOrder() []*ResolvedTerm {
 	return list
 }
 
-// audience says which hosts a term matches, and whether evaluations for the other hosts end in an error.
+// audience returns which hosts a term matches, and whether evaluations for the other hosts end in an error.
 func (t *ResolvedTerm) audience() (matched Audience, stops bool) {
 	switch {
 	case t.Everyone || slices.ContainsFunc(t.Networks, whole):

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who passes is told of what receivers do with the record, and an error hides it where it comes first.
+// Passes follows the evaluation by receivers, and an error that comes first hides the answer.
 func TestPasses(t *testing.T) {
 	const mail = "example.com. MX 10 mx.example.com.\n"
 	tests := []struct {

@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tenTerms is a record of ten terms, as a domain of some size has it.
+// tenTerms is a record of ten terms, typical of a larger domain.
 const tenTerms = "v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.7 ip6:2001:db8::/32 a mx a:relay.example.com/29 " +
 	"include:_spf.example.net include:mail.example.org exists:%{i}._spf.%{d2} ~all"
 
-// BenchmarkAnalyse parses a record and draws from it all that can be said without the DNS, but for the
-// words.
+// BenchmarkAnalyse parses a record and derives all results that need no DNS, except for the texts.
 func BenchmarkAnalyse(b *testing.B) {
 	b.ReportAllocs()
 	req := ValidateRequest{Record: tenTerms, Domain: diag.MustName("example.com")}

@@ -32,7 +32,7 @@ func TestNamesWithoutRecord(t *testing.T) {
 	}
 }
 
-// A resolver that panics does not leave anybody waiting.
+// A resolver that panics does not leave callers waiting.
 func TestPanic(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(hosts)
@@ -50,13 +50,13 @@ func (p panics) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return p.World.Exchange(ctx, q)
 }
 
-// An examination does not wait for what was asked ahead for its address and is no longer needed.
+// An examination does not wait for speculative queries that are no longer needed.
 func TestLookupGivesUpWhatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zoneWith(t, "v=spf1 a:a.example.com exists:%{i}.silent.example.com -all", hosts)
 		w.Silence("*.silent.example.com")
 		w.Delay("example.com", time.Millisecond)
-		w.Delay("a.example.com", time.Millisecond) // so that all that is ahead has been asked
+		w.Delay("a.example.com", time.Millisecond) // so that all speculative queries have been sent
 		slow := &lingering{World: w}
 		begin := time.Now()
 		r, err := Lookup(t.Context(), &diag.Env{Resolver: slow}, LookupRequest{
@@ -70,7 +70,7 @@ func TestLookupGivesUpWhatIsAhead(t *testing.T) {
 	})
 }
 
-// lingering is a resolver that notices late that nobody waits any more.
+// lingering is a resolver that notices late that its caller has given up.
 type lingering struct {
 	*diagtest.World
 	busy atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// dropped are quotation marks, and what word processors and forms put around a text.
+// dropped are quotation marks, and characters that word processors and forms put around a text.
 const dropped = "\"'`\\\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\ufeff"
 
 var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", "\uff1b", ";", "\uff0c", ",",
@@ -28,7 +28,7 @@ func pasted(text string) []string {
 	return parts
 }
 
-// cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
+// cleaned removes invisible characters and quotation marks, and turns other white space into blanks.
 func cleaned(text string) string {
 	text = backslash().ReplaceAllString(text, "$1/$2")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -72,8 +72,8 @@ func isFragment(text string) bool {
 	return len(faults) == 0 && certain
 }
 
-// splitWords splits lists with commas or semicolons into terms. What follows without a name of its own
-// is meant for the mechanism before it.
+// splitWords splits lists with commas or semicolons into terms. A value without a name belongs to the preceding
+// mechanism.
 func splitWords(words []string) []string {
 	var list []string
 	for _, w := range words {
@@ -108,7 +108,7 @@ func isValue(s string) bool {
 	return strings.Contains(s, ".") && !strings.ContainsAny(s, ":=,;") && strings.IndexByte("+-~?/", s[0]) < 0
 }
 
-// joinWords joins what a blank has torn apart, such as "ip4: 192.0.2.1", "include example.com" and "- all".
+// joinWords joins words that a blank has split, such as "ip4: 192.0.2.1", "include example.com" and "- all".
 func joinWords(words []string) []string {
 	var list []string
 	for _, w := range words {
@@ -148,7 +148,7 @@ func separator(n eval.Name) string {
 	return ":"
 }
 
-// names are the mechanisms, and the modifiers that RFC 7208 knows.
+// names are the mechanisms and the modifiers that RFC 7208 defines.
 var names = []eval.Name{
 	eval.All, eval.Include, eval.A, eval.MX, eval.PTR, eval.IP4, eval.IP6, eval.Exists, eval.Redirect, eval.Exp,
 }
@@ -158,7 +158,7 @@ var misspelled = map[eval.Name]string{
 	eval.MX: "mxs", eval.All: "al any a11 a1l al1 alll", eval.A: "aaaa", eval.Redirect: "redir",
 }
 
-// spelled returns the mechanism or modifier that a name is, or is a slip of the pen away from.
+// spelled returns the mechanism or modifier that a name is, or that it misspells by one typo.
 func spelled(name string) eval.Name {
 	name = strings.ToLower(strings.Trim(strings.TrimLeft(name, "+-~?"), "."))
 	if slices.Contains(names, eval.Name(name)) {

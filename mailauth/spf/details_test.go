@@ -113,7 +113,7 @@ func TestExplanationOfIPv6(t *testing.T) {
 	require.Contains(t, r.IPTest.Explanation, "C.A.F.E.B.A.B.E.0.0.")
 }
 
-// What means the same by RFC 7208 section 4.7 is judged alike.
+// Records that are equivalent by RFC 7208 section 4.7 get the same verdict.
 func TestEqualRecords(t *testing.T) {
 	var seen []string
 	for _, record := range []string{"v=spf1 ip4:5.5.5.5", "v=spf1 ip4:5.5.5.5 ?all"} {
@@ -124,7 +124,7 @@ func TestEqualRecords(t *testing.T) {
 	require.Equal(t, seen[0], seen[1])
 }
 
-// A record whose version is off by a slip is told, with what it should be.
+// A record with a misspelled version is reported, with the correct version.
 func TestNearVersions(t *testing.T) {
 	for _, text := range []string{"v==spf1 mx -all", "v=sp1 mx -all", "v-spf1 mx -all", "version=spf1 mx -all"} {
 		r := lookup(t, zoneWith(t, text, "example.com. MX 10 mx.example.com.\n"+hosts))

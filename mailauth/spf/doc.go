@@ -4,9 +4,9 @@
 //
 // # How to use the package
 //
-// [Lookup] examines a domain: all records that its record leads to, their cost, whom they authorize, and what is
-// wrong with them; given an address it also says what a receiver would decide. [Validate] does as much as the text
-// of a record allows.
+// [Lookup] examines a domain: all records that its record leads to, their cost, the hosts that they authorize, and
+// their faults; given an address it also returns the decision of a receiver. [Validate] does as much as the text of a
+// record allows.
 //
 //	report, err := spf.Lookup(ctx, env, spf.LookupRequest{Domain: diag.MustDomain("example.com")})
 //
@@ -15,7 +15,7 @@
 //
 // # Limits
 //
-// The zones belong to strangers, so the tree is followed for at most [eval.MaxTerms] terms, 20 levels and
-// [MaxQuestions] queries; what lies beyond is a finding. Independent lookups run concurrently: a tree d levels deep
-// takes d round trips, plus one or two for host addresses.
+// The zones are untrusted, so the tree is followed for at most [eval.MaxTerms] terms, 20 levels and [MaxQuestions]
+// queries; a larger tree is a finding. Independent lookups run concurrently: a tree d levels deep takes d round
+// trips, plus one or two for host addresses.
 package spf

@@ -15,36 +15,36 @@ import (
 	"github.com/miekg/dns"
 )
 
-// evidence is all that the rules look at; only gather and outline fill it, and suggest.
+// evidence is the input of the rules; only gather, outline and suggest write it.
 type evidence struct {
-	domain  diag.Name // zero in a validation without one
+	domain  diag.Name // zero in a validation without a domain
 	now     time.Time
-	offline bool // nothing but the text of the record is known
+	offline bool // only the text of the record is known
 
 	published *publication
 	records   []string // those of SPF
-	strays    []string // those that receivers discard, although they were probably meant
+	strays    []string // those that receivers discard, although probably intended as SPF records
 	fragments []string // TXT records of terms without v=spf1
 	senderIDs []string // those of Sender ID
-	opaque    int      // TXT records that are no text
+	opaque    int      // TXT records that are not text
 	type99    diag.Answer[*dns.SPF]
 	wildcard  string // the SPF record that a wildcard publishes for subdomains
 	elsewhere []place
-	unheard   bool     // a name at which records are published by mistake was not answered for
+	unheard   bool     // the lookup of a name at which records are published by mistake failed
 	strings   []string // character-strings of the record, if there is exactly one
 	seams     []seam   // where a space is missing in it
 	mail      reception.Reception
 
 	tree   *Tree
-	apart  *Tree // of the record with the spaces that are missing, or of several merged into one; nil without such a fault
+	apart  *Tree // of the record with its missing spaces, or of several merged into one; nil without such a fault
 	ip     netip.Addr
-	result *eval.Result // for ip; nil without one
-	// What is computed of the rest, once.
+	result *eval.Result // for ip; nil without ip
+	// Values computed from the rest, once.
 	nodes      []*Node
-	last       *Node // whose all decides: the root, or where it hands over to
+	last       *Node // the node whose all decides: the root, or the target of its redirect
 	authorized Set
-	complete   bool   // nothing is unknown but what depends on the mail
-	suggested  string // the record as it should be; empty if that is not known
+	complete   bool   // everything is known that does not depend on the message
+	suggested  string // the corrected record; empty if unknown
 }
 
 var misplaced = []string{"spf", "_spf"}
@@ -54,10 +54,10 @@ type place struct {
 	record string
 }
 
-// helper reports whether the name is one that only other records lead to, such as _spf.example.com.
+// helper reports whether the name is one that only other records refer to, such as _spf.example.com.
 func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_") }
 
-// divide sorts what is published at the domain.
+// divide classifies the TXT records of the domain.
 func (e *evidence) divide(p *publication) {
 	e.published = p
 	for i, text := range e.published.texts {
@@ -83,7 +83,7 @@ func (e *evidence) divide(p *publication) {
 	}
 }
 
-// locate sorts the records at other names. What a wildcard answers for every name stands at none of them.
+// locate classifies the records at other names. Answers of a wildcard are not records at those names.
 func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 	for i := range elsewhere {
 		e.unheard = e.unheard || elsewhere[i].Err() != nil
@@ -114,12 +114,12 @@ const (
 	fromPlaces diag.Source = "places"      // other names at which the record may be, if it is not there
 	fromType99 diag.Source = "type99"      // the record of type SPF
 	fromMail   diag.Source = "mail"        // whether a domain without a record receives mail
-	fromTree   diag.Source = "tree"        // what the record leads to
+	fromTree   diag.Source = "tree"        // the records that the record leads to
 	fromEnd    diag.Source = "end"         // the records that it redirects to
-	fromOthers diag.Source = "other names" // what names without a record stand for
+	fromOthers diag.Source = "other names" // the intended targets of names without a record
 )
 
-// Unanswered implements [diag.Unanswerer]. A validation asks nothing.
+// Unanswered implements [diag.Unanswerer]. A validation sends no queries.
 func (e *evidence) Unanswered() []diag.Source {
 	if e.offline {
 		return nil
@@ -134,7 +134,7 @@ func (e *evidence) Unanswered() []diag.Source {
 }
 
 // Meant reports whether a text was published as an SPF record or as a part of one, rightly or not: a corrected record
-// takes its place.
+// replaces it.
 func Meant(text string) bool { return eval.IsRecord(text) || resembles(text) || isFragment(text) }
 
 // resembles reports whether a text was probably meant as a record, although receivers discard it.
@@ -154,8 +154,8 @@ func resembles(text string) bool {
 	return false
 }
 
-// redundant returns another include of the record that lets every host pass that one lets pass, or nil. If
-// held is set it must include the same record.
+// redundant returns another include of the record that passes every host that t passes, or nil. If held is set it
+// must include the same record.
 func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
 	if !plainInclude(t) || t.Child.dynamic() {
 		return nil
@@ -174,7 +174,7 @@ func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
 	return nil
 }
 
-// allPass reports whether all mechanisms of the record have the sign +, but for all.
+// allPass reports whether all mechanisms of the record other than all have the sign +.
 func (e *evidence) allPass() bool {
 	return e.tree.Root.find(func(t *ResolvedTerm) bool {
 		return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier != eval.QualifierPass
@@ -207,7 +207,7 @@ func (e *evidence) mayPass(t *ResolvedTerm) bool {
 // unsigned is the canonical form of a mechanism without its sign, by which it is compared with others.
 func unsigned(t *eval.Term) string { return strings.ToLower(strings.TrimLeft(t.String(), "+-~?")) }
 
-// gather asks all there is to ask at once; only what the record leads to waits for it.
+// gather runs all queries concurrently; only those of the tree wait for the record.
 func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo string) error {
 	name := e.domain.String()
 	bounded, cancel := diag.Within(ctx, eval.Timeout)
@@ -231,7 +231,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		}
 	})
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, e.domain.FQDN()) })
-	g.Go(func() { e.mail.MX = *eval.Ask[*dns.MX](l, name) }) // which the record may ask for, too
+	g.Go(func() { e.mail.MX = *eval.Ask[*dns.MX](l, name) }) // which the record may need, too
 	g.Go(func() { e.mail.Addresses.V4 = *eval.Ask[*dns.A](l, name) })
 	g.Go(func() { e.mail.Addresses.V6 = *eval.Ask[*dns.AAAA](l, name) })
 	elsewhere := make([]diag.Answer[*dns.TXT], 1+len(misplaced))
@@ -244,7 +244,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		})
 	}
 	g.Wait()
-	err := ctx.Err() // before what is no longer needed is given up
+	err := ctx.Err() // before unneeded queries are aborted
 	cancel()
 	l.Wait()
 	if err != nil {
@@ -275,7 +275,7 @@ func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	}
 	e.tree = newWalker(nil, domain.String()).walk(text) // nothing is looked up
 	root := e.tree.Root
-	if len(e.strays) > 0 && !resembles(text) { // of which no words are terms
+	if len(e.strays) > 0 && !resembles(text) { // whose words are not terms
 		root.Terms, root.Children, root.Parsed, root.Faults = nil, nil, &eval.Record{}, root.Faults[:1]
 		root.Faults[0].Length, root.Faults[0].End = len(text), len(text)
 		root.sum()

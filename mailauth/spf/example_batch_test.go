@@ -12,8 +12,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Many domains are looked up by a bounded number of goroutines that share one cache: what all of them include is asked
-// for once.
+// Many domains are looked up by a bounded number of goroutines that share one cache: a record that all of them
+// include is queried once.
 func ExampleLookup_batch() {
 	const domains, atOnce = 1000, 50
 	var zone strings.Builder

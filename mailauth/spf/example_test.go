@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// exampleZone is what the examples find in the DNS.
+// exampleZone is the zone of the examples.
 const exampleZone = `
 	example.com.      TXT "v=spf1 mx include:_spf.example.net ptr -all exp=why.example.com"
 	example.com.      MX  10 mx.example.com.
@@ -25,7 +25,7 @@ func ExampleLookup() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// Pass nil instead of world.Env() to query the real Internet.
 	report, err := spf.Lookup(context.Background(), world.Env(), spf.LookupRequest{
 		Domain: diag.MustDomain("example.com"),
 		IP:     diag.MustIP("198.51.100.7"),

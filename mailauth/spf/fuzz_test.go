@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a text is mended to has no errors.
+// A corrected text has no errors.
 func FuzzMend(f *testing.F) {
 	f.Add(tenTerms)
 	f.Add("v=spf1 --all ipv4:1 ip4:1.2.3 a/ a//129 %{ a:%{d0} redirect:x \t\x80 include:x~all")
@@ -24,7 +24,7 @@ func FuzzMend(f *testing.F) {
 	})
 }
 
-// Nothing that can be said of a text panics, and the report is in itself consistent.
+// Validation of any text does not panic, and its report is consistent.
 func FuzzValidate(f *testing.F) {
 	f.Add(tenTerms)
 	f.Add(`"v=spf1 ip4:192.0.2.0/24" "-all"`)

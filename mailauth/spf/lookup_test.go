@@ -14,7 +14,7 @@ var testDomain = diag.MustDomain("example.com")
 
 var request = LookupRequest{Domain: diag.MustDomain("example.com")}
 
-// zoneWith is a world in which example.com has the record, besides what the zone has.
+// zoneWith makes a world of the zone in which example.com also has the record.
 func zoneWith(t testing.TB, record, zone string) *diagtest.World {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone)
@@ -24,7 +24,7 @@ func zoneWith(t testing.TB, record, zone string) *diagtest.World {
 	return w
 }
 
-// quoted writes a text as character-strings of a master file.
+// quoted formats a text as character-strings of a master file.
 func quoted(text string) string {
 	var b strings.Builder
 	for i := 0; i == 0 || i < len(text); i += 255 {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No name below one that does not exist does, whatever the macros before it stand for.
+// No name exists below a nonexistent one, whatever the values of the macros before it.
 func TestMacrosBelowNothing(t *testing.T) {
 	const zone = hosts + "example.com. MX 10 mx.example.com.\n" +
 		"x.there.example.net. A 192.0.2.1\nalias.example.net. CNAME nowhere.example.org.\nexample.org. A 192.0.2.1\n"

@@ -17,9 +17,9 @@ import (
 
 const version = "v=spf1"
 
-// mend returns the record that a text was probably meant to be: one without errors in its syntax that
-// names the same senders, and whether an include without its domain was left out, of which nobody knows whom it meant.
-// It returns nothing where the record is not known, such as for a length of prefix out of bounds.
+// mend returns the record that a text was probably meant to be: one with valid syntax that lists the same senders. It
+// reports whether an include without a domain, whose target is unknown, was dropped. It returns an empty record if
+// the intended one is unknown, such as for a prefix length out of bounds.
 func mend(text string) (record string, lost bool) {
 	rest, ok := cutVersion(cleaned(text))
 	if !ok {
@@ -43,9 +43,9 @@ func mend(text string) (record string, lost bool) {
 	return valid(record), lost
 }
 
-// mendTerms replaces the terms of a record that are not valid, or whose names cannot exist, and leaves out those that
-// say nothing: a second exp, and an include without its domain, which is lost. It returns nothing if it is not known by
-// what to replace them.
+// mendTerms replaces the terms of a record that are invalid, or whose names cannot exist, and drops those without
+// effect: a second exp, and an include without a domain, which counts as lost. It returns an empty text if a
+// replacement is unknown.
 func mendTerms(text string) (mended string, changed, lost bool) {
 	record, faults := eval.Parse(text)
 	list := []string{version}
@@ -80,12 +80,12 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 	return strings.Join(list, " "), changed, lost
 }
 
-// repeated reports whether a term may stand only once, and stands before.
+// repeated reports whether a term may appear only once and has appeared before.
 func repeated(faults []eval.SyntaxError, t *eval.Term) bool {
 	return slices.ContainsFunc(faults, func(f eval.SyntaxError) bool { return f.Kind == eval.RepeatedTerm && f.Begin == t.Offset })
 }
 
-// termFault says why the name of a term never exists, if that can be told without a mail.
+// termFault returns why the name of a term never exists, as far as that is independent of the message.
 func termFault(t *eval.Term) string {
 	if !t.Valid || t.Value == "" || strings.Contains(t.Value, "%") || !t.Name.Counted() && t.Name != eval.Exp {
 		return ""
@@ -93,7 +93,7 @@ func termFault(t *eval.Term) string {
 	return targetFault(t.Value)
 }
 
-// targetFault says why a name without macros never is that of a host or domain, or nothing.
+// targetFault returns why a name without macros is never that of a host or domain; empty if it can be.
 func targetFault(name string) string {
 	name = strings.TrimSuffix(name, ".")
 	if fault := eval.NameFault(name); fault != "" {
@@ -105,7 +105,7 @@ func targetFault(name string) string {
 	return ""
 }
 
-// repair returns what could stand in the place of a term with an error, if the error tells, or nothing.
+// repair returns a replacement for a term with an error, if the error implies one; otherwise empty.
 func repair(t *eval.Term, f *eval.SyntaxError) string {
 	bare := strings.TrimLeft(t.Raw, "+-~?")
 	sign := t.Raw[:min(1, len(t.Raw)-len(bare))]
@@ -146,7 +146,7 @@ func meantMechanism(raw string) (meant eval.Name, value string) {
 
 var bareMacro = diag.Regexp(`%([slodiphvSLODIPHV])`)
 
-// mendTerm returns what one term was probably meant to be, which may be several terms, or nothing.
+// mendTerm returns the probable intent of one term, which may be several terms; empty if unknown.
 func mendTerm(raw string) string {
 	sign := raw[:len(raw)-len(strings.TrimLeft(raw, "+-~?"))]
 	if len(sign) > 1 {
@@ -154,7 +154,7 @@ func mendTerm(raw string) string {
 	}
 	rest := strings.TrimRight(strings.TrimLeft(raw, "+-~?"), ".,;")
 	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && spelled(name) == eval.All {
-		sign, rest = rest[len(name):][:1], name // it stands behind
+		sign, rest = rest[len(name):][:1], name // it is at the end
 	}
 	end := strings.IndexAny(rest, ":=/")
 	if end < 0 {
@@ -205,8 +205,7 @@ func term(text string) string {
 	return text
 }
 
-// hostOf cuts from a name what is not part of it: a local part, a path, dots in front; and turns U-labels
-// into A-labels.
+// hostOf strips everything around a host name: a local part, a path, leading dots; and converts U-labels to A-labels.
 func hostOf(value string) string {
 	value = value[strings.LastIndexByte(value, '@')+1:]
 	value, path, _ := strings.Cut(value, "/")
@@ -216,7 +215,7 @@ func hostOf(value string) string {
 	return eval.ALabels(strings.Trim(value, "."))
 }
 
-// mendNetwork returns the terms for a network that is written in another way than SPF has it.
+// mendNetwork returns the terms for a network in a notation that SPF does not define.
 func mendNetwork(sign, value string) string {
 	address, length, slash := strings.Cut(value, "/")
 	address = strings.Trim(address, ".[]")
@@ -226,7 +225,7 @@ func mendNetwork(sign, value string) string {
 	parts := strings.Split(address, ".")
 	for i, part := range parts {
 		if trimmed := strings.TrimLeft(part, "0"); len(parts) == 4 && part != "" {
-			parts[i] = cmp.Or(trimmed, "0") // zeros in front make an address invalid
+			parts[i] = cmp.Or(trimmed, "0") // leading zeros make an address invalid
 		}
 	}
 	if len(parts) == 4 && familyOf(strings.Join(parts, ".")) == 4 {
@@ -265,7 +264,7 @@ func mendNetwork(sign, value string) string {
 
 const maxRange = 8
 
-// addressRange writes a range of addresses as networks. The end may be its last number only.
+// addressRange converts a range of addresses to networks. The end may be its last number only.
 func addressRange(sign, from, to string) string {
 	if familyOf(to) == 0 && strings.Contains(from, ".") {
 		to = from[:strings.LastIndexByte(from, '.')+1] + to
@@ -278,7 +277,7 @@ func addressRange(sign, from, to string) string {
 	return strings.Join(diag.Map(list, func(p netip.Prefix) string { return sign + NetworkTerm(p) }), " ")
 }
 
-// NetworkTerm writes a network as a term; the length is left out where it is that of an address.
+// NetworkTerm formats a network as a term; the prefix length of a single address is omitted.
 func NetworkTerm(p netip.Prefix) string {
 	name := "ip4:"
 	if p.Addr().Is6() {
@@ -317,7 +316,7 @@ func familyOf(s string) int {
 	}
 }
 
-// swallowed cuts the all from a name that was probably meant to end before it: the record has none.
+// swallowed cuts the all from a name that was probably meant to end before it, in a record without all.
 func swallowed(r *eval.Record, t *eval.Term) (head, tail string, ok bool) {
 	head, ok = eval.CutAll(t.Raw)
 	if !ok || !t.Valid || t.Value == "" || t.Unknown != "" || t.Network.IsValid() || r.Find(eval.All) != nil {

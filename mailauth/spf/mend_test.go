@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Terms with an error are repaired if the error tells how.
+// Terms with an error are repaired if the error implies the intent.
 func TestRepair(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"v=spf1 a\tmx", ""},
@@ -78,7 +78,7 @@ func TestRepair(t *testing.T) {
 			if one := &record.Terms[i]; one.Offset == faults[0].Begin {
 				got := repair(one, &faults[0])
 				if tt.want != "" && got == "" {
-					got = mendTerm(one.Raw) // which does without the error
+					got = mendTerm(one.Raw) // which does not use the error
 				}
 				require.Equal(t, tt.want, got, tt.text)
 			}

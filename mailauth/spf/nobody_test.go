@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Why nobody passes is told with the remedy that can help.
+// The reason why no host passes is reported with a remedy that fits.
 func TestNobodyPasses(t *testing.T) {
 	tests := []struct{ record, zone, detail, advice string }{
 		{"v=spf1 mx -all", "example.com. MX 10 gone.example.com.", "gone.example.com of example.com has no address", "Give the MX host"},
@@ -39,7 +39,7 @@ func TestNobodyPasses(t *testing.T) {
 	}
 }
 
-// What a headline says was not looked at is there to be looked at, and a record that lets nobody send is said to.
+// A headline about unexamined parts requires such parts, and a record that authorizes no host is reported as such.
 func TestHeadlines(t *testing.T) {
 	for record, want := range map[string]string{
 		"v=spf1 -all":                                 "SPF record is valid, and authorizes no host to send mail|Publish it if",
@@ -62,7 +62,7 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// A record that leads to its own domain is told by its text alone.
+// A record that refers to its own domain is detected from its text alone.
 func TestLoopsInText(t *testing.T) {
 	for record, code := range map[string]string{
 		"v=spf1 include:example.com -all":          "spf.include.loop",
@@ -87,7 +87,7 @@ func TestLoopsInText(t *testing.T) {
 	require.Equal(t, "spf.redirect.loop", join(diagtest.Codes(r.Verdict)))
 }
 
-// Every network from which no mail comes is named, or counted with those of its kind.
+// Every special-purpose network is named, or counted with others of its kind.
 func TestEachKindOfNetwork(t *testing.T) {
 	r := lookup(t, zoneWith(t, "v=spf1 ip4:10.0.0.40/31 ip4:198.18.0.0/24 ip4:0.0.0.145 mx ip4:10.1.0.0/24 ip4:10.2.0.0/24 -all",
 		"example.com. MX 10 x.example.com.\nx.example.com. A 192.168.0.1\nx.example.com. A 192.168.0.2\nx.example.com. A 127.0.0.1"))

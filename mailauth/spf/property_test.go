@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is wrong with a text, a suggested record is one of which nothing is to be said, that lists the senders which the
-// text was meant to list and nobody else, and that ends in -all only if the text says nothing else.
+// Whatever the faults of a text, a suggested record has no findings, lists exactly the intended senders, and ends in
+// -all only if the text specifies nothing else.
 func TestSuggestionsOfTexts(t *testing.T) {
 	suggested := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +46,7 @@ func TestSuggestionsOfTexts(t *testing.T) {
 	require.Greater(t, suggested, 20)
 }
 
-// drawText writes a record with slips of the pen. It returns the mechanisms that were meant, and whether no all in it is
+// drawText generates a record with typos. It returns the mechanisms that were meant, and whether no all in it is
 // weaker than -all.
 func drawText(t *rapid.T) (text string, senders []string, hard bool) {
 	var words []string
@@ -100,7 +100,7 @@ func drawText(t *rapid.T) (text string, senders []string, hard bool) {
 	return text, senders, len(alls) == 1 && alls["-"]
 }
 
-// glues reports whether a word that follows a text without a space can still be told from it.
+// glues reports whether a word can still be separated from a text that it follows without a space.
 func glues(text, word string) bool {
 	last := text[strings.LastIndexByte(text, ' ')+1:]
 	return isTerm(last) && (strings.HasPrefix(word, "include:") || strings.HasPrefix(word, "ip4:") || word == "v=spf1")

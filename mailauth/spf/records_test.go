@@ -14,7 +14,7 @@ import (
 // records is a resolver with the records of a suite.
 type records map[string][][2]any
 
-// counting is such a resolver that counts questions.
+// counting is such a resolver that counts queries.
 type counting struct {
 	records
 	asked atomic.Int64
@@ -28,7 +28,7 @@ func (c *counting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 var errTimeout = errors.New("timeout")
 
-// Exchange answers from the suite. A name with TIMEOUT answers only what it has records for.
+// Exchange answers from the suite. A name with TIMEOUT answers only for types of which it has records.
 func (z records) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	m := new(dns.Msg).SetReply(q)
 	owner, qtype := q.Question[0].Name, q.Question[0].Qtype

@@ -44,7 +44,7 @@ type NodeReport struct {
 	Children          []*NodeReport `json:"children" doc:"records that it includes or redirects to, in order"`
 }
 
-// A HostReport is a host that a term stands for.
+// A HostReport is a host that a term refers to.
 type HostReport struct {
 	Term      string       `json:"term" doc:"the term a or mx"`
 	Name      string       `json:"name" doc:"name of the host"`
@@ -61,7 +61,7 @@ type Count struct {
 	Estimated bool `json:"estimated,omitempty" doc:"whether other records, which were not looked at, may add to it"`
 }
 
-// Authorized are hosts that pass.
+// Authorized describes the hosts that pass.
 type Authorized struct {
 	IP4             []netip.Prefix `json:"ip4" maxitems:"1000" doc:"the fewest IPv4 networks, at most 1000 of them"`
 	IP6             []netip.Prefix `json:"ip6" maxitems:"1000" doc:"the fewest IPv6 networks, at most 1000 of them"`
@@ -71,7 +71,7 @@ type Authorized struct {
 // maxNetworks bounds the lists of networks in a report; domains in use have up to some hundred.
 const maxNetworks = 1000
 
-// An IPTest says what a receiver decides about an address.
+// An IPTest is the decision of a receiver about an address.
 type IPTest struct {
 	IP            netip.Addr   `json:"ip" doc:"the address"`
 	Result        eval.Outcome `json:"result" doc:"what is decided; needs_dns: the record alone does not say"`
@@ -108,7 +108,8 @@ func (e *evidence) nodeReport(n *Node) *NodeReport {
 	return r
 }
 
-// redundantWith names the include that lets pass what a record below the root lets pass, if there is one.
+// redundantWith names the include that already passes every host that a record below the root passes; empty without
+// one.
 func (e *evidence) redundantWith(n *Node) string {
 	t := e.tree.Root.find(func(t *ResolvedTerm) bool { return t.Child == n })
 	if other := cmp.Or(e.redundant(t, true), e.redundant(t, false)); other != nil {
@@ -122,7 +123,7 @@ func (e *evidence) lookupCount() Count {
 	return Count{n, eval.MaxLookups, n > eval.MaxLookups, e.offline}
 }
 
-// isValid reports whether nothing is worse than a warning, in what was found and in what is not known.
+// isValid reports whether no finding is worse than a warning, known or unknown.
 func (e *evidence) isValid(v diag.Verdict) bool {
 	grave := func(f diag.Finding) bool { return f.Severity >= diag.Error }
 	return len(e.records) == 1 && !slices.ContainsFunc(v.Findings, grave) && !slices.Contains(e.Unanswered(), fromOthers)
@@ -150,7 +151,7 @@ func (e *evidence) termReports() []TermReport {
 			one.Qualifier, one.Mechanism = t.Qualifier, t.Name
 		case eval.Modifier:
 			one.Modifier = eval.Name(string(t.Name) + t.Unknown)
-		default: // it cannot be read; most terms are mechanisms
+		default: // it is unreadable; most terms are mechanisms
 			one.Kind = eval.Mechanism
 		}
 		if t.Kind == eval.Mechanism && t.Valid {
@@ -190,7 +191,7 @@ func (e *evidence) ipTest() IPTest {
 	}
 }
 
-// A Provider is a service that a domain lets send in its name.
+// A Provider is a service that a domain authorizes to send in its name.
 type Provider struct {
 	Domain string `json:"domain" doc:"the domain whose record is included"`
 	Name   string `json:"name" doc:"the service"`
@@ -198,8 +199,8 @@ type Provider struct {
 
 func providerOf(domain string) string { return diag.OrZero(provider.BySPF(domain)).Name }
 
-// meantProvider returns the domain to include of the one service from which a name differs by a slip of the pen. It is
-// empty if there is no such service, or more than one, or if the name belongs to a service itself.
+// meantProvider returns the include domain of the only service whose name differs from a name by one typo. It is
+// empty without exactly one such service, or if the name belongs to a service itself.
 func meantProvider(name string) string {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	meant, owner := "", (*provider.Service)(nil)

@@ -91,7 +91,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// Findings point to the place in the record that they speak of.
+// Findings locate their place in the record.
 func TestLocations(t *testing.T) {
 	tests := []struct{ record, code, want string }{
 		{"v=spf1 moo -all", "spf.syntax.mechanism", "moo"},
@@ -117,9 +117,9 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// Every kind of fault that checkdmarc 5.17 (github.com/domainaware/checkdmarc) tells of has a rule. Its
-// messages for one kind, such as that lookups are counted in several places, share one. What changes nothing that a
-// reader does, such as a record of 460 bytes, is none of ours.
+// Every kind of fault that checkdmarc 5.17 (github.com/domainaware/checkdmarc) reports has a rule. Its messages of
+// one kind, such as lookups counted in several places, share one. Faults without effect on readers, such as a record
+// of 460 bytes, have no rule.
 func TestFindingsOfOthers(t *testing.T) {
 	tests := []struct{ message, record, zone, code string }{
 		{"SPF record does not exist", "", "example.com. A 192.0.2.1", "spf.record.missing"},

@@ -31,8 +31,8 @@ func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 
 func online(e *evidence) bool { return !e.offline }
 
-// thorough makes a rule about all records: a fault in one is a fact whatever the others say. What a text alone
-// leaves open is not praised.
+// thorough makes a rule about all records: a fault in one is a fact regardless of the others. A text alone does not
+// pass a check that needs the DNS.
 func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	when, fails := r.When, r.Fails
 	r.Reads, r.HoldsWhenUnanswered = append(r.Reads, fromTree, fromOthers), true
@@ -42,7 +42,7 @@ func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	return r
 }
 
-// placeOf returns where a term stands in the record that is examined, or the term that leads to its record.
+// placeOf returns the location of a term in the examined record, or of the term that leads to its record.
 func placeOf(n *Node, t *eval.Term) *diag.Location {
 	if n.lead != nil {
 		t = n.lead
@@ -91,7 +91,7 @@ func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 
 const maxTold = 3
 
-// gathered makes one failure of many of a kind: a reader has understood by then.
+// gathered merges many failures of a kind into one.
 func gathered(list diag.Failures) diag.Failures {
 	if len(list) <= maxTold {
 		return list
@@ -129,8 +129,8 @@ var verdicts = diag.Texts{
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
 }
 
-// verdictsNobody are of a record by which nobody may send, where that is what a domain without mail should publish, or
-// where nothing else is known.
+// verdictsNobody are the verdicts on a record that authorizes no host, where a domain without mail should publish
+// that, or where nothing else is known.
 var verdictsNobody = diag.Texts{
 	"valid": {Headline: "SPF authorizes no host to send mail for the domain",
 		Sub: "Receivers can tell that mail in its name is forged. List every host and service before you send any."},
@@ -138,7 +138,7 @@ var verdictsNobody = diag.Texts{
 		Sub: "That is right if the domain only receives mail. If it sends any, list every host and service that does."},
 }
 
-// The verdicts of a text alone say what of it was not looked at.
+// The verdicts on a text alone mention the parts that were not examined.
 var (
 	verdictsAlone = diag.Texts{
 		"valid": {Headline: "SPF record is valid as far as its text tells",
@@ -158,7 +158,7 @@ var (
 	}
 )
 
-// texts are those for the verdict about what the evidence is of.
+// texts returns the verdict texts that fit the evidence.
 func (e *evidence) texts() diag.Texts {
 	counted := func(t *ResolvedTerm) bool { return t.Reached && t.Name.Counted() }
 	leads := func(t *ResolvedTerm) bool { return t.Reached && (t.Name == eval.Include || t.Name == eval.Redirect) }
@@ -178,7 +178,7 @@ func (e *evidence) texts() diag.Texts {
 	}
 }
 
-// refusesAll reports whether the record, which can be evaluated, says that no host may send.
+// refusesAll reports whether the record can be evaluated and authorizes no host.
 func (e *evidence) refusesAll() bool {
 	passed, _ := e.audience()
 	return len(e.records) == 1 && passed == Nobody && len(e.seams) == 0

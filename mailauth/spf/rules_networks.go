@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// What is more than a sender of mail has: a network of 65536 IPv4 addresses, or what a provider of IPv6 gets.
+// Networks larger than any mail sender has: 65536 IPv4 addresses, or the allocation of an IPv6 provider.
 const (
 	wide4 = 16
 	wide6 = 32
@@ -64,7 +64,7 @@ var networkRules = diag.Rules[*evidence]{
 	},
 }
 
-// authorizing finds fault with terms that let the hosts of a network pass; the test returns a clause about the term.
+// authorizing checks terms that authorize the hosts of a network; the test returns a clause about the term.
 func authorizing(test func(netip.Prefix) string) termCheck {
 	return func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {
@@ -76,7 +76,7 @@ func authorizing(test func(netip.Prefix) string) termCheck {
 	}
 }
 
-// notPublic finds networks from which no mail comes. What is said of one of them holds for those of its kind.
+// notPublic finds networks from which no mail comes. A finding about one applies to all of its kind.
 func notPublic(e *evidence) diag.Failures {
 	var list diag.Failures
 	kinds := diag.Map(specials, func(s special) string { return s.kind })
@@ -127,8 +127,8 @@ type special struct {
 	kind string
 }
 
-// specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries
-// of special-purpose addresses). Networks for documentation are no fault of a record that is an example.
+// specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries of
+// special-purpose addresses). Networks for documentation are not a fault in an example record.
 var specials = []special{
 	{netip.MustParsePrefix("0.0.0.0/8"), "which is no host's address"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "which is for private use"},
@@ -151,7 +151,8 @@ var specials = []special{
 	{netip.MustParsePrefix("ff00::/8"), "which is for multicast"},
 }
 
-// specialKind says why no mail comes from a network, or nothing. One that has public addresses as well is not special.
+// specialKind returns why no mail comes from a network; empty if mail may. A network that also has public addresses
+// is not special.
 func specialKind(p netip.Prefix) string {
 	for _, s := range specials {
 		if s.Contains(p.Addr()) && p.Bits() >= s.Bits() {

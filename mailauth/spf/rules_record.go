@@ -12,8 +12,8 @@ import (
 
 // The lengths of records (RFC 7208 section 3.4).
 const (
-	longRecord = 450 // with it, an answer keeps below 512 bytes
-	hugeRecord = 512 // no answer of plain DNS over UDP has room for it
+	longRecord = 450 // up to it, an answer stays below 512 bytes
+	hugeRecord = 512 // too long for an answer of plain DNS over UDP
 )
 
 // needed reports whether the lack of a record leaves mail unprotected: the domain receives mail, or other records lead
@@ -160,7 +160,7 @@ func strayTexts(e *evidence) diag.Failures {
 	return list
 }
 
-// publicationRules are about what is published beside the record. They look at the domain, if it exists.
+// publicationRules are about further records beside the SPF record. They apply if the domain exists.
 var publicationRules = on("spf.domain.nxdomain", diag.Rules[*evidence]{{
 	Code: "spf.record.type99", Severity: diag.Warning, Reads: []diag.Source{fromType99},
 	Ref:   "RFC 7208 section 3.1",

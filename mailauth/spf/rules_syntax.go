@@ -35,7 +35,7 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 	})
 }
 
-// syntaxRule makes the rule about errors of some kinds. Every one of them makes receivers end in permerror.
+// syntaxRule makes the rule about errors of some kinds. Each of them makes receivers return permerror.
 func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...eval.SyntaxKind) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
@@ -93,7 +93,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		"Remove the second one.", eval.RepeatedTerm),
 }
 
-// glued finds terms to which all sticks: those that are no terms for it, and names that end in -all by mistake.
+// glued finds terms joined to all: those that are invalid for that, and names that end in -all by mistake.
 func glued(e *evidence) diag.Failures {
 	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
@@ -131,7 +131,7 @@ func hasExplanation(e *evidence) bool {
 	return false
 }
 
-// explanationRules are about exp. None of them matters to the result.
+// explanationRules are about exp. They do not affect the result.
 var explanationRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 6.2",
@@ -172,7 +172,7 @@ var explanationRules = diag.Rules[*evidence]{
 		}),
 }
 
-// testRules are about the address that is tested. They say nothing of the record.
+// testRules are about the address that is tested. They are not about the record.
 var testRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.ip.result", Severity: diag.Info, Ref: "RFC 7208 section 2.6",
@@ -205,5 +205,5 @@ var testRules = diag.Rules[*evidence]{
 	},
 }
 
-// exists reports whether the domain exists, as far as that matters: a text has none.
+// exists reports whether the domain exists; a text without a domain counts as existing.
 func (e *evidence) exists() bool { return e.offline || !e.published.answer.NXDomain() }

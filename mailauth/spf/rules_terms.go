@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// termRules are about terms that keep to the syntax, and yet do not do what was meant.
+// termRules are about terms with valid syntax that do not have the intended effect.
 var termRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.modifier.mechanism", Severity: diag.Error, Weight: 2, Category: factorTerms,
@@ -114,8 +114,8 @@ var termRules = diag.Rules[*evidence]{
 	}),
 }
 
-// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with what says
-// why a value is not valid, or nothing.
+// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with a function
+// that returns why a value is invalid; empty if valid.
 var reportModifiers = map[string]func(value string) string{
 	"ra": func(value string) string {
 		switch {
@@ -145,7 +145,7 @@ var reportModifiers = map[string]func(value string) string{
 	},
 }
 
-// repeatedTerms finds mechanisms that stand twice. Of includes another rule says so, if they are looked up.
+// repeatedTerms finds mechanisms that appear twice. Another rule covers includes, if they are looked up.
 func repeatedTerms(e *evidence) diag.Failures {
 	first := map[string]*ResolvedTerm{}
 	return inRecord(func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures {
@@ -185,8 +185,8 @@ func listsSender(t *ResolvedTerm) bool {
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
-// nobodyPasses finds a record by which no host passes although it lists senders, and says why: each has a remedy of its
-// own.
+// nobodyPasses finds a record by which no host passes although it lists senders, and gives the reason, which
+// determines the remedy.
 func nobodyPasses(e *evidence) diag.Failures {
 	if !e.authorized.IsEmpty() || e.tree.Root.find(e.mayPass) != nil {
 		return nil
@@ -215,8 +215,8 @@ func nobodyPasses(e *evidence) diag.Failures {
 	return diag.Failures{f}
 }
 
-// whyNobody says why no host passes by a term that lists senders, as a clause, and what to do about it. Both are empty
-// if an earlier term is the reason.
+// whyNobody returns why no host passes by a term that lists senders, as a clause, and the advice. Both are empty if
+// an earlier term is the reason.
 func (t *ResolvedTerm) whyNobody() (reason, advice string) {
 	switch hosts := t.withoutAddress(); {
 	case t.Unknown != "":
@@ -242,7 +242,7 @@ func (t *ResolvedTerm) whyNobody() (reason, advice string) {
 	}
 }
 
-// decided reports whether it is known how the record ends: with which all, or without.
+// decided reports whether the end of the record is known: its all, or the lack of one.
 func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.Faults) == 0 }
 
 func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
@@ -259,7 +259,7 @@ func ending(sign eval.Qualifier, detail string) func(*evidence) diag.Failures {
 	}
 }
 
-// policyRules are about what the record decides. How it ends is known even if what it includes is not.
+// policyRules are about the decision of the record. Its end is known even if its includes are not.
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,

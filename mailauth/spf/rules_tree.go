@@ -18,7 +18,7 @@ func inState(state NodeState, via Via, detail func(*Node) string) func(*evidence
 	})
 }
 
-// treeRule makes a rule about the records that the record leads to, by which a fault breaks evaluations.
+// treeRule makes a rule about the records in the tree, whose faults break evaluations.
 func treeRule(code diag.Code, weight int, title, requirement, section, advice string,
 	fails func(*evidence) diag.Failures) diag.Rule[*evidence] {
 	return thorough(diag.Rule[*evidence]{
@@ -27,7 +27,7 @@ func treeRule(code diag.Code, weight int, title, requirement, section, advice st
 	})
 }
 
-// inText makes a rule of a tree speak of a text as well, where that alone has the fault.
+// inText extends a tree rule to a text, if the text alone has the fault.
 func inText(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	when, fails := r.When, r.Fails
 	r.When = func(e *evidence) bool { return when(e) || len(fails(e)) > 0 }
@@ -122,7 +122,7 @@ var treeRules = diag.Rules[*evidence]{
 }
 
 func loopText(n *Node) string {
-	if n.parent.Domain == "" { // a text without its domain, which a macro stands for
+	if n.parent.Domain == "" { // a text without its domain, to which a macro refers
 		return "The record leads back to itself: the macro d stands for its own domain."
 	}
 	return fmt.Sprintf("The record of %s leads back to itself: %s.", diag.Quote(n.Domain),
@@ -161,8 +161,8 @@ func unknownParts(e *evidence) diag.Failures {
 	})(e)...)
 }
 
-// repeatedIncludes finds domains whose records are evaluated more than once. Loops are another matter, and so
-// is an include that another one contains.
+// repeatedIncludes finds domains whose records are evaluated more than once. Other rules cover loops and includes
+// that another one contains.
 func repeatedIncludes(e *evidence) diag.Failures {
 	first := map[string]*Node{}
 	return inNodes(func(n *Node) string {
@@ -176,14 +176,14 @@ func repeatedIncludes(e *evidence) diag.Failures {
 			return ""
 		}
 		if first[parent] != nil && first[parent] != n.parent {
-			return "" // the record above it is repeated, which says it
+			return "" // its parent record is repeated, which is reported instead
 		}
 		return fmt.Sprintf("%s is included by the record of %s, and by that of %s.", diag.Quote(n.Domain),
 			diag.Quote(other.parent.Domain), diag.Quote(n.parent.Domain))
 	})(e)
 }
 
-// nearLimit is a number of DNS lookups that leaves little room: whoever is included may add one any day.
+// nearLimit is a number of DNS lookups close to the limit: an included domain may add one at any time.
 const nearLimit = 9
 
 // limitRules are about the limits of RFC 7208 section 4.6.4.

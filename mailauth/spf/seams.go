@@ -12,16 +12,16 @@ import (
 
 // A seam is a place in a record where two terms, or two records, run together because a space is missing.
 type seam struct {
-	offset int    // of what begins there
-	head   string // the term before it, as far as it stands in the same string
-	text   string // what begins there: a term, or v=spf1
-	part   int    // the character-string that begins there; 0 within one
+	offset int    // of the following text
+	head   string // the preceding term, as far as it is in the same string
+	text   string // the following text: a term, or v=spf1
+	part   int    // the character-string that begins there; 0 inside a string
 }
 
 var termStart = diag.Regexp(`(?i)[-+~?]?(?:include:|exists:|ip4:|ip6:|mx:|a:|redirect=|exp=)|v=spf1`)
 
-// seams finds where spaces are missing: between two character-strings of which the second begins with a term, and where
-// a whole term is followed by what only the beginning of another can be.
+// seams finds where spaces are missing: between two character-strings of which the second begins with a term, and
+// where a whole term is followed by a text that can only begin another.
 func seams(record string, parts []string) []seam {
 	var list []seam
 	offset := 0
@@ -55,7 +55,7 @@ func seams(record string, parts []string) []seam {
 	return list
 }
 
-// starts lists where in a word another term begins, behind a whole one, or another record.
+// starts lists the offsets in a word where another term, behind a whole one, or another record begins.
 func starts(word string) (list []int) {
 	last := 0
 	for _, found := range termStart().FindAllStringIndex(word, -1) {
@@ -83,7 +83,7 @@ func separated(record string, list []seam) string {
 	return record
 }
 
-// endless returns a record without its alls, and as one, so that receivers would come to every term.
+// endless returns a record without all, merged into one, so that receivers would reach every term.
 func endless(text string) string {
 	record, _ := eval.Parse(text)
 	record.Terms = slices.DeleteFunc(record.Terms, func(t eval.Term) bool {
@@ -92,7 +92,7 @@ func endless(text string) string {
 	return record.String()
 }
 
-// parted puts spaces between the terms of a word that run together.
+// parted splits a word into the terms that run together in it.
 func parted(word string) []string {
 	var list []string
 	last := 0
@@ -102,7 +102,7 @@ func parted(word string) []string {
 	return append(list, word[last:])
 }
 
-// torn reports whether no blank stands between two character-strings of which the second begins with a term.
+// torn reports whether two character-strings are joined without a blank and the second begins with a term.
 func torn(record string, offset int, second string) bool {
 	if offset == 0 || second == "" || second[0] == ' ' || record[offset-1] == ' ' {
 		return false
@@ -113,14 +113,14 @@ func torn(record string, offset int, second string) bool {
 	return beginsTerm(second, apart)
 }
 
-// strange reports whether a name is below no known top-level domain.
+// strange reports whether a name is not below a known top-level domain.
 func strange(name string) bool {
 	suffix, icann := publicsuffix.PublicSuffix(strings.ToLower(strings.TrimSuffix(name, ".")))
 	return strings.Contains(name, ".") && !strings.Contains(name, "%") && !icann && !strings.Contains(suffix, ".")
 }
 
-// beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to go on
-// with the term before it, a mechanism without a value is one too.
+// beginsTerm reports whether a text begins with a term that has a value, or is all. If the text is known not to
+// continue the preceding term, a mechanism without a value counts too.
 func beginsTerm(s string, apart bool) bool {
 	record, faults := eval.Parse(version + " " + firstTerm(s))
 	if len(faults) > 0 || len(record.Terms) != 1 {
@@ -136,12 +136,12 @@ func firstTerm(s string) string {
 	return first
 }
 
-// joins reports whether a space is missing within a part of the record: what is found there are symptoms.
+// joins reports whether a space is missing within a part of the record: other faults there are symptoms.
 func (e *evidence) joins(begin, end int) bool {
 	return slices.ContainsFunc(e.seams, func(s seam) bool { return begin < s.offset && s.offset < end })
 }
 
-// symptom reports whether a fault at a term, or at a record to which the term leads, comes of a space that is missing.
+// symptom reports whether a fault at a term, or at a record that the term refers to, is caused by a missing space.
 func (e *evidence) symptom(n *Node, t *eval.Term) bool {
 	if n.lead != nil {
 		t = n.lead
@@ -149,7 +149,7 @@ func (e *evidence) symptom(n *Node, t *eval.Term) bool {
 	return t != nil && e.joins(t.Offset, t.Offset+len(t.Raw))
 }
 
-// joints finds places where two strings join to one term, and the second looks like the beginning of one.
+// joints finds places where two strings join to one term, although the second looks like the beginning of a term.
 func joints(e *evidence) diag.Failures {
 	return diag.FailEach(e.seams, func(s seam) diag.Failures {
 		if s.part == 0 || strings.EqualFold(s.text, version) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A space that is missing is told as the cause, by a lookup as by a validation, and with the record that has it.
+// A missing space is reported as the cause, by lookup and validation, with the record that contains it.
 func TestSeams(t *testing.T) {
 	const zone = hosts + "example.com. MX 10 mx.example.com.\n"
 	tests := []struct{ parts, code, want string }{

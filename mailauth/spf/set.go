@@ -7,14 +7,14 @@ import (
 	"go4.org/netipx"
 )
 
-// A Set is a set of addresses of both families. Its zero value is empty. Sets are values: methods
-// return a new one and leave their operands as they are.
+// A Set is a set of addresses of both families. Its zero value is empty. Sets are values: methods return a new one
+// and do not modify their operands.
 type Set struct{ ranges netipx.IPSet }
 
 var everything = SetOf(netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0))
 
-// SetOf returns the addresses of networks; what is not valid among them is left out. An IPv4 network
-// in the form of IPv6 is one of IPv6, for that is how it stands in a record (RFC 7208 section 5).
+// SetOf returns the addresses of networks, ignoring invalid ones. An IPv4-mapped IPv6 network counts as IPv6, as it
+// does in a record (RFC 7208 section 5).
 func SetOf(networks ...netip.Prefix) Set {
 	return Set{}.combined(func(b *netipx.IPSetBuilder) {
 		for _, p := range networks {
@@ -45,7 +45,7 @@ func (s Set) intersect(t Set) Set {
 	return s.combined(func(b *netipx.IPSetBuilder) { b.Intersect(&t.ranges) })
 }
 
-// IsEmpty reports whether there is no address in the set.
+// IsEmpty reports whether the set has no addresses.
 func (s Set) IsEmpty() bool { return s.Equal(Set{}) }
 
 // Equal reports whether two sets hold the same addresses.

@@ -8,8 +8,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// LookupRequest asks for the examination of one domain, or of the record at a name that others include, such as
-// _spf.example.com: one of Domain and Name is given, and in JSON both are the field domain.
+// LookupRequest names the domain to examine, or the name of a record that others include, such as _spf.example.com:
+// one of Domain and Name is given, and in JSON both are the field domain.
 type LookupRequest struct {
 	Domain diag.Domain `json:"-"`
 	Name   diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
@@ -18,7 +18,7 @@ type LookupRequest struct {
 	HELO   diag.Domain `json:"helo,omitempty" doc:"HELO name, for ip and macros; by default the domain"`
 }
 
-// LookupReport says what a domain publishes, what it leads to, and what to think of it.
+// LookupReport holds the record of a domain and the tree of its includes, with a verdict.
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -42,11 +42,11 @@ type LookupReport struct {
 	broken bool     // see Broken
 }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// Lookup examines the record of a domain and all that it leads to. The error is a *[diag.InputError],
-// that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// Lookup examines the record of a domain and its tree. The error is a *[diag.InputError], that of the context if it
+// ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Name.IsZero() && !req.Domain.IsZero() {
 		req.Name = req.Domain.Name()
@@ -85,14 +85,14 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	return r, nil
 }
 
-// ValidateRequest asks what can be said of a record that need not be published.
+// ValidateRequest holds the text of a record, which need not be published.
 type ValidateRequest struct {
 	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, its character-strings in quotes as in a zone file, or a whole line of one" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
 	Domain diag.Name `json:"domain,omitempty" doc:"domain of the record, or name of an included one"`
 	IP     diag.IP   `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
 }
 
-// ValidateReport says what a record means, as far as its text tells.
+// ValidateReport holds the meaning of a record, as far as its text determines it.
 type ValidateReport struct {
 	Record string `json:"record" doc:"the record, without quotes"`
 	diag.Verdict
@@ -107,11 +107,11 @@ type ValidateReport struct {
 	IPTest       IPTest         `json:"ip_test,omitzero" doc:"what the record says of the address"`
 }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// Validate examines the text of a record alone, and asks nothing of the DNS: what other records and hosts
-// would add is not known, and the report says so. The error is a *[diag.InputError].
+// Validate examines the text of a record alone, without DNS queries: the contribution of other records and hosts is
+// unknown, and the report says so. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if req.Record == "" {
 		return nil, diag.Invalid("record", "is missing")
@@ -148,7 +148,7 @@ func checkName(n diag.Name) error {
 	}
 }
 
-// maxSender bounds a sender, in bytes: a path of SMTP has 256 at most (RFC 5321 section 4.5.3.1.3).
+// maxSender bounds a sender, in bytes: an SMTP path has 256 at most (RFC 5321 section 4.5.3.1.3).
 const maxSender = 320
 
 func checkSender(s string) error {

@@ -9,17 +9,16 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// suggest keeps the record that should be published as that of the evidence, unless something that matters for it is not
-// known.
+// suggest stores the record that should be published in the evidence, unless relevant facts are unknown.
 func (e *evidence) suggest() {
 	if open := e.Unanswered(); len(open) == 0 || slices.Equal(open, []diag.Source{fromType99}) {
 		e.suggested = e.corrected()
 	}
 }
 
-// corrected returns the record that should be published instead of what is: without the faults that can be
-// corrected for certain, keeping every sender that passes today and adding those that are listed in
-// vain. It is empty if there is nothing to correct, or if the right record cannot be known (CONTRACT 1.8).
+// corrected returns the record that should replace the published one: without the faults that can be corrected for
+// certain, keeping every sender that passes today and adding those that are listed without effect. It is empty if
+// there is nothing to correct, or if the right record is unknown (CONTRACT 1.8).
 func (e *evidence) corrected() string {
 	text, lost := mend(e.intended())
 	if text == "" || e.apart != nil && (!e.apart.complete() || slices.ContainsFunc(e.apart.Nodes(), (*Node).isUnsure)) {
@@ -54,12 +53,12 @@ func (e *evidence) intended() string {
 	}
 }
 
-// A correction is a record in the making. Terms that had no effect so far stand behind those that had,
-// so that whoever passes today is decided on before them.
+// A correction is a record under construction. Terms without effect so far come after those with effect, so that they
+// do not change the result of hosts that pass today.
 type correction struct {
 	*evidence
-	pasted    bool // it was several records
-	lost      bool // senders were meant that nobody knows
+	pasted    bool // it consists of several records
+	lost      bool // some intended senders are unknown
 	pass      []eval.Term
 	late      []eval.Term
 	all       []eval.Qualifier
@@ -67,7 +66,7 @@ type correction struct {
 	modifiers []eval.Term
 }
 
-// add takes a term over. It reports whether it is known what the term was meant to be.
+// add adds a term. It reports whether the intent of the term is known.
 func (c *correction) add(t *eval.Term) bool {
 	switch {
 	case t.Name == eval.All:
@@ -90,12 +89,12 @@ func (c *correction) add(t *eval.Term) bool {
 	return true
 }
 
-// addMisspelled takes over a modifier that was meant as a mechanism or as redirect.
+// addMisspelled adds a modifier that was meant as a mechanism or as redirect.
 func (c *correction) addMisspelled(t *eval.Term) bool {
 	name := spelled(t.Unknown)
 	switch {
 	case name == eval.All:
-		return true // all=… never meant anything
+		return true // all=… never had an effect
 	case name == eval.Redirect && c.redirect == nil && c.pass == nil && c.late == nil:
 		term := including(t.Value)
 		term.Kind, term.Name, term.Qualifier, term.Raw = eval.Modifier, eval.Redirect, "", "redirect="+t.Value
@@ -122,7 +121,7 @@ func including(domain string) eval.Term {
 func (c *correction) write() string {
 	if c.redirect != nil && (len(c.all) > 0 || c.pasted) &&
 		(len(c.pass)+len(c.late) > 0 || len(c.all) > 0 && c.ending() != eval.QualifierFail) { // it may end in -all
-		if len(c.all) == 0 { // it is followed today, so it stands before what had no effect
+		if len(c.all) == 0 { // it is followed today, so it precedes terms without effect
 			c.pass = append(c.pass, including(c.redirect.Value))
 		} else {
 			c.late = append(c.late, including(c.redirect.Value))
@@ -130,15 +129,15 @@ func (c *correction) write() string {
 		c.redirect = nil
 	}
 	if c.redirect != nil && len(c.late) > 0 {
-		return "" // what is new could keep receivers from coming to the redirect
+		return "" // new terms could keep receivers from reaching the redirect
 	}
 	signed := func(t eval.Term) bool { return t.Qualifier != eval.QualifierPass }
-	if len(c.openAlls()) > 0 { // whom these would refuse passes today
+	if len(c.openAlls()) > 0 { // hosts that these would refuse pass today
 		c.late = slices.DeleteFunc(c.late, signed)
 	}
 	terms := c.flattened(c.withoutVoids(unique(slices.Concat(c.pass, c.late))))
 	if c.pasted && slices.ContainsFunc(terms, signed) {
-		return "" // the order of several records is not known
+		return "" // the order of several records is unknown
 	}
 	for i := range terms {
 		normalize(&terms[i])
@@ -149,7 +148,7 @@ func (c *correction) write() string {
 		better.Terms = append(better.Terms, *c.redirect)
 	} else {
 		if !slices.ContainsFunc(terms, c.sends) && (len(c.openAlls()) > 0 || c.ending() != eval.QualifierFail) {
-			return "" // nobody is listed, and the senders are not known
+			return "" // no sender is listed, and the senders are unknown
 		}
 		better.Terms = append(better.Terms, eval.Term{Kind: eval.Mechanism, Name: eval.All, Qualifier: c.ending(), Valid: true})
 	}
@@ -166,8 +165,8 @@ func (c *correction) sends(t eval.Term) bool {
 	return t.Qualifier == eval.QualifierPass && (r == nil || c.mayPass(r) || !r.matches().IsEmpty())
 }
 
-// ending is the sign of all: - where the record says nothing else, and otherwise ~, which refuses nobody who
-// is not refused today (RFC 7208 section 8.5).
+// ending returns the sign of all: - unless the record specifies another, and otherwise ~, which refuses no host that
+// is accepted today (RFC 7208 section 8.5).
 func (c *correction) ending() eval.Qualifier {
 	if c.lost || len(c.all) == 0 || slices.ContainsFunc(c.all, func(q eval.Qualifier) bool { return q != eval.QualifierFail }) {
 		return eval.QualifierSoftfail
@@ -175,7 +174,7 @@ func (c *correction) ending() eval.Qualifier {
 	return eval.QualifierFail
 }
 
-// unique leaves out mechanisms that stand before already: the first match decides.
+// unique drops repeated mechanisms: the first match decides.
 func unique(terms []eval.Term) []eval.Term {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(terms, func(t eval.Term) bool {
@@ -186,8 +185,9 @@ func unique(terms []eval.Term) []eval.Term {
 	})
 }
 
-// withoutVoids leaves out terms that can match nobody, unless nobody would be left, and includes that another one
-// holds, that lead back, or that have no record. Those were meant for somebody: a service, if its name is off by a slip.
+// withoutVoids drops terms that match no host, unless no sender would remain, and includes that another one contains,
+// that loop, or that have no record. An include without a record is replaced by a service whose name differs by one
+// typo.
 func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 	if !c.walked() {
 		return terms
@@ -205,7 +205,7 @@ func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 		case r == nil || !r.Void && c.redundant(r, true) == nil && (t.Name != eval.Include || r.Child.State != NodeLoop):
 			left = append(left, t)
 		case r.Void && c.fails():
-			lost = true // it was meant for a host, and today nobody is refused
+			lost = true // it was meant for a host, and today no host is refused
 		}
 	}
 	if !slices.ContainsFunc(left, c.sends) {
@@ -215,14 +215,14 @@ func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 	return unique(left)
 }
 
-// fails reports whether evaluations end in permerror before they come to all, as far as that is certain for some.
+// fails reports whether some evaluations certainly end in permerror before they reach all.
 func (c *correction) fails() bool {
 	root := c.tree.Root
 	return root.breaks() || root.CumulativeLookups > eval.MaxLookups || len(c.tree.voids(void)) > eval.MaxVoids
 }
 
-// flattened writes networks in the place of includes where receivers give up before the end of the record: of includes
-// that no service changes without notice, if there is room for them.
+// flattened replaces includes with networks if receivers stop before the end of the record: only includes that no
+// service changes without notice, and only if there is room.
 func (c *correction) flattened(terms []eval.Term) []eval.Term {
 	if c.offline || len(c.records) != 1 || c.tree.Root.CumulativeLookups <= eval.MaxLookups || !c.allPass() {
 		return terms
@@ -248,14 +248,15 @@ func (c *correction) flattened(terms []eval.Term) []eval.Term {
 	return left
 }
 
-// isFixed reports whether the networks of a record are known, whatever the mail, and belong to no known service.
+// isFixed reports whether the networks of a record are known, independent of the message, and belong to no known
+// service.
 func (n *Node) isFixed() bool {
 	varies := func(c *Node) bool { return !c.isFixed() }
 	return n.State == NodeFound && providerOf(n.Domain) == "" && !n.dynamic() && !n.breaks() &&
 		!slices.ContainsFunc(n.Children, varies)
 }
 
-// normalize writes a network as it should be: beginning at its first address, and IPv4 as ip4.
+// normalize puts a network into canonical form: beginning at its first address, and IPv4 as ip4.
 func normalize(t *eval.Term) {
 	if !t.Network.IsValid() {
 		return
@@ -289,11 +290,11 @@ func lift(terms []eval.Term) {
 	}
 }
 
-// walked reports whether it was looked up what the terms of the text lead to.
+// walked reports whether the targets of the terms of the text were looked up.
 func (c *correction) walked() bool { return !c.offline && (len(c.records) == 1 || c.apart != nil) }
 
-// safe reports whether a record can be published as it is: nothing is to be said against it, and, as far as
-// that was looked up, keeps to the limits and leads nowhere where evaluations break.
+// safe reports whether a record can be published as it is: it has no findings and, as far as looked up, stays within
+// the limits and refers to no record that breaks evaluations.
 func (c *correction) safe(text string) bool {
 	if len(text) > eval.MaxRecordLength {
 		return false
@@ -321,7 +322,7 @@ func (c *correction) safe(text string) bool {
 		}
 		if r == nil {
 			if t.Name == eval.Include && c.missing() {
-				return false // it may be what an include without a record was meant to be, and have none either
+				return false // it may be the intended target of an include without a record, and lack a record as well
 			}
 			lookups += t.Cost() + c.beyond(t)
 			continue
@@ -336,12 +337,12 @@ func (c *correction) safe(text string) bool {
 	return lookups <= eval.MaxLookups && voids <= eval.MaxVoids
 }
 
-// missing reports whether the record includes a domain without a record whose right name is not known.
+// missing reports whether the record includes a domain without a record whose right name is unknown.
 func (c *correction) missing() bool {
 	return slices.ContainsFunc(c.tree.Root.Children, func(n *Node) bool { return n.State == NodeNone && n.near == "" })
 }
 
-// beyond counts the DNS lookups in the record of a service whose name takes the place of a slip.
+// beyond counts the DNS lookups in the record of a service whose name replaces a misspelled one.
 func (c *correction) beyond(t *eval.Term) int {
 	for _, n := range c.tree.Root.Children {
 		if n.near != "" && n.near == t.Value {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Slips of the pen, and what was meant. Nothing is suggested where that is not known.
+// Typos, and the intended records. There is no suggestion where the intent is unknown.
 func TestMend(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"v=spf1 ip4:192.0.2.1,192.0.2.2 -all", "v=spf1 ip4:192.0.2.1 ip4:192.0.2.2 -all"},
@@ -107,7 +107,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// What is suggested never takes a sender away, and nothing is suggested that is not known to be right.
+// Suggestions never remove a sender, and are made only if known to be right.
 func TestSuggested(t *testing.T) {
 	const mail = "example.com. MX 10 mx.example.com.\n"
 	twelve, twelveRecords := "", ""
@@ -185,8 +185,8 @@ func TestSuggested(t *testing.T) {
 	}
 }
 
-// Whatever is published, a suggested record has no error, and whoever passes today passes by it: unless
-// that was by +all, when nobody who is not listed can be told from a forger, and is not refused.
+// For any published record, a suggested record has no error and passes every host that passes today, except hosts
+// that pass only by +all, which cannot be distinguished from forgers: they are not refused.
 func TestSuggestionsKeepSenders(t *testing.T) {
 	suggested := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -235,7 +235,7 @@ func keepsSenders(t *rapid.T, zone records, suggested string) {
 	}
 }
 
-// drawZone makes some domains with records that lead to each other.
+// drawZone generates domains with records that refer to each other.
 func drawZone(t *rapid.T) records {
 	name := func() string { return fmt.Sprintf("n%d.example", rapid.IntRange(0, 5).Draw(t, "name")) }
 	sign := rapid.SampledFrom([]string{"", "", "", "", "-", "~", "?"})
@@ -269,7 +269,7 @@ func drawZone(t *rapid.T) records {
 	return zone
 }
 
-// unanswered is a zone of which one question fails.
+// unanswered is a zone in which one query fails.
 type unanswered struct {
 	records
 	name  string
@@ -283,8 +283,8 @@ func (u unanswered) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) 
 	return u.records.Exchange(ctx, q)
 }
 
-// Whatever is published, and whichever question goes unanswered: less knowledge makes no verdict surer, better or
-// graver (CONTRACT 1.7, Knowledge).
+// For any published records and any unanswered query: less knowledge makes no verdict surer, better or graver
+// (CONTRACT 1.7, Knowledge).
 func TestSilence(t *testing.T) {
 	grave := func(v diag.Verdict, c diag.Code) bool {
 		return slices.ContainsFunc(v.Findings, func(f diag.Finding) bool { return f.Code == c && f.Severity > diag.Info })

@@ -11,20 +11,20 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// Via says how the record of a domain is reached: root, include or redirect.
+// Via is the way in which the record of a domain is reached: root, include or redirect.
 type Via string
 
 // The ways.
 const (
-	ViaRoot     Via = "root"     // it is the one that is examined
+	ViaRoot     Via = "root"     // it is the examined record
 	viaInclude  Via = "include"  // from a record that includes it
-	viaRedirect Via = "redirect" // from a record that hands over to it
+	viaRedirect Via = "redirect" // from a record that redirects to it
 )
 
 // Values lists the ways.
 func (Via) Values() []string { return diag.Values(ViaRoot, viaInclude, viaRedirect) }
 
-// A NodeState says what was found at a node of the tree.
+// A NodeState is the lookup result at a node of the tree.
 type NodeState string
 
 // The states of a node.
@@ -32,19 +32,19 @@ const (
 	NodeFound     NodeState = "found"     // a record, though it may have errors
 	NodeNone      NodeState = "none"      // no record
 	NodeMultiple  NodeState = "multiple"  // several records
-	NodeUnknown   NodeState = "unknown"   // the name servers did not say
+	NodeUnknown   NodeState = "unknown"   // the name servers did not answer
 	NodeLoop      NodeState = "loop"      // the domain is being evaluated already
-	NodeMalformed NodeState = "malformed" // that is no name of a domain
-	NodeDynamic   NodeState = "dynamic"   // the name depends on the mail
-	NodeCut       NodeState = "cut"       // not looked at: the tree is too large
+	NodeMalformed NodeState = "malformed" // the name is not a domain name
+	NodeDynamic   NodeState = "dynamic"   // the name depends on the message
+	NodeCut       NodeState = "cut"       // not examined: the tree is too large
 )
 
 // A Node is the record of one domain in the tree of all records that one record leads to.
 type Node struct {
-	Domain            string // or what stands for it where that depends on the mail
+	Domain            string // or a placeholder where it depends on the message
 	Via               Via
-	Depth             int    // levels below the record that is examined
-	Record            string // as it is published, if there is exactly one
+	Depth             int    // levels below the examined record
+	Record            string // as published, if there is exactly one
 	DNSLookups        int    // of the terms of this record
 	CumulativeLookups int    // those of this record and all below
 	Error             string // why it cannot be evaluated
@@ -59,42 +59,42 @@ type Node struct {
 	lead     *eval.Term // of the root, which leads here; nil at the root
 	void     bool       // the name has no TXT records at all
 	absent   bool       // the name does not exist
-	dangling bool       // nor does the domain above it that can be registered
+	dangling bool       // nor does its registrable domain
 	nearCost int        // DNS lookups of the terms of that record
-	near     string     // what was probably meant, as a service that differs by one letter, and has a record; may be empty
-	unsure   bool       // the name servers did not say whether that domain exists, or what near has
+	near     string     // the probably intended name, such as of a service, if it has a record; may be empty
+	unsure   bool       // the name servers did not answer whether that domain exists, or what near has
 }
 
-// A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
+// A ResolvedTerm is a term with its DNS results, independent of the message.
 type ResolvedTerm struct {
 	*eval.Term
-	// Reached says that receivers come to the term, if none before it matches: it is valid, does not
-	// stand behind all, and is no redirect beside all.
+	// Reached means that receivers reach the term if no earlier one matches: it is valid, not behind all, and not a
+	// redirect beside all.
 	Reached bool
 
-	Target   string         // the domain that it is about; empty for ip4, ip6, all and unknown modifiers
-	Dynamic  bool           // what it stands for depends on the mail: macros, ptr
+	Target   string         // its target domain; empty for ip4, ip6, all and unknown modifiers
+	Dynamic  bool           // its target depends on the message: macros, ptr
 	Dangling bool           // the registrable domain of Target does not exist
 	Networks []netip.Prefix // that it matches: of ip4 and ip6, or around the addresses that were found
 	Everyone bool           // it matches every address: all, or exists with a name that does exist
 	Hosts    []Host         // of a and mx
 	MXCount  int            // records that mx found
-	Void     bool           // the DNS has nothing for it
+	Void     bool           // it is a void lookup
 	Void4    bool           // likewise for clients with IPv4; implied by Void
 	Void6    bool           // likewise for clients with IPv6; implied by Void
-	unsure   bool           // the name servers did not say whether it is dangling
-	Err      error          // the name servers did not say
-	Cut      bool           // not looked at: the tree is too large
+	unsure   bool           // the name servers did not answer whether it is dangling
+	Err      error          // the name servers did not answer
+	Cut      bool           // not examined: the tree is too large
 	Child    *Node          // of include and redirect
-	Asked    bool           // of exp: its text was asked for, which is not done in records that are included
+	Asked    bool           // of exp: its text was asked for, which does not happen in included records
 	Texts    []string       // of exp: the TXT records at the target
 }
 
-// A Host is one whose addresses a term stands for.
+// A Host is a host whose addresses a term matches.
 type Host struct {
 	Name      string
 	Addresses []netip.Addr
-	Err       error // why it is not known whether it has more
+	Err       error // why it is unknown whether it has more
 
 	v4 int // addresses of IPv4, which are the first ones
 }
@@ -116,7 +116,7 @@ func (t *ResolvedTerm) withoutAddress() (names []string) {
 	return names
 }
 
-// Lookups is how many DNS lookups the term counts: its own, and those of all that it leads to.
+// Lookups returns how many DNS lookups the term counts: its own, and those of its subtree.
 func (t *ResolvedTerm) Lookups() int {
 	if !t.Reached {
 		return 0
@@ -127,10 +127,10 @@ func (t *ResolvedTerm) Lookups() int {
 	return t.Cost()
 }
 
-// A Tree is all the records that one record leads to, whatever the mail.
+// A Tree is all the records that one record leads to, independent of the message.
 type Tree struct{ Root *Node }
 
-// Nodes lists the nodes, each before those below it, in order.
+// Nodes lists the nodes in order, parents before children.
 func (t *Tree) Nodes() []*Node {
 	var list []*Node
 	var add func(*Node)
@@ -157,7 +157,7 @@ func (t *Tree) terms() iter.Seq2[*Node, *ResolvedTerm] {
 	}
 }
 
-// voids names the terms that count as a void lookup, as one of the tests tells: Void, Void4, Void6.
+// voids names the terms that count as a void lookup by one of the fields Void, Void4, Void6.
 func (t *Tree) voids(is func(*ResolvedTerm) bool) (list []string) {
 	for n, r := range t.terms() {
 		switch text := diag.Quote(r.Raw); {
@@ -173,32 +173,31 @@ func (t *Tree) voids(is func(*ResolvedTerm) bool) (list []string) {
 
 func void(t *ResolvedTerm) bool { return t.Void }
 
-// complete reports whether the tree holds all that the DNS has, independent of the mail: no server was
-// silent, nothing was cut. What depends on the mail is not part of a tree.
+// complete reports whether the tree holds all DNS data that is independent of the message: no query went unanswered,
+// and no part was cut. Data that depends on the message is not part of a tree.
 func (t *Tree) complete() bool {
 	return !slices.ContainsFunc(t.Nodes(), func(n *Node) bool {
 		return n.State == NodeUnknown || n.State == NodeCut || slices.ContainsFunc(n.Terms, (*ResolvedTerm).open)
 	})
 }
 
-// isUnsure reports whether the name servers did not say what other names than those in a record have.
+// isUnsure reports whether a lookup of names other than those in the record went unanswered.
 func (n *Node) isUnsure() bool {
 	return n.unsure || n.find(func(t *ResolvedTerm) bool { return t.unsure }) != nil
 }
 
-// open reports whether it is not known what the term stands for.
+// open reports whether the targets of the term are unknown.
 func (t *ResolvedTerm) open() bool { return t.Err != nil || t.Cut }
 
-// authorized returns the addresses that pass, as far as that does not depend on the mail: terms that do
-// are taken not to match. Terms before others that fail take addresses away, as they do in an
-// evaluation; limits and errors are not regarded.
+// authorized returns the addresses that pass, as far as that does not depend on the message: terms that do are
+// assumed not to match. Earlier terms that fail remove addresses, as in an evaluation; limits and errors are ignored.
 func (t *Tree) authorized() Set { return t.Root.passing() }
 
 func (n *Node) passing() Set {
 	var passed Set
 	left := everything
 	for i := 0; i < len(n.Terms); {
-		// Terms of one sign in a row are as one.
+		// Consecutive terms of one sign count as one.
 		sign := n.Terms[i].Qualifier
 		var hit Set
 		var networks []netip.Prefix
@@ -247,8 +246,7 @@ func (n *Node) path() []string {
 	return list
 }
 
-// broken reports whether the record of the node makes an evaluation that comes to it end in permerror,
-// as far as that is certain.
+// broken reports whether an evaluation that reaches the record of the node certainly ends in permerror.
 func (n *Node) broken() bool {
 	switch n.State {
 	case NodeNone, NodeMultiple, NodeLoop, NodeMalformed:
@@ -267,7 +265,7 @@ func (n *Node) leadsBack() bool {
 	return false
 }
 
-// Modifier returns the modifier of a record, if it has one that receivers regard.
+// Modifier returns the modifier of a record that receivers use, or nil.
 func (n *Node) Modifier(name eval.Name) *ResolvedTerm {
 	return n.find(func(t *ResolvedTerm) bool { return t.Reached && t.Kind == eval.Modifier && t.Name == name })
 }
@@ -279,7 +277,7 @@ func (n *Node) find(is func(*ResolvedTerm) bool) *ResolvedTerm {
 	return nil
 }
 
-// breaks reports whether a record, or one that it leads to, makes evaluations end in permerror, or lets everybody pass.
+// breaks reports whether a record, or one in its tree, makes evaluations end in permerror, or authorizes every host.
 func (n *Node) breaks() bool {
 	everyone := func(t *ResolvedTerm) bool { return t.Everyone && t.Reached && t.Qualifier == eval.QualifierPass }
 	return n.broken() || slices.ContainsFunc(n.Terms, everyone) || slices.ContainsFunc(n.Children, (*Node).breaks)
@@ -301,7 +299,7 @@ func plainInclude(t *ResolvedTerm) bool {
 	return t.Name == eval.Include && t.Reached && t.Child != nil && t.Child.State == NodeFound && t.Qualifier == eval.QualifierPass
 }
 
-// matches returns the addresses that the term matches, as far as that does not depend on the mail.
+// matches returns the addresses that the term matches, as far as that does not depend on the message.
 func (t *ResolvedTerm) matches() Set {
 	switch {
 	case t.Everyone:
@@ -313,7 +311,7 @@ func (t *ResolvedTerm) matches() Set {
 	}
 }
 
-// known reports whether it is known which addresses pass by a record, but for what depends on the mail.
+// known reports whether the addresses that pass by a record are known, except for those that depend on the message.
 func (n *Node) known() bool {
 	unknown := func(c *Node) bool { return !c.known() }
 	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic &&

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chain is a chain of includes, with a record at the end of which the term is part.
+// chain returns a chain of includes that ends in a record with the term.
 func chain(depth int, term string) string {
 	var b strings.Builder
 	for i := range depth {
@@ -33,8 +33,8 @@ func chain(depth int, term string) string {
 	return b.String() + fmt.Sprintf("r%d.example.net. TXT \"v=spf1 %s -all\"\n", depth, term)
 }
 
-// A tree d levels deep needs d + 1 round trips, and one or two more if its last record names hosts. It does
-// not matter how many terms there are, nor whether an address is tested.
+// A tree d levels deep needs d + 1 round trips, and one or two more if its last record names hosts. The number of
+// terms does not matter, nor whether an address is tested.
 func TestRoundTrips(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -104,7 +104,7 @@ func TestWalk(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// What the tree says of an address is what an evaluation decides, for trees that do not depend on the mail.
+// The tree agrees with an evaluation of each address, for trees that do not depend on the message.
 func TestAuthorizedAgrees(t *testing.T) {
 	records := []string{
 		"v=spf1 -ip4:192.0.2.3 a:c.example.com include:two.example.net -all",
@@ -135,7 +135,7 @@ func TestAuthorizedAgrees(t *testing.T) {
 	}
 }
 
-// Trees that would never end do, and say so.
+// The walk of an endless tree ends, and the report says so.
 func TestHostileTrees(t *testing.T) {
 	wide := func(fan int) string { // each record includes many others
 		var b strings.Builder
@@ -146,7 +146,7 @@ func TestHostileTrees(t *testing.T) {
 	}
 	tests := []struct {
 		name, zone string
-		codes      string // some that must be there
+		codes      string // some that must be present
 	}{
 		{"endless chain", `*.example.com. TXT "v=spf1 include:x.%{d} -all"` + "\n" +
 			`example.com. TXT "v=spf1 include:x.%{d} -all"`, "spf.tree.large spf.lookups.exceeded"},
@@ -185,7 +185,7 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// longRecords is a zone whose records, although few, are too much to be examined.
+// longRecords returns a zone with few records that are too long to be examined.
 func longRecords() string {
 	long := strings.Repeat(" ip4:192.0.2.1 -ip4:192.0.2.2", 280)
 	var includes strings.Builder
@@ -196,7 +196,7 @@ func longRecords() string {
 		quoted("v=spf1"+includes.String()+" -all")
 }
 
-// requireShallow looks for nodes below the deepest level that may be looked at; those have no record.
+// requireShallow requires that nodes below the deepest examined level have no record.
 func requireShallow(t *testing.T, n *NodeReport) {
 	require.True(t, n.Depth <= maxDepth || n.Depth == maxDepth+1 && n.Error == tooLarge, "depth %d", n.Depth)
 	for _, c := range n.Children {
@@ -204,7 +204,7 @@ func requireShallow(t *testing.T, n *NodeReport) {
 	}
 }
 
-// No more addresses of a host are looked at than anybody has use for.
+// The number of addresses of a host that are evaluated is bounded.
 func TestManyAddresses(t *testing.T) {
 	var zone strings.Builder
 	for i := range eval.MaxAddresses + 100 {
@@ -215,11 +215,11 @@ func TestManyAddresses(t *testing.T) {
 	require.Len(t, r.Authorized.IP4, maxNetworks)
 }
 
-// maxQuestionsOfCheck is what an evaluation may ask at most: for the first record, for ten terms with ten
-// hosts each, for the host names of the client, and for an explanation; and what it asks ahead.
+// maxQuestionsOfCheck bounds the queries of an evaluation: for the first record, for ten terms with ten hosts each,
+// for the host names of the client, and for an explanation; and speculative ones.
 const maxQuestionsOfCheck = 1 + eval.MaxLookups*(1+eval.MaxMX) + 1 + 10 + 1 + 60
 
-// A server that is silent does not keep the rest of the tree from being looked at.
+// A silent server does not keep the rest of the tree from being examined.
 func TestLookupPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zoneWith(t, "v=spf1 include:silent.example.net include:dup.example.net -all", hosts)
@@ -242,7 +242,7 @@ func TestLookupUnavailable(t *testing.T) {
 	_, err := Lookup(t.Context(), w.Env(), request)
 	require.ErrorIs(t, err, diag.ErrUnavailable)
 
-	// One answer, of whatever kind, is something that was learned.
+	// A single answer of any kind makes the lookup available.
 	w.Zone("_spf.example.com. TXT \"hello\"")
 	w.Fault("_spf.example.com", dns.TypeTXT, diagtest.Fault{Secure: true})
 	r, err := Lookup(t.Context(), w.Env(), request)
@@ -271,8 +271,7 @@ func TestLookupUnavailable(t *testing.T) {
 	}
 }
 
-// The same for random zones: whatever a record that ends in a result lets pass is in the set, and nothing
-// else.
+// The same for random zones: if the evaluation ends without an error, the set holds exactly the hosts that pass.
 func TestAuthorizedAgreesAtRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

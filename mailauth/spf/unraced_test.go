@@ -2,7 +2,7 @@
 
 package spf
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these tests many times slower, and other tests cover their concurrency.
 
 import (
 	"math/rand/v2"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sets agree with what is true of single addresses, for many random networks.
+// Sets agree with the membership of single addresses, for many random networks.
 func TestSetRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	network := func() netip.Prefix {

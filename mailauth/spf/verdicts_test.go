@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unknownVerdicts judges worlds in which servers do not say: that is never held against the domain.
+// unknownVerdicts judges worlds with unanswered queries: silence never counts against the domain.
 func unknownVerdicts(t *testing.T) []diag.Verdict {
 	const record = "v=spf1 mx a:a.example.com include:good.example.net -all exp=why.example.net"
 	tests := []struct {
@@ -158,7 +158,7 @@ func validated(t *testing.T) []diag.Verdict {
 	return seen
 }
 
-// wideTree is a record with more includes than are followed.
+// wideTree returns a record with more includes than are followed.
 func wideTree() string {
 	var b strings.Builder
 	for i := range eval.MaxTerms + 20 {

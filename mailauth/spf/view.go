@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial)
 	v.PublishAt("v=spf1", r.Domain.FQDN(), "TXT")
@@ -30,7 +30,7 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *ValidateReport) View() *view.View {
 	v := view.Of("SPF record", r.Verdict, false)
 	v.Record = r.Record

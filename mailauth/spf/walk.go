@@ -17,17 +17,16 @@ import (
 // The bounds of a tree. Trees in use have up to 30 terms on 5 levels, far beyond what receivers follow.
 const (
 	maxDepth     = 20  // levels below the root
-	MaxQuestions = 100 // questions to the DNS
-	// maxTreeLength is how much of all records together is read, in bytes. The records of a tree in use
-	// have up to 20 KiB.
+	MaxQuestions = 100 // DNS queries
+	// maxTreeLength bounds the total size of the records that are read, in bytes. Trees in use have up to 20 KiB.
 	maxTreeLength = 64 << 10
 )
 
-// Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain publishes.
+// Walk fetches the tree of a domain. If record is not empty, it replaces the published one.
 //
-// The tree does not depend on a mail: of the macros only d and o are known, and it is meant for the
-// identity MAIL FROM, for which o is the domain itself. Servers that do not answer leave a mark in the
-// tree; the error is that of the context if it ended.
+// The tree does not depend on a message: only the macros d and o are known, and it applies to the identity MAIL FROM,
+// for which o is the domain itself. Unanswered queries are marked in the tree; the error is that of the context if it
+// ended.
 func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string) (*Tree, error) {
 	bounded, cancel := diag.Within(ctx, eval.Timeout)
 	defer cancel()
@@ -38,14 +37,15 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 	return tree, nil
 }
 
-// newWalker fetches with lookups; when they are nil, a tree is what the text of the record alone tells.
+// newWalker returns a walker that uses the lookups; if they are nil, trees are built from the text of the record
+// alone.
 func newWalker(l *eval.Lookups, domain string) *walker {
 	return &walker{
 		dns: l, domain: domain, terms: eval.MaxTerms, room: maxTreeLength, left: MaxQuestions, reserved: map[string]bool{},
 	}
 }
 
-// walk fetches the tree of a record, or of the one that the domain publishes.
+// walk fetches the tree of a record, or of the published one.
 func (w *walker) walk(record string) *Tree {
 	root := &Node{Domain: w.domain, Via: ViaRoot, State: NodeCut}
 	switch {
@@ -60,22 +60,22 @@ func (w *walker) walk(record string) *Tree {
 	return &Tree{Root: root}
 }
 
-// A walker fetches the records of a tree. Each record is followed as soon as it is there.
+// A walker fetches the records of a tree. Each record is followed as soon as it arrives.
 type walker struct {
 	dns    *eval.Lookups
 	group  diag.Group
 	domain string // of the root, which exists
-	macros bool   // whether the names above those with macros are asked for
+	macros bool   // whether the parent names of those with macros are queried
 
 	mu       sync.Mutex
 	terms    int // that may still be followed
 	room     int // for records, in bytes
-	left     int // questions that may still be asked
+	left     int // queries that may still be sent
 	reserved map[string]bool
 }
 
-// reserve takes questions from those that may be asked, and reports whether that was possible: not
-// beyond the bound, and not without the DNS. Those that were reserved before cost nothing.
+// reserve takes queries from the budget, and reports whether that was possible: not beyond the bound, and not without
+// the DNS. Queries reserved earlier cost nothing.
 func (w *walker) reserve(name string, qtypes ...uint16) bool {
 	if w.dns == nil {
 		return false
@@ -131,7 +131,7 @@ func (w *walker) read(n *Node, text string) {
 	if len(n.Faults) > 0 {
 		n.Error = n.Faults[0].Text
 	}
-	// All that the terms need is asked for at once.
+	// The queries of all terms run concurrently.
 	final, behind := n.Parsed.Find(eval.All) != nil, false
 	for i := range n.Parsed.Terms {
 		t := &ResolvedTerm{Term: &n.Parsed.Terms[i]}
@@ -191,7 +191,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	}
 }
 
-// unknownDomain stands for the domain of a text without one, which is looked at and not looked up.
+// unknownDomain is the placeholder for the domain of a text without one, which is examined but not looked up.
 const unknownDomain = "unknown.invalid"
 
 func (w *walker) target(n *Node, t *ResolvedTerm) bool {
@@ -206,10 +206,10 @@ func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 	return true
 }
 
-// varying are the macros whose values depend on the mail.
+// varying are the macros whose values depend on the message.
 const varying = "slipvhcrt"
 
-// value returns what the other macros of a record stand for.
+// value returns the values of the other macros of a record.
 func (w *walker) value(n *Node) func(letter byte) string {
 	return func(letter byte) string {
 		domain := n.Domain
@@ -220,10 +220,11 @@ func (w *walker) value(n *Node) func(letter byte) string {
 	}
 }
 
-// above asks for the name above all those that a term with macros may be about. If it does not exist, none of them does
-// (RFC 8020 section 2), unless it is an alias, for then the reply speaks of another name.
+// above queries the common parent of all possible target names of a term with macros. If it does not exist, none of
+// them does (RFC 8020 section 2), unless it is an alias, because the reply is then about another name.
 func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent, known bool)) {
-	// Some servers answer wrongly for names between, so what stands behind all macros is asked for where there is any.
+	// Some servers answer wrongly for names in between, so the labels behind all macros are queried, if there are
+	// any.
 	name := cmp.Or(t.FixedEnd(varying+"do", nil), t.FixedEnd(varying, w.value(n)))
 	exists := eval.Below(n.Domain, name) || eval.Below(w.domain, name) // their records were found
 	if !w.macros || name == "" || exists || targetFault(name) != "" || t.Name == eval.PTR ||
@@ -236,7 +237,7 @@ func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent,
 	})
 }
 
-// explanation asks for the text of exp. That of a record that is included is never used (RFC 7208 section
+// explanation queries the text of exp. That of an included record is never used (RFC 7208 section
 // 6.2).
 func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	for at := n; at != nil; at = at.parent {
@@ -278,7 +279,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
-		// What was probably meant is asked about at once, so that nobody waits for it later.
+		// The probably intended name is queried concurrently, so that it causes no delay later.
 		if near := cmp.Or(meantProvider(c.Domain), meantName(t)); near != "" && w.reserve(near, dns.TypeTXT) {
 			c.near = near
 			w.group.Go(func() { published(w.dns, near) })
@@ -291,7 +292,8 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 	}
 }
 
-// meantName is the domain in a term that is written wrongly, as in include:https://_spf.example.net; empty if it is not.
+// meantName returns the domain in a malformed term, as in include:https://_spf.example.net; empty if the term is
+// well-formed.
 func meantName(t *ResolvedTerm) string {
 	text, _ := mend(version + " " + t.Raw)
 	record, _ := eval.Parse(text)
@@ -304,7 +306,7 @@ func meantName(t *ResolvedTerm) string {
 
 const tooLarge = "it was not looked at: the tree is too large"
 
-// confirm keeps the domain of a service that a name without a record was probably meant to be only if that one has a
+// confirm keeps the service domain that a name without a record was probably meant to be only if that domain has a
 // record.
 func (w *walker) confirm(n *Node) {
 	if n.near == "" {
@@ -323,8 +325,8 @@ func (w *walker) confirm(n *Node) {
 	n.near = ""
 }
 
-// unregistered reports whether the domain above a name that can be registered does not exist, so that
-// anybody may register it, or whether that is not known.
+// unregistered reports whether the registrable domain of a name does not exist, so that anyone may register it, or
+// whether that is unknown.
 func (w *walker) unregistered(name string) (yes, unsure bool) {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(name))
 	if err != nil || targetFault(domain) != "" || eval.Below(w.domain, domain) {
@@ -337,8 +339,8 @@ func (w *walker) unregistered(name string) (yes, unsure bool) {
 	return answer.NXDomain(), answer.Err() != nil
 }
 
-// found notes what a term finds for clients of each family, and whether anybody may register the domain of one that
-// finds nothing.
+// found records whether a term has results for clients of each family, and whether anyone may register the domain of
+// a term without results.
 func (w *walker) found(t *ResolvedTerm, v4, v6 bool) {
 	t.Void4, t.Void6, t.Void = !v4, !v6, !v4 && !v6
 	if t.Void {
@@ -399,7 +401,7 @@ func (w *walker) resolveMX(t *ResolvedTerm) {
 	}
 }
 
-// resolveExists finds out whether a name that does not depend on the mail exists: then it matches all.
+// resolveExists checks whether a name that does not depend on the message exists: then the term matches every host.
 func (w *walker) resolveExists(t *ResolvedTerm) {
 	answer := eval.Ask[*dns.A](w.dns, t.Target)
 	if t.Err = eval.AnswerError(answer); t.Err == nil {
@@ -411,10 +413,10 @@ func (w *walker) resolveExists(t *ResolvedTerm) {
 type publication struct {
 	answer  *diag.Answer[*dns.TXT]
 	texts   []string // of all TXT records
-	records []string // those that are records of SPF
+	records []string // the SPF records
 }
 
-// published asks for the TXT records of a name, and picks out those of SPF (RFC 7208 sections 4.4 and 4.5).
+// published queries the TXT records of a name, and selects those of SPF (RFC 7208 sections 4.4 and 4.5).
 func published(l *eval.Lookups, name string) *publication {
 	p := &publication{answer: eval.Ask[*dns.TXT](l, name)}
 	for _, r := range p.answer.Records {

@@ -297,7 +297,7 @@ func (e *Evidence) Changed() *dkim.Result {
 }
 
 // Misaligned returns a domain of the author's organization that SPF or DKIM authenticates, though the policy demands
-// that the domains be the same (adkim=s, aspf=s); empty if there is none. It is also empty on public suffixes, where
+// that the domains be the same (adkim=s, aspf=s); empty without one. It is also empty on public suffixes, where
 // unrelated parties share an organization.
 func (e *Evidence) Misaligned() string {
 	org := route.Organizational(e.Author())

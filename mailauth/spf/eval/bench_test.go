@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tenTerms is a record of ten terms, as a domain of some size has it.
+// tenTerms is a record of ten terms, typical of a larger domain.
 const tenTerms = "v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.7 ip6:2001:db8::/32 a mx a:relay.example.com/29 " +
 	"include:_spf.example.net include:mail.example.org exists:%{i}._spf.%{d2} ~all"
 
@@ -24,8 +24,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// typical is the policy of a domain of some size: networks of its own, its hosts, and two services. The host passes by a
-// late term.
+// typical is the policy of a larger domain: its networks, its hosts, and two services. The host passes by a late
+// term.
 const typical = `
 example.com.           TXT "v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.7 ip6:2001:db8::/32 a mx include:_spf.example.net include:mail.example.org exists:%{i}._spf.%{d2} -all"
 example.com.           A   192.0.2.10
@@ -37,7 +37,7 @@ out.example.org.       A   203.0.113.20
 203.0.113.99._spf.example.com. A 127.0.0.2
 `
 
-// memory is the records of a zone as both contestants get them: from memory, made before.
+// memory holds the prepared records of a zone for both implementations.
 type memory struct {
 	messages map[dns.Question]*dns.Msg
 	texts    map[string][]string
@@ -79,7 +79,7 @@ func (r *memory) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return new(dns.Msg).SetRcode(q, dns.RcodeNameError), nil
 }
 
-// The rest makes them a resolver of blitiri.com.ar/go/spf.
+// The remaining methods implement the resolver of blitiri.com.ar/go/spf.
 
 func (r *memory) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return found(r.texts, name)

@@ -67,7 +67,7 @@ func TestBindExpands(t *testing.T) {
 	}
 }
 
-// Limits can be lifted, but not beyond what a tree may have: a loop ends.
+// Limits can be raised up to the bounds of a tree: a loop ends.
 func TestCheckBeyondLimits(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(`

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testTime is the time of a world that has just begun.
+// testTime is the start time of a world.
 var testTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestCheck(t *testing.T) {
@@ -108,8 +108,8 @@ func TestCheckEAI(t *testing.T) {
 	}
 }
 
-// The PTR lookup of the macro p counts, too (RFC 7208 section 4.6.4): nine terms and it are ten, and a tenth
-// term is too many.
+// The PTR lookup of the macro p counts, too (RFC 7208 section 4.6.4): with nine terms it makes ten, and a tenth term
+// is too many.
 func TestPTRMacroCounts(t *testing.T) {
 	for terms, want := range map[int]Outcome{8: Pass, 9: Permerror} {
 		record := "v=spf1 exists:%{p}.x.example" + strings.Repeat(" a:a.example.com", terms) + " +all"
@@ -123,7 +123,7 @@ func TestPTRMacroCounts(t *testing.T) {
 
 func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// A mail that the first record decides asks for nothing else.
+// If the first record decides, nothing else is queried.
 func TestCheckAsksLittle(t *testing.T) {
 	w := zoneWith(t, "v=spf1 ip4:192.0.2.0/24 include:good.example.net -all", hosts)
 	_, err := Check(t.Context(), w.Env(), Request{IP: ip("192.0.2.1"), Sender: "a@example.com"})
@@ -142,8 +142,7 @@ func TestCheckErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Servers that are silent cost patience, not more, and what has been asked ahead does not outlive the
-// answer.
+// Silent servers cost only the timeout, and speculative queries do not outlive the answer.
 func TestCheckPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zoneWith(t, "v=spf1 a:slow.example.com a:silent.example.com -all", "slow.example.com. A 192.0.2.1")
@@ -204,7 +203,7 @@ func TestCheckLimits(t *testing.T) {
 
 const longName = "a123456789012345678901234567890123456789012345678901234567890123.example.com"
 
-// Two hundred host names of a client cost no more than ten.
+// Two hundred host names of a client cost as much as ten.
 func TestCheckManyNames(t *testing.T) {
 	zone := ""
 	for i := range 200 {
@@ -216,7 +215,7 @@ func TestCheckManyNames(t *testing.T) {
 	require.LessOrEqual(t, w.Asked("", dns.TypeA), maxPTR+1)
 }
 
-// A resolver that panics does not leave anybody waiting.
+// A resolver that panics does not leave callers waiting.
 func TestPanic(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(hosts)
@@ -234,13 +233,13 @@ func (p panics) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return p.World.Exchange(ctx, q)
 }
 
-// What was asked ahead is over when the answer is there, also if the resolver takes its time to give up.
+// Speculative queries have ended when Check returns, even if the resolver is slow to give up.
 func TestCheckLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zoneWith(t, "v=spf1 a:a.example.com include:silent.example.net -all", hosts)
 		w.Silence("silent.example.net")
 		w.Delay("a.example.com", time.Second)
-		w.Delay("example.com", time.Millisecond) // so that it is looked ahead
+		w.Delay("example.com", time.Millisecond) // so that speculative queries start
 		slow := &lingering{World: w}
 		r, err := Check(t.Context(), &diag.Env{Resolver: slow}, Request{IP: ip("192.0.2.26"), Sender: "a@example.com"})
 		require.NoError(t, err)
@@ -250,7 +249,7 @@ func TestCheckLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// lingering is a resolver that notices late that nobody waits any more.
+// lingering is a resolver that notices late that its caller has given up.
 type lingering struct {
 	*diagtest.World
 	busy atomic.Int64
@@ -266,7 +265,7 @@ func (l *lingering) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) 
 	return m, err
 }
 
-// zoneWith is a world in which example.com has the record, besides what the zone has.
+// zoneWith makes a world of the zone in which example.com also has the record.
 func zoneWith(t testing.TB, record, zone string) *diagtest.World {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone)
@@ -276,7 +275,7 @@ func zoneWith(t testing.TB, record, zone string) *diagtest.World {
 	return w
 }
 
-// quoted writes a text as character-strings of a master file.
+// quoted formats a text as character-strings of a master file.
 func quoted(text string) string {
 	var b strings.Builder
 	for i := 0; i == 0 || i < len(text); i += 255 {
@@ -331,6 +330,6 @@ func manyMX(n int) string {
 	return b.String()
 }
 
-// maxQuestionsOfCheck is what an evaluation may ask at most: for the first record, for ten terms with ten
-// hosts each, for the host names of the client, and for an explanation; and what it asks ahead.
+// maxQuestionsOfCheck bounds the queries of an evaluation: for the first record, for ten terms with ten hosts each,
+// for the host names of the client, and for an explanation; and speculative ones.
 const maxQuestionsOfCheck = 1 + MaxLookups*(1+MaxMX) + 1 + maxPTR + 1 + maxAhead

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A suite is one scenario of the OpenSPF test suite: a zone and what receivers decide in it.
+// A suite is one scenario of the OpenSPF test suite: a zone and the expected decisions.
 type suite struct {
 	Suite       string
 	Description string
@@ -31,7 +31,7 @@ type suite struct {
 // records is a resolver with the records of a suite.
 type records map[string][][2]any
 
-// counting is such a resolver that counts questions.
+// counting is such a resolver that counts queries.
 type counting struct {
 	records
 	asked atomic.Int64
@@ -45,7 +45,7 @@ func (c *counting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 var errTimeout = errors.New("timeout")
 
-// Exchange answers from the suite. A name with TIMEOUT answers only what it has records for.
+// Exchange answers from the suite. A name with TIMEOUT answers only for types of which it has records.
 func (z records) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	m := new(dns.Msg).SetReply(q)
 	owner, qtype := q.Question[0].Name, q.Question[0].Qtype
@@ -120,9 +120,9 @@ func recordOf(h dns.RR_Header, data any) dns.RR {
 	return &dns.TXT{Hdr: h, Txt: texts}
 }
 
-// beyond tells cases of other suites that ask for more, or other, than RFC 7208 says:
+// beyond reports whether a case of another suite differs from or exceeds RFC 7208:
 //   - a modifier default=, which drafts had;
-//   - results that depend on how a receiver likes it;
+//   - results that depend on local policy of the receiver;
 //   - domains of one label, which have no record (section 4.3).
 func beyond(s suite, sender string, results []string) bool {
 	if slices.Contains(results, "ambiguous") {

@@ -14,22 +14,22 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Lookups asks the DNS for all that evaluations of one message want to know, and asks each question once: who asks
-// it again, from any goroutine, waits for the same answer. No question takes a goroutine of its own.
+// Lookups runs the DNS queries for the evaluations of one message, each query once: repeated requests, from any
+// goroutine, wait for the same answer. Queries do not take a goroutine of their own.
 type Lookups struct {
 	ctx   context.Context
 	env   *diag.Env
 	began time.Time
-	ahead diag.Group // what was asked before it was known to be needed
+	ahead diag.Group // speculative queries
 
 	mu    sync.Mutex
 	asked []question
-	room  [12]question // for the first ones, which are all in most evaluations
+	room  [12]question // for the first queries, which in most evaluations are all
 }
 
 type question struct {
 	name   string // absolute, in lower case
-	answer any    // a *pending of the type that was asked for
+	answer any    // a *pending of the queried type
 }
 
 type pending[R dns.RR] struct {
@@ -37,18 +37,18 @@ type pending[R dns.RR] struct {
 	answer diag.Answer[R]
 }
 
-// NewLookups returns lookups that have asked nothing. The context ends all of them.
+// NewLookups returns Lookups without queries. The context ends all of them.
 func NewLookups(ctx context.Context, env *diag.Env) *Lookups {
 	l := &Lookups{ctx: ctx, env: env, began: time.Now()}
 	l.asked = l.room[:0]
 	return l
 }
 
-// Wait returns when nothing is under way that was asked ahead. To give it up, end the context before.
+// Wait returns when all speculative queries have ended. To abort them, end the context first.
 func (l *Lookups) Wait() { l.ahead.Wait() }
 
-// Ask asks for the records of one type, or waits for the answer if they were asked for before. The name has no
-// final dot, and no [NameFault].
+// Ask queries the records of one type, or waits for the answer of an earlier query. The name has no final dot, and no
+// [NameFault].
 func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
 	name = absolute(name)
 	l.mu.Lock()
@@ -68,14 +68,14 @@ func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
 	return &p.answer
 }
 
-// patience is how long an evaluation may take if the resolver has the answers at hand: then to ask one question after
-// the other is faster than to ask several at once. Others are asked ahead.
+// patience is how long an evaluation takes at most with a resolver that has the answers cached: then sequential
+// queries are faster than concurrent ones. With slower resolvers, queries are sent ahead.
 const patience = 100 * time.Microsecond
 
-// slow reports whether the resolver lets its answers be waited for.
+// slow reports whether the resolver is slow to answer.
 func (l *Lookups) slow() bool { return time.Since(l.began) > patience }
 
-// AnswerError says in plain words why an answer is not known; nil if it is.
+// AnswerError describes in plain words why an answer is unknown; nil if it is known.
 func AnswerError[R dns.RR](a *diag.Answer[R]) error {
 	if a.Silent() {
 		return fmt.Errorf("the lookup of %s got no answer", strings.TrimSuffix(a.Name, "."))
@@ -83,8 +83,8 @@ func AnswerError[R dns.RR](a *diag.Answer[R]) error {
 	return a.Err()
 }
 
-// record asks for the TXT records of a name, and picks out those of SPF (RFC 7208 sections 4.4 and 4.5): one of
-// them, and how many there are.
+// record queries the TXT records of a name and selects the SPF records (RFC 7208 sections 4.4 and 4.5): one of them,
+// and their number.
 func (l *Lookups) record(name string) (text string, count int, err error) {
 	answer := Ask[*dns.TXT](l, name)
 	for _, r := range answer.Records {
@@ -96,7 +96,7 @@ func (l *Lookups) record(name string) (text string, count int, err error) {
 	return text, count, AnswerError(answer)
 }
 
-// MXHosts returns the names of MX hosts, the most preferred first, without those that are none (RFC 7505).
+// MXHosts returns the names of MX hosts, the most preferred first, without null MX records (RFC 7505).
 func MXHosts(a *diag.Answer[*dns.MX]) []string {
 	list, names := slices.Clone(a.Records), make([]string, 0, len(a.Records))
 	slices.SortFunc(list, func(a, b *dns.MX) int {
@@ -113,26 +113,26 @@ func MXHosts(a *diag.Answer[*dns.MX]) []string {
 // The limits of an evaluation (RFC 7208 section 4.6.4).
 const (
 	MaxLookups = 10  // terms that need the DNS
-	MaxVoids   = 2   // terms for which the DNS has nothing
+	MaxVoids   = 2   // terms with a void lookup
 	MaxMX      = 10  // MX hosts behind one mx
 	MaxTerms   = 100 // terms that need the DNS, where a [Request] lifts the limits
 )
 
-// MaxAddresses is how many addresses of a host are looked at, in each family. A message of the DNS has
-// room for four thousand, which nobody has a use for.
+// MaxAddresses bounds the addresses of a host that are evaluated, in each family. A DNS message has room for four
+// thousand, far more than any host needs.
 const MaxAddresses = 1000
 
-// maxAhead bounds the questions that an evaluation asks before it knows that it needs the answers.
+// maxAhead bounds the speculative queries of an evaluation.
 const maxAhead = 60
 
-// foresight asks at once for what the rest of an evaluation will probably need.
+// foresight sends concurrent queries for the probable needs of the rest of an evaluation.
 type foresight struct {
 	*mail
 	terms     atomic.Int32 // that may still be followed
-	questions atomic.Int32 // that may still be asked
+	questions atomic.Int32 // that may still be sent
 }
 
-// follow asks for what the record of a domain needs. What depends on the host names of the client is left out.
+// follow queries what the record of a domain needs, except for terms that depend on the host names of the client.
 func (f *foresight) follow(record *Record, domain string) {
 	final := record.Find(All) != nil
 	for i := range record.Terms {
@@ -154,7 +154,7 @@ func (f *foresight) follow(record *Record, domain string) {
 	}
 }
 
-// ask asks what a mechanism or redirect needs to know of a name, and goes on from there.
+// ask queries what a mechanism or redirect needs for a name, and follows the result.
 func (f *foresight) ask(mechanism Name, name string) {
 	switch mechanism {
 	case A:

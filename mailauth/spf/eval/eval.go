@@ -1,17 +1,17 @@
 // Package eval evaluates SPF as a mail receiver does: whether a host may send mail for a domain (RFC 7208). Call
-// [Check] with what is known of a message, and act on the [Outcome] that it returns.
+// [Check] with the known properties of a message, and act on the [Outcome] that it returns.
 //
 //	result, err := eval.Check(ctx, env, eval.Request{IP: client, Sender: "joe@example.com", HELO: "mail.example.com"})
 //
 // # How SPF works
 //
 // A domain publishes one TXT record. It begins with v=spf1 and is a list of terms, which the receiver reads from left
-// to right with the address of the sending host in hand:
+// to right with the address of the sending host:
 //
 //	example.com. TXT "v=spf1 ip4:192.0.2.0/24 mx include:_spf.example.net -all"
 //
-// A mechanism names hosts: by address (ip4, ip6), by DNS lookup (a, mx, ptr, exists), by the record of another
-// domain (include), or all of them. The first match decides, by its qualifier: + or none is pass, - fail, ~
+// A mechanism names hosts: by address (ip4, ip6), by DNS lookup (a, mx, ptr, exists), by the record of another domain
+// (include), or all of them. The first match decides, by its qualifier: + or no qualifier is pass, - fail, ~
 // softfail, ? neutral. A modifier has no qualifier: redirect= hands over to another record if nothing matched, exp=
 // explains a fail. Names may contain macros, such as %{i} for the client address.
 //
@@ -25,11 +25,11 @@
 // A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the
 // outcome in Authentication-Results (RFC 8601). With an empty Sender, as in bounces, the HELO name is checked;
 // [Lookups.Check] checks both identities without repeating queries. The environment chooses the resolver: nil means
-// the name servers of the system, and anything that exchanges DNS messages will do.
+// the name servers of the system, and any implementation that exchanges DNS messages works.
 //
-// Lookups are made one after the other while answers are at hand, as in a local cache. Once it has to wait, an
-// evaluation looks up ahead all that it will probably need, so a tree d levels deep takes d round trips, plus one or
-// two for host addresses.
+// Lookups are sequential while answers are immediate, as from a local cache. Once it has to wait, an evaluation sends
+// all queries that it will probably need, so a tree d levels deep takes d round trips, plus one or two for host
+// addresses.
 package eval
 
 import (
@@ -42,42 +42,42 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Timeout is how long anything is waited for; what has not been answered then counts as not said. RFC 7208 section
+// Timeout bounds each wait; whatever has not answered by then counts as unanswered. RFC 7208 section
 // 4.6.4 wants evaluations to end, after 20 seconds at least, but callers usually have no more than 15 (CONTRACT 1.9).
 const Timeout = 10 * time.Second
 
-// A Request is what a receiver of mail knows about a message.
+// A Request holds the properties of a message that a receiver knows.
 type Request struct {
 	IP     netip.Addr // of the client; IPv4 in the form of IPv6 is IPv4
 	Sender string     // of MAIL FROM, without brackets; empty for bounces
-	HELO   string     // the name that the client gave itself
-	// Domain is whose record is evaluated. If empty, it is that of Sender, or HELO if that is empty
-	// too (RFC 7208 section 2.4). For the identity HELO, leave Sender empty.
+	HELO   string     // the client's HELO name
+	// Domain is the domain whose record is evaluated. If empty, it is that of Sender, or HELO if that is empty too
+	// (RFC 7208 section 2.4). For the identity HELO, leave Sender empty.
 	Domain string
-	// Receiver is the name of the host that checks, for the macro r of explanations; empty is "unknown".
+	// Receiver is the name of the host that checks, for the macro r of explanations; "unknown" if empty.
 	Receiver string
-	// Lookups and Voids take the place of [MaxLookups] and [MaxVoids], up to [MaxTerms]; 0 means these. No
-	// receiver does that: it shows what a record would mean if its limits did not matter.
+	// Lookups and Voids take the place of [MaxLookups] and [MaxVoids], up to [MaxTerms]; 0 means these defaults. No
+	// receiver does that: it shows what a record would mean without the limits.
 	Lookups, Voids int
 }
 
-// A Result is what a receiver decides.
+// A Result is the decision of a receiver.
 type Result struct {
 	Outcome       Outcome
-	Domain        string // whose record was evaluated
-	MatchedTerm   string // the mechanism that decided, as it is written; empty if none did
-	MatchedDomain string // whose record has it
-	Explanation   string // of a fail, as the domain gives it (RFC 7208 section 6.2); empty if it gives none
+	Domain        string // the domain whose record was evaluated
+	MatchedTerm   string // the deciding mechanism, as written; empty without one
+	MatchedDomain string // the domain whose record has it
+	Explanation   string // of a fail, by the domain (RFC 7208 section 6.2); may be empty
 	Reason        string // why there is no record, or it could not be evaluated; empty otherwise
 	DNSLookups    int    // DNS lookups so far, as RFC 7208 section 4.6.4 counts them
 	VoidLookups   int    // those without a result
 }
 
-// Check evaluates the record of the domain that a mail comes from: it is the function check_host of
-// RFC 7208 section 4.
+// Check evaluates the record of the domain that a message comes from: it is the function check_host of RFC 7208
+// section 4.
 //
-// An error is a *[diag.InputError] without an IP address, or that of the context if it ended; that name
-// servers do not answer is [Temperror].
+// An error is a *[diag.InputError] without an IP address, or that of the context if it ended; if name servers do not
+// answer, the outcome is [Temperror].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	if !req.IP.IsValid() {
 		return nil, diag.Invalid("ip", "is missing")
@@ -86,7 +86,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	defer cancel()
 	l := NewLookups(bounded, env)
 	result := l.Check(req)
-	err := ctx.Err() // before what is no longer needed is given up
+	err := ctx.Err() // before unneeded queries are aborted
 	cancel()
 	l.Wait()
 	if err != nil {
@@ -126,8 +126,8 @@ func newEvaluation(l *Lookups, req Request) *evaluation {
 	return e
 }
 
-// Decide says what the record of a domain alone tells of an address, without the DNS: [NeedsDNS] where that is
-// not enough. The record has no errors.
+// Decide evaluates the record of a domain for an address without the DNS: the outcome is [NeedsDNS] where the record
+// alone does not decide. The record has no errors.
 func (r *Record) Decide(domain string, ip netip.Addr) *Result {
 	result := &Result{Outcome: Neutral, Domain: domain}
 	open := r.Find(Redirect)

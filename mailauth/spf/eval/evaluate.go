@@ -16,14 +16,14 @@ type evaluation struct {
 	explanation          string
 
 	foresight foresight
-	foreseen  bool // whether the record at hand is looked ahead of
+	foreseen  bool // whether queries were sent ahead for the current record
 }
 
-// A verdict is what the record of one domain leads to. Without an outcome there is none yet.
+// A verdict is the result of the record of one domain. Without an outcome it is still open.
 type verdict struct {
 	outcome Outcome
 	term    string // the mechanism that matched; empty if the evaluation ended otherwise
-	domain  string // whose record has it
+	domain  string // the domain whose record has it
 	reason  string // of none, temperror and permerror
 }
 
@@ -75,7 +75,7 @@ func (e *evaluation) terms(record *Record, domain string, included bool) verdict
 			return v
 		}
 	}
-	if t := record.Find(Redirect); t != nil { // with all, which always matches, this is never reached
+	if t := record.Find(Redirect); t != nil { // not reached with all, which always matches
 		return e.redirect(record, t, domain, included)
 	}
 	return verdict{outcome: Neutral} // RFC 7208 section 4.7
@@ -94,15 +94,15 @@ func (e *evaluation) redirect(record *Record, t *Term, domain string, included b
 	return v
 }
 
-// foresee has what the record of a domain needs asked ahead, from when the DNS has to be waited for.
+// foresee starts the queries that the record of a domain needs, once the DNS is slow.
 func (e *evaluation) foresee(record *Record, domain string) {
 	if !e.foreseen && e.slow() {
-		e.foreseen = true // and with it the records to which this one leads
+		e.foreseen = true // including the records to which this one leads
 		e.foresight.follow(record, domain)
 	}
 }
 
-// count counts a term that needs the DNS, and the lookup of the client's name if it uses the macro p.
+// count counts a term that needs the DNS, and the lookup of the client's names if it uses the macro p.
 func (e *evaluation) count(t *Term, domain string) verdict {
 	if e.counted += t.Cost(); e.counted > e.maxLookups {
 		return because(Permerror, "%s in the record of %s exceeds the limit of %d DNS lookups", t.Raw, domain, e.maxLookups)
@@ -174,7 +174,8 @@ func (e *evaluation) include(name string) (v verdict, hit bool) {
 	}
 }
 
-// matchHost is a and exists (RFC 7208 sections 5.3 and 5.7). That of exists may be any, and is one of IPv4 always.
+// matchHost evaluates a and exists (RFC 7208 sections 5.3 and 5.7). For exists any address matches, and only IPv4 is
+// queried.
 func (e *evaluation) matchHost(t *Term, name string) (found int, hit bool, failed verdict) {
 	var err error
 	if t.Name == Exists {
@@ -189,7 +190,7 @@ func (e *evaluation) matchHost(t *Term, name string) (found int, hit bool, faile
 	return found, hit, failed
 }
 
-// matchMX is RFC 7208 section 5.4. The hosts are looked at in order.
+// matchMX evaluates mx (RFC 7208 section 5.4). The hosts are evaluated in order.
 func (e *evaluation) matchMX(t *Term, name string) (found int, hit bool, failed verdict) {
 	answer := Ask[*dns.MX](e.Lookups, name)
 	found = len(answer.Records)
@@ -213,8 +214,8 @@ func (e *evaluation) matchMX(t *Term, name string) (found int, hit bool, failed 
 	return found, false, failed
 }
 
-// matchPTR is RFC 7208 section 5.5: a host name of the client that leads back to it is the name or below
-// it. Servers that do not answer make it not match.
+// matchPTR evaluates ptr (RFC 7208 section 5.5): a validated host name of the client is the name or below it. Without
+// an answer it does not match.
 func (e *evaluation) matchPTR(name string) (found int, hit bool) {
 	answer := e.reverse()
 	if answer.Err() == nil && len(answer.Records) == 0 {
@@ -223,8 +224,8 @@ func (e *evaluation) matchPTR(name string) (found int, hit bool) {
 	return 1, slices.ContainsFunc(e.validated(), func(host string) bool { return Below(host, name) })
 }
 
-// explain fetches and expands the explanation of a fail. Whatever is wrong with it, there is none then
-// (RFC 7208 section 6.2).
+// explain fetches and expands the explanation of a fail. An explanation with any fault is omitted (RFC 7208 section
+// 6.2).
 func (e *evaluation) explain(t *Term, domain string) {
 	if t == nil || NameFault(e.target(t, domain)) != "" {
 		return
@@ -238,13 +239,13 @@ func (e *evaluation) explain(t *Term, domain string) {
 		return
 	}
 	text := m.expand(func(letter byte) string {
-		if letter == 'i' { // in capitals, as explanations of IPv6 have it since RFC 4408; in names it is all the same
+		if letter == 'i' { // in capitals, as in explanations of IPv6 since RFC 4408; names are case-insensitive
 			return strings.ToUpper(e.value(letter, domain))
 		}
 		return e.value(letter, domain)
 	})
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
-		return // section 6.2: US-ASCII; the values of macros come from strangers
+		return // section 6.2: US-ASCII; macro values are untrusted
 	}
 	e.explanation = text
 }

@@ -22,7 +22,7 @@ func ExampleCheck() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// Pass nil instead of world.Env() to query the real Internet.
 	for _, client := range []string{"198.51.100.7", "203.0.113.9"} {
 		result, err := eval.Check(context.Background(), world.Env(), eval.Request{
 			IP: netip.MustParseAddr(client), Sender: "joe@example.com", HELO: "mail.example.org",
@@ -42,7 +42,7 @@ func ExampleCheck() {
 	// 550 5.7.23 203.0.113.9 does not send for example.com
 }
 
-// Both identities of a message are checked with one set of lookups, so that no question is asked twice.
+// Both identities of a message are checked with one set of lookups, so no query is sent twice.
 func ExampleLookups_Check() {
 	world, err := diagtest.New(diagtest.Config{Zone: `
 		example.com.      TXT "v=spf1 a:mail.example.com -all"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The end of a name is fixed by whole labels only.
+// The fixed end of a name consists of whole labels.
 func TestFixedEnd(t *testing.T) {
 	for value, want := range map[string]string{
 		"%{i}.spf.example.com":         "spf.example.com",

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Errors lie in the text and in order, and what is printed reads the same again.
+// Errors are within the text and in order, and a printed record parses to the same record.
 func FuzzParse(f *testing.F) {
 	f.Add(tenTerms)
 	f.Add("v=spf1 -IP4:192.0.2.0/24 ?a:%{d}/24//64 mx//96 ~include:A.example. exp=%{ir}.x.example x=%_ +all")

@@ -12,22 +12,22 @@ import (
 // macros is a macro-string: text and macros in turn (RFC 7208 section 7.1).
 type macros []macro
 
-// A macro is a piece of text, or what is to be put in its place.
+// A macro is a literal text or a macro expansion.
 type macro struct {
 	text       string // the text itself, if letter is 0
-	quoted     bool   // the text stands for one of %% %_ %-
+	quoted     bool   // the text was written as one of %% %_ %-
 	letter     byte   // in lower case
 	escape     bool   // a capital letter: reserved characters are escaped (section 7.3)
 	keep       int    // parts that are kept, from the right; 0 keeps all
 	reverse    bool
-	delimiters string // at which the value is split; empty means the full stop
+	delimiters string // at which the value is split; empty means a dot
 }
 
 // maxParts bounds the number of parts in a macro: no name has more than 127 labels, and RFC 7208 section
 // 7.1 wants 127 at least.
 const maxParts = 128
 
-// letters are those that may stand in the name of a domain; those of explanations may also be c, r, t.
+// letters are the macro letters allowed in domain names; explanations also allow c, r and t.
 const (
 	letters            = "slodiphv"
 	explanationLetters = letters + "crt"
@@ -35,7 +35,7 @@ const (
 
 type macroFault struct {
 	offset, length int
-	text           string // empty if there is none
+	text           string // empty if missing
 }
 
 // parseMacros reads a macro-string, which may hold blanks only in an explanation.
@@ -67,7 +67,7 @@ func parseMacros(s string, explanation bool) (macros, macroFault) {
 	return m, macroFault{}
 }
 
-// ExplanationFault says what is wrong with the text of an explanation, and at which byte; empty if nothing is.
+// ExplanationFault returns the fault in the text of an explanation, and its byte offset; empty if valid.
 func ExplanationFault(text string) (offset int, fault string) {
 	_, f := parseMacros(text, true)
 	return f.offset, f.text
@@ -96,7 +96,7 @@ func parseMacro(s string, explanation bool) (m macro, n int, fault string) {
 	return m, end + 1, fault
 }
 
-// parseBody reads what stands between the braces:
+// parseBody parses the text between the braces:
 //
 //	macro-letter *DIGIT [ "r" ] *delimiter
 func parseBody(body string, explanation bool) (m macro, fault string) {
@@ -130,8 +130,8 @@ func parseBody(body string, explanation bool) (m macro, fault string) {
 	return m, ""
 }
 
-// maxExpansion bounds what macros expand to, in bytes: an explanation is given to the sender in a reply
-// of SMTP, which is short, and names are shorter still.
+// maxExpansion bounds the expansion of macros, in bytes: an explanation is sent in an SMTP reply, which is short, and
+// names are shorter still.
 const maxExpansion = 64 << 10
 
 func (m macros) expand(value func(letter byte) string) string {
@@ -176,7 +176,7 @@ func (m *macro) appendTo(b []byte, value string) []byte {
 	return b
 }
 
-// kept returns as many parts of a value as the macro keeps: the last ones, or the first if they are reversed then.
+// kept returns the parts of a value that the macro keeps: the last ones, or the first if they are then reversed.
 func (m *macro) kept(value, delimiters string) string {
 	left := m.keep
 	for i := range len(value) {
@@ -209,7 +209,7 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
-// dotted is the value of the macro i: the address as labels (section 7.3).
+// dotted returns the value of the macro i: the address as labels (section 7.3).
 func dotted(ip netip.Addr) string {
 	if ip.Is4() {
 		return ip.String()
@@ -222,7 +222,7 @@ func dotted(ip netip.Addr) string {
 	return string(b[:63])
 }
 
-// maxPTR is how many host names of the client are looked at (RFC 7208 section 4.6.4).
+// maxPTR is how many host names of the client are evaluated (RFC 7208 section 4.6.4).
 const maxPTR = 10
 
 type mail struct {
@@ -234,11 +234,11 @@ type mail struct {
 	helo       string
 	receiver   string
 
-	hosts []string // names of the client that lead back to it
+	hosts []string // names of the client that resolve back to it
 	known bool     // whether hosts are
 }
 
-// setSender keeps local part and domain of a sender. Without a sender it is the postmaster of the HELO name, without
+// setSender stores local part and domain of a sender. Without a sender it is the postmaster of the HELO name, without
 // a local part that of the domain (RFC 7208 sections 2.4 and 4.3).
 func (m *mail) setSender(sender string) {
 	i := strings.LastIndexByte(sender, '@')
@@ -256,7 +256,7 @@ func (m *mail) target(t *Term, domain string) string {
 	return t.Expand(domain, func(letter byte) string { return m.value(letter, domain) })
 }
 
-// value returns what a macro stands for in the record of a domain (RFC 7208 section 7.2).
+// value returns the value of a macro in the record of a domain (RFC 7208 section 7.2).
 func (m *mail) value(letter byte, domain string) string {
 	switch letter {
 	case 's':
@@ -289,8 +289,8 @@ func (m *mail) value(letter byte, domain string) string {
 	}
 }
 
-// addresses asks for the addresses of a host in the family of the client. It returns how many there are, and whether
-// the client is in a network that the term makes of one.
+// addresses looks up the addresses of a host in the family of the client. It returns their number, and whether the
+// client is in a network that the term forms around one.
 func (m *mail) addresses(name string, t *Term) (found int, hit bool, err error) {
 	look := func(b []byte) {
 		if ip, ok := netip.AddrFromSlice(b); ok {
@@ -312,7 +312,7 @@ func (m *mail) addresses(name string, t *Term) (found int, hit bool, err error) 
 	return found, hit, AnswerError(answer)
 }
 
-// askAll asks for the addresses of hosts at once if they have to be waited for, and reports whether it has.
+// askAll looks up the addresses of hosts concurrently if the resolver is slow, and reports whether it did.
 func (m *mail) askAll(hosts []string) bool {
 	if !m.slow() {
 		return false
@@ -329,8 +329,8 @@ func (m *mail) reverse() *diag.Answer[*dns.PTR] {
 	return Ask[*dns.PTR](m.Lookups, strings.TrimSuffix(diag.IP{Addr: m.ip}.Reverse(), "."))
 }
 
-// validated returns the host names of the client that lead back to it, in the order of the DNS. Only the
-// first ten are looked at (RFC 7208 section 4.6.4).
+// validated returns the host names of the client that resolve back to it, in DNS order. Only the first ten are
+// evaluated (RFC 7208 section 4.6.4).
 func (m *mail) validated() []string {
 	if m.known {
 		return m.hosts
@@ -353,8 +353,8 @@ func (m *mail) validated() []string {
 	return m.hosts
 }
 
-// validatedName is the value of the macro p: the domain itself if it is a validated name of the client,
-// else one below it, else any, else "unknown" (RFC 7208 section 7.3).
+// validatedName returns the value of the macro p: the domain itself if it is a validated name of the client, else one
+// below it, else any, else "unknown" (RFC 7208 section 7.3).
 func (m *mail) validatedName(domain string) string {
 	name := "unknown"
 	for i, host := range m.validated() {

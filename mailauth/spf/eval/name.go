@@ -13,7 +13,7 @@ const (
 	maxName  = 253
 )
 
-// NameFault says why a name, without its final dot, cannot be asked for in the DNS, or nothing.
+// NameFault returns why a name, without its final dot, cannot be queried in the DNS; empty if it can.
 func NameFault(name string) string {
 	if len(name) > maxName {
 		return "it is longer than 253 octets"
@@ -30,7 +30,7 @@ func NameFault(name string) string {
 	return ""
 }
 
-// DomainFault says why a text is not a domain with a record, or nothing (RFC 7208 section 4.3).
+// DomainFault returns why a text is not a domain that can have a record (RFC 7208 section 4.3); empty if it is one.
 func DomainFault(s string) string {
 	switch fault := NameFault(s); {
 	case s == "":
@@ -57,8 +57,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// topLabel says what is wrong with the last label of a name, or nothing: it consists of letters, digits
-// and hyphens, not at its ends, and not of digits alone.
+// topLabel returns the fault of the last label of a name; empty if valid. A valid one consists of letters, digits and
+// inner hyphens, and not of digits alone.
 func topLabel(s string) string {
 	switch {
 	case s == "":
@@ -74,8 +74,8 @@ func topLabel(s string) string {
 	return ""
 }
 
-// fit brings an expanded name to the length that the DNS allows by leaving out labels from the left
-// (RFC 7208 section 7.3), and cuts the final dot.
+// fit shortens an expanded name to the length that the DNS allows by dropping labels from the left (RFC 7208 section
+// 7.3), and cuts the final dot.
 func fit(name string) string {
 	name = strings.TrimSuffix(name, ".")
 	for len(name) > maxName {
@@ -88,8 +88,8 @@ func fit(name string) string {
 	return name
 }
 
-// absolute writes a name in lower case as the DNS library does: bytes that are special in master files are escaped
-// (RFC 1035 section 5.1), so that what comes back compares as equal.
+// absolute formats a name in lower case like the DNS library: bytes that are special in master files are escaped (RFC
+// 1035 section 5.1), so that names in answers compare as equal.
 func absolute(name string) string {
 	name = strings.ToLower(name)
 	for i := range len(name) {
@@ -130,8 +130,8 @@ func Below(name, ancestor string) bool {
 	return n >= 0 && strings.EqualFold(name[n:], ancestor) && (n == 0 || name[n-1] == '.')
 }
 
-// ALabels returns a name without its final dot and with A-labels for U-labels (RFC 8616 section 4). What
-// is no such name stays as it is.
+// ALabels returns a name without its final dot and with A-labels for U-labels (RFC 8616 section 4). An invalid name
+// is returned unchanged.
 func ALabels(s string) string {
 	if !isASCII(s) {
 		if name, err := diag.ParseName(s); err == nil {

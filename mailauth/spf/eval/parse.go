@@ -8,26 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what is read.
+// The bounds of parsing.
 const (
-	// MaxRecordLength is how much of a record is read, in bytes. Records that reach receivers reliably
-	// are shorter than 512 (RFC 7208 section 3.4), and CONTRACT 3.3.1 takes no more than this.
+	// MaxRecordLength bounds the part of a record that is read, in bytes. Records that reach receivers reliably are
+	// shorter than 512 (RFC 7208 section 3.4), and CONTRACT 3.3.1 accepts no more than this.
 	MaxRecordLength = 8192
-	// maxFaults bounds the errors that are collected: nobody mends a record by the thousandth.
+	// maxFaults bounds the errors that are collected: more help no one to fix a record.
 	maxFaults = 500
 )
 
-// A SyntaxKind says which part of the syntax was not kept to.
+// A SyntaxKind is the part of the syntax that was violated.
 type SyntaxKind string
 
 // The kinds of errors.
 const (
 	BadVersion      SyntaxKind = "version"       // it does not begin with v=spf1
 	BadLength       SyntaxKind = "length"        // it is too long to be read
-	BadCharacter    SyntaxKind = "character"     // a character that no record may hold
-	BadQualifier    SyntaxKind = "qualifier"     // signs that stand alone, twice, or before a modifier
+	BadCharacter    SyntaxKind = "character"     // a character that is not allowed in a record
+	BadQualifier    SyntaxKind = "qualifier"     // signs that are alone, doubled, or before a modifier
 	BadMechanism    SyntaxKind = "mechanism"     // there is no such mechanism
-	BadModifier     SyntaxKind = "modifier"      // that cannot be the name of a modifier
+	BadModifier     SyntaxKind = "modifier"      // not a valid modifier name
 	ColonModifier   SyntaxKind = "colon"         // a modifier is written with a colon
 	GluedTerms      SyntaxKind = "glued"         // no blank before all
 	ValueMissing    SyntaxKind = "value missing" // the mechanism or modifier needs a value
@@ -37,9 +37,9 @@ const (
 	WrongFamily     SyntaxKind = "family"        // IPv6 in ip4, or IPv4 in ip6
 	MacroInNetwork  SyntaxKind = "network macro" // ip4 and ip6 have no macros
 	BadPrefix       SyntaxKind = "prefix"        // the length of a prefix
-	BadDomain       SyntaxKind = "domain"        // not the name of a domain
+	BadDomain       SyntaxKind = "domain"        // not a domain name
 	BadMacro        SyntaxKind = "macro"         // a macro
-	RepeatedTerm    SyntaxKind = "repeated"      // redirect or exp stands twice
+	RepeatedTerm    SyntaxKind = "repeated"      // redirect or exp appears twice
 )
 
 // A SyntaxError is a departure from the syntax of RFC 7208 section 12. One of them, anywhere, makes
@@ -48,8 +48,8 @@ type SyntaxError struct {
 	Kind   SyntaxKind
 	Offset int    // in the text, in bytes
 	Length int    // in bytes
-	Text   string // what is wrong
-	// Begin and End are where the term begins and ends in which the error is.
+	Text   string // the fault
+	// Begin and End delimit the term that contains the error.
 	Begin, End int
 }
 
@@ -57,8 +57,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("parsing the SPF record at byte %d: %s", e.Offset, e.Text)
 }
 
-// Parse reads the text of a record, and reports all errors in it, in order: there are none if and only
-// if the record is valid. The record has all terms, also those that are not valid.
+// Parse reads the text of a record, and reports all errors in it, in order; it reports no errors if and only if the
+// record is valid. The record has all terms, including invalid ones.
 func Parse(text string) (*Record, []SyntaxError) {
 	p := parser{record: &Record{}}
 	rest := text
@@ -96,11 +96,11 @@ func Parse(text string) (*Record, []SyntaxError) {
 type parser struct {
 	record *Record
 	faults []SyntaxError
-	raw    string // the term at hand
+	raw    string // the current term
 	offset int    // of that
 }
 
-// here notes an error in the term at hand, at an offset of the term.
+// here records an error in the current term, at an offset of the term.
 func (p *parser) here(k SyntaxKind, offset, length int, format string, args ...any) bool {
 	if len(p.faults) < maxFaults {
 		p.faults = append(p.faults, SyntaxError{
@@ -137,7 +137,7 @@ func (p *parser) term(raw string, offset int) {
 	}
 }
 
-// quoteRune names a character that is not ASCII or cannot be seen, or a byte that is none.
+// quoteRune names a character that is not ASCII or is invisible, or a byte that is not a character.
 func quoteRune(r rune, first byte) string {
 	switch {
 	case r == utf8.RuneError:
@@ -186,7 +186,8 @@ func validModifier(s string) bool {
 	return s != ""
 }
 
-// mechanism reads a mechanism; behind its name, at an offset of the term, may be a colon and a value, and a slash.
+// mechanism reads a mechanism; its name, which ends at an offset of the term, may be followed by a colon and a value,
+// and a slash.
 func (p *parser) mechanism(t *Term, name string, at int) bool {
 	if p.glued(t) {
 		return false
@@ -249,8 +250,8 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 	}
 }
 
-// glued notes a term to which the all behind it sticks, such as ip4:192.0.2.1~all. With a hyphen that
-// may be a name.
+// glued records a term that is joined to the following all, such as ip4:192.0.2.1~all. With a hyphen it may be a
+// name.
 func (p *parser) glued(t *Term) bool {
 	head, ok := CutAll(t.Raw)
 	if !ok || strings.Trim(head, "+-~?") == "" || strings.HasSuffix(head, ":") || strings.HasSuffix(head, "=") {
@@ -311,7 +312,7 @@ func (p *parser) network(t *Term, value string, at int) bool {
 	return true
 }
 
-// parseLength reads the length of a prefix, which has no zeros in front (RFC 7208 section 12).
+// parseLength reads the length of a prefix, which has no leading zeros (RFC 7208 section 12).
 func parseLength(s string, width int) (n int, ok bool) {
 	if s == "" || len(s) > 3 || len(s) > 1 && s[0] == '0' {
 		return 0, false
@@ -363,7 +364,7 @@ func cutDigits(s string) (head, digits string) {
 	return head, s[len(head):]
 }
 
-// domainSpec reads the value of a term, in which it begins at an offset, as the name of a domain:
+// domainSpec parses the value of a term, which begins at an offset of it, as a domain name:
 //
 //	domain-spec = macro-string domain-end
 //	domain-end  = ( "." toplabel [ "." ] ) / macro-expand
@@ -371,7 +372,7 @@ func (p *parser) domainSpec(t *Term, name Name, at int) bool {
 	if t.Value == "" {
 		return p.here(ValueMissing, 0, len(t.Raw), "%s needs the name of a domain", name)
 	}
-	last := t.Value // what stands behind the last macro; names without any need no list of them
+	last := t.Value // the text behind the last macro; names without macros need no list of them
 	if strings.IndexByte(t.Value, '%') >= 0 {
 		m, fault := parseMacros(t.Value, false)
 		if fault.text != "" {

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		"exists:%{ir}.x.example redirect=b.example x-y.z=%_1 all", r.String())
 }
 
-// endless is more than is read.
+// endless is longer than the part that is read.
 var endless = strings.Repeat("a ", MaxRecordLength)
 
 func TestParseErrors(t *testing.T) {
@@ -118,7 +118,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// All errors are found, wherever they stand.
+// All errors are found, at any position.
 func TestParseAllErrors(t *testing.T) {
 	_, faults := Parse("v=spf1 moo ip4:1.2.3 -all a:%{x}.example mx/99 exp=a.example exp=b.example")
 	var kinds []SyntaxKind

@@ -13,12 +13,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	None      Outcome = "none"      // there is no record, or no domain to have one
+	None      Outcome = "none"      // there is no record, or no valid domain
 	Neutral   Outcome = "neutral"   // the domain says nothing about the host
 	Pass      Outcome = "pass"      // the host may send
 	Fail      Outcome = "fail"      // it may not
 	Softfail  Outcome = "softfail"  // it probably may not
-	Temperror Outcome = "temperror" // a name server did not say
+	Temperror Outcome = "temperror" // a name server did not answer
 	Permerror Outcome = "permerror" // the records cannot be evaluated
 	NeedsDNS  Outcome = "needs_dns" // the outcome of [Record.Decide] where the record alone does not decide
 )
@@ -38,24 +38,24 @@ func IsRecord(text string) bool {
 	return len(text) >= n && strings.EqualFold(text[:n], version) && (len(text) == n || text[n] == ' ')
 }
 
-// A Kind tells mechanisms from modifiers.
+// A Kind distinguishes mechanisms from modifiers.
 type Kind string
 
 // The kinds of terms.
 const (
 	Mechanism Kind = "mechanism" // names hosts
-	Modifier  Kind = "modifier"  // says something else, as name=value
+	Modifier  Kind = "modifier"  // adds other information, as name=value
 )
 
 // Values lists the kinds.
 func (Kind) Values() []string { return diag.Values(Mechanism, Modifier) }
 
-// A Qualifier is the sign before a mechanism, which says what follows if it matches.
+// A Qualifier is the sign before a mechanism, which determines the result of a match.
 type Qualifier string
 
 // The qualifiers (RFC 7208 section 4.6.2).
 const (
-	QualifierPass     Qualifier = "+" // also meant where there is none
+	QualifierPass     Qualifier = "+" // the default
 	QualifierFail     Qualifier = "-"
 	QualifierSoftfail Qualifier = "~"
 	QualifierNeutral  Qualifier = "?"
@@ -66,7 +66,7 @@ func (Qualifier) Values() []string {
 	return diag.Values(QualifierPass, QualifierFail, QualifierSoftfail, QualifierNeutral)
 }
 
-// Outcome is the result of an evaluation that ends with a match of a mechanism with the qualifier.
+// Outcome returns the result of an evaluation that ends with a match of a mechanism with the qualifier.
 func (q Qualifier) Outcome() Outcome {
 	switch q {
 	case QualifierFail:
@@ -80,7 +80,7 @@ func (q Qualifier) Outcome() Outcome {
 	}
 }
 
-// A Name is the name of a mechanism or modifier that RFC 7208 knows, in lower case.
+// A Name is the name of a mechanism or modifier that RFC 7208 defines, in lower case.
 type Name string
 
 // The names of mechanisms, and of the modifiers redirect and exp.
@@ -115,30 +115,30 @@ type Record struct {
 // A Term is a mechanism or a modifier.
 type Term struct {
 	Offset int    // of the term in the text of the record, in bytes
-	Raw    string // as it was written
-	// Valid says that the term keeps to the syntax. Of one that does not, what could be read is filled
-	// in; Kind and Name are empty if it is not known what it was meant to be.
+	Raw    string // as written
+	// Valid means that the term has valid syntax. An invalid one holds its readable parts; Kind and Name are empty if
+	// its meaning is unknown.
 	Valid bool
 
 	Kind      Kind
 	Qualifier Qualifier // of a mechanism
-	// Name tells which mechanism or modifier it is. It is empty for a modifier that RFC 7208 does not
-	// know, whose name is in Unknown: include=example.com is a modifier that means nothing (section 6),
-	// and must not be taken for a mechanism.
+	// Name is the mechanism or modifier. It is empty for a modifier that RFC 7208 does not define, whose name is in
+	// Unknown: include=example.com is a modifier without meaning (section 6), and must not be mistaken for a
+	// mechanism.
 	Name    Name
 	Unknown string // in lower case
-	// Value is the name of a domain, which may hold macros, or the network of ip4 and ip6, or the value
-	// of another modifier; empty if there is none. The prefix lengths are not part of it.
+	// Value is a domain name, which may contain macros, or the network of ip4 and ip6, or the value of another
+	// modifier; empty if missing. The prefix lengths are not part of it.
 	Value   string
-	Lengths string       // of prefixes, as they are written, such as /24//64; empty if there are none
-	Network netip.Prefix // of ip4 and ip6, with the address as it was written
+	Lengths string       // of prefixes, as written, such as /24//64; empty if missing
+	Network netip.Prefix // of ip4 and ip6, with the address as written
 
-	spec           macros // of Value, if that has a percent sign in it and may hold macros
-	short4, short6 uint8  // bits by which the networks around addresses are shorter than these
+	spec           macros // of Value, if it has a percent sign and may contain macros
+	short4, short6 uint8  // bits by which the networks around addresses are shorter than the addresses
 }
 
-// String prints the record in its canonical form: terms are separated by one blank, names are in lower
-// case, and there is no + sign. Terms that are not valid are printed as they were written.
+// String prints the record in its canonical form: terms are separated by one blank, names are in lower case, and
+// there is no + sign. Invalid terms are printed as written.
 func (r *Record) String() string {
 	var b strings.Builder
 	b.WriteString(version)
@@ -176,8 +176,8 @@ func (r *Record) Find(name Name) *Term {
 	return nil
 }
 
-// Cost is how many DNS lookups the term itself counts (RFC 7208 section 4.6.4): that of the host names of
-// the client, which the macro p needs, counts too.
+// Cost returns how many DNS lookups the term itself counts (RFC 7208 section 4.6.4), including the lookup of the
+// client's host names that the macro p needs.
 func (t *Term) Cost() int {
 	switch {
 	case !t.Name.Counted():
@@ -199,7 +199,7 @@ func (t *Term) Uses(letters string) bool {
 	return false
 }
 
-// Prefixes returns the lengths of prefix that are written, for IPv4 and IPv6; nil if there are none.
+// Prefixes returns the explicit prefix lengths for IPv4 and IPv6; nil if missing.
 func (t *Term) Prefixes() (v4, v6 *int) {
 	first, second, both := strings.Cut(t.Lengths, "//")
 	if v4 = new(32 - int(t.short4)); first == "" || t.Name == IP6 {
@@ -211,7 +211,7 @@ func (t *Term) Prefixes() (v4, v6 *int) {
 	return v4, v6
 }
 
-// Around returns the network that a or mx makes of an address of a host.
+// Around returns the network that a or mx forms around an address of a host.
 func (t *Term) Around(ip netip.Addr) netip.Prefix {
 	if ip.Is4() {
 		return netip.PrefixFrom(ip, 32-int(t.short4)).Masked()
@@ -219,8 +219,8 @@ func (t *Term) Around(ip netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(ip, 128-int(t.short6)).Masked()
 }
 
-// Expand returns the name that a term of the record of a domain is about, cut to what the DNS allows and without its
-// final dot: the domain itself if the term has no value, else the value with what its macros stand for.
+// Expand returns the target name of a term in the record of a domain, cut to the length that the DNS allows and
+// without its final dot: the domain itself if the term has no value, else the value with its macros expanded.
 func (t *Term) Expand(domain string, value func(letter byte) string) string {
 	switch {
 	case t.Value == "":
@@ -232,8 +232,8 @@ func (t *Term) Expand(domain string, value func(letter byte) string) string {
 	}
 }
 
-// FixedEnd returns the whole labels behind the last macro of a term whose letter is one of those that vary, with what
-// the other macros stand for: every name that the term may be about ends in them. It is empty if there are none.
+// FixedEnd returns the whole labels behind the last macro of a term whose letter is in varying, with the other macros
+// expanded: every possible target name of the term ends in them. It is empty without such labels.
 func (t *Term) FixedEnd(varying string, value func(letter byte) string) string {
 	begin := 0
 	for i := range t.spec {
@@ -245,10 +245,9 @@ func (t *Term) FixedEnd(varying string, value func(letter byte) string) string {
 	return strings.TrimSuffix(end, ".")
 }
 
-// Bind returns what a term of the record of a domain is to be in the record of another, to mean the same:
-// the domain takes the place of the macro d, and is written out where it is meant by default (RFC 7208
-// section 4.8). The macro p cannot be bound, for which of the names of a host it stands for depends on the
-// domain whose record has it (section 7.3).
+// Bind returns a term of the record of a domain in a form that has the same meaning in any other record: the domain
+// replaces the macro d, and is written out where it is the default (RFC 7208 section 4.8). The macro p cannot be
+// bound, because the host name that it expands to depends on the domain of the record (section 7.3).
 func (t *Term) Bind(domain string) Term {
 	bound := *t
 	switch {
@@ -264,7 +263,7 @@ func (t *Term) Bind(domain string) Term {
 	return bound
 }
 
-// bind replaces the macro d in a macro-string without errors; all else stays as it was written.
+// bind replaces the macro d in a macro-string without errors; the rest is left as written.
 func bind(s, domain string) string {
 	var b strings.Builder
 	for s != "" {
