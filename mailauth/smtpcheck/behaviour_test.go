@@ -22,7 +22,7 @@ import (
 var ofDomain = Request{Domain: diag.MustDomain("example.com"), HELO: diag.MustDomain("client.example.net")}
 
 // MX records, addresses, connection with PTR, then the addresses of the PTR's and the banner's names, and a second
-// connection: commands behind STARTTLS would spoil the first if they are taken for TLS.
+// connection: commands behind STARTTLS would break the first if they are read as TLS.
 func TestRoundTrips(t *testing.T) {
 	for zone, want := range map[string]int{two: 5, both: 5, "example.com. MX 0 .": 1} {
 		trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
@@ -37,7 +37,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// What looks like an open relay and is none: replies that belong to no command, that come late, and that promise nothing.
+// False signs of an open relay: replies that match no command, that come late, and that are not final.
 func TestRelayInDoubt(t *testing.T) {
 	for name, replies := range map[string]map[string]string{
 		"two replies behind the banner": {"CONNECT": "220 mx1.example.com ESMTP\n250 mx1\n250 ok"},
@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 	require.Empty(t, server.Mails())
 }
 
-// Strangers are never of the domain or of the host that is tested.
+// The foreign addresses are never in the domain or host under test.
 func TestStrangers(t *testing.T) {
 	for _, name := range []string{"example.com", "example.org", "mail.example.net", "example.de", "relay.test"} {
 		for _, req := range []string{"domain", "host"} {
@@ -90,7 +90,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// A host is never spoken to over more than two connections at a time, whatever leads to it.
+// A host never gets more than two connections at a time, however it is referred to.
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -183,7 +183,7 @@ func TestUnavailable(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// All that is slow, at once, with every port of the largest number of hosts: the report still comes in time.
+// Everything slow at once, on every port of the maximum number of hosts: the report still comes in time.
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -209,7 +209,7 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// backend is that of a server made with go-smtp, which was written by others than the client.
+// backend is the backend of a go-smtp server, an implementation independent of the client.
 type backend struct{ relays bool }
 
 type mailSession struct{ backend }
@@ -244,7 +244,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error   { close(l.done); return nil }
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// served opens a server of go-smtp in the world, on port 25 of the only host, or with TLS from the start on port 465.
+// served starts a go-smtp server in the world, on port 25 of the only host, or with TLS from the start on port 465.
 func served(t *testing.T, w *diagtest.World, port string, s *gosmtp.Server) {
 	t.Helper()
 	l := &listener{make(chan net.Conn), make(chan struct{})}
@@ -268,7 +268,7 @@ func served(t *testing.T, w *diagtest.World, port string, s *gosmtp.Server) {
 	})
 }
 
-// notifying tells when it is closed.
+// notifying signals when it is closed.
 type notifying struct {
 	net.Conn
 	once   sync.Once

@@ -8,20 +8,20 @@ import (
 )
 
 // Mail goes from the name over its MX records, hosts and addresses to a port and a greeting. The first link that is
-// broken for all servers is told once, and nothing behind it.
+// broken for all servers is reported once, and later links are not.
 
-// A Service is what is known of SMTP service for a domain or host: whether one of its addresses greets on port 25.
+// A Service is the state of SMTP service for a domain or host: whether one of its addresses greets on port 25.
 type Service string
 
 // The answers.
 const (
-	ServiceUnknown Service = "unknown" // nothing answered, port 25 or an address was not tested, or the DNS did not say
-	ServiceOffered Service = "offered" // an address speaks SMTP, whatever it thinks of this client
+	ServiceUnknown Service = "unknown" // no answer from the servers or the DNS, or port 25 or an address was not tested
+	ServiceOffered Service = "offered" // an address speaks SMTP, even if it rejects this client
 	ServiceRefused Service = "refused" // every address refuses: the connection, the client by 5xx in its banner, or SMTP
 )
 
-// Service tells whether an address of the name speaks SMTP on port 25. Silence is [ServiceUnknown], since the network
-// of the client may be what keeps the connection from coming about. So is a report that was read from JSON.
+// Service returns whether an address of the name speaks SMTP on port 25. Silence is [ServiceUnknown], because the
+// client's network may block the connection. So is a report that was read from JSON.
 func (r *Report) Service() Service {
 	return cmp.Or(r.service, ServiceUnknown)
 }
@@ -42,7 +42,7 @@ func all(list []*server, is func(*server) bool) bool {
 	return !slices.ContainsFunc(list, func(s *server) bool { return !is(s) })
 }
 
-// speaks reports whether a server greeted as one, or would have if it had liked the client or the moment.
+// speaks reports whether a server speaks SMTP: it greeted, or rejected or deferred this client.
 func (s *server) speaks() bool {
 	switch s.fate {
 	case usable, deferred, unwelcome, rude:
@@ -52,7 +52,7 @@ func (s *server) speaks() bool {
 	}
 }
 
-// refuses reports whether it is known that a server takes no mail.
+// refuses reports whether a server is known to accept no mail.
 func (s *server) refuses() bool {
 	switch s.fate {
 	case refused, private, turnedOff, garbled:
@@ -62,17 +62,17 @@ func (s *server) refuses() bool {
 	}
 }
 
-// isMute reports whether a domain without MX records has an address that does not speak SMTP: for all that is known
-// it has no mail, and whatever its port does is no fault of a mail server.
+// isMute reports whether a domain without MX records has an address that does not speak SMTP: it probably has no mail
+// service, and the state of its port is not a fault of a mail server.
 func (e *evidence) isMute() bool {
 	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.main()) > 0 &&
 		!slices.ContainsFunc(e.servers, (*server).speaks)
 }
 
-// unused reports whether it is known besides that none of the addresses takes mail.
+// unused reports whether, in addition, none of the addresses is known to accept mail.
 func (e *evidence) unused() bool { return e.mute && all(e.main(), (*server).refuses) }
 
-// A link is where the way to a mail server ends in the DNS.
+// A link is the point in the DNS where the path to a mail server ends.
 type link int
 
 const (
@@ -102,19 +102,19 @@ func (e *evidence) broken(h host) link {
 	}
 }
 
-// isStranded reports whether the DNS leads to no mail server: the way to each ends there, as far as MX records name
-// them.
+// isStranded reports whether the DNS leads to no mail server: the path to each MX host ends in the DNS.
 func (e *evidence) isStranded() bool {
 	return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
 		!slices.ContainsFunc(e.mail.List, func(h host) bool { return e.broken(h) == whole })
 }
 
-// isDead reports whether no mail server takes mail although the DNS leads to one, and nothing is open that could.
+// isDead reports whether no mail server accepts mail although the DNS leads to one, and no unknown remains that could
+// change that.
 func (e *evidence) isDead() bool {
 	return e.judgeable() && !e.any((*server).usable)
 }
 
-// judgeable reports whether it is known of the mail servers to which the DNS leads whether one of them takes mail.
+// judgeable reports whether it is known if one of the mail servers to which the DNS leads accepts mail.
 func (e *evidence) judgeable() bool {
 	return len(e.servers) > 0 && !e.mute && !e.stranded &&
 		(e.any((*server).usable) || !e.unsettled() && e.mail.Surplus == 0)
@@ -139,7 +139,7 @@ func strandedRule(at link, r rule, say func(h host) string) rule {
 	return r
 }
 
-// deadAdvice is what to do where no mail server takes mail, if all of them fail alike.
+// deadAdvice is the advice if no mail server accepts mail and all fail in the same way.
 var deadAdvice = map[fate]string{
 	refused: "Start the mail server, let it listen on the addresses of the MX hosts, and open its port in the " +
 		"firewall for the whole Internet: until then no mail arrives.",
@@ -153,7 +153,7 @@ var deadAdvice = map[fate]string{
 		"gets beyond the TLS handshake.",
 }
 
-// undeliverable fails because no mail server takes mail, with the advice for what keeps them all from it.
+// undeliverable returns the failure that no mail server accepts mail, with advice for the common cause.
 func (e *evidence) undeliverable() diag.Failures {
 	list := e.main()
 	f := diag.Failure{Detail: "None of the mail servers can be used: " + joined(e.troubles()) + "."}

@@ -52,8 +52,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// A hop is how one way to a mail server is made, and the code of the finding that names its first broken link if there is
-// no other way; fixed is the same way without the fault.
+// A hop is a path to a mail server, with the code of the finding that names its first broken link if there is no
+// other path; fixed is the same path without the fault.
 type hop struct {
 	name, zone string // {n} is its number
 	port       func(*diagtest.World, string)
@@ -90,8 +90,8 @@ func (h *hop) world(n int) (string, func(*diagtest.World)) {
 	}
 }
 
-// Over worlds of up to three mail servers, the headline names the first broken link that no server gets beyond, and once
-// the host it names is made to work the critical finding is gone.
+// In worlds of up to three mail servers, the headline names the first broken link that no server passes, and fixing
+// the named host removes the critical finding.
 func TestFirstBrokenLink(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -112,11 +112,11 @@ func TestFirstBrokenLink(t *testing.T) {
 		}
 		t.Run(strings.Join(names, ", "), func(t *testing.T) {
 			r := build(ways).play(t)
-			works, silent, deep := false, false, false // one gets beyond the DNS
+			works, silent, deep := false, false, false // whether one passes the DNS
 			codes := map[diag.Code]bool{}
 			for _, h := range ways {
 				works, silent = works || h.name == "works", silent || h.name == "silent"
-				deep = deep || h.code == "smtp.servers.unreachable" // it was heard, so that silence is the fault of a server
+				deep = deep || h.code == "smtp.servers.unreachable" // it answered, so silence is the fault of a server
 				codes[h.code] = true
 			}
 			first := r.Findings
@@ -155,7 +155,7 @@ func TestFirstBrokenLink(t *testing.T) {
 	}
 }
 
-// A name without MX records is never told to open a port, whatever its address does on port 25.
+// A name without MX records is never advised to open a port, whatever its address does on port 25.
 func TestNameWithoutMX(t *testing.T) {
 	for name, world := range map[string]setup{
 		"refused": nil, "silent": {behaves("example.com:25", diagtest.Unreachable)},

@@ -34,10 +34,10 @@ const (
 		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa. PTR mx1.example.com.\n"
 )
 
-// denied is what a server does that relays for nobody.
+// denied is the behavior of a server that does not relay.
 var denied = map[string]string{"RCPT": "550 5.7.1 relaying denied"}
 
-// good is a server without faults, on which cases build.
+// good is a server without faults, on which the cases build.
 func good(change ...func(*diagtest.SMTP)) func(*diagtest.World) {
 	return on("mx1.example.com", change...)
 }
@@ -118,7 +118,7 @@ func rsaKey(bits int) *rsa.PrivateKey {
 
 type setup = []func(*diagtest.World)
 
-// A sibling is a small world and a request.
+// A sibling is a test case of a small world and a request.
 type sibling struct {
 	name    string
 	zone    string
@@ -152,7 +152,7 @@ func (c *sibling) play(t *testing.T) (r *Report) {
 	return r
 }
 
-// summary is the state, the score and the codes of the findings.
+// summary returns the state, the score and the codes of the findings.
 func summary(v diag.Verdict) string {
 	text := fmt.Sprintf("%s %s", v.State, diagtest.Score(v))
 	for _, code := range diagtest.Codes(v) {
@@ -161,7 +161,7 @@ func summary(v diag.Verdict) string {
 	return text
 }
 
-// sketch is what a server is in short.
+// sketch returns a short description of a server.
 func (s *Server) sketch() string {
 	var words []string
 	for word, is := range map[string]bool{
@@ -176,7 +176,7 @@ func (s *Server) sketch() string {
 	return strings.Join(append(words, string(s.Relay.Status)), " ")
 }
 
-// What each sibling is told lies in testdata/siblings.txt: state, score and codes, then the texts, then the servers.
+// The report of each sibling is in testdata/siblings.txt: state, score and codes, then the texts, then the servers.
 func TestCheck(t *testing.T) {
 	var seen diagtest.Seen
 	var told strings.Builder

@@ -3,11 +3,11 @@
 //
 // # What is tested
 //
-// A sender looks up a domain's MX records, connects to port 25 of a host, reads its banner and introduces itself
-// with EHLO. If the server offers STARTTLS (RFC 3207), the sender starts TLS and sends EHLO again. [Check] does the
-// same with every MX host at once, over IPv4 and IPv6, and then tests for an open relay: whether the server accepts
-// mail from a stranger for a third party. No message is sent: after the recipient the session ends with RSET and
-// QUIT, without DATA. Submission ports, 465 with TLS from the start and 587 (RFC 8314, RFC 6409), are tested alike.
+// A sender looks up a domain's MX records, connects to port 25 of a host, reads its banner and introduces itself with
+// EHLO. If the server offers STARTTLS (RFC 3207), the sender starts TLS and sends EHLO again. [Check] does the same
+// with every MX host at once, over IPv4 and IPv6, and then tests for an open relay: whether the server accepts mail
+// from a third party for another. No message is sent: after the recipient the session ends with RSET and QUIT,
+// without DATA. Submission ports, 465 with TLS from the start and 587 (RFC 8314, RFC 6409), are tested alike.
 //
 // # What can be known
 //
@@ -20,6 +20,6 @@
 //
 // # How it is built
 //
-// Package smtp talks to the servers, probe.go decides what to say, digest sums up what happened to each server as a
-// fate, and the rules judge servers by it. At most two connections to a host are open at a time.
+// Package smtp talks to the servers, probe.go decides which commands to send, digest sums up the outcome of each
+// server as a fate, and the rules judge servers by it. At most two connections to a host are open at a time.
 package smtpcheck

@@ -11,20 +11,20 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
-// A fate is the outcome of the attempt to talk to a server. Each server has one, so that one fault is told once.
+// A fate is the outcome of the attempt to talk to a server. Each server has one, so one fault is reported once.
 type fate int
 
 const (
 	usable    fate = iota // the server accepted EHLO or HELO
-	unknown               // it cannot be told whether the server or the network of the client is at fault
+	unknown               // it is unknown whether the server or the network of the client is at fault
 	private               // the address is not public
 	refused               // the connection was refused
 	silent                // there was no connection or no banner, although others on the port answered
 	deferred              // the banner or the reply to EHLO has a code of 4xx
 	turnedOff             // the banner has a code of 5xx
-	unwelcome             // a reply of 5xx, for reasons that lie with the address or the name of the client
-	garbled               // what came is not SMTP
-	spoiled               // TLS did not come about on port 465
+	unwelcome             // a reply of 5xx, because of the address or the name of the client
+	garbled               // the response is not SMTP
+	spoiled               // the TLS handshake on port 465 failed
 	rude                  // neither EHLO nor HELO was accepted
 )
 
@@ -42,7 +42,7 @@ func (e *evidence) digest() {
 	}
 }
 
-// A spare is what senders have instead of a server on the same port.
+// A spare is an alternative that senders have to a server on the same port.
 type spare int
 
 const (
@@ -117,15 +117,15 @@ func (e *evidence) fateOfBanner(s *server) fate {
 	}
 }
 
-// otherwise reports whether something holds for another server on the same port over the same version of the Internet
-// Protocol: if it does, silence is not the fault of the network between here and there.
+// otherwise reports whether a condition holds for another server on the same port over the same IP version: if it
+// does, silence is not the fault of the network in between.
 func (e *evidence) otherwise(s *server, holds func(*server) bool) bool {
 	return slices.ContainsFunc(e.servers, func(o *server) bool {
 		return o != s && o.addr.Port() == s.addr.Port() && o.addr.Addr().Is4() == s.addr.Addr().Is4() && holds(o)
 	})
 }
 
-// heard reports whether the machine behind an address let itself be heard: by a connection, or by refusing it.
+// heard reports whether the machine at an address responded: by accepting or refusing a connection.
 func (s *server) heard() bool {
 	return s.session != nil && (s.err == nil || s.err.Step != smtp.StepConnect || s.err.Kind == smtp.Refused)
 }
@@ -147,7 +147,7 @@ func (s *server) hello() smtp.Hello {
 
 func (s *server) offersTLS() bool { return s.plain.Has("STARTTLS") }
 
-// before and after list the mechanisms of AUTH that are offered before and after encryption.
+// before lists the AUTH mechanisms that are offered before encryption, and after those offered after it.
 func (s *server) before() []string { return s.plain.Mechanisms() }
 func (s *server) after() []string  { return s.encrypted.Mechanisms() }
 
@@ -174,7 +174,7 @@ func (s *server) trust() (pki.Reason, string) {
 
 func (s *server) leaf() *pki.Certificate { return s.tls.Leaf() }
 
-// main are the servers that decide whether mail arrives: those on port 25, or all if that was not asked for.
+// main returns the servers that decide whether mail arrives: those on port 25, or all if port 25 was not requested.
 func (e *evidence) main() []*server {
 	return slices.DeleteFunc(slices.Clone(e.servers), func(s *server) bool {
 		return !s.forMail() && slices.Contains(e.req.Ports, mailPort)

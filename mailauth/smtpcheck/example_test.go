@@ -22,7 +22,7 @@ func ExampleCheck() {
 		Host: "mx1.example.com", Cert: diagtest.CertExpired, Replies: map[string]string{"RCPT": "550 5.7.1 relaying denied"},
 	})
 
-	// With nil instead of world.Env() the real Internet is used.
+	// Pass nil instead of world.Env() to use the real Internet.
 	report, err := smtpcheck.Check(context.Background(), world.Env(), smtpcheck.Request{
 		Domain: diag.MustDomain("example.com"), HELO: diag.MustDomain("client.example.net"),
 	})

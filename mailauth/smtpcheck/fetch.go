@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	// timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
+	// timeout bounds the whole check: the operation has 30 seconds (CONTRACT 1.9).
 	timeout = 28 * time.Second
-	// maxConnections is how many connections a host has to serve at the same time. Package smtp has the same bound for
-	// an address.
+	// maxConnections bounds the simultaneous connections to a host. Package smtp has the same bound for an address.
 	maxConnections = 2
-	// maxAddresses are tested of each host over each version of the Internet Protocol. Large providers publish
-	// up to eight, all of which lead to servers with the same configuration.
+	// maxAddresses bounds the addresses tested of each host and IP version. Large providers publish up to eight, all
+	// of which lead to servers with the same configuration.
 	maxAddresses = 2
 	// maxServers bounds the addresses and ports that are tested in all, the most preferred hosts first.
 	maxServers = 60
@@ -35,9 +34,9 @@ type evidence struct {
 
 	mail    reception.Hosts // its List has the one host of a request for a host
 	servers []*server
-	skipped int // addresses that were left out
+	skipped int // skipped addresses
 
-	mute, stranded, dead bool // where the way to a mail server ends, see chain.go; set by digest
+	mute, stranded, dead bool // where the path to a mail server ends, see chain.go; set by digest
 }
 
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
@@ -82,7 +81,7 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) error {
 
 func (e *evidence) byDomain() bool { return !e.req.Domain.IsZero() }
 
-// list makes the list of servers: each address and port once, for the first host that has it.
+// list builds the list of servers: each address and port once, for the first host with it.
 func (e *evidence) list() {
 	seen := map[netip.AddrPort]bool{}
 	for i := range e.mail.List {
@@ -132,12 +131,12 @@ type ptr struct {
 	hosts     []string
 	confirmed bool
 	unsure    bool  // an address lookup of one of the hosts failed
-	err       error // why the names are not known
+	err       error // why the names are unknown
 }
 
 const maxPTRHosts = 20
 
-// reverse looks up the names of all addresses: two round trips, while the servers are spoken to.
+// reverse looks up the names of all addresses: two round trips, concurrently with the sessions.
 func (e *evidence) reverse(ctx context.Context, env *diag.Env, g *diag.Group) {
 	byAddress := map[netip.Addr][]*server{}
 	for _, s := range e.servers {

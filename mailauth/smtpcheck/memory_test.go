@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What servers can make a check hold stays within what the request says: they send as much as they may, and long
+// The memory of a check stays within the estimate of the request, with servers that send as much as allowed and long
 // certificates.
 func TestMemory(t *testing.T) {
 	w := diagtest.NewWorld(t)

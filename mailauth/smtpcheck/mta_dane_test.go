@@ -47,7 +47,7 @@ func testDANE(t *testing.T, pki *diagtest.World, chains map[string]tls.Certifica
 				require.Len(t, r.Hosts, 1)
 				want := tt.want
 				if !encrypts {
-					want = dane.Failed // senders that know DANE do not deliver there, whatever the record says
+					want = dane.Failed // senders with DANE do not deliver there, whatever the record
 				}
 				h := r.Hosts[0]
 				require.Equal(t, want, h.Status, "%s %+v", h.Error, r.Findings)

@@ -6,7 +6,7 @@
 //	bash .ci/mta DIR
 //	MTA_ROOT=DIR go test -tags mta -run TestAgainstMTA ./mailauth/smtpcheck
 //
-// Each server runs in a process namespace of its own, which ends with the test whatever happens.
+// Each server runs in a process namespace of its own, which always ends with the test.
 
 package smtpcheck_test
 
@@ -35,12 +35,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An mta is a program that is tested, listening in a network of its own.
+// An mta is a program under test, listening in a network of its own.
 type mta struct {
 	name    string
 	network string // without the last number of its addresses
 	command []string
-	absent  []host // what the program cannot be set up as
+	absent  []host // configurations that the program does not support
 }
 
 var mtas = []mta{
@@ -49,7 +49,7 @@ var mtas = []mta{
 	{"OpenSMTPD", "127.25.3.", []string{"/usr/sbin/smtpd", "-d"}, []host{earlyAuth, greylisting, screening, withoutFile}},
 }
 
-// A host is the last number of an address, which stands for a way to set up the server.
+// A host is the last number of an address, which identifies a configuration of the server.
 type host int
 
 // The hosts, as in testdata/mta.
@@ -60,15 +60,15 @@ const (
 	earlyAuth   host = 4
 	expired     host = 5
 	greylisting host = 6
-	screening   host = 7 // a first line of the banner, and the last one later, for clients that cannot wait
+	screening   host = 7 // a first line of the banner, and the last one later, for clients that do not wait
 	withoutFile host = 8 // the file with the certificate is missing
 )
 
-// name is what all servers call themselves.
+// name is the name of all servers.
 const name = "mx.example.com"
 
-// start runs a server in the chroot until the test ends. The first in a process namespace takes all others along when
-// it ends; here that is a cat, which ends with the other end of its standard input: at the latest with this process.
+// start runs a server in the chroot until the test ends. The end of the first process in a process namespace ends all
+// others; here that is a cat, which ends when its standard input is closed: at the latest with this process.
 func start(t *testing.T, root string, m mta) {
 	t.Helper()
 	var output bytes.Buffer
@@ -139,7 +139,7 @@ func install(t *testing.T, root string, w *diagtest.World) map[string]tls.Certif
 	return chains
 }
 
-// env is the real network, with a DNS that leads to these addresses.
+// env returns the real network, with a DNS that leads to these addresses.
 func env(t *testing.T, pki *diagtest.World, zone string) *diag.Env {
 	w := diagtest.NewWorld(t)
 	w.Zone(zone)
@@ -150,8 +150,8 @@ func env(t *testing.T, pki *diagtest.World, zone string) *diag.Env {
 	}
 }
 
-// handshakes asks the client of the standard library whether a handshake comes about: not every server that offers
-// STARTTLS can do it. Debian 12 has an OpenSMTPD that cannot (github.com/OpenSMTPD/OpenSMTPD/issues/1239).
+// handshakes reports whether the client of the standard library completes a handshake: not every server that offers
+// STARTTLS supports it. The OpenSMTPD of Debian 12 does not (github.com/OpenSMTPD/OpenSMTPD/issues/1239).
 func handshakes(t *testing.T, m mta) bool {
 	conn, err := net.DialTimeout("tcp", m.address(wellRun, 25).String(), time.Second)
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ func testAtOnce(t *testing.T, pki *diagtest.World) {
 	}
 }
 
-// facts are what a report says about one server.
+// facts are the contents of a report about one server.
 type facts struct {
 	offered, negotiated   bool // STARTTLS
 	trusted               bool
@@ -279,7 +279,7 @@ func check(t *testing.T, pki *diagtest.World, m mta, h host, port uint16) *smtpc
 	return r
 }
 
-// factsOf also holds the report to what is the same on all servers.
+// factsOf also checks the properties that are the same on all servers.
 func factsOf(t *testing.T, r *smtpcheck.Report) facts {
 	t.Helper()
 	s := r.Servers[0]

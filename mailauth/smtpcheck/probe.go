@@ -19,10 +19,10 @@ type server struct {
 	public     bool // senders all over the Internet reach the address
 
 	started   time.Time
-	now       time.Time     // in the world, for what a certificate has left
-	session   *smtp.Session // nil if its turn did not come
-	err       *smtp.Error   // why there was no session with a hello; nil if there was
-	plain     smtp.Hello    // before TLS; on port 465 there is none
+	now       time.Time     // the present, for the remaining lifetime of a certificate
+	session   *smtp.Session // nil if its turn never came
+	err       *smtp.Error   // why there was no session with a hello; nil if there was one
+	plain     smtp.Hello    // before TLS; empty on port 465
 	encrypted smtp.Hello    // over TLS
 	tls       *pki.TLS      // nil without TLS
 	tlsFault  *smtp.Error   // why there is no TLS
@@ -33,18 +33,18 @@ type server struct {
 	named     diag.Addresses // of the name in the banner
 	nameAsked bool           // whether that name was looked up
 
-	fate  fate  // what became of it all; set by digest
-	spare spare // what senders have instead; set by digest
-	blind bool  // no server at all could be tested, of which the rules tell once; set by digest
-	told  bool  // its fault is that of all, of which one rule tells; set by digest
+	fate  fate  // the outcome; set by digest
+	spare spare // the alternative for senders; set by digest
+	blind bool  // no server could be tested, which the rules report once; set by digest
+	told  bool  // all servers share its fault, which one rule reports; set by digest
 }
 
-// An injection is whether a server answers inside TLS what came in the clear behind STARTTLS.
+// An injection states whether a server answers inside TLS a command sent in the clear behind STARTTLS.
 type injection int
 
 const (
-	unasked  injection = iota // nobody asked: there is no TLS after STARTTLS, or the session did not get that far
-	unproven                  // it was to be asked, and the server did not say
+	unasked  injection = iota // not tested: no TLS after STARTTLS, or the session ended before
+	unproven                  // the test ran without a result
 	immune
 	injectable
 )
@@ -52,7 +52,7 @@ const (
 type prober struct {
 	env      *diag.Env
 	evidence *evidence
-	slots    map[string]chan struct{} // by host: who holds one may connect
+	slots    map[string]chan struct{} // by host: the holder of one may connect
 }
 
 func (p *prober) makeSlots() {
@@ -61,7 +61,7 @@ func (p *prober) makeSlots() {
 	}
 }
 
-// take waits for a slot of the host. Package smtp waits for the address, to which several hosts may lead.
+// take waits for a slot of the host. Package smtp waits for the address, which several hosts may share.
 func (p *prober) take(ctx context.Context, s *server) (release func(), ok bool) {
 	select {
 	case p.slots[s.host] <- struct{}{}:
@@ -81,7 +81,7 @@ func (p *prober) probe(ctx context.Context, s *server) {
 		return
 	}
 	p.speak(ctx, s)
-	release() // others that wait for the host are first
+	release() // others that wait for the host come first
 	if s.err == nil && s.tls != nil && !s.implicitTLS() && s.again == nil {
 		p.inject(ctx, s)
 	}
@@ -140,13 +140,13 @@ func (p *prober) startTLS(s *server) {
 	s.encrypted = s.session.Hello
 }
 
-// relayInClear tests for a relay over a connection of its own, after TLS has spoiled the first: senders do the same.
+// relayInClear tests for a relay over a connection of its own, after a TLS failure on the first: senders do the same.
 func (p *prober) relayInClear(ctx context.Context, s *server) {
-	s.session.Close() // so that there is one connection at a time
+	s.session.Close() // so there is one connection at a time
 	p.reconnect(ctx, s, func(session *smtp.Session) { s.relay = p.evidence.testRelay(session, s) })
 }
 
-// reconnect speaks with a server once more, up to its hello and from there as talk does.
+// reconnect opens another session with a server, up to its hello, and continues with talk.
 func (p *prober) reconnect(ctx context.Context, s *server, talk func(*smtp.Session)) {
 	later := time.Since(s.started)
 	session, err := smtp.Dial(ctx, p.env, p.config(s))
@@ -160,8 +160,9 @@ func (p *prober) reconnect(ctx context.Context, s *server, talk func(*smtp.Sessi
 	}
 }
 
-// inject tests, over a connection of its own, whether commands can be put into an encrypted session. It waits for the end
-// of the first, though it could begin beside it: a server that refuses a second one would stay untested.
+// inject tests, over a connection of its own, whether commands can be injected into an encrypted session. It waits
+// for the end of the first instead of running concurrently: a server that refuses a second connection would stay
+// untested.
 func (p *prober) inject(ctx context.Context, s *server) {
 	s.injection = unproven
 	release, ok := p.take(ctx, s)
@@ -188,8 +189,8 @@ func asError(err error) *smtp.Error {
 	return &smtp.Error{Step: smtp.StepCommand, Kind: smtp.Closed, Err: err}
 }
 
-// bannerName returns the name with which the server introduces itself in its banner, in lower case (RFC 5321
-// section 4.2); empty if there is none.
+// bannerName returns the name with which the server introduces itself in its banner, in lower case (RFC 5321 section
+// 4.2); empty if missing.
 func (s *server) bannerName() string {
 	if s.session == nil || !s.session.Banner.OK() {
 		return ""
@@ -204,7 +205,7 @@ func (s *server) bannerName() string {
 var elsewhere = diag.Regexp(`\.(localdomain|local|lan|internal|invalid|home\.arpa)$`)
 
 // fullName reports whether a name can be that of a host on the Internet: it has a dot, and is neither an address nor
-// a name that means another machine everywhere (RFC 6761 section 6.3, RFC 6762 section 3).
+// a name of local meaning (RFC 6761 section 6.3, RFC 6762 section 3).
 func fullName(name string) bool {
 	host, err := diag.ParseHost(name)
 	if err != nil {

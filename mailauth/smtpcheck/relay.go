@@ -18,8 +18,8 @@ type relay struct {
 	late      bool   // a reply did not come in time
 }
 
-// strangers returns two domains that are not those of the server: reserved for documentation (RFC 2606 section 3), or
-// for tests (section 2) where the server is that of a documentation domain.
+// strangers returns two domains unrelated to the server: reserved for documentation (RFC 2606 section 3), or for
+// tests (section 2) where the server is that of a documentation domain.
 func (e *evidence) strangers() (sender, recipient string) {
 	own := diag.Map(e.mail.List, func(h host) string { return h.Name })
 	own = append(own, e.req.Domain.String(), e.req.Host.Name())
@@ -30,13 +30,13 @@ func (e *evidence) strangers() (sender, recipient string) {
 	return free[0], free[1]
 }
 
-// testRelay asks a server to take mail from one stranger for another, and stops before the message. The session must
-// have a hello, and is left as it was.
+// testRelay asks a server to accept mail from one foreign address for another, and stops before the message. The
+// session must have a hello, and is reset afterwards.
 func (e *evidence) testRelay(session *smtp.Session, s *server) relay {
 	from, to := e.strangers()
 	r := relay{tested: true, status: RelayInconclusive, recipient: "smtp-check@" + to}
-	// Some servers refuse the sender, which says nothing about the recipient. The null sender is refused by none
-	// that follows RFC 5321 section 6.1.
+	// Some servers refuse the sender, which says nothing about the recipient. Servers that follow RFC 5321 section
+	// 6.1 accept the null sender.
 	for _, sender := range []string{"smtp-check@" + from, ""} {
 		r.sender = sender
 		if again := r.ask(session, s); !again {
@@ -49,7 +49,7 @@ func (e *evidence) testRelay(session *smtp.Session, s *server) relay {
 	return r
 }
 
-// ask tries one sender, and reports whether another may get further.
+// ask tries one sender, and reports whether another may succeed.
 func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	reply, err := session.Command("MAIL FROM:<" + r.sender + ">")
 	switch {
@@ -58,7 +58,7 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	case !reply.OK():
 		r.reply, r.deferred = reply.String(), reply.Temporary()
 		if wantsAuth(reply) || !reply.Temporary() && s.addr.Port() != mailPort {
-			r.status = RelayClosed // who has not signed in may not send at all (RFC 6409 section 4.3)
+			r.status = RelayClosed // unauthenticated clients may not send at all (RFC 6409 section 4.3)
 			return false
 		}
 		return !reply.Temporary() || aboutSender(reply)
@@ -71,9 +71,9 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	case accepts(reply):
 		r.status = confirmed(session)
 		return false
-	case reply.OK(): // 252 and its like promise nothing (RFC 5321 section 3.5.3)
+	case reply.OK(): // 252 and similar codes are no acceptance (RFC 5321 section 3.5.3)
 	case relayDenied().MatchString(words(reply)), wantsAuth(reply):
-		r.status, r.deferred = RelayClosed, false // Postfix has 454 for it
+		r.status, r.deferred = RelayClosed, false // Postfix replies 454
 	case aboutSender(reply):
 		again = true
 	case reply.Temporary():
@@ -84,11 +84,11 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	return again && err == nil
 }
 
-// accepts reports whether a recipient was taken (RFC 5321 section 4.2.3).
+// accepts reports whether a recipient was accepted (RFC 5321 section 4.2.3).
 func accepts(r smtp.Reply) bool { return r.Code == 250 || r.Code == 251 }
 
-// confirmed looks at a server that seems to relay once more: a recipient without a sender is to be refused (RFC 5321
-// section 3.3). One that takes it says yes to everything, or its replies belong to other commands.
+// confirmed verifies that a server relays: a recipient without a sender must be refused (RFC 5321 section 3.3). A
+// server that accepts it accepts everything, or its replies belong to other commands.
 func confirmed(session *smtp.Session) RelayStatus {
 	if _, err := session.Command("RSET"); err != nil {
 		return RelayInconclusive
@@ -99,16 +99,16 @@ func confirmed(session *smtp.Session) RelayStatus {
 	return RelayOpen
 }
 
-// broken notes why a reply did not come. Nothing more can be asked.
+// broken records why a reply is missing. No further command can be sent.
 func (r *relay) broken(err error) (again bool) {
 	kind := asError(err).Kind
 	r.late = kind == smtp.TimedOut || kind == smtp.Overrun
 	return false
 }
 
-// testDisguised asks a server that refuses foreign recipients for one in disguise, for which old servers send mail on:
-// user%example.org@its.own.domain, and the source route @its.own.domain:user@example.org (RFC 5321 appendix C). One that
-// takes any name in its own domain gives no answer.
+// testDisguised asks a server that refuses foreign recipients for one in disguise, for which old servers relay mail:
+// user%example.org@its.own.domain, and the source route @its.own.domain:user@example.org (RFC 5321 appendix C). The
+// result is inconclusive for a server that accepts any name in its own domain.
 func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to string) {
 	local := s.host
 	if e.byDomain() {
@@ -130,18 +130,18 @@ func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to 
 			break
 		}
 	}
-	session.Command("RSET") // the session ends next, so that nothing depends on the reply
+	session.Command("RSET") // the session ends next, so the reply does not matter
 }
 
-// relayDenied finds refusals to relay, also where the code is a temporary one. A word alone does not do: replies name
-// hosts and addresses, which may have it.
+// relayDenied finds refusals to relay, also where the code is a temporary one. A word alone is not enough: replies
+// name hosts and addresses, which may contain it.
 var relayDenied = diag.Regexp(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
 	`disabled)|\b(to|not|cannot|no) relay(ing)?\b`)
 
 func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
 
-// wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6). Replies about SPF, DKIM and DMARC
-// have the same words and mean the sender.
+// wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6). Replies about SPF, DKIM and
+// DMARC use the same words about the sender.
 func wantsAuth(r smtp.Reply) bool {
 	return slices.Contains([]int{530, 550, 553, 554}, r.Code) && !aboutSender(r) && authWanted().MatchString(words(r))
 }
@@ -149,7 +149,7 @@ func wantsAuth(r smtp.Reply) bool {
 var authWanted = diag.Regexp(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
 
 // aboutSender reports whether a refusal is about the sender of the message (RFC 3463 section 3.2, RFC 7372 section 3,
-// RFC 7505 section 4.2), so that another sender may get further.
+// RFC 7505 section 4.2), so another sender may be accepted.
 func aboutSender(r smtp.Reply) bool {
 	return senderStatus().MatchString(r.Status()) || senderWords().MatchString(words(r))
 }
@@ -158,16 +158,16 @@ var senderStatus = diag.Regexp(`^[45]\.(1\.[78]|7\.2[0-467])$`)
 
 var senderWords = diag.Regexp(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
 
-// aboutDomain reports whether a refusal says that no mail can go to the domain of the recipient: those reserved for
-// documentation have a null MX (RFC 7505 section 4.1), which a server that relays for everybody may look up.
+// aboutDomain reports whether a refusal says that the recipient's domain receives no mail: domains reserved for
+// documentation have a null MX (RFC 7505 section 4.1), which an open relay may look up.
 func aboutDomain(r smtp.Reply) bool {
 	return slices.Contains([]string{"5.1.2", "5.1.10"}, r.Status()) || domainWords().MatchString(words(r))
 }
 
 var domainWords = diag.Regexp(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
 
-// aboutClient reports whether a refusal is about who asks rather than about what is asked: about the address, as those
-// of blocklists are, or about the name in EHLO.
+// aboutClient reports whether a refusal is about the client rather than the command: about its address, as with
+// blocklists, or about its name in EHLO.
 func aboutClient(r smtp.Reply) bool {
 	return r.Status() == "5.7.25" || clientWords().MatchString(words(r)) || helloWords().MatchString(words(r))
 }
@@ -176,6 +176,6 @@ var clientWords = diag.Regexp(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl
 	`reverse dns|rdns|ptr record|reverse hostname|your (ip|host|address|network)|client host|sending ip|the ip you|` +
 	`ip address|policy reasons`)
 
-// Words that go with EHLO or HELO also stand in replies to a command that is unknown, which therefore do not do alone.
+// The words EHLO and HELO also appear in replies to unknown commands, so they are not enough alone.
 var helloWords = diag.Regexp(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
 	`is )|\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)

@@ -18,14 +18,14 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 })
 
 const (
-	fromNames     diag.Source = "names"     // which mail servers there are
+	fromNames     diag.Source = "names"     // the names of the mail servers
 	fromAddresses diag.Source = "addresses" // of the mail servers
 	fromSessions  diag.Source = "sessions"  // with each of them
 	fromPTR       diag.Source = "ptr"       // the names of their addresses
 	fromInjection diag.Source = "injection" // of a command behind STARTTLS
 )
 
-// Unanswered lists what the DNS and the servers did not say, and servers that were left out.
+// Unanswered lists the sources that the DNS and the servers did not answer, and skipped servers.
 func (e *evidence) Unanswered() []diag.Source {
 	none := func(is func(*server) bool) bool { return !slices.ContainsFunc(e.servers, is) }
 	failing := func(h host) bool { return h.Err() != nil && !missing(h) }
@@ -47,23 +47,23 @@ type host = reception.Host
 type serverRule struct {
 	rule
 	on      func(*server) bool   // the servers that it applies to
-	fault   func(*server) string // what is wrong, as words that follow on the name of the server; empty: nothing
+	fault   func(*server) string // the fault, as words that follow the name of the server; empty: no fault
 	failure func(*server, *diag.Failure)
-	once    bool // it is about what keeps a server from being used: not told of each if it is that of all
+	once    bool // it is about a fault that makes a server unusable: reported once if all servers have it
 }
 
-// where makes a rule about the servers that a condition picks.
+// where makes a rule about the servers that a condition selects.
 func where(applies func(*server) bool, r rule, fault func(*server) string) serverRule {
 	return serverRule{rule: r, on: applies, fault: fault}
 }
 
-// advising adds what is known about the fault of a server.
+// advising adds details about the fault of a server.
 func (r serverRule) advising(failure func(*server, *diag.Failure)) serverRule {
 	r.failure = failure
 	return r
 }
 
-// together makes a rule about what keeps servers from being used, which one rule tells if none can be.
+// together makes a rule about faults that make servers unusable, which one rule reports if all servers are unusable.
 func (r serverRule) together() serverRule {
 	r.once = true
 	return r
@@ -125,7 +125,7 @@ func (r *serverRule) failures(e *evidence) (list diag.Failures) {
 	return list
 }
 
-// label names servers of one host in a sentence, with ports if more than one was asked for.
+// label names servers of one host in a sentence, with ports if more than one was requested.
 func (e *evidence) label(servers []*server) string {
 	var addresses []string
 	for _, s := range servers {

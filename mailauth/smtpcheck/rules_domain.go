@@ -231,7 +231,7 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	},
 }}
 
-// unlessAlias gives failures for want of an MX record the advice for an alias, if the domain is one.
+// unlessAlias replaces the advice of failures about a missing MX record if the domain is an alias.
 func (e *evidence) unlessAlias(f diag.Failures) diag.Failures {
 	for i := range f {
 		f[i].Advice = e.mail.AliasAdvice()
@@ -243,7 +243,7 @@ func (e *evidence) literal(h host) bool {
 	return e.byDomain() && h.Literal(e.req.Domain.String()).IsValid()
 }
 
-// gone reports whether the host that was asked about does not exist, upon which nothing else is judged.
+// gone reports whether the requested host does not exist, in which case no other rule applies.
 func (e *evidence) gone() bool {
 	return !e.byDomain() && missing(e.mail.List[0]) && nonexistent(e.mail.List[0])
 }
@@ -258,7 +258,7 @@ func missing(h host) bool {
 	return len(a.All()) == 0 && (a.Err() == nil && h.Err() == nil || nonexistent(h))
 }
 
-// dangling reports whether a host is an alias of one without an address, which nobody should name instead.
+// dangling reports whether a host is an alias of one without an address, which is not a valid replacement.
 func dangling(h host) bool { return missing(h) && len(h.Aliases()) > 0 }
 
 func nonexistent(h host) bool { return h.Addresses.V4.NXDomain() || h.Addresses.V6.NXDomain() }

@@ -54,7 +54,7 @@ var reachRules = diag.Rules[*evidence]{{
 }}
 
 func (e *evidence) troubles() (list []string) {
-	const enough = 4 // a sentence with more is not read
+	const enough = 4 // more would make the sentence unreadable
 	for i, s := range e.main() {
 		if i == enough {
 			return append(list, "and so on")
@@ -74,7 +74,7 @@ func (e *evidence) ignorance() diag.Failure {
 	}
 }
 
-// turned tells of servers that answered and could not be tested, if there is no other.
+// turned fails for servers that answered but could not be tested, if no other server could.
 func (e *evidence) turned(f fate, format string) diag.Failures {
 	return diag.FailEach(e.main(), func(s *server) diag.Failures {
 		if !s.blind || s.fate != f {
@@ -106,7 +106,7 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 	Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
 }, when(private, func(s *server) string {
 	if s.forMail() && s.spare == address {
-		return "" // smtp.address.unavailable tells
+		return "" // smtp.address.unavailable reports it
 	}
 	return "cannot be reached from the Internet: the address is not public"
 })).together(), where((*server).vital, rule{
@@ -180,7 +180,7 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		"the mail server sees them.",
 }, when(garbled, failing("accepts connections, but does not begin with an SMTP banner: "))).together()}
 
-// deafness says how a server on port 25 does not answer; empty if it does.
+// deafness describes how a server on port 25 fails to answer; empty if it answers.
 func (s *server) deafness() string {
 	switch s.fate {
 	case refused:
@@ -207,7 +207,7 @@ func failing(words string) func(*server) string {
 	return func(s *server) string { return words + s.err.Error() }
 }
 
-// spared reports whether senders have something else on port 25 instead of a server about which enough is known.
+// spared reports whether senders have an alternative on port 25 to a server about which enough is known.
 func spared(by spare) func(*server) bool {
 	return func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == by }
 }
@@ -216,5 +216,5 @@ func (s *server) vital() bool {
 	return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none)
 }
 
-// heeded reports whether a server answered, and the rules about all servers do not tell of it.
+// heeded reports whether a server answered and is not covered by the rules about all servers.
 func (s *server) heeded() bool { return s.answered() && !s.blind }

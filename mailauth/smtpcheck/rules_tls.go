@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
-// opportunistic says why a certificate matters where most senders do not look at it (RFC 7435).
+// opportunistic explains why a certificate matters although most senders do not verify it (RFC 7435).
 const opportunistic = "Most senders encrypt anyway, but those that follow MTA-STS or ask for a valid " +
 	"certificate do not deliver."
 
@@ -104,10 +104,10 @@ func encrypted(s *server) bool { return s.tls != nil }
 
 func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
 
-// toleratesAll is why a certificate weighs less here than on the web.
+// toleratesAll explains why a certificate weighs less here than on the web.
 const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the certificate, unless DANE or MTA-STS demand a good one"
 
-// endingRule makes a rule about certificates whose end is as near as [ground.Ends] says.
+// endingRule makes a rule about certificates whose expiry is as near as [ground.Ends] defines.
 func endingRule(r rule, near diag.Severity) serverRule {
 	r.Ref, r.Advice = "RFC 8461 section 4.2", "Renew the certificate, reload the mail server and automate both."
 	return where(func(s *server) bool { return certified(s) && !s.leaf().Expired }, r, func(s *server) string {
@@ -125,7 +125,7 @@ var certificateRules = []serverRule{where(encrypted, rule{
 	Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
 }, func(s *server) string {
 	if s.leaf() == nil || !s.leaf().Expired {
-		return "" // another certificate of the chain: smtp.certificate.untrusted tells
+		return "" // another certificate of the chain: reported by smtp.certificate.untrusted
 	}
 	return distrusted(pki.Expired)(s)
 }), where(encrypted, rule{
@@ -212,7 +212,7 @@ func (s *server) missesIssuer() bool {
 	return !s.tls.Chain[len(s.tls.Chain)-1].SelfSigned
 }
 
-// distrusted says why the chain is not trusted, if it is for one of the reasons.
+// distrusted returns why the chain is not trusted, if it is for one of the reasons.
 func distrusted(reasons ...pki.Reason) func(*server) string {
 	return func(s *server) string {
 		why, text := s.trust()

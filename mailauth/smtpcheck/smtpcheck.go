@@ -12,13 +12,13 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
-// Request asks for the test of the mail servers of a domain, or of one host.
+// Request names the domain whose mail servers are tested, or one host.
 type Request struct {
 	Domain diag.Domain `json:"domain,omitempty" oneof:"target" doc:"domain whose mail servers are tested" example:"example.com"`
 	Host   Host        `json:"host,omitempty" oneof:"target" doc:"mail server to test, by name or IP address"`
-	// Ports are tested on each host. If empty, it is port 25.
+	// Ports are the ports tested on each host. Empty means port 25.
 	Ports []int `json:"ports,omitempty" default:"[25]" enum:"25 465 587" minitems:"1" maxitems:"3" unique:"true" doc:"ports to test: 25 for mail between servers, 465 and 587 for submission" example:"[25]"`
-	// CheckRelay says whether to test for an open relay. Nil means true.
+	// CheckRelay enables the test for an open relay. Nil means true.
 	CheckRelay *bool `json:"check_relay,omitempty" default:"true" doc:"whether to test if the server relays mail for strangers; no message is sent" example:"true"`
 	// HELO is the name with which the client introduces itself. If zero, it is that of the environment.
 	HELO diag.Domain `json:"helo,omitempty" doc:"name with which the client introduces itself; by default that of this server" example:"client.example.com"`
@@ -31,7 +31,7 @@ const (
 	maxHosts     = 10
 )
 
-// mailPort is where servers take mail of each other (RFC 5321 section 4.5.4.2).
+// mailPort is the port on which servers accept mail from each other (RFC 5321 section 4.5.4.2).
 const mailPort = 25
 
 func (r Request) checked() (Request, error) {
@@ -61,14 +61,14 @@ func (r Request) checked() (Request, error) {
 	return r, nil
 }
 
-// What a check holds at worst, in bytes; TestMemory measures it. A server may send a certificate of 256 KiB and say
-// 32 KiB in a session, all of which is described in the report.
+// The most memory that a check holds, in bytes; TestMemory measures it. A server may send a certificate of 256 KiB
+// and 32 KiB of replies in a session, all of which is described in the report.
 const (
 	ownMemory    = 512 << 10
 	serverMemory = 640 << 10
 )
 
-// Memory is what the request may make a check hold, in bytes.
+// Memory returns the most memory that a check of the request may hold, in bytes.
 func (r *Request) Memory() int64 {
 	hosts, ports := cmp.Or(r.MaxHosts, defaultHosts), max(1, len(r.Ports))
 	if r.Domain.IsZero() {
@@ -105,7 +105,7 @@ func (Host) Schema() map[string]any {
 	}
 }
 
-// Report says how mail servers behave, and what to think of it.
+// Report describes the behavior of mail servers, with a verdict.
 type Report struct {
 	Domain        string `json:"domain,omitempty" doc:"domain that was asked about"`
 	DomainUnicode string `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -146,20 +146,20 @@ type Server struct {
 	Findings   []diag.Finding `json:"findings" doc:"those of the report that are about this server"`
 }
 
-// An Extension is what a server can do beyond the basic protocol.
+// An Extension is a capability of a server beyond the basic protocol.
 type Extension struct {
 	Name   string   `json:"name" doc:"keyword, in upper case"`
 	Params []string `json:"params" doc:"parameters as sent"`
 }
 
-// StartTLS tells how encryption was started.
+// StartTLS describes how encryption was started.
 type StartTLS struct {
 	Advertised bool   `json:"advertised" doc:"whether EHLO lists STARTTLS"`
 	Negotiated bool   `json:"negotiated" doc:"whether TLS was established by STARTTLS"`
 	Error      string `json:"error,omitempty" doc:"why it did not, although advertised"`
 }
 
-// Auth tells how clients may authenticate (RFC 4954).
+// Auth describes how clients may authenticate (RFC 4954).
 type Auth struct {
 	BeforeTLS          bool     `json:"advertised_before_tls" doc:"whether AUTH is offered before encryption"`
 	AfterTLS           bool     `json:"advertised_after_tls" doc:"whether AUTH is offered after encryption"`
@@ -174,7 +174,7 @@ type RelayStatus string
 const (
 	RelayClosed       RelayStatus = "closed"       // the server refuses
 	RelayOpen         RelayStatus = "open"         // it accepts
-	RelayInconclusive RelayStatus = "inconclusive" // it did not say, or was not asked
+	RelayInconclusive RelayStatus = "inconclusive" // the server gave no clear answer, or was not tested
 )
 
 // Values lists the outcomes.
@@ -194,7 +194,7 @@ type PTR struct {
 	MatchesBanner    bool     `json:"matches_banner" doc:"whether the banner has one of them"`
 }
 
-// Direction is who a line of a transcript comes from: client, server or tls.
+// Direction is the source of a line of a transcript: client, server or tls.
 type Direction string
 
 // The directions.
@@ -223,11 +223,12 @@ type Summary struct {
 	OpenRelays int `json:"open_relay_count" min:"0" doc:"servers that relay mail for strangers"`
 }
 
-// Rules describes what is tested.
+// Rules describes the checks.
 func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// Check speaks with the mail servers of a domain, or with one. Servers that do not answer are a result. The error is a
-// *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if the DNS did not answer at all.
+// Check tests the mail servers of a domain, or one host. Servers that do not answer are a result. The error is a
+// *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if the DNS did not answer at
+// all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	req, err := req.checked()
 	if err != nil {

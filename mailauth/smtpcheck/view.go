@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *Report) View() *view.View {
 	subject := cmp.Or(r.DomainUnicode, r.Domain)
 	if subject == "" && len(r.Servers) > 0 {
