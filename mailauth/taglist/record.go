@@ -12,10 +12,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Found is what the TXT records at a name are to a protocol.
+// Found classifies the TXT records at a name for a protocol.
 type Found struct {
 	Records []string // those of the protocol
-	Strays  []Stray  // those that readers ignore, although they were probably meant
+	Strays  []Stray  // those that readers ignore, although probably meant as records
 	List    List     // the record, if there is exactly one
 	Strings []string // its character-strings
 	Line    bool     // the text was a line of a zone file
@@ -24,10 +24,10 @@ type Found struct {
 // A Stray is a text that was probably meant as a record.
 type Stray struct {
 	Text string
-	Why  string // readers ignore it: a clause
+	Why  string // the reason why readers ignore it: a clause
 }
 
-// Find picks the records of the protocol out of an answer.
+// Find selects the records of the protocol from an answer.
 func (f Format) Find(answer []*dns.TXT) Found {
 	var found Found
 	for _, r := range answer {
@@ -36,7 +36,7 @@ func (f Format) Find(answer []*dns.TXT) Found {
 	return found
 }
 
-// Read takes one text, as it is or as in a zone file, for what is to be published.
+// Read reads one text to be published, as it is or in zone file syntax.
 func (f Format) Read(text string) Found {
 	parts, line := Pasted(text)
 	found := Found{Line: line}
@@ -51,8 +51,8 @@ func (f Format) Read(text string) Found {
 	return found
 }
 
-// Pasted returns the character-strings of a text that is to be published, as it is or as in a zone file; line says that
-// it is a line of one with a name. A single string in quotes is taken as it is: published by a form it has them.
+// Pasted returns the character-strings of a text to be published, as it is or in zone file syntax; line reports that
+// it is a zone file line with a name. A single quoted string keeps its quotes: a form would publish them.
 func Pasted(text string) (parts []string, line bool) {
 	parts, line = diag.PastedTXT(text)
 	if bare := strings.TrimSpace(text); !line && len(parts) == 1 && strings.HasPrefix(bare, `"`) {
@@ -61,8 +61,8 @@ func Pasted(text string) (parts []string, line bool) {
 	return parts, line
 }
 
-// OtherKind says what a text is that is a record of mail authentication, for a sentence; empty if it is none. A line of a
-// zone file that cannot be read is none.
+// OtherKind returns which kind of mail authentication record a text is, for use in a sentence; empty if it is not
+// one. An unreadable line of a zone file is not one.
 func OtherKind(text string) string {
 	begins := strings.ToLower(strings.TrimLeft(text, "\" \t"))
 	for _, k := range otherKinds {
@@ -91,8 +91,8 @@ func (f Format) add(found *Found, parts []string) {
 	}
 }
 
-// Is reports whether readers take a text for a record: it begins with the version (RFC 7489 section 6.6.3,
-// RFC 8460 section 3, RFC 8461 section 3.1), or has the mark of the format and no version.
+// Is reports whether readers accept a text as a record: it begins with the version (RFC 7489 section 6.6.3, RFC 8460
+// section 3, RFC 8461 section 3.1), or has the mark of the format and no version.
 func (f Format) Is(text string) bool {
 	first, _, more := strings.Cut(text, ";")
 	switch {
@@ -117,16 +117,16 @@ func (f Format) begins(first string) bool {
 	return f.same(name, "v") && value == f.Version
 }
 
-// maxHead is how much of a text is looked at to find out what was meant.
+// maxHead is how much of a text is examined to find its intended kind.
 const maxHead = 64
 
-// Resembles says why readers ignore a text that was probably meant as a record; empty if it is a record, or
-// was hardly meant as one.
+// Resembles returns why readers ignore a text that was probably meant as a record; empty if it is a record, or was
+// probably not meant as one.
 func (f Format) Resembles(text string) (why string) {
 	version := strings.ToLower(f.Version)
 	family := strings.TrimSuffix(strings.TrimRight(version, "0123456789"), "v")
 	squeezed := strings.Join(strings.Fields(strings.ToLower(text)), "")
-	plain := strings.Map(func(r rune) rune { // what is left without signs, quotation marks and the like
+	plain := strings.Map(func(r rune) rune { // the text without punctuation, quotation marks and the like
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 			return r
 		}
@@ -159,13 +159,14 @@ func (f Format) Resembles(text string) (why string) {
 	}
 }
 
-// unended reports whether a text begins with the version, and goes on without a semicolon.
+// unended reports whether a text begins with the version, and continues without a semicolon.
 func (f Format) unended(text string) bool {
 	rest, ok := strings.CutPrefix(text, "v="+f.Version)
 	return ok && (f.Fields || rest != "" && strings.Contains(" \t,:", rest[:1]))
 }
 
-// Entities undoes HTML, in which control panels and web pages hand out records: what stands for the signs between tags.
+// Entities decodes the HTML entities of the characters between tags, in which control panels and web pages show
+// records.
 var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&equals;", "=", "&#43;", "+", "&plus;", "+",
 	"&amp;", "&", "&quot;", `"`, "&#34;", `"`, "&nbsp;", " ", "&#160;", " ")
 
@@ -180,9 +181,9 @@ func (found *Found) long() diag.Failures {
 	return nil
 }
 
-// joints finds places where a string begins with a tag, and the one before it does not end with a semicolon:
-// strings are joined without anything between them (RFC 6376 section 3.6.2.2). A string that is full was cut by a
-// program, wherever that was, and a name without an equals sign behind it goes on in the next string.
+// joints finds places where a string begins with a tag, and the one before it does not end with a semicolon: strings
+// are joined without a separator (RFC 6376 section 3.6.2.2). A full string was split by a program, at any place, and
+// a name without an equals sign continues in the next string.
 func (found *Found) joints() diag.Failures {
 	var list diag.Failures
 	f, text, offset := found.List.format, found.List.Text, 0
@@ -213,7 +214,7 @@ func (found *Found) Parted() string {
 	return b.String() + text[done:]
 }
 
-// A ParsedTag is a tag as reports list it.
+// A ParsedTag is a tag in a report.
 type ParsedTag struct {
 	Tag         string `json:"tag" doc:"name of the tag"`
 	Value       string `json:"value" doc:"its value, or what holds without it"`
@@ -226,8 +227,8 @@ type ParsedTag struct {
 // maxParsed bounds the tags that a report lists: no format has more than 20, and a record of 64 KiB may have thousands.
 const maxParsed = 100
 
-// Parsed lists the tags of the record in order, at most 100 of them, then those that it lacks and that have a default. A
-// tag is not valid if a fault that is not harmless lies in it.
+// Parsed lists the tags of the record in order, at most 100 of them, then missing ones that have a default. A tag is
+// not valid if it contains a fault that is not harmless.
 func (l *List) Parsed() []ParsedTag {
 	list := []ParsedTag{}
 	for _, t := range l.Tags[:min(len(l.Tags), maxParsed)] {
@@ -252,11 +253,11 @@ func (l *List) Parsed() []ParsedTag {
 	return list
 }
 
-// maxNearest bounds the words that are compared: none that a protocol defines is longer.
+// maxNearest bounds the words that are compared: no protocol defines a longer one.
 const maxNearest = 32
 
-// Nearest returns the word that was probably meant by one that is none of them: the only one that is a single
-// typing error away, or two in a word of six and more letters. It is empty if there is none, or more than one.
+// Nearest returns the word that was probably meant by a different one: the only one at a distance of one typing
+// error, or two in a word of six or more letters. It is empty without exactly one such word.
 func Nearest(typed string, words ...string) string {
 	typed = strings.ToLower(typed)
 	if len(typed) > maxNearest {
@@ -282,9 +283,9 @@ func Nearest(typed string, words ...string) string {
 	return best
 }
 
-// Pieces cuts the text of a broken record into its tags, whatever stands between them: without the version, which
-// version finds, and before each place in which tag finds the beginning of another tag. Quotation marks and characters
-// that cannot be seen are left out.
+// Pieces splits the text of a broken record into its tags, whatever the separators: it removes the version, which
+// version matches, and splits where tag matches the beginning of another tag. Quotation marks and invisible
+// characters are removed.
 func Pieces(text string, version, tag *regexp.Regexp) (list []string) {
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {

@@ -89,7 +89,7 @@ func TestFind(t *testing.T) {
 
 	found = dmarc.Find([]*dns.TXT{txt("v=DMARC1;"), txt("v=DMARC1;")})
 	require.Len(t, found.Records, 2)
-	require.Empty(t, found.List.Tags) // which of them counts is not known
+	require.Empty(t, found.List.Tags) // which of them counts is unknown
 	require.Empty(t, found.Strings)
 	require.Empty(t, found.Parted())
 
@@ -105,7 +105,7 @@ var kit = Kit[*Found]{
 
 var factors = []diag.Category{{Code: "a", Label: "A"}, {Code: "b", Label: "B"}, {Code: "c", Label: "C"}}
 
-// rules of a protocol, as packages write them.
+// rules are those of a protocol, in the form that packages use.
 var rules = diag.Rules[*Found]{
 	kit.Version(diag.Rule[*Found]{Code: "dmarc.record.version", Severity: diag.Critical, Weight: 1, Category: factors[0]}),
 	kit.Stray(diag.Rule[*Found]{Code: "dmarc.record.stray", Severity: diag.Warning}),
@@ -120,7 +120,7 @@ var rules = diag.Rules[*Found]{
 
 func TestKit(t *testing.T) {
 	require.NoError(t, rules.Check())
-	require.Equal(t, "Keep one.", rules[5].Advice) // what the literal says remains
+	require.Equal(t, "Keep one.", rules[5].Advice) // values of the literal remain
 	require.Equal(t, "RFC 7489 section 6.4", rules[5].Ref)
 	long := strings.Repeat("a", 256)
 	tests := []struct {

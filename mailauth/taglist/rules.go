@@ -10,17 +10,17 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Kit makes the rules that the records of all formats share, for evidence of type E. Each is given as a
-// literal with its code, its severity and whatever else is particular about it; the kit fills in what the
-// literal leaves empty. No rule applies where no record was found.
+// A Kit makes the rules that the records of all formats share, for evidence of type E. Each takes a literal with its
+// code, its severity and further particulars; the kit fills in the fields that the literal leaves empty. Rules apply
+// only if a record was found.
 type Kit[E any] struct {
 	Format  Format
 	Ref     string         // the section with the syntax
 	Found   func(E) *Found // never nil
-	Suggest func(E) string // a record to publish instead, empty if there is none; nil means that there never is
+	Suggest func(E) string // a record to publish instead; empty if unknown; nil means always unknown
 }
 
-// Stray finds texts that were probably meant as records beside one that is.
+// Stray finds texts that were probably meant as records beside a valid one.
 func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Another TXT record looks like a broken " + k.Format.Protocol + " record",
@@ -29,7 +29,7 @@ func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Version finds texts that were probably meant as records where there is no record.
+// Version finds texts that were probably meant as records if there is no record.
 func (k Kit[E]) Version(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       k.Format.Protocol + " record does not begin with v=" + k.Format.Version,
@@ -97,7 +97,7 @@ func (k Kit[E]) Unknown(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Joined finds character-strings that join to something else than was meant.
+// Joined finds character-strings that join to an unintended text.
 func (k Kit[E]) Joined(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "No semicolon between two strings of the record",
@@ -107,7 +107,7 @@ func (k Kit[E]) Joined(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Long finds character-strings of more than 255 bytes, which a text may have that is not yet published.
+// Long finds character-strings of more than 255 bytes, which an unpublished text may have.
 func (k Kit[E]) Long(r diag.Rule[E]) diag.Rule[E] {
 	return k.fill(r, diag.Rule[E]{
 		Title:       "Character-string longer than 255 bytes",
@@ -188,27 +188,28 @@ func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
 	return r
 }
 
-// Elsewhere is what TXT records tell about the mistakes that people make with the name of a record: they publish it at
-// another one, put another record there, or have a wildcard that answers in its place.
+// Elsewhere holds TXT records that reveal common mistakes with the name of a record: it is published at another name,
+// another record is published at its name, or a wildcard answers in its place.
 type Elsewhere struct {
-	Wildcard string // a text at the name that comes from a wildcard; empty if none does
-	// Alias is the target of a wildcard CNAME that answers at the name, which has none of its own; empty if none does.
+	Wildcard string // a text at the name that comes from a wildcard; empty without one
+	// Alias is the target of a wildcard CNAME that answers at the name, which has no CNAME of its own; empty without
+	// one.
 	Alias   string
-	Places  []Place // records at names where no reader looks
-	Unknown string  // why not all names are known, for a sentence; empty if the servers answered for all of them
+	Places  []Place // records at names that readers do not query
+	Unknown string  // why some names are unknown, for use in a sentence; empty if the servers answered for all
 }
 
-// A Place is a name at which a record was found, and at which no reader looks.
+// A Place is a name with a record that readers do not query.
 type Place struct {
 	Name   string
 	Record string
 }
 
-// maxPlaces bounds the records at wrong names, of which a reader needs one.
+// maxPlaces bounds the records at wrong names; one is enough for a finding.
 const maxPlaces = 5
 
-// Look sorts the texts at the name of the record, those of the wildcard of the domain, and those at names where
-// records are published by mistake. What a wildcard answers for every name stands at none of them.
+// Look classifies the texts at the name of the record, those of the wildcard of the domain, and those at names where
+// records are published by mistake. Answers of a wildcard are not records at those names.
 func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) Elsewhere {
 	var e Elsewhere
 	for _, a := range append([]diag.Answer[*dns.TXT]{wildcard}, others...) {
@@ -241,7 +242,7 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	return e
 }
 
-// Sources are the texts that make up what the owner meant: the records, else what was probably meant as one, else a
+// Sources returns the texts that the owner meant as the record: the records, else texts probably meant as one, else a
 // record at a wrong name.
 func (found *Found) Sources(e *Elsewhere) []string {
 	switch {
@@ -255,8 +256,9 @@ func (found *Found) Sources(e *Elsewhere) []string {
 	return diag.Map(found.Strays, func(s Stray) string { return s.Text })
 }
 
-// A Finder makes the rules about records that are not where readers look. Like its [Kit] it fills in what the rule
-// that it is given leaves empty. When a rule applies depends on what a missing record means, which the rule has to say.
+// A Finder makes the rules about records that are not where readers look for them. Like its [Kit] it fills in the
+// empty fields of the given rule. When a rule applies depends on the meaning of a missing record, which the rule must
+// define.
 type Finder[E any] struct {
 	Kit[E]
 	Label     string // of the name of the record, such as "_smtp._tls"
@@ -265,14 +267,14 @@ type Finder[E any] struct {
 	Elsewhere func(E) *Elsewhere
 }
 
-// Placed reports whether there is a record, or one at a wrong name: there is something to say about its location.
+// Placed reports whether there is a record, or one at a wrong name: its location can be judged.
 func (k Finder[E]) Placed(e E) bool { return len(k.Found(e).Records)+len(k.Elsewhere(e).Places) > 0 }
 
-// Aliased reports whether there is a record, or an alias that leads to none.
+// Aliased reports whether there is a record, or an alias without one.
 func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.Aliases(e)) > 0 }
 
-// Aliases are the targets of the alias at the name itself. A wildcard that answers there puts none at it (RFC 4592
-// section 2.2.1).
+// Aliases returns the targets of the alias at the name itself. A wildcard that answers there is not an alias at the
+// name (RFC 4592 section 2.2.1).
 func (k Finder[E]) Aliases(e E) []string {
 	if k.Elsewhere(e).Alias != "" {
 		return nil
@@ -280,7 +282,8 @@ func (k Finder[E]) Aliases(e E) []string {
 	return k.At(e).Aliases
 }
 
-// Nothing says that the name has no record, only a wildcard alias that answers there; empty if none does.
+// Nothing returns a text that the name has no record and only a wildcard alias answers there; empty without such an
+// alias.
 func (k Finder[E]) Nothing(e E) string {
 	target := k.Elsewhere(e).Alias
 	if target == "" {
@@ -291,7 +294,7 @@ func (k Finder[E]) Nothing(e E) string {
 		"the name itself takes precedence, and the wildcard can stay.", k.Name(e), domain, target)
 }
 
-// Location finds records at wrong names where there is none at the right one.
+// Location finds records at wrong names if the right one has no record.
 func (k Finder[E]) Location(r diag.Rule[E]) diag.Rule[E] {
 	protocol := k.Format.Protocol
 	return k.fill(r, diag.Rule[E]{
@@ -311,7 +314,7 @@ func (k Finder[E]) Location(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Alias finds that the name of the record is an alias of one that has none.
+// Alias finds that the name of the record is an alias of a name without a record.
 func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 	protocol := k.Format.Protocol
 	return k.fill(r, diag.Rule[E]{
@@ -335,7 +338,7 @@ func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
-// Wildcard finds texts of other kinds that a wildcard puts at the name.
+// Wildcard finds texts of other kinds that a wildcard returns at the name.
 func (k Finder[E]) Wildcard(r diag.Rule[E]) diag.Rule[E] {
 	protocol := k.Format.Protocol
 	return k.fill(r, diag.Rule[E]{

@@ -10,21 +10,21 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Format is what the records of one protocol have in common.
+// A Format describes the records of one protocol.
 type Format struct {
 	Protocol string // its name, such as "MTA-STS"
-	Version  string // what the tag v says, such as "STSv1"
-	Readers  string // who reads the records: "Senders" or "Receivers"
+	Version  string // the value of the tag v, such as "STSv1"
+	Readers  string // the readers of the records: "Senders" or "Receivers"
 	Tags     []Definition
-	// Fields says that the record has fields as in RFC 8460 section 3 and RFC 8461 section 3.1, not tags as in
-	// RFC 6376 section 3.2: names of up to 32 characters with hyphens and dots, no white space around the equals
-	// sign, no empty values, and a field that stands there again is ignored. White space behind the last value
-	// is taken, although the syntax has none: readers trim it.
+	// Fields means that the record has fields as in RFC 8460 section 3 and RFC 8461 section 3.1, not tags as in RFC
+	// 6376 section 3.2: names of up to 32 characters with hyphens and dots, no white space around the equals sign, no
+	// empty values, and a repeated field is ignored. White space behind the last value is accepted, although the
+	// syntax has none: readers trim it.
 	Fields bool
-	// FoldNames says that the letter case of names does not matter, as in the ABNF of DMARC (RFC 5234 section
+	// FoldNames means that the letter case of names does not matter, as in the ABNF of DMARC (RFC 5234 section
 	// 2.3).
 	FoldNames bool
-	// Mark is a tag that makes a record of a text without the tag v, such as p for DKIM (RFC 6376 section
+	// Mark is a tag that identifies a record without the tag v, such as p for DKIM (RFC 6376 section
 	// 3.6.1); empty if the version must come first.
 	Mark string
 }
@@ -32,20 +32,20 @@ type Format struct {
 // A Definition is a tag that a protocol defines.
 type Definition struct {
 	Name        string
-	Default     string // what holds without the tag; empty if nothing does
+	Default     string // the value if the tag is missing; may be empty
 	Description string
 }
 
 // A Tag is one name=value of a record. Offsets are in bytes of the record.
 type Tag struct {
-	Name           string // as it was written
-	Value          string // as it was written, without the white space around it
+	Name           string // as written
+	Value          string // as written, without the white space around it
 	Offset, Length int    // of the tag, without the white space around it
 	ValueOffset    int
-	Repeated       bool // a tag of this name stands before it
+	Repeated       bool // an earlier tag has the same name
 }
 
-// A Kind says what a fault concerns. Protocols have kinds of their own for the values of their tags.
+// A Kind is the subject of a fault. Protocols have kinds of their own for the values of their tags.
 type Kind string
 
 // The kinds of faults of the syntax.
@@ -53,11 +53,11 @@ const (
 	Empty     Kind = "empty"     // nothing between two semicolons
 	NoEquals  Kind = "equals"    // no equals sign
 	BadName   Kind = "name"      // not a name
-	BadValue  Kind = "value"     // a character that no value may hold
-	blank     Kind = "blank"     // white space where the format has none
+	BadValue  Kind = "value"     // a character that is not allowed in a value
+	blank     Kind = "blank"     // white space where the format allows none
 	Unparted  Kind = "semicolon" // no semicolon between two tags
 	Misplaced Kind = "version"   // the record does not begin with its version
-	Repeated  Kind = "repeated"  // a tag of this name stands there before
+	Repeated  Kind = "repeated"  // an earlier tag has the same name
 	Unknown   Kind = "unknown"   // the protocol does not define the tag
 )
 
@@ -69,22 +69,23 @@ type Fault struct {
 	Kind           Kind
 	Text           string // a clause that can be understood alone
 	Offset, Length int    // in bytes of the record
-	Harmless       bool   // the record is valid all the same
+	Harmless       bool   // the record is valid anyway
 }
 
-// A List is a record, read as far as it can be.
+// A List is a record, parsed as far as possible.
 type List struct {
 	Text   string
-	Tags   []Tag // those that have a name, in order, also repeated and unknown ones
+	Tags   []Tag // those that have a name, in order, including repeated and unknown ones
 	Faults []Fault
 
 	format Format
 }
 
-// maxFaults bounds the faults of a record. Beyond it only the first of each kind is kept, so that none hides another.
+// maxFaults bounds the faults of a record. Beyond it only the first of each kind is kept, so that no fault hides
+// another.
 const maxFaults = 200
 
-// Add notes a fault, also one that a protocol finds in the value of a tag.
+// Add adds a fault, including one that a protocol finds in the value of a tag.
 func (l *List) Add(f Fault) {
 	same := func(old Fault) bool { return old.Kind == f.Kind && old.Harmless == f.Harmless }
 	if len(l.Faults) < maxFaults || !slices.ContainsFunc(l.Faults, same) {
@@ -97,7 +98,7 @@ func (l *List) fault(k Kind, offset, length int, format string, args ...any) {
 	l.Add(Fault{k, fmt.Sprintf(format, args...), offset, length, harmless})
 }
 
-// Errors lists the texts of the faults for which the record is not valid.
+// Errors lists the texts of the faults that make the record invalid.
 func (l *List) Errors() []string {
 	var texts []string
 	for _, f := range l.Faults {
@@ -149,7 +150,7 @@ func (f Format) Parse(text string) List {
 	return l
 }
 
-// white is what may stand around tags: FWS of RFC 6376 section 2.8, or WSP.
+// white returns the white space allowed around tags: FWS of RFC 6376 section 2.8, or WSP.
 func (f Format) white() string {
 	if f.Fields {
 		return " \t"
@@ -251,8 +252,8 @@ func (f Format) ValidName(s string) bool {
 	return s != "" && (!f.Fields || len(s) <= 32)
 }
 
-// badCharacter finds the first character that a value must not hold; n is 0 if there is none. Values of
-// fields that the protocol defines have a syntax of their own.
+// badCharacter finds the first character that is not allowed in a value; n is 0 if all are allowed. Values of fields
+// that the protocol defines have a syntax of their own.
 func (f Format) badCharacter(value string, known bool) (at, n int) {
 	if f.Fields && known {
 		return 0, 0
@@ -272,7 +273,8 @@ func (f Format) badCharacter(value string, known bool) (at, n int) {
 	return 0, 0
 }
 
-// Quotes are the quotation marks that get into records: those of zone files and shells, and those of word processors.
+// Quotes are the quotation marks that end up in records: those of zone files and shells, and those of word
+// processors.
 const Quotes = "\"'`\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb"
 
 func character(s string) string {
@@ -288,8 +290,8 @@ func character(s string) string {
 	}
 }
 
-// nextTag finds a tag of the protocol inside a value, after white space or a comma: where a semicolon is
-// missing. The end of a key in base64 (p= or t==) is none.
+// nextTag finds a tag of the protocol inside a value, after white space or a comma: where a semicolon is missing. The
+// end of a key in base64 (p= or t==) is not a tag.
 func (f Format) nextTag(value string) (at int, name string) {
 	for i := 1; i < len(value); i++ {
 		if strings.IndexByte(" \t,", value[i-1]) >= 0 {
@@ -301,7 +303,7 @@ func (f Format) nextTag(value string) (at int, name string) {
 	return 0, ""
 }
 
-// startsTag reports whether a text begins with a tag that the protocol defines, and which.
+// startsTag reports whether a text begins with a tag that the protocol defines, and returns its name.
 func (f Format) startsTag(text string) (name string, ok bool) {
 	name, value, ok := strings.Cut(text[:min(len(text), 64)], "=")
 	name = strings.TrimRight(name, f.white())

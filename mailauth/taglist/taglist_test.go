@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One format of each sort.
+// One format of each kind.
 var (
 	dmarc = Format{Protocol: "DMARC", Version: "DMARC1", Readers: "Receivers", FoldNames: true, Tags: []Definition{
 		{"v", "", "version"}, {"p", "", "policy"}, {"rua", "", "where reports go"}, {"adkim", "r", "alignment"},
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		format Format
 		text   string
 		tags   string // name=value, with an asterisk if repeated
-		faults string // kind at what it points to; a harmless one in parentheses
+		faults string // kind at the text it points to; a harmless one in parentheses
 	}{
 		{"RFC 7489 appendix B.1", dmarc, "v=DMARC1; p=none; rua=mailto:a@example.com",
 			"v=DMARC1 p=none rua=mailto:a@example.com", ""},
@@ -105,7 +105,7 @@ func TestListTag(t *testing.T) {
 	require.Equal(t, []Tag{{"x", "1", 9, 3, 11, false}, {"y", "3", 20, 3, 22, false}}, l.Extensions())
 }
 
-// However many faults there are, the list is bounded, and none hides another.
+// The list of faults is bounded, and no fault hides another.
 func TestParseBoundsFaults(t *testing.T) {
 	l := sts.Parse("v=STSv1" + strings.Repeat(";x=y", 5000) + ";=")
 	require.LessOrEqual(t, len(l.Faults), maxFaults+len(syntax))
@@ -123,7 +123,7 @@ func TestParsed(t *testing.T) {
 	require.NotNil(t, new(List).Parsed())
 }
 
-// Positions lie within the text and are those of what they name; what is printed reads the same.
+// Positions are within the text and match what they name; a printed list parses to the same list.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"v=DMARC1; p=none;; x = \u00e4 rua=b", "v=STSv1 ; id=1 ", ";=;\r\n a=b", "p=AB CD p="} {
 		f.Add(text)
