@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A fault is what a type of result means, and what to do about it.
+// A fault is the meaning of a result type, with advice.
 type fault struct {
 	code   diag.Code
 	title  string
@@ -19,7 +19,7 @@ type fault struct {
 	policy bool // about the policy of MTA-STS itself, without which senders deliver
 }
 
-// faults are those of RFC 8460 section 4.3.
+// faults are the result types of RFC 8460 section 4.3.
 var faults = map[ResultType]fault{
 	startTLSNotSupported: {"tlsrpt.report.starttls.missing", "Mail server did not offer STARTTLS",
 		"the mail server did not offer STARTTLS.",
@@ -66,23 +66,23 @@ var faults = map[ResultType]fault{
 			"its intermediate certificates.", "RFC 8460 section 4.3.2.2", true},
 }
 
-// other is of results that are not registered, and of failures without details.
+// other is the fault of unregistered results, and of failures without details.
 var other = fault{"tlsrpt.report.failed", "TLS sessions failed for a reason that is not given",
 	"the report does not say why in a registered term.",
 	"Check the domain: mail servers, certificates, MTA-STS policy and TLSA records.", "RFC 8460 section 4.4", false}
 
-// A fate is what became of mail whose session failed.
+// A fate is the outcome for mail whose session failed.
 type fate int
 
 const (
-	delivered fate = iota // no policy that is enforced required TLS
+	delivered fate = iota // no enforced policy required TLS
 	untold                // the report does not say whether the policy is enforced
 	held                  // it was not delivered over this session
 )
 
 var policyMode = diag.Regexp(`(?i)\bmode"?\s*:\s*"?(enforce|testing|none)\b`)
 
-// mode is that of the policy of MTA-STS as the sender saw it; empty if the report does not say.
+// mode returns the mode of the MTA-STS policy that the sender saw; empty if the report does not state it.
 func (p *PolicyReport) mode() string {
 	if found := policyMode().FindStringSubmatch(strings.Join(p.Strings, "\n")); found != nil {
 		return strings.ToLower(found[1])
@@ -90,7 +90,8 @@ func (p *PolicyReport) mode() string {
 	return ""
 }
 
-// fate says what became of mail, in a sentence too (RFC 8461 section 5, RFC 7672 section 2.2, RFC 8460 section 4.3).
+// fate returns the outcome for the mail, also as a sentence (RFC 8461 section 5, RFC 7672 section 2.2, RFC 8460
+// section 4.3).
 func (p *PolicyReport) fate(result ResultType, f *fault) (fate, string) {
 	mode := p.mode()
 	switch {
@@ -113,17 +114,17 @@ func (p *PolicyReport) fate(result ResultType, f *fault) (fate, string) {
 	return untold, "The report does not say whether the policy is enforced, and so whether the mail was delivered."
 }
 
-// A cause is all sessions that failed for one reason and met one fate.
+// A cause groups the sessions that failed for one reason with one fate.
 type cause struct {
 	fault    fault
 	fate     fate
 	then     string
 	sessions int64
 	hosts    []string
-	said     string // by the sender, about the first
+	said     string // the sender's text about the first
 }
 
-// causes are what failed, mail that was not delivered first, then by sessions.
+// causes returns the causes of failures: those with undelivered mail first, then by sessions.
 func (r *Report) causes() []*cause {
 	var list []*cause
 	count := func(p *PolicyReport, result ResultType, sessions int64, host, said string) {
@@ -167,7 +168,7 @@ func (r *Report) causes() []*cause {
 // maxHosts bounds the mail servers that a finding names.
 const maxHosts = 20
 
-// finding is the cause as it is told: mail that was not delivered is an error.
+// finding returns the finding of the cause: undelivered mail is an error.
 func (o *cause) finding() diag.Finding {
 	f := diag.Finding{Code: o.fault.code, Severity: diag.Warning, Title: o.fault.title, Reference: o.fault.ref,
 		Advice: o.fault.advice}
@@ -187,7 +188,7 @@ func (o *cause) finding() diag.Finding {
 	return f
 }
 
-// consequence says what became of the mail of all sessions that failed.
+// consequence describes the outcome for the mail of all failed sessions.
 func consequence(list []*cause) string {
 	has := func(f fate) bool { return slices.ContainsFunc(list, func(o *cause) bool { return o.fate == f }) }
 	switch {

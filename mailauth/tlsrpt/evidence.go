@@ -21,10 +21,10 @@ type evidence struct {
 	txt       diag.Answer[*dns.TXT]
 	found     taglist.Found
 	addresses []address // of the record, if there is exactly one
-	suggested string    // the record as it should be written; empty if that is not known
+	suggested string    // the corrected record; empty if unknown
 
 	elsewhere taglist.Elsewhere
-	parent    taglist.Place // the record of the organizational domain; zero if there is none
+	parent    taglist.Place // the record of the organizational domain; zero without one
 
 	mail         reception.Reception
 	sts          diag.Answer[*dns.TXT]
@@ -46,7 +46,7 @@ type destination struct {
 const (
 	fromRecord    diag.Source = "record"    // the TXT records at the name
 	fromMail      diag.Source = "mail"      // whether the domain receives mail
-	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record
+	fromElsewhere diag.Source = "elsewhere" // wrong names, which matter only if the right one has no record
 	fromReports   diag.Source = "reports"   // whether reports arrive at every destination
 	fromPolicies  diag.Source = "policies"  // MTA-STS and DANE
 )
@@ -90,7 +90,8 @@ func (e *evidence) locate(wildcard diag.Answer[*dns.TXT], others []diag.Answer[*
 
 func (e *evidence) name() string { return prefix + "." + e.domain.String() }
 
-// nonexistent reports whether the domain is known not to exist: what has a name below it exists (RFC 8020 section 2).
+// nonexistent reports whether the domain is known not to exist: a domain with a name below it exists (RFC 8020
+// section 2).
 func (e *evidence) nonexistent() bool {
 	exists, known := e.mail.Exists()
 	return known && !exists && e.txt.NXDomain()
@@ -108,7 +109,7 @@ func (e *evidence) external(domain string) bool {
 		policy.PublicSuffixOrganizational(domain) != policy.PublicSuffixOrganizational(e.domain.String())
 }
 
-// stsRecord is what marks the record of MTA-STS (RFC 8461 section 3.1).
+// stsRecord identifies the record of MTA-STS (RFC 8461 section 3.1).
 var stsRecord = taglist.Format{Protocol: "MTA-STS", Version: "STSv1", Readers: "Senders", Fields: true}
 
 func (e *evidence) protectedBySTS() bool {
@@ -119,7 +120,7 @@ func (e *evidence) protectedByDANE() bool {
 	return slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Exists() })
 }
 
-// authorized reports whether an external destination says that it takes the reports, and whether that is known.
+// authorized reports whether an external destination declares that it accepts the reports, and whether that is known.
 func (d *destination) authorized() (yes, known bool) {
 	yes = slices.ContainsFunc(d.consent.Records, func(r *dns.TXT) bool {
 		return strings.HasPrefix(diag.TXT(r), "v="+format.Version)
@@ -127,7 +128,7 @@ func (d *destination) authorized() (yes, known bool) {
 	return yes, d.consent.Err() == nil
 }
 
-// refusal says why no report arrives there, as a clause about the domain; empty if one may.
+// refusal returns why no report arrives there, as a clause about the domain; empty if reports may arrive.
 func (d *destination) refusal() string {
 	switch a := d.hosts; {
 	case d.scheme == "mailto":
@@ -141,7 +142,7 @@ func (d *destination) refusal() string {
 	}
 }
 
-// unknown says why it is not known whether reports arrive there, for a sentence; empty if it is.
+// unknown returns why it is unknown whether reports arrive there, for use in a sentence; empty if it is known.
 func (d *destination) unknown() string {
 	if d.scheme == "mailto" {
 		return d.mail.Unknown()
@@ -160,22 +161,22 @@ func (e *evidence) partial() bool {
 }
 
 const (
-	// timeout is how long anything is waited for.
+	// timeout bounds each wait.
 	timeout = 10 * time.Second
-	// maxDestinations is how many destinations of reports are looked at. Records name one or two.
+	// maxDestinations is how many destinations of reports are examined. Records name one or two.
 	maxDestinations = 10
-	// maxMXHosts is how many mail servers are asked for DANE, the most preferred first: one with a TLSA record is
-	// enough to know that there is something to report.
+	// maxMXHosts is how many mail servers are examined for DANE, the most preferred first: one TLSA record is enough
+	// to know that reports are useful.
 	maxMXHosts = 5
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 )
 
-// prefix is where the record is (RFC 8460 section 3).
+// prefix holds the labels of the record (RFC 8460 section 3).
 const prefix = "_smtp._tls"
 
-// gather asks all there is to ask in two round trips: first for the record, wherever it may be, and the mail servers,
-// then for what these name.
+// gather runs all queries in two round trips: first for the record, at all possible names, and the mail servers, then
+// for the names that these contain.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	if len(d.Sub(prefix)) > maxName {
 		return nil, diag.Invalid("domain", "is too long to have a TLSRPT record")
@@ -217,8 +218,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 }
 
 // misplaced lists the wildcard of the domain, and the names under which records are published by mistake: those with
-// the labels in another form, those that come about where a control panel adds the domain to the name that was typed,
-// and that of the organizational domain, which subdomains do not inherit.
+// the labels in another form, those that result if a control panel appends the domain to the entered name, and that
+// of the organizational domain, which subdomains do not inherit.
 func (e *evidence) misplaced() []string {
 	d := e.domain
 	list := []string{d.Sub("*"), d.FQDN(), d.Sub("_tls._smtp"), d.Sub("_smtp-tls"), d.Sub("smtp._tls"), d.Sub("_tls"),
@@ -234,7 +235,7 @@ func (e *evidence) parentName() string {
 	return prefix + "." + org + "."
 }
 
-// lookupTLSA asks the mail servers for DANE (RFC 7672 section 2.2.3).
+// lookupTLSA looks up the TLSA records of the mail servers (RFC 7672 section 2.2.3).
 func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env) {
 	hosts, _ := e.mail.Named(maxMXHosts)
 	hosts = slices.DeleteFunc(hosts, func(h reception.Host) bool { return len("_25._tcp."+h.Name+".") > maxName })
@@ -246,7 +247,7 @@ func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env) {
 	g.Wait()
 }
 
-// follow looks at the destinations of reports. Those of the domain itself are known from its own lookups.
+// follow examines the destinations of reports. Those of the domain itself are known from its own lookups.
 func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 	for _, a := range e.addresses {
 		if !a.valid() {
@@ -282,7 +283,7 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 func (d *destination) lookup(ctx context.Context, env *diag.Env) {
 	name, err := diag.ParseName(d.domain)
 	switch {
-	case err != nil: // a domain that was parsed is a name
+	case err != nil: // a parsed domain is a valid name
 	case d.scheme == "mailto":
 		d.mail = reception.Lookup(ctx, env, name)
 	default:

@@ -21,7 +21,7 @@ func ExampleLookup() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// Pass nil instead of world.Env() to query the real Internet.
 	report, err := tlsrpt.Lookup(context.Background(), world.Env(), tlsrpt.Request{
 		Domain: diag.MustDomain("example.com"),
 	})

@@ -23,10 +23,10 @@ const (
 	good = "v=TLSRPTv1; rua=mailto:tls@example.com"
 )
 
-// at is a record at a domain.
+// at returns a zone with a record at a domain.
 func at(domain, text string) string { return fmt.Sprintf("_smtp._tls.%s. TXT %q\n", domain, text) }
 
-// with is the zone of a domain that has MTA-STS and these records.
+// with returns the zone of a domain that has MTA-STS and these records.
 func with(texts ...string) string {
 	zone := mail
 	for _, text := range texts {
@@ -233,7 +233,7 @@ func lookup(t *testing.T, zone, domain string, spoil func(*diagtest.World)) *Loo
 	return r
 }
 
-// outcome is a verdict in one line.
+// outcome formats a verdict on one line.
 func outcome(v diag.Verdict) string {
 	words := []string{string(v.State), diagtest.Score(v)}
 	for _, code := range diagtest.Codes(v) {
@@ -242,7 +242,7 @@ func outcome(v diag.Verdict) string {
 	return strings.Join(words, " ")
 }
 
-// suggested is what the first recommendation that suggests something suggests.
+// suggested returns the suggestion of the first recommendation that has one.
 func suggested(v diag.Verdict) string {
 	for _, r := range v.Recommendations {
 		if r.SuggestedValue != "" {
@@ -262,7 +262,7 @@ func TestLookup(t *testing.T) {
 				require.Equal(t, tt.outcome, outcome(r.Verdict), "%+v", r.Findings)
 				require.Equal(t, tt.suggested, suggested(r.Verdict))
 				checkReport(t, r)
-				for _, passed := range r.Passed { // what is not there is at no right place
+				for _, passed := range r.Passed { // a missing record has no right location
 					require.True(t, r.Found || passed.Code != "tlsrpt.record.location")
 				}
 			})

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// draws makes records with all that people get wrong in them.
+// draws generates records with all common mistakes.
 var draws = rapid.Custom(func(t *rapid.T) string {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	text := pick("version", "v=TLSRPTv1", "v=TLSRPTv1", "v=TLSRPTv1", "v = TLSRPTv1", "v=tlsrptv1", "TLSRPTv1",
@@ -29,8 +29,8 @@ var draws = rapid.Custom(func(t *rapid.T) string {
 	return text + pick("end", "", ";", " ", "”")
 })
 
-// checkCorrection fails if a correction is not what a suggestion must be (CONTRACT 1.8): a record that is valid, keeps
-// every destination that senders can read, and needs no correction itself.
+// checkCorrection fails if a correction violates the rules for suggestions (CONTRACT 1.8); it must be a record that
+// is valid, keeps every destination that senders can read, and needs no correction itself.
 func checkCorrection(t require.TestingT, suggested string, before []string) {
 	if suggested == "" {
 		return
@@ -49,7 +49,7 @@ func checkCorrection(t require.TestingT, suggested string, before []string) {
 	require.Empty(t, e.correct(), "%q is corrected again", suggested)
 }
 
-// Whatever stands in the DNS, and whatever fails, the parts of a report agree, and suggestions harm nobody.
+// For any DNS contents and failures, the parts of a report agree, and suggestions do no harm.
 func TestReportsAreConsistent(t *testing.T) {
 	levels := []string{"example.com", "a.example.com"}
 	rapid.Check(t, func(rt *rapid.T) {

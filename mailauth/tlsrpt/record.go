@@ -27,11 +27,11 @@ type Record struct {
 	Extensions []taglist.Tag // fields that RFC 8460 does not define, and that senders ignore
 }
 
-// ErrNoRecord says that there is nothing that could be a record.
+// ErrNoRecord means that no text could be a record.
 var ErrNoRecord = errors.New("there is no TLSRPT record")
 
-// Find returns the record that senders use of those at a name. The error says why there is none: of several
-// they use none, either (RFC 8460 section 3).
+// Find returns the record that senders use of those at a name. The error says why there is none: of several records
+// they use none (RFC 8460 section 3).
 func Find(answer []*dns.TXT) (Record, error) {
 	switch found := format.Find(answer); {
 	case len(found.Records) == 1:
@@ -72,7 +72,8 @@ type address struct {
 
 func (a *address) valid() bool { return a.problem == "" }
 
-// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3). It notes what is wrong.
+// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3). It records their
+// faults.
 func addresses(l *taglist.List) []address {
 	rua, ok := l.Tag("rua")
 	switch {
@@ -125,8 +126,8 @@ var (
 	ruaInside   = diag.Regexp(`(?i)[\s,]+rua\s*=`)
 )
 
-// correct returns the record as it should be written, with every destination of what is published. It is empty if one
-// of them is not known, or nothing needs correction.
+// correct returns the corrected record, with every published destination. It is empty if a destination is unknown, or
+// if no correction is needed.
 func (e *evidence) correct() string {
 	texts := e.found.Sources(&e.elsewhere)
 	d := policy.Draft{{Tag: "v", Value: format.Version}, {Tag: "rua"}}
@@ -159,7 +160,7 @@ func keeps(rua string, texts []string) bool {
 	return true
 }
 
-// same reports whether two records differ in nothing but what senders ignore.
+// same reports whether two records differ only in parts that senders ignore.
 func same(a, b string) bool {
 	squeeze := func(s string) string { return strings.TrimSuffix(strings.Join(strings.Fields(s), ""), ";") }
 	return squeeze(a) == squeeze(b) && !blankVersion(a) && !blankVersion(b)
@@ -168,8 +169,8 @@ func same(a, b string) bool {
 // blankVersion reports whether white space follows the version, which some senders do not expect.
 func blankVersion(record string) bool { return !strings.HasPrefix(record, "v="+format.Version+";") }
 
-// meant takes what a text says, which may be broken, as its author meant it. It reports false where something would be
-// lost: a destination that cannot be read, a text that is no field.
+// meant adds the intended contents of a text, which may be broken, to a draft. It reports false if something would be
+// lost: an unreadable destination, or a text that is not a field.
 func meant(d *policy.Draft, text string) bool {
 	last := ""
 	for _, piece := range taglist.Pieces(policy.RestoreColons(text), versionLike(), ruaInside()) {
@@ -183,7 +184,7 @@ func meant(d *policy.Draft, text string) bool {
 			name, value = "rua", piece // a semicolon instead of a comma
 		case !ok:
 			return false
-		case meant == "rua" && !strings.EqualFold(name, "ruf"): // which DMARC has
+		case meant == "rua" && !strings.EqualFold(name, "ruf"): // which DMARC defines
 			name = meant
 		}
 		if last = name; !assign(d, name, value) {

@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
-// PolicyType is what kind of policy a sender applied (RFC 8460 section 4.4).
+// PolicyType is the kind of policy that a sender applied (RFC 8460 section 4.4).
 type PolicyType string
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func (t PolicyType) known() bool { return t == policySTS || t == policyTLSA || t == noPolicy }
 
-// A ResultType is why sessions failed.
+// A ResultType is a reason why sessions failed.
 type ResultType string
 
 // The registered types (IANA registry "STARTTLS Validation Result Types", RFC 8460 section 6.6).
@@ -51,29 +51,29 @@ var resultTypes = []ResultType{startTLSNotSupported, certificateHostMismatch, ce
 	validationFailure, tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid,
 	stsWebPKIInvalid}
 
-// A Report says how TLS went for the mail of one sender to one domain, mostly of one day.
+// A Report holds the TLS results for the mail of one sender to one domain, usually for one day.
 type Report struct {
-	Organization string    // that reports
+	Organization string    // the reporting organization
 	ContactInfo  string    // of the organization
-	ID           string    // by which the organization knows the report
-	Begin, End   time.Time // of the time that the report is about; zero if it cannot be read
+	ID           string    // the organization's identifier of the report
+	Begin, End   time.Time // of the reporting period; zero if unreadable
 	Policies     []PolicyReport
 	// Sessions of all policies together.
 	Successful, Failed int64
-	// Submitter and Domain are those of the message that brought the report: who sends it, and about which
-	// domain (RFC 8460 section 5.3). They are empty for a report without a message.
+	// Submitter and Domain are from the message that carried the report: its sender, and the domain it is about (RFC
+	// 8460 section 5.3). They are empty for a report without a message.
 	Submitter, Domain string
-	// Faults are deviations from RFC 8460, and what had to be left out: sentences without a full stop.
+	// Faults are deviations from RFC 8460 and omitted parts: sentences without a period.
 	Faults []string
-	// More says that more follows behind the report, or in other parts of the message: it is not read.
+	// More means that unread data follows the report, or is in other parts of the message.
 	More bool
 }
 
-// A PolicyReport is what happened under one policy.
+// A PolicyReport holds the results under one policy.
 type PolicyReport struct {
 	Type     PolicyType
 	Strings  []string // the policy as the sender saw it: lines of MTA-STS, or records of TLSA
-	Domain   string   // whose policy it is
+	Domain   string   // the domain of the policy
 	MXHosts  []string // patterns of the mail servers concerned
 	Failures []FailureDetail
 
@@ -83,7 +83,7 @@ type PolicyReport struct {
 // A FailureDetail is a number of sessions that failed for the same reason.
 type FailureDetail struct {
 	Result                ResultType
-	SendingIP             netip.Addr // of the sender's mail server; zero if it is missing or cannot be read
+	SendingIP             netip.Addr // of the sender's mail server; zero if missing or unreadable
 	ReceivingMXHostname   string
 	ReceivingMXHELO       string
 	ReceivingIP           netip.Addr
@@ -92,7 +92,7 @@ type FailureDetail struct {
 	ReasonCode            string // further text, such as an error of TLS
 }
 
-// add sums sessions; a sum that no int64 can hold stays the greatest.
+// add sums sessions; a sum that overflows int64 saturates.
 func add(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -106,14 +106,14 @@ const (
 	maxExpandedBytes = 32 << 20 // without gzip
 	maxPolicies      = 10_000
 	maxFailures      = 100_000 // of all policies together
-	maxFaults        = 100     // listed; who has more has sent something else
+	maxFaults        = 100     // listed; a text with more is not a report
 	maxAttached      = 3       // messages within messages
 	maxExpanded      = 5       // parts of a message that are expanded: each may take all of MaxExpandedBytes
 )
 
-// ParseReport reads a report (RFC 8460 section 4.4): JSON, compressed with gzip or not, or the message that
-// brought it. What is wrong in one place does not cost the rest: see [Report.Faults]. An error says why the text
-// is no report at all.
+// ParseReport reads a report (RFC 8460 section 4.4): JSON, compressed with gzip or not, or the message that carried
+// it. A fault in one place does not affect the rest: see [Report.Faults]. An error says why the text is not a report
+// at all.
 func ParseReport(data []byte) (*Report, error) {
 	if len(data) > maxReportBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxReportBytes)
@@ -131,7 +131,7 @@ func looksLikeReport(data []byte) bool {
 
 func isGzip(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
-// trim removes what may stand before JSON: white space, and a byte order mark against RFC 8259 section 8.1.
+// trim removes what may precede JSON: white space, and a byte order mark against RFC 8259 section 8.1.
 func trim(data []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))) }
 
 func parseBody(data []byte) (*Report, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// daily is a report as RFC 8460 wants it.
+// daily is a valid report of RFC 8460.
 const daily = `{"organization-name": "Company-X", "contact-info": "sts@company-x.example", "report-id": "1@x",
 	"date-range": {"start-datetime": "2026-04-01T00:00:00Z", "end-datetime": "2026-04-01T23:59:59Z"},
 	"policies": [{"policy": {"policy-type": "sts", "policy-string": ["version: STSv1", "mode: testing"],
@@ -81,7 +81,7 @@ func TestParseReport(t *testing.T) {
 		`not application/tlsrpt+json or +gzip`}, same.Faults)
 }
 
-// What is wrong in one place costs nothing else.
+// A fault in one place does not affect the rest.
 func TestParseReportFaults(t *testing.T) {
 	const two = `{"policy": {"policy-type": "tlsa", "policy-domain": "example.net"}, "summary": {
 		"total-successful-session-count": 7, "total-failure-session-count": 0}}`
@@ -141,14 +141,14 @@ func TestParseReportFaults(t *testing.T) {
 	require.Len(t, r.Faults, 1)
 }
 
-// A message of many compressed parts, of which each may expand to the most, costs the time of a few of them.
+// A message of many compressed parts, each expanding to the maximum, takes the time of only a few.
 func TestCompressedPartsAreBounded(t *testing.T) {
 	part := "--b\r\nContent-Transfer-Encoding: base64\r\n\r\n" + base64.StdEncoding.EncodeToString(zipped("<feedback/>")) + "\r\n"
 	_, err := ParseReport([]byte("Content-Type: multipart/mixed; boundary=b\r\n\r\n" + strings.Repeat(part, maxExpanded+1)))
 	require.ErrorContains(t, err, "more than 5 compressed parts")
 }
 
-// TestConformanceReports reads real reports. Each is read, with all sessions that its details count.
+// TestConformanceReports reads real reports. Each is parsed, with all sessions that its details count.
 func TestConformanceReports(t *testing.T) {
 	files := diagtest.Suite(t, "mail/tlsrpt-reports")
 	policies, sessions := 0, int64(0)
@@ -252,7 +252,7 @@ func FuzzParseReport(f *testing.F) {
 	})
 }
 
-// The headline counts what is reported, and praises nothing where nothing is.
+// The headline counts the reported sessions, and is not positive for an empty report.
 func TestReportHeadline(t *testing.T) {
 	for want, r := range map[string]Report{
 		"No session of a mail server is reported":         {},

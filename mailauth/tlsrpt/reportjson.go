@@ -14,18 +14,18 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The members of the JSON text (RFC 8460 section 4.4). Their values are read one by one, so that one of a wrong
-// type does not cost the others.
+// The members of the JSON text (RFC 8460 section 4.4). Their values are read one by one, so that one of a wrong type
+// does not affect the others.
 type object map[string]json.RawMessage
 
 type reader struct {
 	*Report
 	where   string // of faults, such as "Policy 2"
 	details int
-	found   bool // whether a member is one of a report
+	found   bool // whether a member belongs to a report
 }
 
-// parseJSON reads the text member by member: what stands before a damage is kept.
+// parseJSON reads the text member by member: members before a syntax error are kept.
 func parseJSON(text []byte) (*Report, error) {
 	text = trim(text)
 	if !bytes.HasPrefix(text, []byte("{")) {
@@ -213,7 +213,7 @@ func (r *reader) object(o object, name string) (inner object) {
 	return inner
 }
 
-// text returns a string. What is no string is given as it is written, unless it is null.
+// text returns a string. Other values are returned as written, except null.
 func (r *reader) text(o object, name string) (s string) {
 	value := o[name]
 	switch err := json.Unmarshal(value, &s); {
@@ -226,7 +226,7 @@ func (r *reader) text(o object, name string) (s string) {
 	return strings.TrimSpace(s)
 }
 
-// list returns strings, also of one string that stands instead of an array.
+// list returns strings; one string instead of an array is accepted.
 func (r *reader) list(o object, name string) (list []string) {
 	value := o[name]
 	if value == nil || json.Unmarshal(value, &list) == nil {

@@ -65,8 +65,8 @@ func none(e *evidence) bool {
 	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
-// too, which fulfils them.
+// absenceRules are about a record that is missing, or not where senders look for it. They also apply to a domain with
+// a record, which passes them.
 var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: existing,
@@ -229,7 +229,8 @@ func only(scheme string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return each(e).Joined() }
 }
 
-// settled reports whether there are destinations of a scheme, and one of any is known to get reports.
+// settled reports whether there are destinations of a scheme, and at least one destination is known to receive
+// reports.
 func settled(scheme string) func(*evidence) bool {
 	return func(e *evidence) bool {
 		arrives := func(d destination) bool { return d.refusal() == "" && d.unknown() == "" }

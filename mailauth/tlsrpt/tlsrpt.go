@@ -23,13 +23,13 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// Request asks for the examination of one domain.
+// Request names the domain to examine.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 }
 
-// LookupReport says what a domain publishes, and what to think of it. Whether reports arrive it does not say: only
-// senders of mail send any.
+// LookupReport holds what a domain publishes, with a verdict. It does not show whether reports arrive: only senders
+// of mail send them.
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
@@ -52,15 +52,15 @@ type Destination struct {
 	Valid       bool   `json:"valid" doc:"whether senders can use it, as far as the text tells"`
 }
 
-// An Authorization is what a destination of another organization publishes about reports for the domain.
+// An Authorization is the consent record of an external destination for reports about the domain.
 type Authorization struct {
 	Domain     string `json:"domain" doc:"domain of the destination"`
 	RecordName string `json:"record_name" doc:"where it would say that it takes the reports"`
 	Found      *bool  `json:"found,omitempty" doc:"whether it does; absent if that is not known"`
 }
 
-// Lookup finds the record of a domain and its destinations, and examines them. The error is a *[diag.InputError], that
-// of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// Lookup finds the record of a domain and its destinations, and examines them. The error is a *[diag.InputError],
+// that of the context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -87,7 +87,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 	return r, nil
 }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
 func (e *evidence) authorizations() []Authorization {

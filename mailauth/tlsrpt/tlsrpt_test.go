@@ -78,7 +78,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestConformanceTLSRPT reads records that another implementation takes or refuses.
+// TestConformanceTLSRPT reads records that another implementation accepts or refuses.
 func TestConformanceTLSRPT(t *testing.T) {
 	type vector struct {
 		Valid bool

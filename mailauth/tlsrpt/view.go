@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=TLSRPTv1")
 	list := diag.Map(r.RUA, func(d Destination) string {
@@ -23,7 +23,7 @@ func (r *LookupReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *Report) View() *view.View {
 	sessions := diag.Count(r.Successful+r.Failed, "session")
 	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
