@@ -14,15 +14,15 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// maxProfileName bounds what owners call profiles, in characters.
+// maxProfileName bounds the names of profiles, in characters.
 const maxProfileName = 100
 
 // Create makes a profile for the owner and resolves it for the first time. If that fails for reasons of the DNS,
 // the profile is there nonetheless, with the status error and without records, and is tried again by the
 // schedule. It is there likewise if the context ends while it is resolved.
 //
-// The error is a *[diag.InputError], wraps [diag.ErrUnavailable] if the record that the domain publishes was to be
-// the source and the name servers did not say what it is, is that of the context, or one of the store.
+// The error is a *[diag.InputError], wraps [diag.ErrUnavailable] if the published record was requested as the source
+// and the name servers did not answer, is that of the context, or one of the store.
 func Create(ctx context.Context, env *diag.Env, a Access, req CreateRequest) (*Profile, error) {
 	p, err := newProfile(a.Owner, req)
 	if err != nil {
@@ -58,8 +58,8 @@ func Create(ctx context.Context, env *diag.Env, a Access, req CreateRequest) (*P
 	return &report.Profile, nil
 }
 
-// hostDigits is how many characters of its id name a profile in a zone: 65 bits. The name stands in each record that
-// leads to another, where each byte counts.
+// hostDigits is how many characters of its id name a profile in a zone: 65 bits. The name is in each record that
+// refers to another, where each byte counts.
 const hostDigits = 13
 
 // newProfile makes a profile of a request, without its times.
@@ -121,9 +121,9 @@ func publishedRecord(ctx context.Context, env *diag.Env, domain diag.Domain) (st
 	}
 }
 
-// Remove removes a profile with its history, for good. Its records are published no longer: a domain whose
-// record still leads to them then ends in permerror, or passes no host. The error is [ErrNotFound] as for
-// [Show], or one of the store.
+// Remove removes a profile with its history permanently. Its records are no longer published: a domain whose record
+// still leads to them then ends in permerror, or passes no host. The error is [ErrNotFound] as for [Show], or one of
+// the store.
 func Remove(ctx context.Context, a Access, id string) error {
 	p, err := a.Profile(ctx, id)
 	if err != nil {
@@ -144,7 +144,7 @@ func Pause(ctx context.Context, env *diag.Env, a Access, id string) (*Profile, e
 	return a.update(ctx, env, id, func(p *Profile) { p.IsPaused, p.NextResolveAt = true, time.Time{} })
 }
 
-// Resume puts a profile back into the schedule: it is due at once, unless it was not paused. The error is as for
+// Resume puts a profile back into the schedule: it is due immediately, unless it was not paused. The error is as for
 // [Pause].
 func Resume(ctx context.Context, env *diag.Env, a Access, id string) (*Profile, error) {
 	return a.update(ctx, env, id, func(p *Profile) {

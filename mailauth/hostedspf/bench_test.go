@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
-// hostile is a world in which records are as long as they may be, and signs stand in turn.
+// hostile returns a world in which records have the maximum length and signs alternate.
 func hostile(t testing.TB) (*diagtest.World, string) {
 	w := diagtest.NewWorld(t)
 	source := "v=spf1"
@@ -29,7 +29,7 @@ func hostile(t testing.TB) (*diagtest.World, string) {
 	return w, source + " -all"
 }
 
-// BenchmarkFlattenHostile bounds what a stranger's records cost.
+// BenchmarkFlattenHostile bounds the cost of untrusted records.
 func BenchmarkFlattenHostile(b *testing.B) {
 	w, source := hostile(b)
 	for b.Loop() {

@@ -24,7 +24,7 @@ type suite struct {
 	Tests []struct{ HELO, Host, MailFrom string }
 }
 
-// world makes a world of the zone, or reports false if it is none that a name server could hold.
+// world makes a world of the zone, or reports false if no name server could hold it.
 func (s *suite) world(t *testing.T) (*diagtest.World, bool) {
 	w, err := diagtest.New(diagtest.Config{})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestConformanceFlat(t *testing.T) {
 	}
 }
 
-// A tally counts what came of suites.
+// A tally counts the outcomes of suites.
 type tally struct {
 	*testing.T
 	random                                *rand.Rand

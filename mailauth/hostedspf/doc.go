@@ -46,16 +46,16 @@
 //
 //	k3v2.spf.example.net. TXT "v=spf1 exists:%{i}._mfzwi3dp.k3v2.spf.example.net -all"
 //
-// That costs a lookup for each sending address, which caches hardly reduce, and tells the name server who receives
-// mail from which address. Secondary name servers cannot answer for sets.
+// That costs a lookup for each sending address, which caches hardly reduce, and reveals to the name server who
+// receives mail from which address. Secondary name servers cannot answer for sets.
 //
 // # Profiles
 //
-// A [Profile] is a source record and what it was resolved to. It belongs to an [Owner]. [Create], [Remove], [Pause]
-// and [Resume] are for administration; [List], [Show], [History], [Stats] and [Resolve] are the operations of the
-// public API. A [Scheduler] resolves each profile when it is due. If resolution fails, because a name server does
-// not answer or an included record is broken, the last good set stays published, the profile has the status error,
-// and it is soon retried.
+// A [Profile] is a source record and its resolution. It belongs to an [Owner]. [Create], [Remove], [Pause] and
+// [Resume] are for administration; [List], [Show], [History], [Stats] and [Resolve] are the operations of the public
+// API. A [Scheduler] resolves each profile when it is due. If resolution fails, because a name server does not answer
+// or an included record is broken, the last good set stays published, the profile has the status error, and it is
+// soon retried.
 //
 // A [Store] keeps profiles and their history: packages memory, sqlite and postgres each have one, and hostedspftest
 // has the suite that all must pass. The store hands out claims, so no profile is resolved twice at once, on one node

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 )
 
-// A profile is created from what the domain publishes, and holds the records to publish instead.
+// A profile is created from the published record, and holds the records to publish instead.
 func Example() {
 	world, err := diagtest.New(diagtest.Config{Zone: `
 		example.com.      TXT "v=spf1 include:_spf.example.org a:mail.example.com -all"
@@ -42,7 +42,7 @@ func Example() {
 	// _flat.example.net v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.25 ip6:2001:db8::/32 -all
 }
 
-// Flatten shows what a record would become, without keeping anything.
+// Flatten shows the flattened record without storing it.
 func ExampleFlatten() {
 	world, err := diagtest.New(diagtest.Config{Zone: `
 		_spf.example.org. TXT "v=spf1 ip4:192.0.2.0/24 exists:%{i}._spf.example.org ~all"

@@ -11,21 +11,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FlattenRequest asks what a record is when it is flat.
+// FlattenRequest holds the record to flatten.
 type FlattenRequest struct {
 	Domain       diag.Domain `json:"domain" doc:"the domain whose senders the record lists"`
 	SourceRecord string      `json:"source_record" maxlen:"8192" doc:"the record"`
 	IncludeHost  diag.Name   `json:"include_host" doc:"where the flat records are to be published"`
-	// Answered says that the bundled name server serves the include host. What does not fit into records can then be
-	// published as sets for which it answers address by address.
+	// Answered means that the bundled name server serves the include host. Terms that do not fit into records can
+	// then be published as sets for which it answers address by address.
 	Answered bool `json:"answered,omitempty" doc:"whether the bundled name server serves the include host"`
-	// Existing says that records of an earlier resolution are published at the include host.
+	// Existing means that records of an earlier resolution are published at the include host.
 	Existing bool `json:"existing,omitempty" doc:"whether records of an earlier resolution are published"`
 }
 
-// FlattenReport says what a record is when it is flat.
+// FlattenReport holds a flattened record.
 type FlattenReport struct {
-	// Published is what to publish; nil if Error says why there is nothing.
+	// Published holds the records to publish; nil if Error is set.
 	Published *Publication `json:"published,omitempty" doc:"what to publish, unless it failed"`
 	// DNSLookups are those of the source record, as far as they were seen.
 	DNSLookups int    `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record"`
@@ -97,7 +97,7 @@ func checkSource(record string) error {
 // maxHost bounds the name of the first record, in bytes, so that a record has room for terms that name two others.
 const maxHost = 180
 
-// checkHost refuses what cannot be the name of the first record that a domain hands over to.
+// checkHost rejects invalid names for the first record that a domain refers to.
 func checkHost(field string, host diag.Name, domain diag.Domain) error {
 	first, _, _ := strings.Cut(host.String(), ".")
 	switch {
@@ -120,12 +120,12 @@ type evidence struct {
 	host     string
 	existing bool                  // records of an earlier resolution are published
 	answered bool                  // the bundled name server serves the host
-	own      diag.Answer[*dns.TXT] // what the domain publishes
+	own      diag.Answer[*dns.TXT] // the published record of the domain
 	tree     *spf.Tree
 
 	faults    []fault      // of the tree
 	outline   outline      // without faults
-	unmovable *obstacle    // the term that cannot stand in another record; nil if all can
+	unmovable *obstacle    // the term that cannot be moved to another record; nil if all can
 	published *Publication // nil if there is a fault, or too much to publish
 }
 
@@ -142,13 +142,13 @@ func (e *evidence) flatten() {
 
 type obstacle struct {
 	term string // as it was written
-	why  string // what follows the term in a sentence
+	why  string // the words that follow the term in a sentence
 }
 
 func (o *obstacle) String() string { return diag.Quote(o.term) + " " + o.why }
 
-// unmovable returns the first term that cannot stand in another record, or nil. Terms of strangers are moved
-// into records, so nothing is taken for granted: names with macros may be of any length.
+// unmovable returns the first term that cannot be moved to another record, or nil. The terms are untrusted: names
+// with macros may be of any length.
 func (o *outline) unmovable() *obstacle {
 	const otherwise = "would mean something else in another record"
 	if o.relative != nil {

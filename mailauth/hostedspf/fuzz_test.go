@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// Whatever two records say, of which one may include the other: nothing panics, no more is asked than a tree may
-// cost, and what is published keeps to its bounds and means the same.
+// For any two records, of which one may include the other, nothing panics, queries stay within the bounds of a tree,
+// and the published records stay within bounds and have the same meaning.
 func FuzzFlatten(f *testing.F) {
 	f.Add("v=spf1 include:pass.example -ip4:192.0.2.1 a mx ~all", "v=spf1 ip4:192.0.2.0/24 -all")
 	f.Add("v=spf1 include:%{d1r}.x ptr exists:%{i}.%{d} redirect=n.example", "v=spf1 ?include:a.%{o} exp=%{d}.x ip6:::/0")

@@ -14,14 +14,14 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Access is what an operation on profiles works with.
+// Access is the context of an operation on profiles.
 type Access struct {
 	Store Store
-	Owner Owner // whose profiles are seen; [AnyOwner] sees all, and the empty owner none
-	// Zone is the zone that the bundled name server serves, without secondaries: what is published there and does
-	// not fit into records is published as sets of addresses for which it answers. If zero, nothing is.
+	Owner Owner // whose profiles are visible; [AnyOwner] sees all, and the empty owner none
+	// Zone is the zone that the bundled name server serves, without secondaries: terms published there that do not
+	// fit into records become sets of addresses for which it answers. If zero, there are no such sets.
 	Zone diag.Name
-	// Notify, if set, is called with what happened to a profile, after it was stored.
+	// Notify, if set, is called with each event of a profile, after it was stored.
 	Notify func(Event)
 }
 
@@ -31,7 +31,7 @@ const (
 	maxLimit            = 100
 )
 
-// ListRequest asks for the profiles of an owner.
+// ListRequest requests the profiles of an owner.
 type ListRequest struct {
 	Limit  int         `json:"limit,omitempty" in:"query" default:"50" min:"1" max:"100" doc:"how many profiles at most"`
 	Cursor string      `json:"cursor,omitempty" in:"query" maxlen:"200" doc:"next_cursor of the page before; if absent, the first page"`
@@ -46,12 +46,12 @@ type ListReport struct {
 	Total      int       `json:"total" min:"0" doc:"number of profiles on all pages"`
 }
 
-// ShowRequest asks for one profile.
+// ShowRequest requests one profile.
 type ShowRequest struct {
 	ID string `json:"id" in:"path" doc:"the profile" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
 }
 
-// HistoryRequest asks for the resolutions of a profile.
+// HistoryRequest requests the resolutions of a profile.
 type HistoryRequest struct {
 	ID     string           `json:"id" in:"path" doc:"the profile" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
 	Limit  int              `json:"limit,omitempty" in:"query" default:"20" min:"1" max:"100" doc:"how many entries at most"`
@@ -69,7 +69,7 @@ type HistoryReport struct {
 	HasMore    bool         `json:"has_more" doc:"whether there is another page"`
 }
 
-// StatsRequest asks for statistics of a profile.
+// StatsRequest requests statistics of a profile.
 type StatsRequest struct {
 	ID string `json:"id" in:"path" doc:"the profile" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
 }
@@ -105,12 +105,12 @@ type Window struct {
 	MaxIPCount        *int      `json:"max_ip_count" min:"0" doc:"most networks of both families that were authorised"`
 }
 
-// ResolveRequest asks for a resolution of a profile.
+// ResolveRequest requests a resolution of a profile.
 type ResolveRequest struct {
 	ID string `json:"id" in:"path" doc:"the profile" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
 }
 
-// ResolveReport says what a resolution found. If it failed, the profile is as it was published before.
+// ResolveReport holds the outcome of a resolution. If it failed, the profile is as it was published before.
 type ResolveReport struct {
 	Profile    Profile    `json:"profile" doc:"the profile as it is now"`
 	Resolution Resolution `json:"resolution" doc:"the entry in its history"`
@@ -131,7 +131,7 @@ type CreateRequest struct {
 	IntervalSeconds int `json:"refresh_interval_seconds,omitempty" default:"3600" min:"300" max:"86400" doc:"how often it is resolved"`
 }
 
-// An EventType says what happened to a profile.
+// An EventType is the type of an event of a profile.
 type EventType string
 
 // The events.
@@ -143,7 +143,7 @@ const (
 	ProfileRemoved   EventType = "spf.profile_removed"
 )
 
-// An Event is something that the owner of a profile wants to know.
+// An Event is a change that the owner of a profile may want to know.
 type Event struct {
 	Type       EventType
 	Profile    Profile    // as it is then
@@ -271,9 +271,9 @@ func Stats(ctx context.Context, env *diag.Env, a Access, req StatsRequest) (*Sta
 // Resolve resolves a profile now, whether or not it is due or paused, and waits for that. If it is being
 // resolved, it waits for the end of that first.
 //
-// That name servers do not answer, or that the source record is broken, is no error: the report says so, and
-// what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves
-// less than three seconds, or one of the store; then nothing has changed.
+// Unanswered queries or a broken source record are not an error: the report says so, and the published records
+// remain. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves less than three
+// seconds, or one of the store; then nothing has changed.
 func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (*ResolveReport, error) {
 	if _, err := a.Profile(ctx, req.ID); err != nil {
 		return nil, err
@@ -288,8 +288,8 @@ func checkStatus(s ResolutionStatus) error {
 	return nil
 }
 
-// parseTime reads an optional time (RFC 3339). What is finer than stored times is rounded up: then since and
-// until mean what they say.
+// parseTime reads an optional time (RFC 3339). Precision beyond stored times is rounded up, so that since and until
+// are exact.
 func parseTime(field, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -310,8 +310,8 @@ const precision = time.Microsecond
 
 func now(env *diag.Env) time.Time { return env.Now().UTC().Truncate(precision) }
 
-// The names of profiles and of entries in their histories are a prefix and 26 characters of lower-case
-// base32: 130 bits, so that no two ever meet.
+// The names of profiles and of entries in their histories are a prefix and 26 characters of lower-case base32: 130
+// bits, so that no two collide.
 const (
 	profilePrefix    = "spf_"
 	resolutionPrefix = "res_"
@@ -335,7 +335,7 @@ func isID(prefix, s string) bool {
 	return ok && len(rest) == idLength && strings.Trim(rest, alphabet) == ""
 }
 
-// cursor writes a position down for a client, who need not understand it.
+// cursor encodes a position for a client, as an opaque text.
 func (p Position) cursor() *string {
 	return new(base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Time.UnixMicro(), 10) + "," + p.ID)))
 }

@@ -2,7 +2,7 @@
 
 package hostedspf
 
-// The race detector makes these many times slower, and nothing in them runs at once.
+// The race detector makes these tests many times slower, and they run nothing concurrently.
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// Whatever the zones and the client: the flat records say what the original says, and a domain that includes
-// them passes exactly the hosts that the original passes.
+// For any zones and client, the flat records give the same result as the original, and a domain that includes them
+// passes exactly the hosts that the original passes.
 func TestFlatIsTheSame(t *testing.T) {
 	flat, kept, split, failed := 0, 0, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -49,7 +49,7 @@ func TestFlatIsTheSame(t *testing.T) {
 			kept++
 		}
 		if slices.ContainsFunc(outline.kept(), func(s *keptTerm) bool { return s.atLeast || s.reason == byContent }) {
-			limit = eval.MaxTerms // what it costs depends on the mail
+			limit = eval.MaxTerms // its cost depends on the message
 		}
 		if len(p.Records) > 1 {
 			split++

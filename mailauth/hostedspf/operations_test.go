@@ -66,7 +66,7 @@ func requireInput(t *testing.T, err error, field string) {
 	require.Equal(t, field, input.Field)
 }
 
-// Pages hold while profiles come and go, and records are in none of them.
+// Pages stay consistent while profiles are added and removed, and contain no records.
 func TestList(t *testing.T) {
 	w, a := setUp(t)
 	ctx, env := t.Context(), w.Env()
@@ -147,7 +147,7 @@ func TestInput(t *testing.T) {
 		Until: "2026-01-15T12:00:00.5Z"}))
 }
 
-// A bound finer than what is stored means what it says: entries before since are left out.
+// A bound finer than stored times is exact: entries before since are left out.
 func TestFineTimes(t *testing.T) {
 	w, a := setUp(t)
 	p := create(t, w, a)
@@ -163,7 +163,7 @@ func TestFineTimes(t *testing.T) {
 func TestStats(t *testing.T) {
 	w, a := setUp(t)
 	p := create(t, w, a)
-	for range 40 * 8 { // a resolution every three hours: more than are read at once
+	for range 40 * 8 { // a resolution every three hours: more than one page
 		w.Advance(3 * time.Hour)
 		resolve(t, w, a, p.ID)
 	}
@@ -186,7 +186,7 @@ func TestStats(t *testing.T) {
 	require.Contains(t, string(body), `"max_dns_lookups":null,"max_ip_count":null`)
 }
 
-// watched is a store that shows what it is given.
+// watched is a store that exposes its inputs.
 type watched struct {
 	hostedspf.Store
 	created hostedspf.Profile
@@ -222,7 +222,7 @@ func TestMalformedID(t *testing.T) {
 	require.Empty(t, store.asked)
 }
 
-// Ids that are malformed, unknown or another owner's cannot be told apart.
+// Ids that are malformed, unknown or another owner's cannot be distinguished.
 func TestNotFound(t *testing.T) {
 	w, a := setUp(t)
 	ctx, env := t.Context(), w.Env()
@@ -313,8 +313,8 @@ func TestCreate(t *testing.T) {
 	refuse("owner", func(*hostedspf.CreateRequest) {})
 }
 
-// A profile whose first resolution fails is there, and waits for the schedule. One whose source is not known
-// cannot be made.
+// A profile whose first resolution fails exists, and waits for the schedule. One whose source is unknown cannot be
+// created.
 func TestCreateWithoutDNS(t *testing.T) {
 	w, a := setUp(t)
 	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})
@@ -359,7 +359,7 @@ func TestPauseAndResume(t *testing.T) {
 	require.Equal(t, report.Profile.NextResolveAt, again.NextResolveAt, "what is not paused keeps its turn")
 }
 
-// A profile is written for its reader: what is optional is absent, what is a list is one.
+// The JSON of a profile omits empty optional fields, and encodes lists as lists.
 func TestProfileJSON(t *testing.T) {
 	w, a := setUp(t)
 	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})
@@ -381,9 +381,9 @@ func TestProfileJSON(t *testing.T) {
 	require.NotContains(t, string(body), "key_a", "nobody learns whose it is")
 }
 
-// One profile has one verdict: what is said where it is shown is what a resolution says of the domain's own record.
+// A profile has one verdict: showing it reports the same about the domain's own record as a resolution.
 func TestUse(t *testing.T) {
-	for _, tt := range []struct{ own, record string }{ // none: the domain uses it
+	for _, tt := range []struct{ own, record string }{ // empty: the domain uses it
 		{"", "v=spf1 redirect=HOST"},
 		{"SOURCE", "v=spf1 redirect=HOST"},
 		{"v=spf1 -all", "v=spf1 redirect=HOST"}, // a part of the source record

@@ -13,11 +13,11 @@ import (
 
 var everyone = spf.SetOf(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"))
 
-// An outline is what a record says, without the DNS as far as that is possible: items that are tried in
-// order, of which the first that matches decides, and what holds if none does.
+// An outline is the meaning of a record, without the DNS as far as possible: items that are tried in order, of which
+// the first match decides, and the result without a match.
 type outline struct {
 	items []item
-	all   eval.Qualifier // of what holds if nothing matches; empty if the record does not say
+	all   eval.Qualifier // of the result without a match; empty if the record does not specify it
 	last  *keptTerm      // redirect, where it is kept; then all is empty
 	exp   string         // the modifier exp, or empty
 	// relative is the term of the source record itself that means something else in any other, or nil.
@@ -34,7 +34,7 @@ type item struct {
 // A keptTerm is a term that cannot be replaced by addresses.
 type keptTerm struct {
 	name    eval.Name
-	text    string // the term as it is to stand, without a sign
+	text    string // the term to publish, without a sign
 	written string // as it was written
 	domain  string // whose record has it
 	reason  reason
@@ -45,8 +45,8 @@ type keptTerm struct {
 type reason string
 
 const (
-	byMacro   reason = "macro"   // what it stands for depends on the mail
-	byExists  reason = "exists"  // it is there to be asked anew each time
+	byMacro   reason = "macro"   // its target depends on the message
+	byExists  reason = "exists"  // it must be queried each time
 	byPTR     reason = "ptr"     // it depends on the names of the client
 	byContent reason = "content" // the record that it includes has such terms, and cannot be taken apart
 )
@@ -67,8 +67,8 @@ func relative(t *spf.ResolvedTerm) bool {
 	return t.Reached && decides && t.Uses("p")
 }
 
-// mustKeep says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
-// the mail: o is the domain of the sender, which is another one where the record is included.
+// mustKeep returns why a term by itself cannot be replaced by addresses. Only the macro d does not depend on the
+// message: o is the domain of the sender, which is another one where the record is included.
 func mustKeep(t *spf.ResolvedTerm) (reason, bool) {
 	switch {
 	case t.Uses("slopihvcrt"):
@@ -82,7 +82,7 @@ func mustKeep(t *spf.ResolvedTerm) (reason, bool) {
 	}
 }
 
-// keep makes a term of the record of a domain ready to stand in any other.
+// keep converts a term of the record of a domain for use in any other.
 func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 	bound := t.Bind(domain)
 	bound.Qualifier = eval.QualifierPass
@@ -149,8 +149,8 @@ func alternatives(n *spf.Node) []item {
 	return items
 }
 
-// maxExp bounds the modifier exp, in bytes, since it stands in each record that can fail. A longer one is left
-// out: it changes no result.
+// maxExp bounds the modifier exp, in bytes, because it is in each record that can fail. A longer one is dropped: it
+// does not affect the result.
 const maxExp = 100
 
 func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
@@ -160,7 +160,7 @@ func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
 	}
 }
 
-// redirect goes on with the record that another hands over to, or keeps the term.
+// redirect continues with the target record of a redirect, or keeps the term.
 func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 	why, kept := mustKeep(t)
 	if slices.ContainsFunc(t.Child.Terms, relative) {
@@ -173,11 +173,11 @@ func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 	o.follow(t.Child)
 }
 
-// passing returns items of which at least one matches if and only if the record of a node passes (RFC 7208
-// section 5.2), and false if there is no such list.
+// passing returns items of which at least one matches if and only if the record of a node passes (RFC 7208 section
+// 5.2), and false without such a list.
 //
-// What the record fails before is taken away from the addresses that it passes after that. Kept terms cannot be cut
-// like this: where one would have to be, or would have to be taken away from what passes after it, there is no list.
+// Addresses that the record fails first are removed from those that it passes later. Kept terms cannot be cut like
+// this: if one would have to be cut, or removed from later addresses, there is no list.
 func passing(n *spf.Node) ([]item, bool) {
 	var p passage
 	if slices.ContainsFunc(n.Terms, relative) {
@@ -209,11 +209,11 @@ func handover(n *spf.Node, t *spf.ResolvedTerm) []item {
 	return []item{{eval.QualifierPass, spf.Set{}, one}}
 }
 
-// A passage collects what a record passes, term by term.
+// A passage collects the items that a record passes, term by term.
 type passage struct {
 	items      []item
 	passed     spf.Set
-	blocked    spf.Set // what came to another result before it could pass
+	blocked    spf.Set // addresses that got another result before they could pass
 	open       bool    // a kept term may have come to another result before
 	impossible bool
 }
@@ -259,12 +259,12 @@ const (
 	silent faultKind = "silent" // name servers did not say
 	broken faultKind = "broken" // receivers end in permerror
 	large  faultKind = "large"  // the tree is too large
-	own    faultKind = "own"    // the source record leads to what is made of it
+	own    faultKind = "own"    // the source record refers to its own flattened records
 )
 
 const maxFaults = 20
 
-// faultsOf lists what is wrong with a tree. What an explanation leads to does not matter: it changes no result.
+// faultsOf lists the faults of a tree. Those of explanations do not matter: they do not affect the result.
 func faultsOf(tree *spf.Tree, host string) []fault {
 	var list []fault
 	for _, n := range tree.Nodes() {
@@ -347,8 +347,8 @@ func (o *outline) kept() []*keptTerm {
 	return list
 }
 
-// tidy makes the outline as short as it can be with the same result for every address: sets in a row with
-// the same sign become one, and what can never decide goes.
+// tidy makes the outline as short as it can be with the same result for every address: consecutive sets with the same
+// sign are merged, and items that can never decide are removed.
 func (o *outline) tidy() {
 	var items []item
 	var decided spf.Set // addresses that do not come further

@@ -16,11 +16,11 @@ const (
 	version = "v=spf1"
 	// maxLength bounds the text of a published record, in bytes. CONTRACT 6 wants fewer than 450.
 	maxLength = 449
-	// maxMessage is what every client takes by datagram (RFC 1035 section 4.2.1); RFC 7208 section 3.4 asks that
-	// answers fit.
+	// maxMessage is the size that every client accepts by datagram (RFC 1035 section 4.2.1); RFC 7208 section 3.4
+	// asks that answers fit.
 	maxMessage = 512
-	// maxLookups bounds what a published set costs, the term that leads to it included. CONTRACT 6 wants
-	// fewer than the 10 of RFC 7208 section 4.6.4: a domain can still have one term of its own beside it.
+	// maxLookups bounds the lookups of a published set, including the term that refers to it. CONTRACT 6 wants fewer
+	// than the 10 of RFC 7208 section 4.6.4: a domain can still have one term of its own beside it.
 	maxLookups = eval.MaxLookups - 1
 	// maxRecords bounds the published set: a record that leads to it costs one lookup, and each record
 	// after the first another.
@@ -46,8 +46,8 @@ func room(name string) int {
 // time are some hundred at most.
 const partDigits = 8
 
-// partName is the name of what is published below a host beside its first record. It derives from the content:
-// a name never leads to anything else, whichever versions of the names above it a resolver has cached.
+// partName returns the name of a part published below a host beside its first record. It is derived from the content:
+// a name always has the same content, whichever versions of its parent records a resolver has cached.
 func partName(host, content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:partDigits]) + "." + host
@@ -55,13 +55,13 @@ func partName(host, content string) string {
 
 func partSize(host string) int { return 1 + partDigits + 1 + len(host) }
 
-// pack divides words among records, of which the first has the name of the host, and returns them with the lookups that
-// they cost: the one that leads to the first, and one for each time that another is named. It returns none if that
-// is more than [maxRecords].
+// pack divides words among records, of which the first has the name of the host, and returns them with their lookups:
+// one for the first, and one for each reference to another. It returns no records if there would be more than
+// [maxRecords].
 //
-// Words in a row with the same sign can go into a part of their own, which is included with that sign: it matches if
-// and only if one of the words does, and order is kept. What is left stands in the first record; where that
-// does not hold it, it hands over to a continuation by redirect. As many parts are made as give the fewest records.
+// Consecutive words with the same sign can go into a part of their own, which is included with that sign: it matches
+// if and only if one of the words does, and order is kept. The rest is in the first record; if it does not fit, it
+// continues in another record by redirect. The number of parts is chosen for the fewest records.
 func pack(host string, words []word, ending []string) (records []Record, lookups int) {
 	p := packer{host: host, ending: ending, first: room(host), part: room(strings.Repeat("x", partSize(host)))}
 	chunks := p.divide(words)
@@ -99,7 +99,7 @@ type packer struct {
 type chunk struct {
 	qualifier eval.Qualifier
 	words     []word
-	apart     bool // it stands in a part of its own
+	apart     bool // it is in a part of its own
 }
 
 func (c *chunk) text() string {
@@ -132,7 +132,7 @@ func (p *packer) saving(c *chunk) int {
 	return length(c.words, nil) - length([]word{{qualifier: c.qualifier, text: p.include(c, false)}}, nil)
 }
 
-// include is the term that stands for a chunk. Where only its length counts, its name need not be known.
+// include returns the term that replaces a chunk. If only its length counts, its name need not be known.
 func (p *packer) include(c *chunk, named bool) string {
 	if !named {
 		return "include:" + strings.Repeat("x", partSize(p.host))

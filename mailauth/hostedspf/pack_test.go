@@ -85,7 +85,7 @@ func answerSize(t require.TestingT, r Record) int {
 	return len(wire)
 }
 
-// However words are divided, they mean the same in the same order, and cost what is said.
+// However words are divided, they keep their meaning and order, and their cost is as reported.
 func TestPackKeepsMeaning(t *testing.T) {
 	divided := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -131,7 +131,7 @@ func TestPackKeepsMeaning(t *testing.T) {
 	require.Positive(t, divided)
 }
 
-// Where signs stand in turn, the first record does not hold all, and hands over.
+// With alternating signs, the first record does not hold everything, and continues in another.
 func TestPackContinues(t *testing.T) {
 	words := []word{}
 	for i := range 60 {

@@ -10,21 +10,21 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// An Owner says whom a profile belongs to. Where keys are rotated it is the id of the first key of the
-// line; here it is any text that is not empty.
+// An Owner identifies the owner of a profile. With rotated keys it is the id of the first key of the line; here it is
+// any text that is not empty.
 type Owner string
 
-// AnyOwner stands for all owners: administration sees all profiles. No profile belongs to it.
+// AnyOwner means all owners: administration sees all profiles. No profile belongs to it.
 const AnyOwner Owner = "*"
 
-// A Status says how a profile is.
+// A Status is the state of a profile.
 type Status string
 
 // The statuses.
 const (
 	Active Status = "active" // resolved on schedule
-	Paused Status = "paused" // resolved on demand only; what was published stays
-	Failed Status = "error"  // the last resolution failed; the last good records stay published
+	Paused Status = "paused" // resolved on demand only; the published records remain
+	Failed Status = "error"  // the last resolution failed; the last good records remain published
 )
 
 // Values lists the statuses.
@@ -38,14 +38,14 @@ const (
 	maxInterval     = 86400
 )
 
-// A Profile is a source record and what it was resolved to. Times are in UTC, in whole microseconds; an
-// optional one that is zero has not come yet.
+// A Profile is a source record and its resolution. Times are in UTC, in whole microseconds; a zero optional time is
+// not yet reached.
 type Profile struct {
 	ID     string      `json:"id" doc:"name of the profile: spf_ and 26 characters" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
 	Domain diag.Domain `json:"domain" doc:"the domain whose senders it lists" example:"example.com"`
 	Name   string      `json:"name" doc:"what its owner calls it"`
 	Status Status      `json:"status" doc:"error: the last resolution failed, and the last good records stay published"`
-	// SourceRecord is the record that is resolved. It need not be what the domain publishes.
+	// SourceRecord is the record that is resolved. It may differ from the published record.
 	SourceRecord string `json:"source_record" doc:"the record that is resolved" example:"v=spf1 include:_spf.example.net -all"`
 	// FlattenedRecord is the whole set as one record, which may be longer than one that can be published.
 	// It is empty until a resolution succeeds.
@@ -73,19 +73,19 @@ type Profile struct {
 	// Use is set where a profile is shown for itself.
 	Use Use `json:"use,omitzero" doc:"whether the domain uses the records; only where one profile is asked for"`
 
-	Owner    Owner `json:"-"` // whom it belongs to
+	Owner    Owner `json:"-"` // its owner
 	Failures int   `json:"-"` // resolutions that failed since the last that succeeded
 	IsPaused bool  `json:"-"` // whether it was paused, whatever the last resolution did
-	// Parts are served beside the records: the sets that the records name, and what earlier records named.
+	// Parts are served beside the records: the sets that the records name, and those that earlier records named.
 	Parts []Part `json:"-"`
 }
 
-// MaxTTL is the longest for which a resolver may keep what is published, and Retention how long parts are served
-// after the record that named them was replaced: two such lifetimes, and the four hours after which a secondary
-// name server looks for changes at the latest.
+// MaxTTL is the longest time for which a resolver may cache published records, and Retention is how long parts are
+// served after the record that named them was replaced: two such lifetimes, and the four hours after which a
+// secondary name server checks for changes at the latest.
 //
-// A resolver that has the old record for one lifetime more looks its parts up at the end of that, so that
-// without them a change would refuse mail (RFC 7208 section 5.2: an include of nothing is a permerror).
+// A resolver that caches the old record for one more lifetime may look up its parts at the end, so without them a
+// change would refuse mail (RFC 7208 section 5.2: an include of nothing is a permerror).
 const (
 	MaxTTL    = time.Hour
 	Retention = 2*MaxTTL + 4*time.Hour
@@ -133,26 +133,26 @@ func (p *Profile) status() Status {
 	}
 }
 
-// A Trigger says why a resolution was made.
+// A Trigger is the reason for a resolution.
 type Trigger string
 
 // The triggers.
 const (
 	Scheduled Trigger = "scheduled" // it was due
-	Manual    Trigger = "manual"    // it was asked for, or the profile was created
+	Manual    Trigger = "manual"    // on request, or when the profile was created
 )
 
 // Values lists the triggers.
 func (Trigger) Values() []string { return diag.Values(Scheduled, Manual) }
 
-// A ResolutionStatus says how a resolution ended.
+// A ResolutionStatus is the outcome of a resolution.
 type ResolutionStatus string
 
 // The ways a resolution ends.
 const (
 	ResolutionChanged   ResolutionStatus = "changed"   // other records are published now
 	ResolutionUnchanged ResolutionStatus = "unchanged" // the records are as before
-	ResolutionFailed    ResolutionStatus = "failed"    // the records are as before, for nothing else is known
+	ResolutionFailed    ResolutionStatus = "failed"    // the records are unchanged, because nothing else is known
 )
 
 // Values lists the ways.
@@ -198,7 +198,7 @@ const (
 // days is 8640.
 const maxSamples = 100_000
 
-// A sample is what statistics need of a resolution.
+// A sample is the part of a resolution that statistics need.
 type sample struct {
 	at             time.Time
 	status         ResolutionStatus

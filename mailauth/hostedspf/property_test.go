@@ -127,7 +127,7 @@ func (m *maker) record(i int) string {
 	text := "v=spf1"
 	for range rapid.IntRange(0, 6).Draw(m.T, "terms") {
 		term := m.term(i)
-		if sign := m.pick("", "", "", "", "-", "~", "?", "+"); !strings.Contains(term, "=") { // modifiers have none
+		if sign := m.pick("", "", "", "", "-", "~", "?", "+"); !strings.Contains(term, "=") { // modifiers have no sign
 			term = sign + term
 		}
 		text += " " + term

@@ -13,7 +13,7 @@ import (
 const (
 	// maxWords is more than fit into records: the shortest network has 11 bytes, with the blank before it 12.
 	maxWords = eval.MaxLookups * maxLength / 12
-	// maxNetworks bounds what is published in any form.
+	// maxNetworks bounds the networks published in any form.
 	maxNetworks = 4096
 	// maxExpanded is how long a name with macros may be (RFC 7208 section 7.3), and longestClient how long
 	// the longest expansion of the macro i is: that of an IPv6 address, as nibbles with dots.
@@ -53,8 +53,8 @@ func (o *outline) spans() ([]span, bool) {
 	return list, true
 }
 
-// apart writes the items down such that between two kept terms no two spans have the same sign: the spans
-// there hold each address at most once, and stand in any order. What has the result of all at the end goes.
+// apart arranges the items such that between two kept terms no two spans have the same sign: the spans there hold
+// each address at most once, in any order. Items at the end with the result of all are removed.
 func (o *outline) apart() []span {
 	var list, run []span
 	var decided spf.Set
@@ -132,9 +132,9 @@ func (e *evidence) pack(list []word, ending []string) (records []Record, lookups
 	return records, lookups, nil
 }
 
-// packSets lets the name server answer for the largest spans, as few as need be. For an address that is not in a set
-// there is no answer, a void lookup, of which receivers accept two (RFC 7208 section 4.6.4): there are no more of
-// these and of kept terms, which may find nothing either.
+// packSets makes the name server answer for the largest spans, as few as necessary. An address outside a set causes a
+// void lookup, of which receivers accept two (RFC 7208 section 4.6.4): sets and kept terms, which may be void too,
+// are limited to that number together.
 func (e *evidence) packSets(spans []span, ending []string) (records []Record, lookups int, sets []Part) {
 	if longestClient+1+partSize(e.host) > maxExpanded {
 		return nil, 0, nil
@@ -177,7 +177,7 @@ type word struct {
 // count as IPv4, so that it never matches (RFC 7208 section 5).
 func mapped(p netip.Prefix) bool { return p.Bits() >= 96 && p.Addr().Is4In6() }
 
-// ending returns what follows the items: all, or the redirect that is kept, and exp.
+// ending returns the terms after the items: all, or the kept redirect, and exp.
 func (o *outline) ending() []string {
 	var list []string
 	switch {

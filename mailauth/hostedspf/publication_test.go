@@ -28,7 +28,7 @@ func manyNetworks(t testing.TB, n int) (w *diagtest.World, source string) {
 	return w, source + " ip6:2001:db8:7::/48 ~all"
 }
 
-// What fits into records stays in records; what does not is answered for, where the name server serves the zone.
+// Items that fit into records stay in records; the others become sets, if the name server serves the zone.
 func TestCapacity(t *testing.T) {
 	const usual = "k3v2mzq4twk7y.spf.example.net" // as Create names it
 	long := strings.Repeat("label.", 26) + "example.net"
@@ -72,7 +72,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// A set is a term of its own where kept terms stand, as long as receivers accept its void lookup.
+// A set beside kept terms is a term of its own, as long as receivers accept its void lookup.
 func TestSetsBesideKeptTerms(t *testing.T) {
 	const macro = "exists:%{i}.k.example"
 	w, source := manyNetworks(t, 300)

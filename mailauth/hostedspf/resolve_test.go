@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// The story of a profile: changes, failures that keep what is published, recovery, and its history.
+// The lifecycle of a profile: changes, failures that keep the published records, recovery, and its history.
 func TestResolve(t *testing.T) {
 	w, a := setUp(t)
 	var events []hostedspf.EventType
@@ -160,7 +160,7 @@ func TestResolveGivesUp(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 10*time.Second, time.Since(began))
 
-		// Nor does it begin what it has no time for: slow name servers would be taken for silent ones.
+		// It does not start without enough time: slow name servers would be mistaken for silent ones.
 		require.NoError(t, a.Store.Release(t.Context(), c))
 		ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -192,7 +192,7 @@ func TestResolveAfterCrash(t *testing.T) {
 	})
 }
 
-// Name servers that say nothing cost no more than a resolution may take, and are a failure.
+// Silent name servers take no longer than a resolution may, and cause a failure.
 func TestResolveSilence(t *testing.T) {
 	slowly(t, func(t *testing.T, w *diagtest.World, a hostedspf.Access) {
 		p := create(t, w, a)
@@ -267,7 +267,7 @@ func TestResolveStoreFails(t *testing.T) {
 	resolve(t, w, a, p.ID)
 }
 
-// A profile without records is told so: there are none that stay, and none to lead to.
+// A profile without records is reported as such: no records remain published, and there are none to refer to.
 func TestResolveWithoutRecords(t *testing.T) {
 	w, a := setUp(t)
 	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})

@@ -10,18 +10,18 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*ResolveReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
-// Rules describes what is examined.
+// Rules describes the checks.
 func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
 // near is from how many lookups on a set is called nearly full.
 const near = maxLookups - 1
 
 const (
-	fromTree diag.Source = "tree" // what the source record leads to
-	fromOwn  diag.Source = "own"  // what the domain publishes
+	fromTree diag.Source = "tree" // the tree of the source record
+	fromOwn  diag.Source = "own"  // the published record of the domain
 )
 
 // Unanswered implements [diag.Unanswerer].
@@ -30,7 +30,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	return diag.Unanswered(map[diag.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})
 }
 
-// What is said of the domain's own record, also where a profile is only shown.
+// The rules about the domain's own record, also used when a profile is only shown.
 const (
 	unusedCode   diag.Code = "spf.hosted.domain.unused"
 	unusedText             = "The SPF record of %s does not lead to %s."
@@ -229,7 +229,7 @@ var (
 	factorDomain = diag.Category{Code: "domain", Label: "Domain's own record"}
 )
 
-// What stays published where a resolution fails.
+// The texts about what remains published after a failed resolution.
 const (
 	lastGood = "The last good records stay published."
 	noneYet  = "Nothing is published yet."

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 		require.Equal(t, []diag.Code{"spf.hosted.domain.unused"}, seen.Add(report.Verdict))
 		require.Equal(t, "v=spf1 redirect=flat.example.net", report.Recommendations[0].SuggestedValue)
 	}
-	// Without an answer about the domain's own record that is not judged, and the report says so.
+	// Without an answer about the domain's own record it is not judged, and the report says so.
 	unheard := world(t, "")
 	unheard.Break("example.com", dns.RcodeServerFailure)
 	report := flatten(t, unheard, "v=spf1 include:pass.example -all")
@@ -106,8 +106,8 @@ func TestRules(t *testing.T) {
 	require.Equal(t, rules.Describe(), (&FlattenReport{}).Rules())
 }
 
-// Where nothing was published before and a resolution fails, nothing is praised, scored or suggested, and no text says
-// that good records stay.
+// If nothing was published before and a resolution fails, nothing is passed, scored or suggested, and no text says
+// that good records remain.
 func TestNothingPublishedYet(t *testing.T) {
 	w := world(t, `example.com. TXT "v=spf1 include:silent.example -all"`)
 	w.Fault("silent.example", 0, diagtest.Fault{Rcode: 2})
@@ -139,7 +139,7 @@ func dedup(codes []diag.Code) []diag.Code {
 	return list
 }
 
-// What could not be looked up says nothing of the domain's own record.
+// A failed lookup says nothing about the domain's own record.
 func TestOwnRecordUnknown(t *testing.T) {
 	w := world(t, "")
 	w.Fault("example.com", 0, diagtest.Fault{Rcode: 2})
@@ -148,7 +148,7 @@ func TestOwnRecordUnknown(t *testing.T) {
 	require.Empty(t, diagtest.Codes(report.Verdict))
 }
 
-// Findings say what is kept, whose record has it and what it costs.
+// Findings name the kept term, the record that contains it, and its cost.
 func TestFindings(t *testing.T) {
 	w := world(t, "")
 	tests := []struct{ record, want string }{

@@ -15,37 +15,37 @@ import (
 
 // The defaults of a [Scheduler].
 const (
-	// defaultWorkers is how many profiles are resolved at once. Each asks up to a hundred questions.
+	// defaultWorkers is how many profiles are resolved concurrently. Each sends up to a hundred queries.
 	defaultWorkers = 4
 	// defaultGap lies between the beginnings of two resolutions: five a second, or 18,000 profiles an hour.
 	defaultGap = 200 * time.Millisecond
-	// DefaultPoll is how often the store is asked what is due. It is short beside the shortest interval.
+	// DefaultPoll is how often the store is polled for due profiles. It is short compared to the shortest interval.
 	DefaultPoll = 5 * time.Second
 )
 
 const maxDue = 64
 
-// A Scheduler resolves profiles when they are due. When that is stands in the store, so that a restart forgets
-// nothing; profiles that came due while no scheduler ran are resolved in turn, the oldest first, no faster than
-// Gap allows. Any number of schedulers may work on one store: claims of the store keep them apart.
+// A Scheduler resolves profiles when they are due. The due times are in the store, so a restart loses nothing;
+// profiles that came due while no scheduler ran are resolved in turn, the oldest first, no faster than Gap allows.
+// Any number of schedulers may work on one store: claims of the store keep them apart.
 //
 // After a success a profile is due after its refresh interval. After a failure it is due after a minute, then
 // two, four and so on up to the interval. Both vary by a tenth.
 type Scheduler struct {
 	Store   Store
 	Env     *diag.Env
-	Workers int            // resolutions at once; 0 means 4
+	Workers int            // concurrent resolutions; 0 means 4
 	Gap     time.Duration  // between the beginnings of two; 0 means 200 ms
 	Poll    time.Duration  // between questions to the store; 0 means DefaultPoll
 	Random  func() float64 // from 0 to 1, for the variation; nil means crypto/rand
 	Zone    diag.Name      // as that of [Access]
-	Notify  func(Event)    // if set, is called with what happened, from several goroutines at once
-	Log     *slog.Logger   // of what goes wrong; nil means slog.Default()
+	Notify  func(Event)    // if set, is called with each event, concurrently from several goroutines
+	Log     *slog.Logger   // for errors; nil means slog.Default()
 }
 
-// Run resolves profiles until the context ends. It then begins nothing, waits for the resolutions under way, which
-// takes no longer than [Timeout] and a moment for the store, and returns the context's error. That the store
-// fails is logged, and it is asked again.
+// Run resolves profiles until the context ends. It then starts no more, waits for pending resolutions, which takes no
+// longer than [Timeout] and a moment for the store, and returns the context's error. Failures of the store are logged
+// and retried.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var g diag.Group
 	free := make(chan struct{}, cmp.Or(s.Workers, defaultWorkers))
@@ -153,15 +153,15 @@ func (s *Scheduler) flatten(ctx context.Context, j *job, p *Profile) (report *Fl
 }
 
 const (
-	// Timeout bounds a resolution (CONTRACT 1.9). What name servers have not said by then counts as not said.
+	// Timeout bounds a resolution (CONTRACT 1.9). Queries without an answer by then count as unanswered.
 	Timeout = 15 * time.Second
-	// Lease is how long a claim lasts: a node that has not stored its result a good while after [Timeout]
-	// is taken for dead, and the profile is resolved by another.
+	// Lease is how long a claim lasts: a node that has not stored its result well after [Timeout] is assumed dead,
+	// and another resolves the profile.
 	Lease = time.Minute
-	// leastTime is what a resolution on demand must have left when its turn comes. With less, name servers that
-	// are slow would be taken for silent, and the profile for failed.
+	// leastTime is the remaining time that a resolution on demand needs to start. With less, slow name servers would
+	// be mistaken for silent ones, and the resolution would fail.
 	leastTime = 3 * time.Second
-	// claimPoll is how often who waits for a claim looks whether it can be had.
+	// claimPoll is how often a waiting caller retries a claim.
 	claimPoll = 200 * time.Millisecond
 )
 
@@ -174,7 +174,7 @@ type job struct {
 	env    *diag.Env
 	notify func(Event)
 	random func() float64 // from 0 to 1, for the variation of the next moment
-	zone   diag.Name      // that the bundled name server serves; zero if it serves none
+	zone   diag.Name      // that the bundled name server serves; zero without one
 }
 
 func (a Access) work(env *diag.Env) *job { return &job{a.Store, env, a.Notify, random, a.Zone} }
@@ -238,10 +238,10 @@ func (j *job) release(ctx context.Context, c Claim) {
 	_ = j.store.Release(ctx, c)
 }
 
-// releaseTimeout bounds the wait for a store when nobody waits for its answer.
+// releaseTimeout bounds a call of the store whose result no caller needs.
 const releaseTimeout = time.Second
 
-// flatten resolves the source record of a profile. It is a failure, and no error, that this takes too long.
+// flatten resolves the source record of a profile. A timeout is a failed resolution, not an error.
 func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
 	bounded, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

@@ -69,7 +69,7 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// A restart forgets nothing, and what came due meanwhile is resolved at a measured pace.
+// A restart loses nothing, and profiles that came due meanwhile are resolved at a limited rate.
 func TestSchedulerSpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -98,7 +98,7 @@ func TestSchedulerSpreads(t *testing.T) {
 	})
 }
 
-// gauge counts resolutions at once, by what a store hands out and takes back.
+// gauge counts concurrent resolutions, by the claims that a store grants and gets back.
 type gauge struct {
 	hostedspf.Store
 	mu       sync.Mutex
@@ -135,7 +135,7 @@ func (g *gauge) Finish(ctx context.Context, c hostedspf.Claim, o hostedspf.Outco
 	return g.Store.Finish(ctx, c, o)
 }
 
-// Two nodes on one store resolve no profile twice, and no more at once than each may.
+// Two nodes on one store resolve no profile twice, and each stays within its concurrency.
 func TestTwoSchedulers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -185,7 +185,7 @@ func TestSchedulerBacksOff(t *testing.T) {
 	})
 }
 
-// What is paused is left alone, what is removed is forgotten, and what is new is found.
+// Paused profiles are skipped, removed ones are dropped, and new ones are found.
 func TestSchedulerFollowsAdministration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -212,7 +212,7 @@ func TestSchedulerAfterCrash(t *testing.T) {
 		w, a := setUp(t)
 		p := create(t, w, a)
 		time.Sleep(2 * time.Hour)
-		_, err := a.Store.Claim(t.Context(), p.ID, hostedspf.Lease) // and nothing ever comes of it
+		_, err := a.Store.Claim(t.Context(), p.ID, hostedspf.Lease) // and it is never finished
 		require.NoError(t, err)
 		began := w.Now()
 		run(t, 5*time.Minute, &hostedspf.Scheduler{Store: a.Store, Env: w.Env()})
@@ -223,7 +223,7 @@ func TestSchedulerAfterCrash(t *testing.T) {
 	})
 }
 
-// At the end nothing new begins, and what is under way is finished and stored.
+// At the end no resolution starts, and pending ones are finished and stored.
 func TestSchedulerDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -244,7 +244,7 @@ func TestSchedulerDrains(t *testing.T) {
 	})
 }
 
-// Even if no name server ever answers, the end comes in time.
+// Even if no name server answers, Run ends in time.
 func TestSchedulerDrainsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -259,7 +259,7 @@ func TestSchedulerDrainsInTime(t *testing.T) {
 	})
 }
 
-// logbook collects what is logged.
+// logbook collects log records.
 type logbook struct {
 	mu    sync.Mutex
 	lines []string
@@ -274,7 +274,7 @@ func (l *logbook) Write(line []byte) (int, error) {
 
 func (l *logbook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// panics is a resolver that cannot stand one name.
+// panics is a resolver that panics on one name.
 type panics struct{ diag.Resolver }
 
 func (p panics) Exchange(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
@@ -304,12 +304,12 @@ func TestSchedulerSurvivesPanics(t *testing.T) {
 	})
 }
 
-// So is a panic of who is told about it, after the resolution was stored.
+// So is a panic in Notify, after the resolution was stored.
 func TestSchedulerSurvivesItsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
 		p := create(t, w, a)
-		service(w, "203.0.113.77") // a change, which is told
+		service(w, "203.0.113.77") // a change, which causes an event
 		var book logbook
 		s := &hostedspf.Scheduler{Store: a.Store, Env: w.Env(), Log: book.logger()}
 		s.Notify = func(hostedspf.Event) { panic("nobody listens") }
@@ -342,7 +342,7 @@ func (f *flaky) Finish(ctx context.Context, c hostedspf.Claim, o hostedspf.Outco
 	return f.Store.Finish(ctx, c, o)
 }
 
-// A store that fails is asked again, and not besieged.
+// A failing store is retried, at a limited rate.
 func TestSchedulerStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := setUp(t)
@@ -379,7 +379,7 @@ func TestSchedulerIsLate(t *testing.T) {
 	})
 }
 
-// stale is a store whose list of what is due is old.
+// stale is a store with an outdated list of due profiles.
 type stale struct {
 	hostedspf.Store
 	list []hostedspf.Due

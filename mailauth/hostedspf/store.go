@@ -11,7 +11,7 @@ import (
 
 // Sentinels that a caller branches on.
 var (
-	// ErrNotFound means that there is no such profile, or that it is another owner's: nobody learns which.
+	// ErrNotFound means that the profile does not exist or belongs to another owner: callers cannot tell which.
 	ErrNotFound = errors.New("there is no such profile")
 
 	// ErrTaken means that a profile with the id or the include host exists.
@@ -20,7 +20,7 @@ var (
 	// ErrClaimed means that another claim of the profile is running.
 	ErrClaimed = errors.New("the profile is being resolved")
 
-	// ErrLapsed means that a claim ended, was finished or released, or that its profile is gone.
+	// ErrLapsed means that a claim ended, was finished or released, or that its profile was removed.
 	ErrLapsed = errors.New("the claim has lapsed")
 
 	// ErrUnavailable means that the store cannot do its work at present: its disk is full or broken, another
@@ -31,10 +31,10 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
-// A Store keeps profiles and their history. It is safe for concurrent use, also by several processes where
-// it lives outside of them. Times are stored in UTC to the microsecond. Nothing that it returns shares
-// memory with what it keeps. Every call returns the context's error if that has ended, and [ErrClosed] after
-// Close. Every store must pass hostedspftest.TestStore.
+// A Store keeps profiles and their history. It is safe for concurrent use, also by several processes where it lives
+// outside of them. Times are stored in UTC to the microsecond. Returned values share no memory with stored ones.
+// Every call returns the context's error if that has ended, and [ErrClosed] after Close. Every store must pass
+// hostedspftest.TestStore.
 type Store interface {
 	// Create adds a profile. It returns [ErrTaken] if there is one with the same id or include host.
 	Create(ctx context.Context, p Profile) error
@@ -45,16 +45,17 @@ type Store interface {
 	// Profiles lists profiles with their records, by creation time and id.
 	Profiles(ctx context.Context, q ProfileQuery) (ProfilePage, error)
 
-	// Update lets change alter a profile in one transaction. Change may be called more than once, and must do nothing
-	// else; it must not touch ID, Owner, IncludeHost and CreatedAt. If it returns an error nothing changes, and Update
-	// returns that error. A claim of the profile goes on. It returns [ErrNotFound] without the profile.
+	// Update lets change alter a profile in one transaction. Change may be called more than once, and must have no
+	// other effects; it must not touch ID, Owner, IncludeHost and CreatedAt. If it returns an error nothing changes,
+	// and Update returns that error. A claim of the profile remains valid. It returns [ErrNotFound] without the
+	// profile.
 	Update(ctx context.Context, id string, change func(p *Profile) error) (Profile, error)
 
 	// Remove removes a profile with its history, and ends a claim of it. It returns [ErrNotFound] without the profile.
 	Remove(ctx context.Context, id string) error
 
-	// Version returns a number that differs after every Create, Update, Remove and Finish that changed
-	// something, also by another process: who keeps a copy reads again when it differs. It is cheap.
+	// Version returns a number that differs after every Create, Update, Remove and Finish that changed something,
+	// also by another process: a cached copy is stale when it differs. It is cheap.
 	Version(ctx context.Context) (int64, error)
 
 	// Due lists profiles that are not paused, whose NextResolveAt has come by the given time, and of which no claim is
@@ -66,10 +67,10 @@ type Store interface {
 	// store: at its very end another may be had.
 	Claim(ctx context.Context, id string, lease time.Duration) (Claim, error)
 
-	// Finish ends a claim with an outcome: it applies the outcome to the profile (see [Outcome.Apply]),
-	// appends the resolution to the history, from which it removes what is older than [HistoryAge], and frees the
-	// profile, all in one transaction. It returns the profile as it then is. If the claim was finished or released, has lapsed, or the profile is
-	// gone, it returns [ErrLapsed] and changes nothing.
+	// Finish ends a claim with an outcome: it applies the outcome to the profile (see [Outcome.Apply]), appends the
+	// resolution to the history, from which it removes entries older than [HistoryAge], and frees the profile, all in
+	// one transaction. It returns the profile as it then is. If the claim was finished or released, has lapsed, or
+	// the profile was removed, it returns [ErrLapsed] and changes nothing.
 	Finish(ctx context.Context, c Claim, o Outcome) (Profile, error)
 
 	// Release ends a claim without an outcome. Releasing one that has ended does nothing.
@@ -86,8 +87,7 @@ type Store interface {
 // HistoryAge is how long the history of a profile is kept (CONTRACT 6).
 const HistoryAge = 400 * 24 * time.Hour
 
-// A Position is where a list goes on: at an entry with this time and id, that not included. The zero
-// Position is the beginning.
+// A Position is where a list continues: after the entry with this time and id. The zero Position is the beginning.
 type Position struct {
 	Time time.Time
 	ID   string
@@ -96,7 +96,7 @@ type Position struct {
 // IsZero reports whether the position is the beginning.
 func (p Position) IsZero() bool { return p.ID == "" && p.Time.IsZero() }
 
-// A ProfileQuery asks for profiles.
+// A ProfileQuery selects profiles.
 type ProfileQuery struct {
 	Owner  Owner       // [AnyOwner] for all
 	Domain diag.Domain // zero for all
@@ -110,7 +110,7 @@ type ProfilePage struct {
 	Total    int // of owner and domain, wherever the page begins
 }
 
-// A HistoryQuery asks for resolutions of a profile.
+// A HistoryQuery selects resolutions of a profile.
 type HistoryQuery struct {
 	ProfileID string
 	Status    ResolutionStatus // empty for all
@@ -120,7 +120,7 @@ type HistoryQuery struct {
 	Limit     int              // at most so many; above 0
 }
 
-// A Due is a profile that is to be resolved.
+// A Due is a profile that is due for resolution.
 type Due struct {
 	ID string
 	At time.Time // its NextResolveAt
@@ -133,14 +133,14 @@ type Claim struct {
 	Until     time.Time // by the clock of the store
 }
 
-// An Outcome is what a resolution makes of a profile.
+// An Outcome is the result of a resolution for a profile.
 type Outcome struct {
 	Resolution    Resolution
 	Published     *Publication // nil if the resolution failed
 	NextResolveAt time.Time
 }
 
-// A Publication is what a source record was resolved to.
+// A Publication holds the records that a source record was resolved to.
 type Publication struct {
 	FlattenedRecord string
 	Records         []Record
@@ -174,7 +174,7 @@ func (o Outcome) Apply(p *Profile) {
 	p.Status = p.status()
 }
 
-// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention].
+// replaceParts sets the parts to those of a publication, and keeps the replaced ones for [Retention].
 func (p *Profile) replaceParts(f *Publication, at time.Time) {
 	parts, host := cloneParts(f.Sets), p.IncludeHost.String()
 	named := func(name string) bool {

@@ -11,12 +11,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A UseState says whether a domain uses the records of its profile.
+// A UseState is whether a domain uses the records of its profile.
 type UseState string
 
 // The states of use.
 const (
-	Used       UseState = "used"    // the domain's own record leads to the include host
+	Used       UseState = "used"    // the domain's own record refers to the include host
 	Unused     UseState = "unused"  // it does not
 	UseUnknown UseState = "unknown" // the DNS did not say
 )
@@ -24,18 +24,18 @@ const (
 // Values lists the states of use.
 func (UseState) Values() []string { return diag.Values(Used, Unused, UseUnknown) }
 
-// A Use says whether a domain uses the records of its profile, as the DNS says at the moment.
+// A Use reports whether a domain uses the records of its profile, according to the current DNS.
 type Use struct {
 	State UseState `json:"state" doc:"whether the domain's own record leads to include_host"`
-	// Record is a record that does. It is empty where the domain has one, and where it is not known whether the
-	// domain's senders would all pass.
+	// Record is a record that uses them. It is empty if the domain already has one, or if it is unknown whether all
+	// of the domain's senders would pass.
 	Record string `json:"record,omitempty" doc:"the record to publish at the domain, which leads to include_host"`
 }
 
-// useTime bounds the lookup of the domain's own record: the profile is shown without it.
+// useTime bounds the lookup of the domain's own record: after that the profile is shown without it.
 const useTime = 3 * time.Second
 
-// LookupUse asks the DNS whether the record that the domain publishes leads to the include host of the profile.
+// LookupUse looks up whether the published record of the domain refers to the include host of the profile.
 func (p *Profile) LookupUse(ctx context.Context, env *diag.Env) Use {
 	ctx, cancel := context.WithTimeout(ctx, useTime)
 	defer cancel()
@@ -54,8 +54,8 @@ func (p *Profile) LookupUse(ctx context.Context, env *diag.Env) Use {
 // maxSuggested is how many DNS lookups a suggested record needs at most: with more, a check of SPF would warn.
 const maxSuggested = 7
 
-// suggestion is the record to publish at the domain, after which whoever passes still does, or "" where that is not
-// known. The lookups are those of a record that leads to the include host.
+// suggestion returns the record to publish at the domain that keeps every passing host passing, or "" if unknown. The
+// lookups are those of a record that refers to the include host.
 func (e *evidence) suggestion(lookups int) string {
 	redirect := version + " redirect=" + e.host
 	records := recordsOf(e.own)
@@ -77,8 +77,8 @@ func raw(r *eval.Record) []string {
 	return diag.Map(r.Terms, func(t eval.Term) string { return t.Raw })
 }
 
-// within reports whether a record passes nobody whom another does not pass, and treats the rest alike: all of both
-// pass, but for what they end with.
+// within reports whether a record passes only hosts that another passes, and treats the rest alike: all terms of both
+// are pass terms, except for their endings.
 func within(own, source *eval.Record) bool {
 	last := func(r *eval.Record) (all eval.Qualifier, only bool) {
 		for _, t := range r.Terms {
@@ -100,7 +100,7 @@ func within(own, source *eval.Record) bool {
 	return plain && simple && a == b && !slices.ContainsFunc(own.Terms, func(t eval.Term) bool { return !listed(t) })
 }
 
-// including is the domain's own record with an include of the host before its end; "" if it might need too many
+// including returns the domain's own record with an include of the host before its end; "" if it might need too many
 // lookups.
 func (e *evidence) including(own *eval.Record, lookups int) string {
 	terms := []string{version}

@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *ListReport) View() *view.View {
 	v := view.Answer("hosted SPF", diag.Count(r.Total, "profile"))
 	d := v.Rows(view.Table, "Profiles", "domain", "id", "lookups", "resolved")
@@ -27,7 +27,7 @@ func (r *ListReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the profile.
+// View returns the profile as shown to people.
 func (p *Profile) View() *view.View {
 	v := view.Answer(p.Domain.String(), "The flattened record is published")
 	switch {
@@ -52,7 +52,7 @@ func (p *Profile) View() *view.View {
 	return v
 }
 
-// about makes the view say what the rule of a code says of the domain's own record.
+// about adds the rule of a code about the domain's own record to the view.
 func (p *Profile) about(v *view.View, code diag.Code, detail string) {
 	described := rules.Describe()
 	rule := described[slices.IndexFunc(described, func(r diag.RuleInfo) bool { return r.Code == code })]
@@ -80,14 +80,14 @@ func (p *Profile) show(v *view.View) {
 	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
 	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+view.Seconds(p.IntervalSeconds)))
 	v.Fact("changed", moment(p.LastChangedAt))
-	v.Fact("error", view.If(p.Status != Failed, p.LastError)) // else a finding tells it
+	v.Fact("error", view.If(p.Status != Failed, p.LastError)) // else a finding reports it
 	d := v.Rows(view.Table, "Published records", "name", "bytes", "record")
 	for _, r := range p.Records {
 		d.Row(r.Name, fmt.Sprint(r.LengthBytes), diag.Clip(r.Value, 200))
 	}
 }
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *HistoryReport) View() *view.View {
 	number := func(s ResolutionStatus) int {
 		return view.Many(r.Items, func(one Resolution) bool { return one.Status == s })
@@ -106,7 +106,7 @@ func (r *HistoryReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *StatsReport) View() *view.View {
 	w := &r.Windows
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days",
@@ -128,7 +128,7 @@ func (r *StatsReport) View() *view.View {
 	return v
 }
 
-// View is what a person sees of the report.
+// View returns the report as shown to people.
 func (r *ResolveReport) View() *view.View {
 	v := view.Of(r.Profile.Domain.String(), r.Verdict, r.Partial)
 	v.PublishAt("v=spf1", r.Profile.Domain.FQDN(), "TXT")

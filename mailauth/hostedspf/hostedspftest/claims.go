@@ -75,7 +75,7 @@ func testLease(t *testing.T, f *fixture) {
 	require.Equal(t, p, f.read(p.ID))
 }
 
-// Whoever is late cannot touch what came after.
+// A late claim cannot change later results.
 func testFence(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	stale := f.claim(p.ID)
@@ -136,7 +136,7 @@ func testFinish(t *testing.T, f *fixture) {
 	require.Empty(t, f.due(10))
 }
 
-// A failure leaves what is published as it is, until a resolution succeeds.
+// A failure leaves the published records unchanged until a resolution succeeds.
 func testFinishFailed(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	f.resolve(p.ID, "192.0.2.0/24")
@@ -291,7 +291,7 @@ func testHistoryPages(t *testing.T, f *fixture) {
 	require.Equal(t, want, got)
 }
 
-// Resolutions of the same moment are told apart by their ids.
+// Resolutions of the same moment are distinguished by their ids.
 func testHistoryTies(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	var want []string

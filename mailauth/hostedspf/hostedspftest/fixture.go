@@ -80,7 +80,7 @@ func (f *fixture) update(id string, change func(*hostedspf.Profile)) {
 	require.NoError(f.t, err)
 }
 
-// outcome makes up an outcome of now that publishes a network, or a failure if there is none.
+// outcome returns an outcome of the present that publishes a network, or a failure without one.
 func (f *fixture) outcome(id, network string) hostedspf.Outcome {
 	f.names++
 	o := hostedspf.Outcome{

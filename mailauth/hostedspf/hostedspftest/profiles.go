@@ -25,7 +25,7 @@ func testProfiles(t *testing.T, f *fixture) {
 	require.Empty(t, f.history(p.ID))
 }
 
-// Everything that a profile holds comes back as it was, and times that are zero stay zero.
+// All fields of a profile are returned unchanged, and zero times remain zero.
 func testEveryField(t *testing.T, f *fixture) {
 	at := func(hours int) time.Time {
 		return f.now().Add(time.Duration(hours)*time.Hour + 123456*time.Microsecond)
@@ -68,12 +68,12 @@ func testTaken(t *testing.T, f *fixture) {
 	require.ErrorIs(t, f.store.Create(f.ctx(), same), hostedspf.ErrTaken)
 	require.Equal(t, p, f.read(p.ID))
 
-	// A host is free again when its profile is gone.
+	// A host is free again when its profile is removed.
 	require.NoError(t, f.store.Remove(f.ctx(), p.ID))
 	require.NoError(t, f.store.Create(f.ctx(), same))
 }
 
-// Who changes what a store returned, or what it was given, changes nothing in the store.
+// Changes to values returned by or passed to a store do not affect the store.
 func testCopies(t *testing.T, f *fixture) {
 	given := f.profile("key_a", "example.org")
 	given.Records = []hostedspf.Record{{Name: "h.example.net", Value: "v=spf1 -all", LengthBytes: 11}}

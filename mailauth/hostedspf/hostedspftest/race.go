@@ -14,8 +14,8 @@ import (
 
 const racers = 64
 
-// race runs f in many goroutines at once, and returns how many of them it returned no error to. All others
-// must be told the error that is expected.
+// race runs f in many goroutines concurrently, and returns how many calls succeeded. All others must return the
+// expected error.
 func race(t *testing.T, expected error, f func(i int) error) int64 {
 	t.Helper()
 	var won atomic.Int64
@@ -49,7 +49,7 @@ func testRaceClaims(t *testing.T, f *fixture) {
 	}
 }
 
-// Each claim that is finished leaves exactly one entry, and no two run at once.
+// Each finished claim leaves exactly one entry, and no two run concurrently.
 func testRaceResolutions(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	outcomes := make([]hostedspf.Outcome, racers)
@@ -137,8 +137,8 @@ func testClosed(t *testing.T, f *fixture) {
 	require.NoError(t, f.store.Close(), "closing twice is no fault")
 }
 
-// What a store that outlives its process was told survives: profiles, history, and claims, so that two
-// processes never resolve one profile at once.
+// Data in a store that outlives its process survives: profiles, history, and claims, so that two processes never
+// resolve one profile at the same time.
 func testSurvival(t *testing.T, f *fixture) {
 	reopener, ok := f.store.(reopener)
 	if !ok {

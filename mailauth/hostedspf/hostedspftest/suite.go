@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it
-// again on what it left behind; the store it was called on is not used any more.
+// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it again
+// with its data; the old store is not used any more.
 type reopener interface {
 	Reopen(t *testing.T) hostedspf.Store
 }
@@ -79,13 +79,13 @@ func TestStore(t *testing.T, open func(t *testing.T, clock *Clock) hostedspf.Sto
 
 const lease = time.Minute
 
-// A Clock stands at 2026-01-15, noon, UTC, until it is moved. It is safe for use by many goroutines.
+// A Clock shows 2026-01-15, noon, UTC, until it is moved. It is safe for use by many goroutines.
 type Clock struct{ moved atomic.Int64 }
 
-// NewClock returns a clock that nobody has moved.
+// NewClock returns a clock at its start time.
 func NewClock() *Clock { return new(Clock) }
 
-// Now returns what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	return time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.moved.Load()))
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-// Config says how a store behaves. The zero value is useful.
+// Config configures a store. The zero value is useful.
 type Config struct {
-	Clock func() time.Time // says when claims end; nil means time.Now
+	Clock func() time.Time // decides when claims end; nil means time.Now
 }
 
 // A Store is a [hostedspf.Store] in memory. Make one with [New].
@@ -56,7 +56,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// ready refuses a call whose context has ended or whose store is closed. The caller holds the lock.
+// ready rejects a call whose context has ended or whose store is closed. The caller holds the lock.
 func (s *Store) ready(ctx context.Context) error {
 	if s.closed {
 		return hostedspf.ErrClosed

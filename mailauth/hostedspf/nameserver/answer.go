@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxDatagram is what the server sends and takes by UDP: the largest that arrives in one piece on
-	// nearly every path (RFC 9715 section 3.1 sets out why fragments are to be avoided).
+	// maxDatagram bounds messages sent and accepted over UDP: the largest size that arrives unfragmented on nearly
+	// every path (RFC 9715 section 3.1 sets out why fragments are to be avoided).
 	maxDatagram = 1232
-	// minDatagram is what every client takes (RFC 1035 section 4.2.1).
+	// minDatagram is the size that every client accepts (RFC 1035 section 4.2.1).
 	minDatagram = dns.MinMsgSize
 )
 
@@ -26,8 +26,8 @@ const (
 	lastMeta  = 255
 )
 
-// answer answers a question. It never fails: what is wrong with a question is said by the code of the
-// reply. A reply to a datagram fits into what the client takes.
+// answer answers a question. It never fails: a fault of the question is reported in the code of the reply. A reply to
+// a datagram fits the size that the client accepts.
 func (s *snapshot) answer(q *dns.Msg, datagram bool) *dns.Msg {
 	m := reply(q)
 	extra, limit := negotiate(q, datagram)
@@ -68,8 +68,8 @@ func optional(opt *dns.OPT) []dns.RR {
 	return []dns.RR{opt}
 }
 
-// reply is an empty reply to a question. Recursion is not available, and whether signatures are to be
-// checked does not concern a server that checks none (RFC 4035 section 3.1.6): those bits are clear.
+// reply is an empty reply to a question. Recursion is not available, and whether signatures should be checked does
+// not concern a server that checks none (RFC 4035 section 3.1.6): those bits are clear.
 func reply(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg)
 	m.Id, m.Opcode, m.Response, m.Compress = q.Id, q.Opcode, true, true
@@ -82,7 +82,7 @@ func reply(q *dns.Msg) *dns.Msg {
 	return m
 }
 
-// truncate empties a reply that does not fit. A part of the records would be of no use to anybody (RFC 2181 section 9).
+// truncate empties a reply that does not fit. A part of the records would be useless (RFC 2181 section 9).
 func truncate(m *dns.Msg, opt *dns.OPT) {
 	m.Truncated = true
 	m.Answer, m.Ns, m.Extra = nil, nil, optional(opt) // RFC 6891 section 7
@@ -126,7 +126,7 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 		return
 	}
 	if q.Qtype == dns.TypeANY && len(n) > 0 {
-		// A record that says why there are no others: RFC 8482 section 4.2.
+		// A record that explains the absence of others: RFC 8482 section 4.2.
 		m.Answer = []dns.RR{&dns.HINFO{Hdr: header(q.Name, dns.TypeHINFO, seconds(zoneTTL)), Cpu: "RFC8482"}}
 		return
 	}
@@ -141,8 +141,8 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 	}
 }
 
-// named copies records with the name as it was asked for: its letter case may be a client's protection
-// against forgery, and an equal name costs two octets.
+// named copies records with the name as queried: its letter case may be a client's protection against forgery, and an
+// equal name costs two octets.
 func named(rrs []dns.RR, name string) []dns.RR {
 	if rrs[0].Header().Name == name {
 		return rrs
@@ -164,9 +164,9 @@ func (s *snapshot) addresses(servers []dns.RR) (list []dns.RR) {
 	return list
 }
 
-// The form of DNS cookies (RFC 7873 section 4, RFC 9018 section 4). Their hash is HMAC-SHA256, cut off, where RFC 9018
-// has SipHash: nobody but the server that made one needs to know it. A cookie of another server is none here, and the
-// client gets one at once.
+// The form of DNS cookies (RFC 7873 section 4, RFC 9018 section 4). Their hash is HMAC-SHA256, cut off, where RFC
+// 9018 has SipHash: only the server that made a cookie needs to verify it. A cookie of another server is invalid
+// here, and the client gets a new one immediately.
 const (
 	clientCookie = 8 // octets
 	serverCookie = 16
@@ -198,12 +198,12 @@ func cookieOf(q *dns.Msg) []byte {
 	return nil
 }
 
-// asksForCookie reports whether a message has no question and asks for a cookie alone, or whether the one that it has
-// is right (RFC 7873 section 5.4).
+// asksForCookie reports whether a message has no question and only requests or verifies a cookie (RFC 7873 section
+// 5.4).
 func asksForCookie(q *dns.Msg) bool { return len(q.Question) == 0 && cookieOf(q) != nil }
 
-// check reads the cookie of a question: what goes back with the answer, nil if the client sent none, and whether this
-// server made it for the address not long ago.
+// check reads the cookie of a question. It returns the cookie for the answer, nil if the client sent none, and
+// whether this server recently made it for the address.
 func (j *jar) check(q *dns.Msg, from netip.Addr, now time.Time) (reply *dns.EDNS0_COOKIE, known bool) {
 	raw := cookieOf(q)
 	if len(raw) < clientCookie {

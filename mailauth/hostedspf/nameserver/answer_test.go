@@ -28,7 +28,7 @@ func testZone() Zone {
 
 var long = "v=spf1 " + strings.Repeat("ip4:192.0.2.1 ", 40) + `exists:%{i}.a\b.example.com -all`
 
-// testSnapshot holds a record, one that takes two strings, and one below a name that does not hold any.
+// testSnapshot holds a record, one of two strings, and one below a name without records.
 func testSnapshot() *snapshot {
 	z := testZone()
 	return z.build([]published{
@@ -39,7 +39,7 @@ func testSnapshot() *snapshot {
 	}, 7)
 }
 
-// ask builds a question as a resolver would send it, and answers it as it would arrive.
+// ask builds a question as a resolver would send it, and returns the answer as the resolver would receive it.
 func ask(t testing.TB, name string, qtype uint16, change func(*dns.Msg)) *dns.Msg {
 	t.Helper()
 	q := new(dns.Msg).SetQuestion(name, qtype)
@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What an answer holds is what was published, in strings that fit.
+// An answer holds the published text, in strings of valid length.
 func TestLongRecord(t *testing.T) {
 	m := ask(t, "_1.abc.spf.example.net.", dns.TypeTXT, func(q *dns.Msg) { q.SetEdns0(1232, true) })
 	require.Len(t, m.Answer, 1)
@@ -222,7 +222,7 @@ func TestTruncation(t *testing.T) {
 	assert.Len(t, testSnapshot().answer(q, false).Answer, 1, "nothing is cut off by TCP")
 }
 
-// Addresses that do not fit are left out; the servers themselves are what was asked for.
+// Addresses that do not fit are left out; the servers themselves are what the question asks for.
 func TestManyNameservers(t *testing.T) {
 	z := testZone()
 	z.Nameservers = nil
@@ -311,7 +311,7 @@ func TestParseNameserver(t *testing.T) {
 	}
 }
 
-// FuzzSplit: what is published is what is read.
+// FuzzSplit checks that the published text is the text that is read.
 func FuzzSplit(f *testing.F) {
 	f.Add("v=spf1 -all")
 	f.Add(long + long)

@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 )
 
-// around is what the world knows of the zone and of the addresses of its servers.
+// around holds the delegation of the zone and the addresses of its servers.
 const around = `
 example.net.        3600 SOA ns1.nic.net. hostmaster.nic.net. 1 14400 3600 1209600 3600
 example.net.        3600 NS  ns1.nic.net.
@@ -38,7 +38,7 @@ ns2.spf.example.net. 3600 AAAA 2001:db8:2::53
 3.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.0.0.0.8.b.d.0.1.0.0.2.origin6.asn.cymru.com. TXT "64497 |"
 `
 
-// A moved connection leads to loopback, and looks as if it did not.
+// A moved connection leads to loopback but hides it.
 type moved struct {
 	net.Conn
 	to net.Addr

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A sink takes answers as a socket does.
+// A sink accepts answers like a socket.
 type sink struct {
 	dns.ResponseWriter
 	size int

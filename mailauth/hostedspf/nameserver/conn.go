@@ -31,8 +31,8 @@ const (
 	acceptPause = 50 * time.Millisecond
 )
 
-// A doorman is a listener that bounds connections. Those beyond are closed at once, so that new ones
-// never wait for old ones.
+// A doorman is a listener that bounds connections. Connections beyond the bound are closed immediately, so that new
+// ones never wait for old ones.
 type doorman struct {
 	net.Listener
 	admit func(netip.Addr) (leave func(), ok bool) // instead of the bounds here
@@ -112,7 +112,7 @@ type guest struct {
 	leave func()
 }
 
-// Write implements [net.Conn]. A client that does not read what it asked for is not waited for.
+// Write implements [net.Conn]. It does not wait for a client that does not read its answers.
 func (g *guest) Write(b []byte) (int, error) {
 	if err := g.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err
@@ -130,7 +130,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// hostOf is the address by which a host is known: one host may use all of an IPv6 /64 (RFC 4291 section
+// hostOf returns the address that identifies a host: one host may use all of an IPv6 /64 (RFC 4291 section
 // 2.5.1).
 func hostOf(ip netip.Addr) netip.Addr {
 	if !ip.Is6() {
@@ -153,19 +153,19 @@ func addrOf(a net.Addr) netip.Addr {
 }
 
 const (
-	// DefaultRate is how many answers a second about one name a network of clients gets by datagram. A resolver asks
-	// for each name once in its lifetime: the busiest stay far below.
+	// DefaultRate is how many answers per second about one name a network of clients gets by datagram. A resolver
+	// queries each name once per TTL: even the busiest stay far below.
 	DefaultRate = 100
-	// setRate is how many times as many it gets about a set of addresses, in which each sender is a name of its own.
+	// setRate is the multiple of the rate for a set of addresses, in which each sender is a name of its own.
 	setRate = 10
-	// buckets is how many networks and names are told apart. Those that meet in one share its rate; whose that is
-	// cannot be guessed, since the hash is seeded. 512 KiB in all.
+	// buckets is how many networks and names are distinguished. Those that collide in one share its rate; collisions
+	// cannot be predicted, because the hash is seeded. 512 KiB in all.
 	buckets = 1 << 16
 	// Who controls one address controls its neighbours: an allocation of the usual size counts as one.
 	network4 = 24
 	network6 = 56
-	// slip lets one of so many answers beyond the rate out as an empty one that asks the client to come
-	// by TCP, so that somebody whose address is being forged still gets through.
+	// slip sends one of so many answers beyond the rate as an empty one that asks the client to retry by TCP, so that
+	// a client whose address is being forged still gets answers.
 	slip = 2
 )
 
@@ -178,7 +178,7 @@ type limiter struct {
 	over  atomic.Uint32
 }
 
-// newLimiter needs the time, since its own begins then.
+// newLimiter returns a limiter whose time begins at now.
 func newLimiter(perSecond int, now time.Time) *limiter {
 	l := &limiter{seed: maphash.MakeSeed(), began: now}
 	if perSecond >= 0 {
@@ -195,8 +195,8 @@ const (
 	drop             // send nothing
 )
 
-// counted is the name for which an answer counts, and how many of them are as one: names that exist by themselves,
-// the others together, or nobody could bound what is made up.
+// counted returns the name for which an answer counts, and how many answers count as one: existing names count
+// separately, others together, because made-up names are unlimited.
 func (s *snapshot) counted(q *dns.Msg) (name string, share int) {
 	if len(q.Question) != 1 {
 		return "", 1
@@ -220,7 +220,7 @@ func (l *limiter) rule(to netip.Addr, name string, share int, now time.Time) rul
 	if to = to.Unmap(); to.Is4() {
 		bits = network4
 	}
-	network, _ := to.Prefix(bits) // the number of bits is right; what has no address shares one bucket
+	network, _ := to.Prefix(bits) // the number of bits is right; peers without an address share one bucket
 	key := struct {
 		network netip.Prefix
 		name    string
@@ -234,7 +234,7 @@ func (l *limiter) rule(to netip.Addr, name string, share int, now time.Time) rul
 	return drop
 }
 
-// take takes one answer out of a bucket, unless it is empty. The bucket holds the time at which it will be full again.
+// take takes one answer from a bucket, unless it is empty. The bucket holds the time at which it will be full again.
 func (l *limiter) take(next *atomic.Int64, every time.Duration, now int64) bool {
 	for {
 		full := next.Load()

@@ -52,7 +52,7 @@ func TestPipelining(t *testing.T) {
 	require.Len(t, seen, questions)
 }
 
-// One address does not get all connections, and what it gives back it may have again.
+// One address does not get all connections, and may reuse those that it closes.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	s := serve(t, newStore(t), nil)
 	conns := []net.Conn{}
@@ -65,7 +65,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	require.Eventually(t, func() bool { return answers(dial(t, s, "tcp")) == nil }, time.Minute, time.Millisecond)
 }
 
-// answers asks on a connection and waits for the answer.
+// answers sends a query on a connection and waits for the answer.
 func answers(conn net.Conn) error {
 	c := &dns.Conn{Conn: conn}
 	if err := c.WriteMsg(new(dns.Msg).SetQuestion("spf.example.net.", dns.TypeSOA)); err != nil {
@@ -92,7 +92,7 @@ func TestDoorman(t *testing.T) {
 	require.Empty(t, d.each)
 }
 
-// Who is not admitted is turned away, whatever the server's own bound, and who leaves makes room.
+// Clients that are not admitted are rejected, whatever the server's own bound, and closed connections make room.
 func TestAdmit(t *testing.T) {
 	var admitted atomic.Int32
 	s := serve(t, newStore(t), func(c *Config) {
@@ -109,7 +109,7 @@ func TestAdmit(t *testing.T) {
 		require.NoError(t, answers(conns[len(conns)-1]))
 	}
 	require.ErrorIs(t, answers(dial(t, s, "tcp")), io.EOF)
-	admitted.Add(-1) // of who was turned away
+	admitted.Add(-1) // of the rejected client
 	conns[0].Close()
 	require.Eventually(t, func() bool { return admitted.Load() == maxConnsEach }, time.Minute, time.Millisecond)
 	require.NoError(t, answers(dial(t, s, "tcp")))

@@ -14,7 +14,7 @@ import (
 
 const someClient = "0102030405060708"
 
-// withCookie asks a server by datagram, about no name if it is empty.
+// withCookie queries a server by datagram, without a question if the name is empty.
 func withCookie(t *testing.T, s *Server, name, cookie string) *dns.Msg {
 	q := new(dns.Msg).SetQuestion(name, dns.TypeTXT)
 	q.SetEdns0(1232, false)
@@ -43,7 +43,7 @@ func cookieIn(m *dns.Msg) string {
 	return ""
 }
 
-// Who sends a cookie of the server back has received it, and gets as many answers as it asks for.
+// A client that returns a cookie of the server owns its address, and gets answers without a rate limit.
 func TestCookies(t *testing.T) {
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, newStore(t, newProfile(0, "v=spf1 -all")), func(c *Config) { c.Rate, c.Clock = 1, func() time.Time { return now } })
@@ -79,7 +79,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// A message without a question asks for a cookie, or whether the one that the client has is right (RFC 7873 section 5.4).
+// A message without a question requests a cookie, or verifies the client's (RFC 7873 section 5.4).
 func TestCookieWithoutQuestion(t *testing.T) {
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	s := serve(t, newStore(t, newProfile(0, "v=spf1 -all")), func(c *Config) { c.Rate, c.Clock = 1, func() time.Time { return now } })

@@ -22,8 +22,8 @@ type datagrams struct {
 	batches *ipv4.PacketConn // of IPv6 too: addresses do not matter to its calls
 	read    []ipv4.Message
 	write   []ipv4.Message // their answers, each with room of its own
-	others  []ipv4.Message // of those read last, what is not plain
-	chosen  bool           // the socket has all addresses of the machine, and an answer says which it comes from
+	others  []ipv4.Message // the messages of the last read that are not plain
+	chosen  bool           // the socket is bound to all addresses of the machine, and an answer specifies its source
 }
 
 type peer struct {
@@ -53,7 +53,7 @@ func (s *Server) datagrams(conn net.PacketConn) net.PacketConn {
 	return d
 }
 
-// ReadFrom implements [net.PacketConn]. It answers what is plain.
+// ReadFrom implements [net.PacketConn]. It answers plain questions.
 func (d *datagrams) ReadFrom(p []byte) (int, net.Addr, error) {
 	for len(d.others) == 0 {
 		n, err := d.batches.ReadBatch(d.read, 0)
@@ -141,7 +141,7 @@ const (
 
 // A packed answer is one to a plain question as it is sent, but for the ID, the bit RD and the letter case of the name.
 type packed struct {
-	full, short []byte // short is what a client gets that has had more than its share
+	full, short []byte // short is for a client beyond its rate
 	outcome     string
 	name        string // for which it counts, and how many are as one
 	share       int
@@ -153,9 +153,9 @@ type pantry struct {
 	answers map[string]*packed
 }
 
-// A plain question is one about a name of the class IN by a client that sends nothing else but, perhaps, an OPT record
-// without options. Its key holds all that the answer depends on: the name in lower case, the type, whether there
-// is an OPT record, its flags DO and CO, and how long the answer may be.
+// A plain question is one about a name of the class IN by a client that sends nothing else but, perhaps, an OPT
+// record without options. Its key holds everything that the answer depends on: the name in lower case, the type,
+// whether there is an OPT record, its flags DO and CO, and how long the answer may be.
 type plain struct {
 	key  [maxName + 5]byte
 	size int // of the key
@@ -166,7 +166,7 @@ type plain struct {
 func (p *plain) isPlain(query []byte) bool {
 	const (
 		flags = 1<<15 | 0xf<<11 | 1<<10 | 1<<9 | 1<<7 | 1<<6 | 0xf // all but RD, AD and CD
-		extra = 10                                                 // octet of the header that tells of additional records, with the one behind
+		extra = 10                                                 // with the next octet, the count of additional records
 	)
 	if len(query) < headerSize || binary.BigEndian.Uint16(query[2:])&flags != 0 ||
 		binary.BigEndian.Uint32(query[4:]) != 1<<16 || query[8] != 0 || query[9] != 0 || query[extra] != 0 || query[extra+1] > 1 {
@@ -241,7 +241,7 @@ func (s *snapshot) ready(p *plain, query []byte, now time.Time) *packed {
 	if a.short, err = m.Pack(); err != nil {
 		return nil
 	}
-	if _, exists := s.nodes[dns.CanonicalName(q.Question[0].Name)]; exists { // not what clients make up
+	if _, exists := s.nodes[dns.CanonicalName(q.Question[0].Name)]; exists { // not made-up names
 		s.pantry.mu.Lock()
 		defer s.pantry.mu.Unlock()
 		if s.pantry.answers == nil || len(s.pantry.answers) >= maxPacked {

@@ -10,10 +10,10 @@
 //	spf.example.net.     NS  ns1.spf.example.net.
 //	ns1.spf.example.net. A   192.0.2.53
 //
-// An authoritative server answers only for its own zone, with the AA bit set, and never asks others. A name that has
-// only other types, or merely has names below it, gets an empty answer (NODATA), a name that does not exist
-// NXDOMAIN; both carry the zone's SOA record, which says how long to cache the absence (RFC 2308). Names outside the
-// zone are REFUSED.
+// An authoritative server answers only for its own zone, with the AA bit set, and never queries others. A name that
+// has only other types, or merely has names below it, gets an empty answer (NODATA), a name that does not exist
+// NXDOMAIN; both carry the zone's SOA record, which defines how long to cache the absence (RFC 2308). Names outside
+// the zone are REFUSED.
 //
 // # What it answers from
 //

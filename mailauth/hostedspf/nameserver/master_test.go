@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written is what a name server reads.
+// The written file is read back unchanged by a name server.
 func TestMasterFile(t *testing.T) {
 	records := newProfile(1, "v=spf1 -all", long, `v=spf1 exists:%{l}."a\b;c`+"\t ~all").Records
 	zone := dns.NewZoneParser(strings.NewReader(MasterFile(records, 0)), "", "")

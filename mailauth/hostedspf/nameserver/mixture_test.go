@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-// A version is what was served from a moment on.
+// A version is the content served from a point in time.
 type version struct {
 	from time.Time
 	*snapshot
@@ -33,17 +33,17 @@ type history struct {
 	ttl      time.Duration
 	outages  int
 	lag      time.Duration     // of secondaries
-	denied   time.Duration     // for how long resolvers take names to be absent that they have not asked for (RFC 8198)
+	denied   time.Duration     // for how long resolvers infer the absence of names that they have not queried (RFC 8198)
 	static   map[string]string // TXT records elsewhere
 
 	head   string
-	seed   int // of what caches hold
+	seed   int // of the contents of caches
 	mu     sync.Mutex
 	chosen *snapshot // that the last question for the head was answered from
 	fixed  *snapshot // if set, all questions are answered from it
 }
 
-// refresh lets the server see what has changed.
+// refresh makes the server read the changes.
 func (h *history) refresh() {
 	require.NoError(h, h.server.Refresh(context.Background()))
 	if s := h.server.current.Load(); len(h.versions) == 0 || h.versions[len(h.versions)-1].snapshot != s {
@@ -51,7 +51,7 @@ func (h *history) refresh() {
 	}
 }
 
-// wait lets time pass, in which the server looks at the store now and then, or not at all for an hour at most.
+// wait lets time pass, in which the server polls the store now and then, or not at all for an hour at most.
 func (h *history) wait(d time.Duration, outage bool) {
 	if outage && d <= time.Hour && h.outages < maxOutages {
 		h.now = h.now.Add(d)
@@ -81,8 +81,8 @@ func (h *history) since(d time.Duration) (list []*snapshot) {
 	return list
 }
 
-// Exchange answers as a resolver may whose cache holds any answer that it can have got within a lifetime, or asks the
-// server now. That a name does not exist is not cached before something leads to the name.
+// Exchange answers like a resolver whose cache holds any answer that it may have received within a TTL, or queries
+// the server. The absence of a name is not cached before a record refers to the name.
 func (h *history) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 	name := dns.CanonicalName(q.Question[0].Name)
 	if text, ok := h.static[name]; ok {
@@ -104,7 +104,7 @@ func (h *history) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 			choices, from = append(choices, m), append(from, s)
 		}
 	}
-	sum := fnv.New32a() // questions are asked at once, and not in an order that could be drawn
+	sum := fnv.New32a() // queries are concurrent, and not in an order that could be drawn
 	fmt.Fprint(sum, name, h.seed)
 	i := int(sum.Sum32()>>8) % len(choices)
 	if name == h.head {

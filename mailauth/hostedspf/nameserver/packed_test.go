@@ -51,7 +51,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// What lies packed is what would be answered anew, for any letter case of the name, with the ID and RD of the question.
+// A packed answer equals a fresh one, for any letter case of the name, with the ID and RD of the question.
 func FuzzPacked(f *testing.F) {
 	for _, name := range []string{"abc.spf.example.net.", "_1.ABC.spf.example.net.", "huge.spf.example.net.", "none.spf.example.net.", "spf.example.net.", "a."} {
 		for _, size := range []uint16{0, 512, 1000, 1232, 4096} {
@@ -115,8 +115,7 @@ func TestPackedAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// On a socket with all addresses of the machine, an answer comes from the address that was asked, whether it was packed
-// before or not.
+// On a socket bound to all addresses of the machine, an answer comes from the queried address, whether packed or not.
 func TestAnswersComeFromWhereTheyWereAsked(t *testing.T) {
 	for _, network := range []string{"127.0.0.2", "::1"} {
 		s, err := Listen(t.Context(), "[::]:0", Config{Zone: testZone(), Store: newStore(t, newProfile(1, "v=spf1 -all")), Rate: -1})
@@ -127,7 +126,7 @@ func TestAnswersComeFromWhereTheyWereAsked(t *testing.T) {
 		defer s.Shutdown(t.Context())
 		_, port, err := net.SplitHostPort(s.Addr())
 		require.NoError(t, err)
-		conn, err := new(net.Dialer).DialContext(t.Context(), "udp", net.JoinHostPort(network, port)) // takes answers from there alone
+		conn, err := new(net.Dialer).DialContext(t.Context(), "udp", net.JoinHostPort(network, port)) // filters answers
 		if err != nil {
 			continue // a machine without IPv6, or without more addresses of loopback
 		}

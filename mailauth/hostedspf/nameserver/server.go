@@ -17,34 +17,35 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Config says what a server serves. The zero values of all fields but Zone and Store will do.
+// Config configures a server. All fields but Zone and Store may be zero.
 type Config struct {
 	// Zone is the zone that is served.
 	Zone Zone
 	// Store holds the profiles whose records are served.
 	Store hostedspf.Store
-	// Clock tells the time. If nil, it is the wall clock.
+	// Clock returns the time. If nil, it is the wall clock.
 	Clock diag.Clock
-	// Log takes warnings, such as that the store fails. If nil, they go nowhere.
+	// Log receives warnings, such as a failure of the store. If nil, they are discarded.
 	Log *slog.Logger
-	// Rate is how many answers a second about one name each network of clients gets by datagram. 0 means [DefaultRate],
-	// and less than 0 that there is no limit. Clients with a DNS cookie of this server (RFC 7873) have none.
+	// Rate is how many answers per second about one name each network of clients gets by datagram. 0 means
+	// [DefaultRate], and less than 0 no limit. Clients with a DNS cookie of this server (RFC 7873) are not limited.
 	Rate int
 	// Admit decides about connections, for programs that bound those of the networks of clients: ok is false where there
 	// are too many, otherwise leave is called at the end. If nil, there are 1024 at most, and 16 of a host.
 	Admit func(netip.Addr) (leave func(), ok bool)
-	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are told of changes (RFC 1996).
-	// They cannot answer for sets of addresses: profiles that need these must not be in the zone then.
+	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are notified of changes (RFC
+	// 1996). They cannot answer for sets of addresses: then the zone must not contain profiles that need these.
 	Secondaries []netip.AddrPort
-	// Key, if set, is what transfers must be signed with (RFC 8945). Without one, the addresses of Secondaries may
-	// fetch the zone.
+	// Key, if set, is the key that transfers must be signed with (RFC 8945). Without one, the addresses of
+	// Secondaries may fetch the zone.
 	Key *Key
-	// Signing are the keys of a zone that is signed (DNSSEC); none if it is not. The first signs the zone. The others are
-	// published beside it, for a while before they come first and after they did.
+	// Signing are the keys of a signed zone (DNSSEC); empty if unsigned. The first signs the zone. The others are
+	// published beside it, for a while before and after they are the first.
 	Signing []SigningKey
 
 	notifyWait time.Duration // set by tests
-	// Observe is told the outcome of each query: the name of the code of the answer, or dropped. It may be nil.
+	// Observe is called with the outcome of each query: the name of the code of the answer, or dropped. It may be
+	// nil.
 	Observe func(outcome string)
 }
 
@@ -62,8 +63,8 @@ type Server struct {
 	source  source
 	signer  *signer // nil: the zone is not signed
 
-	transfers chan struct{}   // holds a token for each transfer that runs
-	changed   []chan struct{} // one for each secondary; holds a token while it is to be told of a change
+	transfers chan struct{}   // holds a token for each running transfer
+	changed   []chan struct{} // one for each secondary; holds a token while a notification is pending
 
 	address string
 	servers []*dns.Server
@@ -74,8 +75,8 @@ type Server struct {
 	ended   error
 }
 
-// New checks the configuration and reads what is published. It does not listen, and what changes
-// afterwards is seen by [Server.Refresh] alone.
+// New checks the configuration and reads the published records. It does not listen, and only [Server.Refresh] reads
+// later changes.
 func New(ctx context.Context, c Config) (*Server, error) {
 	if err := c.Zone.Validate(); err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 		started.Add(1)
 		s.tasks.Go(func() {
 			if err := server.ActivateAndServe(); err != nil {
-				server.NotifyStartedFunc() // for one that has failed at once
+				server.NotifyStartedFunc() // for a server that failed immediately
 				s.failed <- fmt.Errorf("serving DNS on %s: %w", s.address, err)
 			}
 		})
@@ -193,7 +194,7 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 	return dns.MsgAccept
 }
 
-// contained runs a part of what goes on beside answers. A panic in it, as of the store, is an error.
+// contained runs a background task. A panic in it, as of the store, is returned as an error.
 func (s *Server) contained(f func() error) (err error) {
 	if p := diag.Catch(func() { err = f() }); p != nil {
 		return p
@@ -254,7 +255,7 @@ func (s *Server) serve(w dns.ResponseWriter, q *dns.Msg) {
 	s.write(w, m, signed)
 }
 
-// exceeds reports whether a message is too long for a client with what was added to it: a cookie, and a signature.
+// exceeds reports whether a message is too long for a client with its additions: a cookie, and a signature.
 func (s *Server) exceeds(m, q *dns.Msg, datagram, signed bool) bool {
 	_, limit := negotiate(q, datagram)
 	if signed {
@@ -286,11 +287,11 @@ func (s *Server) Addr() string { return s.address }
 // Records is how many published records are being served.
 func (s *Server) Records() int { return s.current.Load().records }
 
-// Err is told if a socket fails. It is never closed.
+// Err returns a channel that receives the failure of a socket. It is never closed.
 func (s *Server) Err() <-chan error { return s.failed }
 
-// Shutdown stops listening, lets what is being answered be answered until the context ends, and then
-// cuts it off. Further calls do nothing and return the same.
+// Shutdown stops listening, completes pending answers until the context ends, and then aborts them. Further calls do
+// nothing and return the same result.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s.stop != nil {
 		s.ending.Do(func() { s.ended = s.shutdown(ctx) })

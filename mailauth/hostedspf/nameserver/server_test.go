@@ -81,7 +81,7 @@ func serve(t testing.TB, store hostedspf.Store, change func(*Config)) *Server {
 	return s
 }
 
-// client asks the server as diagnostics ask resolvers.
+// client queries the server as diagnostics query resolvers.
 func client(t testing.TB, s *Server, transport resolver.Transport) *resolver.Client {
 	address := netip.MustParseAddrPort(s.Addr())
 	c := &resolver.Client{Servers: []resolver.Server{
@@ -111,7 +111,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A client without EDNS gets what does not fit by TCP.
+// A client without EDNS gets long answers by TCP.
 func TestTruncatedOverUDP(t *testing.T) {
 	s := serve(t, newStore(t, newProfile(1, long)), nil)
 	q := new(dns.Msg).SetQuestion("h1.spf.example.net.", dns.TypeTXT)
@@ -157,7 +157,7 @@ func TestDelegation(t *testing.T) {
 	require.Equal(t, dns.RcodeNameError, m.Rcode)
 }
 
-// What is no question gets no answer or a short one, and the server goes on.
+// A malformed question gets no answer or a short one, and the server continues.
 func TestJunk(t *testing.T) {
 	s := serve(t, newStore(t), nil)
 	conn := dial(t, s, "udp")
@@ -268,7 +268,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// slow is a store that takes its time to tell its version.
+// slow is a store that is slow to return its version.
 type slow struct {
 	hostedspf.Store
 	pause func()
@@ -279,7 +279,7 @@ func (s slow) Version(ctx context.Context) (int64, error) {
 	return s.Store.Version(ctx)
 }
 
-// What changed while a store was slow to answer is not known yet.
+// Changes made while a store was slow to answer are not known yet.
 func TestUpdatedBySlowStore(t *testing.T) {
 	began := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	now := began
@@ -294,7 +294,7 @@ func TestUpdatedBySlowStore(t *testing.T) {
 	require.True(t, began.Equal(s.Updated()), s.Updated())
 }
 
-// Only what lies in the zone is served, and never two records at one name.
+// Only records in the zone are served, and never two at one name.
 func TestPublished(t *testing.T) {
 	elsewhere := newProfile(2, "v=spf1 -all")
 	elsewhere.Records[0].Name = "_flat.example.com"
@@ -320,7 +320,7 @@ func TestPages(t *testing.T) {
 	store := newStore(t)
 	for n := range 2*pageProfiles + 1 {
 		p := newProfile(n, "v=spf1 -all")
-		p.CreatedAt = newProfile(0).CreatedAt // all at once
+		p.CreatedAt = newProfile(0).CreatedAt // all at the same time
 		require.NoError(t, store.Create(t.Context(), p))
 	}
 	s, err := New(t.Context(), Config{Zone: testZone(), Store: store})
@@ -354,7 +354,7 @@ func TestListenFaults(t *testing.T) {
 	require.ErrorContains(t, err, "the disk is gone")
 }
 
-// An idle client does not hold the server up when it stops.
+// An idle client does not delay the shutdown.
 func TestShutdown(t *testing.T) {
 	s, err := Listen(t.Context(), "127.0.0.1:0", Config{Zone: testZone(), Store: newStore(t)})
 	require.NoError(t, err)
@@ -380,7 +380,7 @@ func TestFailure(t *testing.T) {
 	require.NoError(t, answers(dial(t, s, "tcp")), "what is left still works")
 }
 
-// A panic ends one answer, and not the server: questions come from strangers.
+// A panic ends one answer, not the server: questions are untrusted.
 func TestPanicInAnAnswer(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	s := &Server{config: Config{Clock: func() time.Time { panic("a bug in one clock") }, Log: log}}

@@ -19,14 +19,14 @@ const (
 	resign = 24 * time.Hour
 	// signAhead is how long before it is made a signature begins, for validators whose clocks are slow.
 	signAhead = time.Hour
-	// signJitter is by how much the ends of signatures vary, so that they are not all made anew at once.
+	// signJitter is the variation of signature expirations, so that they are not all renewed at the same time.
 	signJitter = 6 * time.Hour
 	// onlineValidity is how long signatures last: records that were replaced can be replayed until then.
 	onlineValidity = 3 * 24 * time.Hour
 	// transferredValidity is that where there are secondaries: a zone that cannot be refreshed expires before its
 	// signatures do (RFC 6781 section 4.4.2.1).
 	transferredValidity = expire + resign + signJitter + 24*time.Hour
-	// maxSignatures bounds each of the two halves of what is remembered of signatures, some 35 MB.
+	// maxSignatures bounds each of the two halves of the signature cache, some 35 MB.
 	maxSignatures = 1 << 16
 )
 
@@ -66,7 +66,7 @@ func (s *snapshot) signedBy(by *signer) *snapshot {
 	return s
 }
 
-// An identity tells a set of records, and the key that it is signed with, from all others.
+// An identity is a digest of a set of records and its signing key.
 type identity [sha256.Size]byte
 
 func identify(k SigningKey, rrs []dns.RR) (id identity, err error) {
@@ -100,7 +100,7 @@ func (s *signer) signatures(rrs []dns.RR) (list []dns.RR) {
 	}
 	for _, k := range keys {
 		sig, err := s.signature(k, rrs)
-		if err != nil { // only of what cannot be sent either
+		if err != nil { // only for records that cannot be sent either
 			s.log.Error("a record of hosted SPF is not signed", "error", err)
 			continue
 		}
@@ -151,7 +151,7 @@ func (s *signer) remember(id identity, sig *dns.RRSIG) {
 	s.keep(id, sig)
 }
 
-// keep forgets what was not asked for since the half that is young began to fill.
+// keep stores a signature, and drops those not used since the young half began to fill.
 func (s *signer) keep(id identity, sig *dns.RRSIG) {
 	if len(s.young) >= maxSignatures {
 		s.old, s.young = s.young, make(map[identity]*dns.RRSIG, maxSignatures)
@@ -159,7 +159,7 @@ func (s *signer) keep(id identity, sig *dns.RRSIG) {
 	s.young[id] = sig
 }
 
-// signed adds their signatures to records, of which those of a set stand together.
+// signed adds their signatures to records, which are grouped by set.
 func (s *signer) signed(rrs []dns.RR) (list []dns.RR) {
 	for len(rrs) > 0 {
 		n, first := 1, rrs[0].Header()
@@ -172,9 +172,9 @@ func (s *signer) signed(rrs []dns.RR) (list []dns.RR) {
 	return list
 }
 
-// prove adds to an answer what proves it, if the client wants that: signatures and, where there is nothing, a record
-// that says what there is, made for the name that was asked for (compact denial of existence, RFC 9824). It covers
-// no other name, so that nobody reads the zone out, and nothing is taken to be absent before somebody asks for it.
+// prove adds proofs to an answer, if the client requests them: signatures and, for a negative answer, an NSEC record
+// made for the queried name (compact denial of existence, RFC 9824). It covers no other name, so that the zone cannot
+// be enumerated, and no name is inferred to be absent before it is queried.
 func (s *snapshot) prove(m *dns.Msg, q dns.Question, opt *dns.OPT) {
 	if q.Qtype == dns.TypeNSEC || q.Qtype == dns.TypeRRSIG {
 		nsec := []dns.RR{s.nsec(q.Name)}
@@ -211,7 +211,8 @@ func (s *snapshot) nsec(name string) *dns.NSEC {
 	return nsec
 }
 
-// types lists the types of data at a name, which is [dns.TypeNXNAME] where there is no name (RFC 9824 section 3.1).
+// types lists the types of data at a name, which is [dns.TypeNXNAME] if the name does not exist (RFC 9824 section
+// 3.1).
 func (s *snapshot) types(name string) []uint16 {
 	if n, ok := s.nodes[name]; ok {
 		return slices.Collect(maps.Keys(n))
@@ -247,7 +248,7 @@ func successor(name string) string {
 			if wire[last] == 0xff {
 				continue
 			}
-			if wire[last]++; wire[last] == 'A' { // what is lower case counts
+			if wire[last]++; wire[last] == 'A' { // lower case counts
 				wire[last] = 'Z' + 1
 			}
 			label := append([]byte{byte(last - start)}, wire[start+1:last+1]...)

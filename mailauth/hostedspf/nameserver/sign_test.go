@@ -154,7 +154,7 @@ func unsignedOf(q *dns.Msg) *dns.Msg {
 	return q
 }
 
-// Who does not ask for signatures gets what an unsigned zone answers.
+// Without DO, a client gets the answers of an unsigned zone.
 func TestSignedZoneWithoutDO(t *testing.T) {
 	s, _ := signedZone(t)
 	plain, _ := signedZone(t)
@@ -190,7 +190,7 @@ func TestSignedSizes(t *testing.T) {
 	require.False(t, m.Truncated)
 }
 
-// NSEC and signatures can be asked for; the type that says that a name is not there cannot.
+// NSEC and signatures can be queried; the type for a nonexistent name cannot.
 func TestQuestionsForProofs(t *testing.T) {
 	s, now := signedZone(t)
 	for _, name := range []string{"abc.spf.example.net.", "none.spf.example.net."} {
@@ -206,7 +206,7 @@ func TestQuestionsForProofs(t *testing.T) {
 	}
 }
 
-// Signatures are used for a day, and never those of other records; what is remembered of them is bounded.
+// Signatures are used for a day, and never for other records; their cache is bounded.
 func TestSignatureTimes(t *testing.T) {
 	s, now := signedZone(t)
 	sign := func(name string) *dns.RRSIG {
@@ -239,7 +239,7 @@ func TestSignatureTimes(t *testing.T) {
 	require.LessOrEqual(t, len(s.signer.young)+len(s.signer.old), 2*maxSignatures)
 }
 
-// Two keys: both sign the keys, the first all else, so that one can take the place of the other.
+// Two keys: both sign the keys, the first everything else, so that one can replace the other.
 func TestTwoKeys(t *testing.T) {
 	a, err := NewSigningKey(testZone().Name)
 	require.NoError(t, err)
@@ -334,8 +334,8 @@ func TestSignedTransfer(t *testing.T) {
 	}, seen)
 }
 
-// For secondaries a signed zone is another each day, and new parts go ahead for as long as resolvers may take their
-// names to be absent.
+// For secondaries a signed zone changes each day, and new parts are published ahead for as long as resolvers may
+// infer the absence of their names.
 func TestSignedForSecondaries(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	key, err := NewSigningKey(testZone().Name)

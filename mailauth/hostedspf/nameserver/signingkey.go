@@ -142,7 +142,7 @@ func (k SigningKey) sign(rrs []dns.RR, from, until time.Time) (*dns.RRSIG, error
 	return sig, nil
 }
 
-// A Key is the secret that the servers of a zone share, by which they know each other's messages (TSIG, RFC 8945).
+// A Key is the shared secret with which the servers of a zone authenticate their messages (TSIG, RFC 8945).
 type Key struct {
 	Name      diag.Name // as all servers call it
 	Algorithm string    // hmac-sha256, hmac-sha384 or hmac-sha512
@@ -200,8 +200,8 @@ func (k *Key) sign(m *dns.Msg) {
 // size is how much a signature adds to a message at most: two names, a hash of 64 bytes and the rest.
 func (k *Key) size() int { return len(k.Name.FQDN()) + 1 + len(k.Algorithm) + 2 + 64 + 26 }
 
-// signed says how the signature of a question is: NOERROR if it is good, or if there is none; else the error
-// of RFC 8945 section 5.2.
+// signed verifies the signature of a question: NOERROR if it is valid or missing; else the error of RFC 8945 section
+// 5.2.
 func (s *Server) signed(w dns.ResponseWriter, q *dns.Msg) (tsig *dns.TSIG, fault int) {
 	if tsig = q.IsTsig(); tsig == nil || malformed(q) {
 		return nil, dns.RcodeSuccess

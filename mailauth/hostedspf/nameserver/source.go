@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// poll is how often the store is asked whether anything has changed, as long as reading it all takes
-	// less than a tenth of that.
+	// poll is how often the store is checked for changes, as long as reading all of it takes less than a tenth of
+	// that.
 	poll = time.Second
-	// maxPoll bounds the time between two looks, however long they take.
+	// maxPoll bounds the time between two checks, however long they take.
 	maxPoll = time.Minute
-	// pollShare says how many times as long as a look took is the wait for the next one at least: a store
-	// with very many profiles changes all the time, and must not be read all the time.
+	// pollShare is the minimum ratio of the wait to the duration of the last check: a store with very many profiles
+	// changes all the time, and must not be read all the time.
 	pollShare = 10
 	// pollTimeout bounds one look at the store.
 	pollTimeout = 30 * time.Second
-	// pageProfiles is how many profiles are read at once.
+	// pageProfiles is how many profiles are read per page.
 	pageProfiles = 500
 	// maxPublished bounds the records that are served: some hundred megabytes. What is beyond is logged.
 	maxPublished = 1 << 20
 )
 
-// source is what is known of the store. It belongs to whoever refreshes.
+// source is the known state of the store. The refreshing goroutine owns it.
 type source struct {
-	busy    chan struct{} // holds a token while nobody refreshes
+	busy    chan struct{} // holds a token while no refresh runs
 	known   bool
 	version int64
-	content [sha256.Size]byte // of what is served
-	next    time.Time         // when what is served changes by itself; zero if it does not
+	content [sha256.Size]byte // of the served records
+	next    time.Time         // when the served records change by themselves; zero if never
 	outages []outage          // in which the store was not read, as long as they matter
-	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
+	read    atomic.Int64      // when the published records were last known, in microseconds since 1970
 }
 
-// Refresh reads the store and serves what is published now, if anything has changed. On an error the last
-// snapshot stays.
+// Refresh reads the store and serves the current records, if anything has changed. On an error the last snapshot
+// remains.
 func (s *Server) Refresh(ctx context.Context) error {
 	select {
 	case <-s.source.busy:
@@ -49,7 +49,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	began := s.config.Clock() // what changes from here on may be missed
+	began := s.config.Clock() // changes from here on may be missed
 	version, err := s.config.Store.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
@@ -60,7 +60,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 		s.source.read.Store(began.UnixMicro())
 		return nil
 	}
-	// The version was read first: what changed meanwhile is a change yet to be seen.
+	// The version was read first: changes made meanwhile are still to be read.
 	records, next, err := s.read(ctx, began)
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
@@ -76,8 +76,8 @@ func (s *Server) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// serial is the serial number of what is served from now on: the time in seconds, so that it rises also over a
-// restart, and whatever the store is (RFC 1912 section 2.2).
+// serial returns the serial number of the next snapshot: the time in seconds, so that it also rises over a restart,
+// with any store (RFC 1912 section 2.2).
 func (s *Server) serial(now time.Time) uint32 {
 	serial := uint32(now.Unix())
 	if last := s.current.Load(); last != nil && int32(serial-last.soa.Serial) <= 0 { // RFC 1982 section 3.2
@@ -86,8 +86,8 @@ func (s *Server) serial(now time.Time) uint32 {
 	return serial
 }
 
-// digest tells what is published from anything else, and when it changes by itself. For secondaries a signed zone
-// changes each day, so that they never serve signatures that have expired.
+// digest identifies the published records and when they change by themselves. For secondaries a signed zone changes
+// each day, so that they never serve expired signatures.
 func (s *Server) digest(records []published, now, next time.Time) (sum [sha256.Size]byte, changes time.Time) {
 	h := sha256.New()
 	for _, r := range records {
@@ -104,18 +104,18 @@ func (s *Server) digest(records []published, now, next time.Time) (sum [sha256.S
 	return sum, next
 }
 
-// Updated is when it was last known that what is served is what is published. If that is more than some
-// seconds ago, the store fails.
+// Updated returns when the served records were last known to be the published ones. If that is more than some seconds
+// ago, the store fails.
 func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
-// head returns the first record of a profile as it is to be served: where there are secondaries, new parts go ahead of
-// the record that names them. What was served before is in the store, so that a restart changes nothing.
+// head returns the first record of a profile to serve: with secondaries, new parts are served ahead of the record
+// that names them. The previous records are in the store, so a restart changes nothing.
 func (r *reading) head(p hostedspf.Profile) string {
 	value := p.Records[0].Value
 	if len(r.config.Secondaries) == 0 {
 		return value
 	}
-	for _, old := range slices.Backward(p.Parts) { // the last to be replaced stands last
+	for _, old := range slices.Backward(p.Parts) { // the last to be replaced comes last
 		if old.Name != p.IncludeHost.String() {
 			continue
 		}
@@ -144,8 +144,8 @@ func (s *source) resume(last, now time.Time) {
 	s.outages = slices.DeleteFunc(s.outages, func(o outage) bool { return now.Sub(o.found) > 2*hostedspf.Retention })
 }
 
-// known is from when on what was replaced in the store counts as replaced. During an outage everything is served as it
-// was, so that what was replaced then, or was still served when it began, is replaced at its end.
+// known returns from when on a record replaced in the store counts as replaced. During an outage everything is served
+// unchanged, so records replaced then, or still served when it began, are replaced at its end.
 func (r *reading) known(replaced time.Time) time.Time {
 	for _, o := range r.source.outages {
 		if replaced.Add(r.lead()).After(o.lost) && replaced.Before(o.found) {
@@ -170,7 +170,7 @@ type reading struct {
 	next    time.Time         // when the first thing that is served ends
 }
 
-// read reads all profiles, oldest first, and tells when what they publish changes by itself.
+// read reads all profiles, oldest first, and returns when their records change by themselves.
 func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Time, error) {
 	r := &reading{Server: s, now: now, seen: map[string]string{}}
 	q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: pageProfiles}
@@ -189,7 +189,7 @@ func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Tim
 	}
 }
 
-// collect adds what a profile publishes in the zone: its records, and the parts that are still served.
+// collect adds the records that a profile publishes in the zone, including the parts that are still served.
 func (r *reading) collect(p hostedspf.Profile) {
 	ttl := r.config.Zone.ttl(time.Duration(p.IntervalSeconds) * time.Second)
 	for i, record := range p.Records {
@@ -234,7 +234,7 @@ func (r *reading) add(profile, name string, p published) bool {
 	return true
 }
 
-// follow refreshes until the context ends. While the store fails, it says so once.
+// follow refreshes until the context ends. A failure of the store is logged once.
 func (s *Server) follow(ctx context.Context) {
 	next := time.NewTimer(poll)
 	defer next.Stop()

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailWorld is an Internet with a domain whose record takes more than ten lookups.
+// mailWorld returns a world with a domain whose record takes more than ten lookups.
 func mailWorld(t *testing.T) *diagtest.World {
 	world := diagtest.NewWorld(t)
 	zone := &strings.Builder{}
@@ -49,7 +49,7 @@ func mailWorld(t *testing.T) *diagtest.World {
 	return world
 }
 
-// byZone asks the name server about its zone, and the world about everything else.
+// byZone queries the name server about its zone, and the world about everything else.
 type byZone struct {
 	served *resolver.Client
 	world  diag.Resolver
@@ -103,7 +103,7 @@ func TestVerdicts(t *testing.T) {
 	require.False(t, report.DNSLookups.Exceeded, "%d", report.DNSLookups.Count)
 }
 
-// senders are addresses at and around the edges of what the record authorises, and some at random.
+// senders returns addresses at and around the edges of the authorised networks, and some at random.
 func senders() (list []netip.Addr) {
 	for _, text := range []string{
 		"192.0.2.1", "192.0.2.7", "203.0.113.80", "203.0.113.81", "198.51.100.0", "198.51.100.9", "198.51.100.127",

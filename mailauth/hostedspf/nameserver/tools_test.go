@@ -35,7 +35,7 @@ func againstDig(t *testing.T, at netip.AddrPort) {
 	const flagsAA = "flags: qr aa;"
 	for _, test := range []struct {
 		args string
-		want []string // all of which stand in the output, spaces taken for one
+		want []string // all of which are in the output, with runs of spaces as one
 		not  string   // which does not
 	}{
 		{"h1.spf.example.net TXT",
@@ -113,8 +113,8 @@ stub-zone:
 	}
 }
 
-// A zone that is signed is validated by BIND's delv and by Unbound, from a key of dnssec-keygen on; and what is transferred
-// holds for dnssec-verify and ldns-verify-zone.
+// A zone that is signed is validated by BIND's delv and by Unbound, from a key of dnssec-keygen on; and the
+// transferred zone passes dnssec-verify and ldns-verify-zone.
 func TestSignedAgainstTools(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {

@@ -17,7 +17,7 @@ import (
 const (
 	// maxTransfers bounds the transfers at a time. Secondaries try again.
 	maxTransfers = 4
-	// transferMessage is about how much one message of a transfer holds, in bytes.
+	// transferMessage is the approximate size of one message of a transfer, in bytes.
 	transferMessage = 16 << 10
 )
 
@@ -30,7 +30,7 @@ func (s *snapshot) isTransfer(q *dns.Msg) bool {
 		fault(q) == dns.RcodeSuccess && dns.CanonicalName(one.Name) == s.apex
 }
 
-// mayTransfer reports whether a client may have the zone: one that has the key or, if there is none, one with the
+// mayTransfer reports whether a client may transfer the zone: one that has the key or, if there is none, one with the
 // address of a secondary.
 func (s *Server) mayTransfer(from netip.Addr, signed bool) bool {
 	if s.config.Key != nil {
@@ -39,7 +39,7 @@ func (s *Server) mayTransfer(from netip.Addr, signed bool) bool {
 	return slices.ContainsFunc(s.config.Secondaries, func(a netip.AddrPort) bool { return a.Addr().Unmap() == from })
 }
 
-// transfer sends the zone (RFC 5936), and returns the code of that. The snapshot never changes, so that what is sent is
+// transfer sends the zone (RFC 5936), and returns the response code. The snapshot never changes, so a transfer holds
 // one version.
 func (s *Server) transfer(w dns.ResponseWriter, q *dns.Msg, signed bool) int {
 	select {
@@ -74,7 +74,7 @@ func (s *snapshot) isCurrent(q *dns.Msg) bool {
 }
 
 // batches calls send with the records of the zone in parts that fit into messages, between two SOA records (RFC 5936
-// section 2.2), until it returns false. Of a version that the client has there is the SOA record alone.
+// section 2.2), until it returns false. If the client already has the version, only the SOA record is sent.
 func (s *snapshot) batches(known bool, send func([]dns.RR) bool) {
 	batch := []dns.RR{s.soa}
 	if known {
@@ -137,19 +137,19 @@ func canonically(a, b string) int {
 }
 
 const (
-	// notifyWait is how long a secondary may take to answer, and how long the first wait after that is. Each is
-	// twice the one before.
+	// notifyWait is how long a secondary may take to answer, and the first wait after that. Each wait is twice the
+	// previous one.
 	notifyWait = 2 * time.Second
-	// notifyTries is how often a secondary is told of a change, which takes four minutes (RFC 1996 section 3.6).
-	// Afterwards it finds out by itself, at its next refresh.
+	// notifyTries is how often a secondary is notified of a change, which takes four minutes (RFC 1996 section 3.6).
+	// Afterwards it learns of the change at its next refresh.
 	notifyTries = 6
-	// settle is how long new parts are in the store before the records that name them are served, where there are
-	// secondaries: this server knows of the change within [maxGap], and they fetch it within seconds. Without that wait
-	// a resolver could get the new record here and ask a secondary for its parts, which does not know them yet.
+	// settle is how long new parts are in the store before the records that name them are served, with secondaries:
+	// this server reads the change within [maxGap], and they fetch it within seconds. Without that wait a resolver
+	// could get the new record here and query its parts at a secondary that does not have them yet.
 	settle = maxGap + time.Minute
 )
 
-// inform tells a secondary of each change (NOTIFY, RFC 1996), until the context ends.
+// inform notifies a secondary of each change (NOTIFY, RFC 1996), until the context ends.
 func (s *Server) inform(ctx context.Context, to netip.AddrPort, changed <-chan struct{}) {
 	for {
 		select {
@@ -186,7 +186,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// notify tells a secondary of the present version, once. Any answer will do: it was heard.
+// notify notifies a secondary of the present version, once. Any answer confirms receipt.
 func (s *Server) notify(ctx context.Context, to netip.AddrPort) error {
 	current := s.current.Load()
 	m := new(dns.Msg).SetNotify(current.apex)
@@ -208,14 +208,14 @@ func (s *Server) announce() {
 	for _, changed := range s.changed {
 		select {
 		case changed <- struct{}{}:
-		default: // it is to be told anyway
+		default: // it must be notified anyway
 		}
 	}
 }
 
-// lead is how long new parts are served before the records that name them. A secondary proves of a signed zone that
-// there is nothing between two names, and resolvers take that for an answer about each name there (RFC 8198): the
-// name of a part is absent for them until they have forgotten, though nobody has asked for it.
+// lead returns how long new parts are served before the records that name them. A secondary of a signed zone proves
+// that no name exists between two others, and resolvers apply that to each name in between (RFC 8198): the name of a
+// part is absent for them until the proof expires, even if it was never queried.
 func (s *Server) lead() time.Duration {
 	if s.signer != nil {
 		return settle + negativeTTL
@@ -223,8 +223,8 @@ func (s *Server) lead() time.Duration {
 	return settle
 }
 
-// MasterFile writes records as the lines of a zone file (RFC 1035 section 5.1), for who publishes them on a
-// name server of their own. A TTL of 0 means [DefaultTTL].
+// MasterFile writes records as the lines of a zone file (RFC 1035 section 5.1), for publication on another name
+// server. A TTL of 0 means [DefaultTTL].
 func MasterFile(records []hostedspf.Record, ttl time.Duration) string {
 	if ttl <= 0 {
 		ttl = DefaultTTL

@@ -153,7 +153,7 @@ func TestTransferRefused(t *testing.T) {
 	}
 }
 
-// There is a bound to transfers that run at once, and none by datagram.
+// Concurrent transfers are bounded, and transfers by datagram are refused.
 func TestTransferLimits(t *testing.T) {
 	s := serve(t, newStore(t), func(c *Config) { c.Key = testKey() })
 	for range maxTransfers {
@@ -170,7 +170,7 @@ func TestTransferLimits(t *testing.T) {
 	require.Equal(t, dns.RcodeRefused, m.Rcode, "RFC 5936 section 4.2")
 }
 
-// secondary is a name server that is told of changes, and does not answer the first time.
+// secondary starts a name server that receives notifications and does not answer the first one.
 func secondary(t *testing.T) (addr netip.AddrPort, told <-chan *dns.Msg) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func secondary(t *testing.T) (addr netip.AddrPort, told <-chan *dns.Msg) {
 	return conn.LocalAddr().(*net.UDPAddr).AddrPort(), messages
 }
 
-// Secondaries are told of the version at the start and of each change, until they answer.
+// Secondaries are notified of the version at the start and of each change, until they answer.
 func TestNotify(t *testing.T) {
 	addr, told := secondary(t)
 	store := newStore(t, newProfile(1, "v=spf1 -all"))
@@ -217,7 +217,7 @@ func TestNotify(t *testing.T) {
 	require.Empty(t, told, "nothing has changed")
 }
 
-// The serial rises with each change and over a restart, and stays where nothing that is served has changed.
+// The serial rises with each change and over a restart, and does not change while the served records are unchanged.
 func TestSerial(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	store := newStore(t, newProfile(1, "v=spf1 -all"))

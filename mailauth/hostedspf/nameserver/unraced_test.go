@@ -2,7 +2,7 @@
 
 package nameserver
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these tests many times slower, and other tests cover their concurrency.
 
 import (
 	"context"

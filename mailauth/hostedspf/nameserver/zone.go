@@ -17,16 +17,15 @@ import (
 )
 
 const (
-	// DefaultTTL is how long a published record may be kept by resolvers. It is short, because an
-	// address that a provider takes into use must soon be authorised everywhere, and a question once in
-	// five minutes from each resolver costs nothing.
+	// DefaultTTL is how long a published record may be kept by resolvers. It is short, because a new address of a
+	// provider must soon be authorised everywhere, and a query every five minutes from each resolver costs little.
 	DefaultTTL = 5 * time.Minute
-	// zoneTTL is the lifetime of what seldom changes: SOA, NS, and the addresses of name servers.
+	// zoneTTL is the TTL of records that seldom change: SOA, NS, and the addresses of name servers.
 	zoneTTL = time.Hour
-	// negativeTTL is how long the absence of a name may be remembered (RFC 2308 section 5 recommends
-	// one to three hours). Here a name is often asked for just before it is made.
+	// negativeTTL is how long the absence of a name may be remembered (RFC 2308 section 5 recommends one to three
+	// hours). Here a name is often queried just before it is created.
 	negativeTTL = 5 * time.Minute
-	// What secondary servers go by: RFC 1912 section 2.2. They are told of changes at once.
+	// The timers of secondary servers: RFC 1912 section 2.2. They are notified of changes immediately.
 	refresh = 4 * time.Hour
 	retry   = time.Hour
 	expire  = 14 * 24 * time.Hour
@@ -36,15 +35,15 @@ const (
 	maxAddresses = 4
 )
 
-// A Zone says for which part of the name space the server answers.
+// A Zone defines the part of the name space for which the server answers.
 type Zone struct {
 	// Name is the apex, such as spf.example.net. What the profiles publish outside it is not served.
 	Name diag.Name
 	// Nameservers are the servers of the zone, as its parent delegates it to them: between 1 and 13, the
 	// first of which is named in the SOA record. Two, in different networks, are wise (RFC 2182).
 	Nameservers []Nameserver
-	// Contact is the mail address of who is responsible. Empty means hostmaster (RFC 2142 section 7) at the domain that
-	// is registered, which can receive mail; it must be given if that is the zone itself.
+	// Contact is the mail address of the operator. Empty means hostmaster (RFC 2142 section 7) at the registered
+	// domain, which can receive mail; it is required if that is the zone itself.
 	Contact string
 	// TTL is how long published records may be kept, at most [hostedspf.MaxTTL]; 0 means [DefaultTTL]. The
 	// refresh interval of a profile is the upper bound for its own records.
@@ -55,8 +54,8 @@ type Zone struct {
 type Nameserver struct {
 	// Name is its host name.
 	Name diag.Name
-	// Addrs are its addresses, at least one and at most four if the name lies in the zone, and none
-	// otherwise, since they are then published elsewhere.
+	// Addrs are its addresses, at least one and at most four if the name is in the zone, and none otherwise, since
+	// they are then published elsewhere.
 	Addrs []netip.Addr
 }
 
@@ -81,7 +80,7 @@ func ParseNameserver(text string) (Nameserver, error) {
 	return ns, nil
 }
 
-// Validate says what is wrong with a zone.
+// Validate returns the first fault of a zone.
 func (z *Zone) Validate() error {
 	switch {
 	case z.Name.IsZero() || z.Name.String() == ".":
@@ -158,7 +157,7 @@ type published struct {
 type snapshot struct {
 	apex     string // absolute, in lower case
 	soa      *dns.SOA
-	negative *dns.SOA        // as it stands in answers about what does not exist
+	negative *dns.SOA        // in its form for negative answers
 	nodes    map[string]node // by absolute name in lower case
 	sets     map[string]answered
 	records  int
@@ -166,7 +165,7 @@ type snapshot struct {
 	pantry   pantry
 }
 
-// A node is a name that exists: its records by type, or none if it only stands above other names (RFC 8020).
+// A node is a name that exists: its records by type, empty if it only has names below it (RFC 8020).
 type node map[uint16][]dns.RR
 
 func (z *Zone) build(records []published, serial uint32) *snapshot {
@@ -234,18 +233,18 @@ func split(value string) []string {
 	return diag.Map(parts, func(p []byte) string { return strings.ReplaceAll(string(p), `\`, `\\`) })
 }
 
-// An answered set is one about which receivers ask address by address: "exists:%{i}.name" (RFC 7208 section 5.7).
+// An answered set is one that receivers query address by address: "exists:%{i}.name" (RFC 7208 section 5.7).
 type answered struct {
 	set spf.Set
 	ttl uint32
 }
 
-// listed is the answer for an address in a set. That there is one is all that counts.
+// listed is the answer for an address in a set. Only its presence matters.
 var listed = netip.AddrFrom4([4]byte{127, 0, 0, 2})
 
 // member answers for a name below that of a set, and reports whether there is such a set. All names below exist: a
-// resolver that asks label by label (RFC 9156) must not take the absence of one for that of all below (RFC 8020),
-// and 4.3.2.1 can be an IPv4 address as well as the end of one of IPv6.
+// resolver that asks label by label (RFC 9156) must not infer from the absence of one that all names below are absent
+// (RFC 8020), and 4.3.2.1 can be an IPv4 address as well as the end of one of IPv6.
 func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 	client, set, ok := s.setOf(name)
 	if !ok {
@@ -264,7 +263,7 @@ func (a answered) has(client string) bool {
 	return ok && a.set.Contains(ip)
 }
 
-// setOf finds the set that a name is below of, and what stands before the name of the set.
+// setOf finds the set that a name is below, and the labels before the name of the set.
 func (s *snapshot) setOf(name string) (client string, set answered, ok bool) {
 	for i := 0; i < len(name) && len(s.sets) > 0; i++ {
 		if name[i] == '.' {

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
 )
 
-// A store is opened by the URL of its database. A mistyped one is told without what might be a password.
+// A store is opened by the URL of its database. An error about a mistyped one omits what might be a password.
 func Example() {
 	store, err := postgres.Open(context.Background(), "postgres:/diag:secret@localhost/diag", postgres.Config{})
 	if err != nil {

@@ -109,7 +109,7 @@ func TestTwoServers(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, due)
 	require.NoError(t, a.Release(t.Context(), claim))
-	claim, err = b.Claim(t.Context(), p.ID, 0) // lapses at once
+	claim, err = b.Claim(t.Context(), p.ID, 0) // lapses immediately
 	require.NoError(t, err)
 	_, err = b.Finish(t.Context(), claim, hostedspf.Outcome{})
 	require.ErrorIs(t, err, hostedspf.ErrLapsed)
@@ -141,7 +141,7 @@ func TestClaimsOfTwoServers(t *testing.T) {
 	}
 }
 
-// Servers that start at once on an empty database make the tables once.
+// Servers that start concurrently on an empty database create the tables once.
 func TestStartTogether(t *testing.T) {
 	url := newSchema(t)
 	var wg sync.WaitGroup
@@ -159,7 +159,7 @@ func TestStartTogether(t *testing.T) {
 	require.Equal(t, []int{postgres.SchemaVersion, postgres.SchemaVersion}, []int{from, to})
 }
 
-// Profiles are kept as JSON: what older versions have written must stay readable when fields of the API change.
+// Profiles are stored as JSON: those of older versions must stay readable when fields of the API change.
 func TestStoredForm(t *testing.T) {
 	url := newSchema(t)
 	store := open(t, url, nil)
@@ -187,7 +187,7 @@ const stored = `{"id":"spf_00000000000000000000000001","domain":"example.com","n
 	`"owner":"key_a","failures":5,"is_paused":false,` +
 	`"parts":[{"name":"set","networks":["192.0.2.0/24"],"until":"2026-01-15T12:00:01.123456Z"}]}`
 
-// A database that is not there is unavailable, and a wrong URL is told without the password in it.
+// A missing database is unavailable, and the error about a wrong URL omits its password.
 func TestOpenErrors(t *testing.T) {
 	_, err := postgres.Open(t.Context(), "postgres://user:Secret@127.0.0.1:1/db", postgres.Config{})
 	require.ErrorIs(t, err, hostedspf.ErrUnavailable)

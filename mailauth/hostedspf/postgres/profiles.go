@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// body is a profile as it is stored: what the API shows of it, and what it does not.
+// body is the stored form of a profile: its API fields and its internal ones.
 type body struct {
 	hostedspf.Profile
 	Owner    hostedspf.Owner  `json:"owner"`
@@ -174,8 +174,8 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (list []hoste
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Claim implements [hostedspf.Store]. Of servers that claim at once the first has changed the row when the next
-// one's statement looks at it.
+// Claim implements [hostedspf.Store]. If servers claim concurrently, the first has changed the row when the next
+// one's statement reads it.
 func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (claim hostedspf.Claim, err error) {
 	err = s.do(ctx, "claiming "+id, func(ctx context.Context) error {
 		var until int64

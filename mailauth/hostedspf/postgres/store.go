@@ -24,13 +24,13 @@ import (
 const (
 	// connections is how many a store opens at most, unless the URL has pool_max_conns. Calls are short and few.
 	connections = 4
-	// patience bounds a call, whatever its context says: PostgreSQL may have gone without a word.
+	// patience bounds a call, whatever its context: PostgreSQL may have disappeared silently.
 	patience = 10 * time.Second
 )
 
-// Config says how a store behaves.
+// Config configures a store.
 type Config struct {
-	// Clock says when claims end. If nil, it is that of PostgreSQL.
+	// Clock decides when claims end. If nil, it is that of PostgreSQL.
 	Clock diag.Clock
 }
 
@@ -59,7 +59,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// clockSQL is the present by the clock of the store, in microseconds; its parameter is what [Store.now] returns.
+// clockSQL is the current time by the clock of the store, in microseconds; its parameter is what [Store.now] returns.
 const clockSQL = "coalesce($1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 
 func (s *Store) now() *int64 {
@@ -82,8 +82,8 @@ func (s *Store) do(ctx context.Context, what string, act func(context.Context) e
 	return describe(ctx, what, err)
 }
 
-// write runs an act that changes a profile, and then notes that it is not what it was: that comes last in a
-// transaction, since others wait for its end.
+// write runs an act that changes a profile, and then records the change: that comes last in a transaction, because
+// others wait for its end.
 func (s *Store) write(ctx context.Context, what string, act func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
 		return postgresdb.Begin(ctx, s.pool, func(tx pgx.Tx) error {
@@ -127,8 +127,8 @@ func found(err error) error {
 // SchemaVersion is the layout that this package reads and writes.
 const SchemaVersion = 1
 
-// tables are what the package keeps in a database. Instants are microseconds since 1970, and text that is
-// compared sorts by its bytes.
+// tables are the tables of the package in a database. Instants are microseconds since 1970, and text that is compared
+// sorts by its bytes.
 var tables = postgresdb.Layout{Name: "hosted SPF", Table: "spf_layout", Steps: []string{
 	`CREATE TABLE spf_state (
 		one     boolean PRIMARY KEY CHECK (one),
@@ -170,8 +170,8 @@ var tables = postgresdb.Layout{Name: "hosted SPF", Table: "spf_layout", Steps: [
 	);`,
 }}
 
-// Migrate brings the tables of hosted SPF in a database up to [SchemaVersion], creating them where there are none,
-// and tells from which version to which; from is 0 where there were none. [Open] does it by itself.
+// Migrate brings the tables of hosted SPF in a database up to [SchemaVersion], creating missing ones, and returns the
+// old and new version; from is 0 if there were no tables. [Open] does it by itself.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	return tables.Migrate(ctx, url)
 }

@@ -29,8 +29,8 @@ const (
 	crashLease    = time.Minute
 )
 
-// resolveUntilKilled lets a process work, notes what it says that it has finished, and kills it after a
-// random number of lines.
+// resolveUntilKilled lets a process work, records what it reports as finished, and kills it after a random number of
+// lines.
 func resolveUntilKilled(t *testing.T, path string, kill int, finished map[string]bool) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), crashPath+"="+path)
@@ -50,7 +50,7 @@ func resolveUntilKilled(t *testing.T, path string, kill int, finished map[string
 	require.Error(t, cmd.Wait(), "it should have been killed")
 }
 
-// checkCrashed looks at one profile after a crash, and returns how many claims of it were cut off.
+// checkCrashed examines one profile after a crash, and returns how many of its claims were interrupted.
 func checkCrashed(t *testing.T, store file, n, kill int, finished map[string]bool) (cutOff int) {
 	p, err := store.Profile(t.Context(), example(n).ID)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func checkCrashed(t *testing.T, store file, n, kill int, finished map[string]boo
 	return cutOff
 }
 
-// crashChild resolves all profiles at once, by a clock that stands still.
+// crashChild resolves all profiles concurrently, by a stopped clock.
 func crashChild(path string) error {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, path, sqlite.Config{Clock: hostedspftest.NewClock().Now})

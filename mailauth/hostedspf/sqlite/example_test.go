@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 )
 
-// Two processes share a file: what one is resolving, the other leaves alone.
+// Two processes share a file: a profile that one is resolving is skipped by the other.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

@@ -24,8 +24,8 @@ func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 		len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count, r.RecordHash, r.Error)
 }
 
-// forget removes resolutions before a time from the history of a profile, as far as that takes no long
-// transaction: it is called for each that is added.
+// forget removes resolutions before a time from the history of a profile, as far as the transaction stays short: it
+// is called for each one added.
 func forget(conn *sqlite.Conn, id string, before time.Time) error {
 	return exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
 		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`, id, before, purgeRows)
@@ -69,8 +69,8 @@ func (s *Store) Resolutions(
 	return list, err
 }
 
-// Remove implements [hostedspf.Store]. A long history goes in several transactions, after the profile; what
-// a crash leaves of it, nobody sees, and the next Open removes.
+// Remove implements [hostedspf.Store]. A long history is removed in several transactions, after the profile;
+// leftovers of a crash are invisible, and the next Open removes them.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	err := s.write(ctx, "removing "+id, func(conn *sqlite.Conn) error {
 		if _, err := profile(conn, id); err != nil {
@@ -87,11 +87,11 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	_ = s.purge(ctx) // the profile is gone, whether or not this succeeds
+	_ = s.purge(ctx) // the profile is removed, whether or not this succeeds
 	return nil
 }
 
-// purge deletes the history of profiles that are gone.
+// purge deletes the history of removed profiles.
 func (s *Store) purge(ctx context.Context) (err error) {
 	for left := true; left && err == nil; {
 		err = s.write(ctx, "removing the history of profiles that are gone", func(conn *sqlite.Conn) error {
@@ -143,8 +143,8 @@ func (s *Store) Claim(ctx context.Context, id string, lease time.Duration) (clai
 	return claim, err
 }
 
-// lastClaim returns the last claim of a profile that exists, which is zero if there was none and has no end
-// if it was given back.
+// lastClaim returns the last claim of a profile that exists, which is zero without one and has no end if it was
+// released.
 func lastClaim(conn *sqlite.Conn, id string) (c hostedspf.Claim, err error) {
 	const sql = "SELECT c.fence, c.until FROM spf_profiles p LEFT JOIN spf_claims c ON c.profile = p.id WHERE p.id = ?1"
 	c.ProfileID = id

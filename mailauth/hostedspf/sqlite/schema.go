@@ -91,8 +91,8 @@ var tables = sqlitedb.Layout{
 	Name: "hosted SPF", Steps: migrations[:], Version: layout, Set: "UPDATE spf_state SET layout = %d",
 }
 
-// Migrate brings the tables of hosted SPF in a file up to [SchemaVersion], creating them where there are
-// none, and tells from which version to which; from is 0 where there were none. [Open] does it by itself.
+// Migrate brings the tables of hosted SPF in a file up to [SchemaVersion], creating missing ones, and returns the old
+// and new version; from is 0 if there were no tables. [Open] does it by itself.
 func Migrate(ctx context.Context, path string) (from, to int, err error) {
 	return tables.MigrateFile(ctx, path)
 }
@@ -114,7 +114,7 @@ func list[E string | hostedspf.Record | hostedspf.Part](list []E) *string {
 	return new(string(text))
 }
 
-// unlist reads what list has made.
+// unlist decodes the output of list.
 func unlist[E any](text *string, into *[]E) error {
 	if text == nil {
 		return nil

@@ -217,7 +217,7 @@ func TestMigrate(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A refused or panicking change leaves nothing behind, and the store goes on.
+// A refused or panicking change leaves no trace, and the store keeps working.
 func TestUpdateThatFails(t *testing.T) {
 	a, b, _ := two(t)
 	require.NoError(t, a.Create(t.Context(), example(1)))
@@ -306,7 +306,7 @@ func TestSameInstant(t *testing.T) {
 	require.Equal(t, []hostedspf.Due{{ID: want[0].ID, At: want[0].NextResolveAt}}, due)
 }
 
-// Damage of the file is reported, and never taken for an empty list.
+// Damage of the file is reported, and never mistaken for an empty list.
 func TestDamage(t *testing.T) {
 	for _, script := range []string{
 		"UPDATE spf_profiles SET records = '['", "UPDATE spf_profiles SET domain = '..'",

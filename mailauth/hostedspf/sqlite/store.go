@@ -13,9 +13,10 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Config says how a store behaves.
+// Config configures a store.
 type Config struct {
-	// Clock says when claims end. If nil, it is the wall clock, which the processes that share a file must share too.
+	// Clock decides when claims end. If nil, it is the wall clock, which the processes that share a file must share
+	// too.
 	Clock diag.Clock
 }
 
@@ -23,8 +24,8 @@ type Config struct {
 type Store struct {
 	clock  diag.Clock
 	file   *sqlitedb.File
-	turn   chan struct{} // holds a token while nobody writes
-	writer *sqlite.Conn  // belongs to who has the turn
+	turn   chan struct{} // holds a token while no write runs
+	writer *sqlite.Conn  // owned by the holder of the turn
 	rested time.Time     // from when on the next transaction may begin; likewise
 	pool   *sqlitedb.Pool
 
@@ -51,13 +52,13 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, errors.Join(err, s.file.Close()))
 	}
-	if err := s.purge(ctx); err != nil { // what the last process did not come to
+	if err := s.purge(ctx); err != nil { // the pending removals of the last process
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// connect opens the connections; on an error none stays open.
+// connect opens the connections; on an error it closes all of them.
 func (s *Store) connect(ctx context.Context) (err error) {
 	if s.writer, err = s.file.Connect(); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (s *Store) write(ctx context.Context, what string, act func(*sqlite.Conn) e
 	var began time.Time
 	err := sqlitedb.Transact(ctx, s.writer, func() error {
 		began = time.Now()
-		if err := s.file.Check(); err != nil { // what is written to a file that has gone is lost
+		if err := s.file.Check(); err != nil { // writes to a deleted file are lost
 			return err
 		}
 		return act(s.writer)
@@ -125,8 +126,8 @@ func (s *Store) take(ctx context.Context) error {
 }
 
 const (
-	// restFactor says how many times as long as it has written a process leaves the file to others. One transaction
-	// after the other would keep a ledger waiting, since SQLite lets who waits look again only now and then.
+	// restFactor is the ratio of pause to write time in which a process leaves the file to others. Back-to-back
+	// transactions would keep a ledger waiting, because SQLite retries a waiting writer only occasionally.
 	restFactor = 4
 	// maxRest bounds that after a transaction that the disk has held up.
 	maxRest = 100 * time.Millisecond
@@ -172,7 +173,7 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// changed notes that a profile is not what it was.
+// changed records that a profile has changed.
 func changed(conn *sqlite.Conn) error {
 	return exec(conn, "UPDATE spf_state SET version = version + 1")
 }

@@ -2,7 +2,7 @@
 
 package sqlite_test
 
-// The race detector makes these many times slower, and nothing in them runs at once but what other tests race.
+// The race detector makes these tests many times slower, and other tests cover their concurrency.
 
 import (
 	"path/filepath"
@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCrash kills a process at random moments while it resolves, again and again. What it has finished
-// must be in the history, and nothing else; each profile must be as its newest resolution has left it; and
-// what it had claimed must be free when the lease ends, and not before.
+// TestCrash repeatedly kills a process at random moments while it resolves. The history must hold exactly the
+// finished resolutions; each profile must match its newest resolution; and claimed profiles must become free when the
+// lease ends, and not before.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
