@@ -114,7 +114,7 @@ func liveCodes(v diag.Verdict) (codes []string) {
 	return codes
 }
 
-// bodyOf returns the body of a message.
+// bodyOf returns the body of a message, and fromOf its From field.
 func bodyOf(text string) []byte {
 	return message.Split([]byte(strings.ReplaceAll(text, "\n", "\r\n"))).Body
 }

@@ -15,7 +15,7 @@ type Service string
 
 // The answers.
 const (
-	ServiceUnknown Service = "unknown" // no answer from the servers or the DNS, or port 25 or an address was not tested
+	ServiceUnknown Service = "unknown" // no server or DNS answer, or port 25 or an address was not tested
 	ServiceOffered Service = "offered" // an address speaks SMTP, even if it rejects this client
 	ServiceRefused Service = "refused" // every address refuses: the connection, the client by 5xx in its banner, or SMTP
 )
@@ -69,7 +69,7 @@ func (e *evidence) isMute() bool {
 		!slices.ContainsFunc(e.servers, (*server).speaks)
 }
 
-// unused reports whether, in addition, none of the addresses is known to accept mail.
+// unused reports whether, in addition, all addresses are known to refuse mail.
 func (e *evidence) unused() bool { return e.mute && all(e.main(), (*server).refuses) }
 
 // A link is the point in the DNS where the path to a mail server ends.
