@@ -38,7 +38,7 @@ type api struct {
 	seen    []Observation
 }
 
-// observed returns what was seen, without the ids of requests and their instants, which differ.
+// observed returns the observations, without the IDs of requests and their instants, which differ.
 func (a *api) observed() (list []Observation) {
 	a.t.Helper()
 	for _, o := range a.seen {

@@ -44,7 +44,7 @@ const (
 // An Operation is the work of an endpoint: a Go function and what the API must know about it. [Call] and [Pure] make
 // it.
 type Operation struct {
-	summary string       // what it does, where the purpose of the row says less
+	summary string       // what it does, if the purpose of the row is less specific
 	request reflect.Type // struct
 	report  reflect.Type // struct; nil for an image
 	media   []string     // media types of the reply
@@ -55,7 +55,7 @@ type Operation struct {
 	repeats bool               // the same request always has the same reply, and no context ends the work
 	form    metering.ReplyForm // how a reply is kept for replays
 	upload  *upload            // how a file may be sent instead of JSON; nil: not at all
-	id      string             // of the endpoint, once it is served: every request asks for it
+	id      string             // of the endpoint, once it is served: every request needs it
 	placed  bool               // some fields are outside the body; known once the row is served
 	owned   bool               // run needs an ownedRequest
 
@@ -130,8 +130,8 @@ type picture interface {
 	Bytes() []byte
 }
 
-// image adapts a function that draws. It must be deterministic: what is kept for a replay is only
-// that it ran, and it runs again (CONTRACT 5.4).
+// image adapts a function that draws. It must be deterministic: for a replay only the fact that it ran is kept, and
+// it runs again (CONTRACT 5.4).
 func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Operation {
 	return Operation{
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
@@ -142,7 +142,7 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Oper
 	}
 }
 
-// about says what the operation does, where the purpose of the row is that of a family.
+// about sets what the operation does, if the purpose of the row is that of a family.
 func (op Operation) about(summary string) Operation { op.summary = summary; return op }
 
 // UpTo sets the size of the largest body, in bytes.
@@ -152,7 +152,7 @@ func (op Operation) UpTo(bytes int64) Operation { op.body = bytes; return op }
 // as many requests concurrently as fit into [Config.Memory].
 func (op Operation) Holding(bytes int64) Operation { op.weight = bytes; return op }
 
-// A weighed request knows better than its row what it makes the operation hold.
+// A weighed request computes more exactly than its row how much memory the operation holds.
 type weighed interface{ Memory() int64 }
 
 // memory returns how many bytes a request may make the operation hold.
@@ -180,9 +180,9 @@ type Result struct {
 // errNoOperation is the error of an endpoint that was made without an operation.
 var errNoOperation = errors.New("the endpoint has no operation: make one by httpapi.Call or httpapi.Pure")
 
-// Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
-// the server does, and runs the operation within its deadline. Faults of the request are a
-// *[ViolationsError]. Operations on hosted profiles need the store of a server, and end in an error that says so.
+// Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as the server
+// does, and runs the operation within its deadline. Faults of the request are a *[ViolationsError]. Operations on
+// hosted profiles need the store of a server, and return an error without one.
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
 	req, err := ep.Operation.decode(body)
 	if err != nil {
@@ -231,7 +231,7 @@ func encode(v any) ([]byte, error) {
 		return nil, err // this encoder will not write again
 	}
 	if e.text.Cap() > keptBuffer {
-		return e.text.Bytes(), nil // the buffer goes with the reply
+		return e.text.Bytes(), nil // the reply owns the buffer
 	}
 	body := bytes.Clone(e.text.Bytes())
 	encoders.Put(e)
@@ -314,7 +314,7 @@ func (op Operation) sealed() Operation {
 	return op
 }
 
-// sealInfo names what the derived key is for (RFC 5869 section 3.2).
+// sealInfo is the purpose of the derived key (RFC 5869 section 3.2).
 const sealInfo = "diagkit kept reply, AES-256-GCM"
 
 // sealer derives the cipher of a caller. The secret has 150 random bits, so that no slow derivation is needed.

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is one step of a scenario of idempotency; scenarios hold what a client does and must see.
+// step is one step of a scenario of idempotency: a client's action and the expected reply.
 type step struct {
 	Op       string
 	Key      string
@@ -148,7 +148,7 @@ func (s *scenario) parallel(t *testing.T, st step) {
 	for range st.N {
 		wg.Go(func() {
 			r := s.send(st)
-			if r.Code == 409 { // the first is in flight: ask again when it is done
+			if r.Code == 409 { // the first is in flight: retry when it is done
 				require.Equal(t, reasonInFlight, r.problem().Details.Reason)
 				<-answered
 				r = s.send(st)

@@ -65,7 +65,7 @@ var (
 	statedDefault = regexp.MustCompile(`(?:^|; )(?:default ([^;]+)|(true|false))(?:;|$)`)
 	statedBound   = regexp.MustCompile(`(\d+)\.\.(\d+)|<= (\d+)`)
 	statedUnit    = regexp.MustCompile(`\d+ [KM]iB`)
-	statedAside   = regexp.MustCompile("(no|multipart) `\\w+`") // names what is no field
+	statedAside   = regexp.MustCompile("(no|multipart) `\\w+`") // names that are not fields
 	statedAbsence = regexp.MustCompile(`^(|false|\[.*\]|[a-z]+( [a-z0-9]+)+|all|host|ours)$`)
 )
 
@@ -162,7 +162,7 @@ func schemaAt(s schema, path ...string) schema {
 	return s
 }
 
-// A replyReader reads what the contract states of a reply: names with commas between them, and after a name perhaps [],
+// A replyReader parses the contract's description of a reply: names separated by commas, and after a name perhaps [],
 // ?, its values (a/b/c), its type, and its own members in braces. Types begin with a capital.
 type replyReader struct {
 	t       *testing.T
@@ -234,7 +234,7 @@ func (r *replyReader) member(at string, s schema, required bool) (leaf schema) {
 	return leaf
 }
 
-// parts are the schemas that s consists of: it, what it refers to, and the values of lists and maps.
+// parts returns the schemas that s consists of: itself, those it refers to, and the values of lists and maps.
 func (r *replyReader) parts(s schema) []schema {
 	parts := []schema{s}
 	if ref, ok := s["$ref"].(string); ok {
@@ -269,7 +269,7 @@ func (r *replyReader) membersOf(s schema) (map[string]schema, map[string]bool) {
 	return members, required
 }
 
-// enumOf lists the values of s, without one that is of spf/validate alone, whose row has it in words.
+// enumOf lists the values of s, except one that only spf/validate has, whose row describes it in words.
 func (r *replyReader) enumOf(s schema) []string {
 	values := []string{}
 	for _, part := range r.parts(s) {

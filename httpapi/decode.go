@@ -180,7 +180,7 @@ func (p *parser) member(base int, name string) {
 	}
 }
 
-// readField reads the value of a field, and reports whether it is given: null says the same as absence.
+// readField reads the value of a field, and reports whether it is given: null means absence.
 func (p *parser) readField(v reflect.Value, f *field) bool {
 	if p.peek() == 'n' {
 		if p.skip(); f.required {

@@ -78,7 +78,7 @@ func TestScopeTransition(t *testing.T) {
 func TestDeprecatedRow(t *testing.T) {
 	old := Endpoint{"POST", "/old", metering.WebRead, 1, "test", Call(echo).deprecated(Deprecation{since, sunset})}
 	a := newAPI(t, "self", nil, old)
-	for _, body := range []string{"{}", "[]"} { // refusals say it too
+	for _, body := range []string{"{}", "[]"} { // refusals report it too
 		r := a.post("/old", body)
 		require.Equal(t, "@1772323200", r.header("Deprecation"))
 		require.Equal(t, "Thu, 31 Dec 2026 23:59:59 GMT", r.header("Sunset"))

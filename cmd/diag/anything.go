@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// whole holds the flags that choose what is asked of a domain, an address or a URL.
+// whole holds the flags that choose which checks of a domain, an address or a URL run.
 type whole struct {
 	only   []string
 	noSMTP bool
@@ -33,7 +33,7 @@ func (o *whole) add(cmd *cobra.Command) {
 	complete(cmd, "format", target.PlanFormat("").Values()...)
 }
 
-// planned says what does not go together with --plan.
+// planned returns an error for flags that cannot be combined with --plan.
 func (a *app) planned() error {
 	formats := target.PlanFormat("").Values()
 	switch o := &a.whole; {
@@ -110,7 +110,7 @@ func (o *whole) options() (target.Options, error) {
 	return target.Options{Only: o.only, NoSMTP: o.noSMTP}, nil
 }
 
-// parse finds out what an argument is: the name of a file, "-", or the thing itself.
+// parse determines what an argument is: the name of a file, "-", or the target itself.
 func (a *app) parse(word string) (target.Target, error) {
 	if word != "-" && (!exists(word) || a.zoned.files != nil) { // zone files often have the names of zones
 		if fileName().MatchString(word) && a.zoned.files == nil {
@@ -162,7 +162,7 @@ func (a *app) anything(cmd *cobra.Command, word string) error {
 	return a.overview(cmd.Context(), t)
 }
 
-// unknown says that an argument is nothing that can be examined, and what may have been meant.
+// unknown returns the error for an argument that cannot be examined, with what may have been meant.
 func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
 	if fault, ok := errors.AsType[*diag.InputError](err); ok {
 		switch {
@@ -227,7 +227,7 @@ func (a *app) manyTargets(ctx context.Context, args []string) error {
 	return a.many(ctx, a.eachTarget(ask, o))
 }
 
-// asker makes what asks here or at the server, and a function that releases what that needs.
+// asker returns a function that runs checks here or at the server, and one that releases its resources.
 func (a *app) asker() (ask func() target.Ask, release func(), err error) {
 	if a.server != "" {
 		return func() target.Ask { return a.askServer }, func() {}, nil
@@ -236,8 +236,8 @@ func (a *app) asker() (ask func() target.Ask, release func(), err error) {
 	return func() target.Ask { return target.Local(env) }, release, err
 }
 
-// cacheBytes is the memory for replies that the checks of several targets share. What is asked about one alone is kept
-// with the target, so that the rest is little.
+// cacheBytes is the memory for replies that the checks of several targets share. Lookups for one target alone are
+// kept with the target, so that the rest is little.
 const cacheBytes = 8 << 20
 
 // localEnv is the world that the flags describe.

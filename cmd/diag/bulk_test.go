@@ -50,7 +50,7 @@ func TestBulk(t *testing.T) {
 			kill = time.AfterFunc(time.Duration(5+rand.IntN(20))*time.Second, func() { cmd.Process.Kill() })
 			kills++
 		}
-		cmd.Wait() // its exit code says what was found
+		cmd.Wait() // its exit code is the result
 		done = cmd.ProcessState.Exited()
 		if kill != nil {
 			kill.Stop()

@@ -268,8 +268,8 @@ func positional(params []httpapi.Param) []httpapi.Param {
 	return list
 }
 
-// shared settles flags that name a field of the check and something all checks know: --resolver
-// google is the field of "resolve", and --resolver udp://192.0.2.1 the world's.
+// shared resolves flags that name both a field of the check and a setting of all checks: --resolver google is the
+// field of "resolve", and --resolver udp://192.0.2.1 the resolver of the environment.
 func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	a.zoned.shared(params, values)
 	i := slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == "resolver" })
@@ -299,7 +299,7 @@ func (a *app) common() error {
 	return a.zoned.check(a)
 }
 
-// check runs the operation here or at a server, and prints what it answered.
+// check runs the operation here or at a server, and prints its reply.
 func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
 	return a.checkAt(ctx, ep, body, nil)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testZone holds a domain that is well and what goes wrong with others.
+// testZone holds a domain without faults, and others with faults.
 const testZone = `
 example.com.           A    192.0.2.80
 example.com.           MX   10 mx1.example.com.
@@ -191,7 +191,7 @@ func TestOverview(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 40, "one screen")
 }
 
-// What was pasted is taken for what it means.
+// Pasted input is interpreted as it was meant.
 func TestRepairs(t *testing.T) {
 	for _, test := range []struct{ field, text, want, note string }{
 		{"domain", "example.com", "example.com", ""},

@@ -105,7 +105,7 @@ func (run keptRun) add(target string, data json.RawMessage) bool {
 	return true
 }
 
-// comparable refuses runs that have nothing in common: that nothing changed would be wrong to say.
+// comparable refuses runs that have nothing in common: it would be wrong to report no change.
 func comparable(old, now keptRun) error {
 	for where := range now {
 		if old[where] != nil {
@@ -119,7 +119,7 @@ func comparable(old, now keptRun) error {
 	return usagef("the runs have nothing in common: one is of %s, the other of %s", one, other)
 }
 
-// A change is one difference: a line with a sign, how grave what is new is, and where it was.
+// A change is one difference: a line with a sign, the severity of the new state, and its place.
 type change struct {
 	where, sign, text string
 	mark              view.Mark

@@ -13,11 +13,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A question is one that a command line of dig, host or nslookup asks.
+// A question is a query of a command line of dig, host or nslookup.
 type question struct {
 	operation string            // resolve, or ip/nslookup for the names of an address
 	fields    map[string]string // of the request
-	servers   []digServer       // who is asked, in turn; empty: as the flags say
+	servers   []digServer       // queried in turn; empty: as the flags say
 }
 
 func (q question) ofRecords() bool { return q.operation == "resolve" }
@@ -30,7 +30,7 @@ type digLine struct {
 	flags     []string // of diag, in their order
 }
 
-// names lists the names that are asked for.
+// names lists the names to look up.
 func (l *digLine) names() (names []string) {
 	if l == nil {
 		return nil
@@ -67,8 +67,8 @@ type digParser struct {
 	bare    []string               // types without an option
 }
 
-// parse reads the words behind the name of a program. Options before the first name are for all names, those behind a
-// name are for that name, as with dig. What is said already is in global.
+// parse reads the words that follow the name of a program. Options before the first name apply to all names, those
+// after a name to that name, as with dig. Options that were read already are in global.
 func (p *program) parse(global lookup, words []string, takes func(flag string) bool) (*digLine, error) {
 	d := &digParser{digLine: digLine{program: p, global: global.clone()}, words: words, takes: takes}
 	maps.Copy(d.global.fields, p.fields)
@@ -244,7 +244,7 @@ func findOption(options []digOption, name, typed string) (*digOption, error) {
 	return nil, usagef("%s is short for several options: %s", typed, strings.Join(names, ", "))
 }
 
-// apply does what an option says.
+// apply applies an option.
 func (d *digParser) apply(o *digOption, typed, value string, on bool) error {
 	switch {
 	case on && o.refused != "":
@@ -291,7 +291,7 @@ func (d *digParser) plain(word string) error {
 		case recordClass(word):
 			return d.setClass(word, word)
 		case l.given && d.program.inOrder && !strings.Contains(word, "."):
-			l.types = append(l.types, word) // the check says that there is no such type
+			l.types = append(l.types, word) // the check reports an unknown type
 			return nil
 		case l.given && misspeltType(word):
 			return d.addType(word, word)
@@ -360,7 +360,7 @@ func (d *digParser) setClass(typed, class string) error {
 	return nil
 }
 
-// finish makes the questions of what was read.
+// finish makes the questions of the parsed words.
 func (d *digParser) finish() error {
 	if d.flagged("file", "f") {
 		if len(d.lookups) > 0 {

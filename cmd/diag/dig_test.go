@@ -52,7 +52,7 @@ func (q question) said() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// What people who are used to dig, host and nslookup type: what it asks, of whom and how, or why it is refused.
+// Command lines as users of dig, host and nslookup type them: the queries, their servers and options, or the refusal.
 func TestDigHabits(t *testing.T) {
 	table, err := os.ReadFile("testdata/dig.txt")
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ type several struct {
 	begun  bool
 }
 
-// prepare makes the request of a question; what it leaves open, flags may say.
+// prepare makes the request of a question; flags may set what it leaves open.
 func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, err error) {
 	r.servers = q.servers
 	r.ep, _ = httpapi.Endpoints().Named(q.operation)
@@ -49,7 +49,7 @@ func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, er
 		}
 	}
 	if kind := own["qtype"]; kind != nil && len(*kind) == 0 && len(*own["qname"]) > 0 {
-		*kind = []string{"A"} // what dig asks for too
+		*kind = []string{"A"} // what dig queries, too
 	}
 	r.body, err = a.bodyOf(r.ep, own, nil)
 	return r, err
@@ -134,7 +134,7 @@ func (a *app) unanswered(r digRequest, err error) {
 	}
 }
 
-// endSeveral writes what is written once for all answers.
+// endSeveral writes the end of a list of answers.
 func (a *app) endSeveral() error {
 	s := a.several
 	a.several = nil

@@ -26,9 +26,9 @@ type program struct {
 	name     string
 	letters  map[byte]*digOption
 	dashed   []digOption       // options with names behind one dash, of nslookup
-	types    []string          // that are asked for unless some are given; none: as resolve does
+	types    []string          // types that are queried by default; none: as resolve does
 	fields   map[string]string // of every question
-	root     bool              // without a name it asks for the name servers of the root
+	root     bool              // without a name it queries the name servers of the root
 	oneName  bool
 	server   bool // follows the name
 	dialogue bool // begins with "-"
@@ -39,7 +39,7 @@ type program struct {
 type digOption struct {
 	names   string     // words that name it, also by a prefix that no other option has
 	value   string     // what its value is, such as "a type"; empty: it has none
-	bare    *digOption // what it is without its value; nil: it needs one
+	bare    *digOption // its meaning without a value; nil: it needs one
 	refused string     // why it cannot be had
 	always  string     // why it cannot be switched off
 	do      func(d *digParser, typed, value string, on bool) error
@@ -89,7 +89,7 @@ func dresses(names string) digOption { return digOption{names: names} }
 
 func refuses(names, reason string) digOption { return digOption{names: names, refused: reason} }
 
-// encrypts asks over TLS.
+// encrypts queries over TLS.
 func encrypts(names string, t resolver.Transport) digOption {
 	return digOption{names: names, do: func(d *digParser, typed, value string, on bool) error {
 		s := &d.current().secure
@@ -113,7 +113,7 @@ func withValue(typed, value string) string {
 	return typed + " " + value
 }
 
-// versions asks over one version of the Internet Protocol.
+// versions queries over one version of the Internet Protocol.
 func versions(version string) *digOption {
 	o := sets("", "ip_version", version, "")
 	return &o
@@ -161,7 +161,7 @@ var (
 		}}
 )
 
-// Why something cannot be had.
+// Reasons for unsupported options.
 const (
 	noSignature = "queries are not signed (TSIG)"
 	noSource    = "the system chooses the source address"

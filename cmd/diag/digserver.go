@@ -35,7 +35,7 @@ type secure struct {
 	name      string // in the certificate
 }
 
-// String is the server as --resolver has it.
+// String returns the server in the form of --resolver.
 func (s digServer) String() string {
 	server := s.server
 	if s.host != "" && server.Name == "" {
@@ -189,7 +189,7 @@ func (s digServer) resolved(ctx context.Context, env *diag.Env) ([]resolver.Serv
 	}), nil
 }
 
-// maxServerAddresses bounds the addresses of a name that are asked in turn.
+// maxServerAddresses bounds the addresses of a name that are queried in turn.
 const maxServerAddresses = 16
 
 // addresses looks up the addresses of the server, those of IPv4 first: hosts without IPv6 are the more common ones.
@@ -224,7 +224,7 @@ func (s digServer) addresses(ctx context.Context, env *diag.Env) ([]netip.Addr, 
 	return nil, usagef("-%d: %s has no IPv%d address", s.version, s.typed, s.version)
 }
 
-// unknown says why there is no address to ask at.
+// unknown explains why a server has no address.
 func (s digServer) unknown(a diag.Addresses) error {
 	missing := a.V4.NXDomain() && a.V6.NXDomain()
 	return fmt.Errorf("%s: %w", s.typed, &diag.NoAddressError{Host: s.host, Missing: missing, Err: a.Err()})
@@ -245,7 +245,7 @@ func (s digServer) ofSystem() ([]resolver.Server, error) {
 	return conf.Servers, nil
 }
 
-// callServers lets a report and an error name the servers as they were typed, which are the default resolver to the
+// callServers makes a report and an error name the servers as they were typed, which are the default resolver to the
 // operation.
 func callServers(result *httpapi.Result, err error, servers []digServer) error {
 	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok && silent.Asked == diag.DefaultResolver {
@@ -256,7 +256,7 @@ func callServers(result *httpapi.Result, err error, servers []digServer) error {
 		return err
 	}
 	if r, ok := result.Report.(*resolve.Report); ok && r.Resolver.ID == resolve.Default {
-		r.Resolver.Name = "" // its address says it
+		r.Resolver.Name = "" // implied by its address
 		if s := servers[0]; len(servers) == 1 && s.host != systemServers {
 			r.Resolver.Name = s.host
 		}
@@ -264,7 +264,7 @@ func callServers(result *httpapi.Result, err error, servers []digServer) error {
 	return nil
 }
 
-// asking returns the environment in which the servers of a question are asked, and a function that releases it.
+// asking returns the environment that queries the servers of a question, and a function that releases it.
 func (a *app) asking(ctx context.Context, servers []digServer) (*diag.Env, func(), error) {
 	env, release, err := a.localEnv()
 	if err != nil || len(servers) == 0 {

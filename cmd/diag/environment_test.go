@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain keeps what the caller's shell sets for the programs away from their tests.
+// TestMain removes the caller's settings for the programs from the environment of their tests.
 func TestMain(m *testing.M) {
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") || name == "NO_COLOR" {

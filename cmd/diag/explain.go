@@ -64,7 +64,7 @@ func (a *app) explain(code string) error {
 	return a.writeOut(b.Bytes())
 }
 
-// exitMeanings says what each exit code tells.
+// exitMeanings explain the exit codes.
 var exitMeanings = []string{
 	exitOK:         "Nothing is as severe as --fail-on, by default error.",
 	exitFinding:    "There is a finding of that severity or worse.",

@@ -81,7 +81,7 @@ func (a *app) export(ctx context.Context, c exporter.Config, listen string) erro
 	c.Timeout, c.Clock, c.Reload = a.timeout, env.Now, hup
 	c.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 	e := exporter.New(c)
-	if err := e.Check(); err != nil { // before it says that it serves
+	if err := e.Check(); err != nil { // before it reports that it serves
 		return usageError{err}
 	}
 	l, err := net.Listen("tcp", listen)

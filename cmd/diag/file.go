@@ -13,15 +13,15 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// maxInput bounds what is read from standard input or a file: the largest body of the API.
+// maxInput bounds the input from standard input or a file: the largest body of the API.
 const maxInput = 10 << 20
 
 // inBase64 ends the names of fields that hold a file.
 const inBase64 = "_base64"
 
-// fileOf returns the field that takes a file where p, the first of its group, takes what is in it: a report can be
-// given as XML or as the file in which it came. A field that is a file takes one anyway. An argument for a field named
-// text is that text.
+// fileOf returns the field that takes a file if p, the first of its group, takes the content: a report can be given
+// as XML or as the file that contained it. A field that is a file always takes one. An argument for a field named
+// text is the text itself.
 func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	if strings.HasSuffix(p.Name, inBase64) {
 		return p, true
@@ -34,7 +34,7 @@ func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	return httpapi.Param{}, false
 }
 
-// pasted lets the text of a PEM file be an argument, though it begins as a flag does.
+// pasted accepts the text of a PEM file as an argument, though it begins like a flag.
 func pasted(args []string) []string {
 	return diag.Map(args, func(arg string) string {
 		if strings.HasPrefix(arg, "-----BEGIN ") { // RFC 7468 section 2
@@ -101,8 +101,8 @@ func readInput(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// repaired takes from what was pasted what a field wants: the domain of a URL or of an address for mail,
-// without blanks around it. It says so on standard error.
+// repaired reduces pasted text to what a field needs: the domain of a URL or of a mail address, without surrounding
+// blanks. It reports this on standard error.
 func (a *app) repaired(field, text string) string {
 	trimmed := strings.TrimSpace(text)
 	switch field {

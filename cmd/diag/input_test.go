@@ -276,7 +276,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// On a terminal JSON is escaped, and still says the same.
+// On a terminal JSON is escaped, with the same meaning.
 func TestPrintableJSON(t *testing.T) {
 	text := []byte("{\"a\u009b\":\"\u202e\U000e0041\x7f\",\n\"b\":\"é\"}")
 	safe := printableJSON(text)
@@ -295,7 +295,7 @@ func hostileFault(t testing.TB, text string) diagtest.Fault {
 	return diagtest.Fault{Answers: []string{rr.String()}}
 }
 
-// A server is a stranger too: what it answers is no report, or one that says nothing.
+// A server is not trusted either: its reply may be no report, or an empty one.
 func TestBadReplies(t *testing.T) {
 	for _, text := range []string{``, `{`, `[0`, `{"a"`, `{"a":`, `{}{}`, `{} x`, `]`, `nul`, `[]`, strings.Repeat("[", 1_000_000)} {
 		_, err := endpoint(t, "spf/lookup").Decode([]byte(text))
@@ -365,7 +365,7 @@ func TestHelpExample(t *testing.T) {
 	}
 }
 
-// A check without a word says what it takes.
+// A check without an argument prints its usage.
 func TestNothingGiven(t *testing.T) {
 	s := newSession(nil)
 	require.Equal(t, exitUsage, s.run(t.Context(), []string{"spf"}))

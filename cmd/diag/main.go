@@ -74,7 +74,7 @@ type app struct {
 	columns        int                         // of the terminal; 0 if not known
 	progress       bool                        // stderr is one: so does progress
 	env            *diag.Env                   // replaces the world of the flags, for tests
-	ready          func(context.Context) error // waits for the name servers to have room, if they are asked here
+	ready          func(context.Context) error // waits for room at the name servers, if queried from here
 
 	world   worldflags.Flags
 	formats formats

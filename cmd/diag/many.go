@@ -165,7 +165,7 @@ func (a *app) ledger() (io.Writer, map[string]bool, error) {
 	var whole int64
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadBytes('\n')
-		if err != nil { // what has no end is not counted
+		if err != nil { // an unfinished line is not counted
 			break
 		}
 		var kept struct {
@@ -187,7 +187,7 @@ type manyRun struct {
 	*app
 	out io.Writer
 
-	begin                    sync.Mutex // held by the one who may begin next
+	begin                    sync.Mutex // held by the goroutine that may begin next
 	mu                       sync.Mutex
 	suites                   []junitSuite
 	examined, failed, faulty int

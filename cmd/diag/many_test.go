@@ -91,7 +91,7 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// JUnit's report and the exit code agree on what is at or above the threshold.
+// JUnit's report and the exit code agree on the findings at or above the threshold.
 func TestJUnitOfRemarks(t *testing.T) {
 	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info, Title: "Long record",
 		Detail: "It has 500 bytes.", Advice: "Shorten it."}}}
@@ -164,7 +164,7 @@ func TestDiff(t *testing.T) {
 	assert.Equal(t, exitUsage, newSession(nil).run(t.Context(), []string{"diff", folder + "/odd", folder + "/odd"}))
 }
 
-// The command ends when the record is there, and says what is there when it gives up.
+// The command ends when the record exists, and prints the current value when it gives up.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := testWorld(t)

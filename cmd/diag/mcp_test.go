@@ -45,7 +45,7 @@ func TestMCP(t *testing.T) {
 	assert.Empty(t, stderr.String())
 }
 
-// With a server it needs a key, and asks with it.
+// With a server it needs a key, and sends it.
 func TestMCPOfServer(t *testing.T) {
 	var stderr strings.Builder
 	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr}

@@ -108,7 +108,7 @@ func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
 	}
 	t, err := target.Parse(args[i])
 	if err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
-		return programs["dig"], i // example.com MX, as dig has it
+		return programs["dig"], i // example.com MX, as in dig
 	}
 	return nil, 0
 }
@@ -174,7 +174,7 @@ func meant(root *cobra.Command, word string) string {
 	return strings.Join(near, " or ")
 }
 
-// recordTypes are those that people ask for by name, without those that are short names.
+// recordTypes are those that people look up by name, without those that are short names.
 var recordTypes = []string{"mx", "ns", "ds", "txt", "soa", "srv", "caa", "aaaa", "cname", "tlsa", "https", "dnskey"}
 
 func meantFlag(cmd *cobra.Command, err error) string {

@@ -57,7 +57,7 @@ func TestMeantFlag(t *testing.T) {
 	assert.Contains(t, s.err.String(), "did you mean --json?")
 }
 
-// Who was asked is named; the chain of errors is not printed.
+// The server that was queried is named; the chain of errors is not printed.
 func TestExplain(t *testing.T) {
 	silent := fmt.Errorf("looking up a.example: %w", diag.Unavailable("the WHOIS server whois.iana.org", fmt.Errorf("it has no address")))
 	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, explain(silent))

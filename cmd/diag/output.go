@@ -22,7 +22,7 @@ import (
 )
 
 type outcome struct {
-	ep     httpapi.Endpoint // zero for a whole, and for what was read here
+	ep     httpapi.Endpoint // zero for a whole, and for content that was read here
 	reply  []byte           // JSON of the report
 	report any
 	view   *view.View
@@ -41,7 +41,7 @@ func (f *formats) count() (n int) {
 	return n
 }
 
-// exitCode says what was found: a finding outweighs what could not be learned.
+// exitCode returns the exit code of a result: a finding outweighs what could not be learned.
 func (a *app) exitCode(v *view.View) int {
 	grave := func(f diag.Finding) bool { return f.Severity >= a.threshold }
 	switch {
@@ -114,7 +114,7 @@ func (o outcome) json() ([]byte, error) {
 	return o.whole.JSON()
 }
 
-// terminalOptions say what the terminal can do.
+// terminalOptions returns the capabilities of the terminal.
 func (a *app) terminalOptions() render.Options {
 	return render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii()}
 }
@@ -149,7 +149,7 @@ func (a *app) colored() bool {
 	return a.terminal && a.output == "" && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// ascii reports whether the terminal has no UTF-8, as the locale says (POSIX, section 8.2 of the base definitions).
+// ascii reports whether the locale of the terminal is not UTF-8 (POSIX, section 8.2 of the base definitions).
 func (a *app) ascii() bool {
 	if !a.terminal || a.output != "" {
 		return false
@@ -228,8 +228,8 @@ type (
 	}
 )
 
-// junitSuiteOf is a view as a suite: what is at or above the threshold fails, and what could not be learned is an
-// error.
+// junitSuiteOf returns a view as a suite: findings at or above the threshold are failures, and what could not be
+// learned is an error.
 func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severity) junitSuite {
 	s := junitSuite{Name: subject}
 	missing := func(what, kind, text string) {
@@ -304,7 +304,7 @@ func (p *progress) run() {
 	}
 }
 
-// waiting says what is still awaited.
+// waiting describes the pending checks.
 func (p *progress) waiting(names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

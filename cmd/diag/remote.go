@@ -65,7 +65,7 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	return nil, p.Err()
 }
 
-// unreached says why there was no connection to the server, without the words that net/http has put before it.
+// unreached explains why there was no connection to the server, without the prefixes of net/http.
 func unreached(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

@@ -87,8 +87,8 @@ func TestSameAsServer(t *testing.T) {
 	}
 }
 
-// Operations on profiles give the JSON of the library on the server's store; here, without a server, they
-// say what they need.
+// Operations on profiles return the JSON of the library on the server's store; without a server, their error names
+// what they need.
 func TestHosted(t *testing.T) {
 	world := testWorld(t)
 	profiles := hostedmemory.New(hostedmemory.Config{Clock: world.Now})
@@ -273,7 +273,7 @@ func TestServerFlags(t *testing.T) {
 	}
 }
 
-// A server with a certificate of one's own authority is trusted by --ca-file, and else not.
+// The certificate of a private authority is trusted with --ca-file, and not without.
 func TestServerAuthority(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

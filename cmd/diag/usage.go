@@ -19,7 +19,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 func wrongUse(text string) error { return usageError{errors.New(text)} }
 
-// atFault reports whether what was asked for is wrong, rather than an answer missing.
+// atFault reports whether the request is wrong, rather than an answer missing.
 func atFault(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, violations := errors.AsType[*httpapi.ViolationsError](err)
@@ -45,7 +45,7 @@ func takes(number int, what string) cobra.PositionalArgs {
 	}
 }
 
-// wanted says what the value of a flag is.
+// wanted describes the value of a flag.
 func wanted(kind string) string {
 	switch kind {
 	case "bool":
@@ -80,7 +80,7 @@ func explain(err error) []string {
 	return []string{err.Error()}
 }
 
-// usage says what to type, in eleven lines.
+// usage shows what to type, in eleven lines.
 func (a *app) usage() error {
 	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
 diag ADDRESS                    name, holder and block lists of an IP address

@@ -37,7 +37,7 @@ func (a *app) printUtility(o outcome) (bool, error) {
 	return true, a.writeOut([]byte(out))
 }
 
-// result is the result of a utility in the form in which it is of use to the next program.
+// result returns the result of a utility in the form that is useful to the next program.
 func (a *app) result(report any) (string, bool) {
 	decoded := func(text *string, inHex string) (string, bool) {
 		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {

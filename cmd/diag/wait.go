@@ -82,7 +82,7 @@ func lasting(err error) bool {
 	return refused || atFault(err)
 }
 
-// everywhere says which public resolvers do not have the value yet.
+// everywhere lists the public resolvers that do not have the value yet.
 func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing string, err error) {
 	report, err := askFor[propagation.Report](ctx, a, "resolve/propagation",
 		map[string]any{"qname": name, "qtype": kind, "expected": []string{value}})
@@ -99,7 +99,7 @@ func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing
 	return fmt.Sprintf("%d of %s have it", s.MatchCount, diag.Count(s.AnsweredCount, "resolver")), nil
 }
 
-// atResolver says what the resolver of the command line has instead.
+// atResolver returns the current value at the resolver of the command line.
 func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing string, err error) {
 	report, err := askFor[resolve.Report](ctx, a, "resolve", map[string]any{"qname": name, "qtype": kind})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// zoned holds the flags of what is not published yet.
+// zoned holds the flags for unpublished records.
 type zoned struct {
 	files, servers, ds []string
 	annotate           string
@@ -46,7 +46,7 @@ func (z *zoned) add(root *cobra.Command) {
 	complete(root, "annotate", "github", "gitlab")
 }
 
-// check says which flags do not go together.
+// check returns an error for flags that cannot be combined.
 func (z *zoned) check(a *app) error {
 	switch {
 	case (z.files != nil || z.servers != nil) && a.server != "":
@@ -143,7 +143,7 @@ func (a *app) eachZone(cmd *cobra.Command) error {
 	return fault
 }
 
-// laid lays what is not published yet over the world.
+// laid overlays unpublished records on the environment.
 func (a *app) laid(env *diag.Env) (*diag.Env, error) {
 	if err := a.readZones(); err != nil {
 		if a.zoned.annotate != "" {
@@ -176,7 +176,8 @@ type annotation struct {
 	finding diag.Finding
 }
 
-// record says where the findings of a family have their record: in front of the domain, of which type, beginning how.
+// record returns the place of the record of a family of findings: the label below the domain, the type, and its
+// prefix.
 type record struct {
 	prefix string
 	rrtype uint16

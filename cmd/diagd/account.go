@@ -186,8 +186,8 @@ func (v accountView) row() []any {
 	return []any{v.ID, v.Name, plan, v.Limit, overage, budget, when(&v.CreatedAt)}
 }
 
-// onAccount makes a command that works on the account that --account names. What is not found is a fault of the command
-// line where the hint says what shows the ids.
+// onAccount makes a command that works on the account that --account names. An unknown one is a fault of the command
+// line with a hint to the command that lists the IDs.
 func (a *app) onAccount(
 	use, short, takes, hint string, run func(context.Context, metering.Admin, metering.AccountID, []string) error,
 ) *cobra.Command {
@@ -209,7 +209,7 @@ func (a *app) onAccount(
 	return cmd
 }
 
-// unknownAccount says what to do about an --account that does not exist.
+// unknownAccount returns the error for an --account that does not exist, with what to do.
 func unknownAccount(err error) error {
 	if errors.Is(err, metering.ErrNotFound) {
 		return usagef("--account: %w; diagd account list shows the ids", err)

@@ -44,7 +44,7 @@ func TestAccounts(t *testing.T) {
 	assert.Contains(t, command(t, "account", "show", id, store), "Ada L.")
 }
 
-// Keys are listed in pages, and found by what they are called and by their state.
+// Keys are listed in pages, and searched by name and state.
 func TestKeyList(t *testing.T) {
 	store, _ := newStore(t)
 	var ids []metering.KeyID
@@ -159,7 +159,7 @@ func TestUsage(t *testing.T) {
 	}, audit)
 }
 
-// An audit that finds something is loud. Its JSON is in snake_case.
+// An audit with violations fails. Its JSON is in snake_case.
 func TestAuditFaults(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{stdout: &out, json: true}).showAudit(metering.Audit{Faults: []metering.AuditFault{

@@ -61,7 +61,7 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 	}
 }
 
-// rest waits, and reports whether there is still something to be done.
+// rest waits, and reports whether to continue.
 func rest(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -73,7 +73,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 // closeTime is how long the background work of a server that was never able to drain may take to end.
 const closeTime = time.Second
 
-// within gives something that is to end a moment for that.
+// within gives work that must end a moment to do so.
 func within(d time.Duration, end func(context.Context)) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 )
 
 // TestBackup copies the store again and again while 64 clients buy, kills the server, and restores the last copy.
-// Each copy has all that was acknowledged before it began; what was kept in it is replayed.
+// Each copy has all that was acknowledged before it began; kept replies are replayed.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	store := "--store=sqlite:" + filepath.Join(dir, "diag.db")
@@ -58,7 +58,7 @@ func TestBackup(t *testing.T) {
 	assert.Equal(t, view.Credits, before)
 	p = startProcess(t, store)
 	bought := &buyer{name: buyers[0].name}
-	load64(t, p.url, secret, []*buyer{bought}, &count, 1)() // the first thing it had bought
+	load64(t, p.url, secret, []*buyer{bought}, &count, 1)() // its first purchase
 	assert.Equal(t, before, parsed[usageView](t, "usage", store).Used, "a replay, from the copy")
 	p.kill(t)
 }
@@ -157,7 +157,7 @@ func TestRestoreRefuses(t *testing.T) {
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", good, "--store=memory:"}, &out, &errs))
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", store}, &out, &errs))
 
-	// Where there is no store, and where it is damaged, the backup takes its place.
+	// If there is no store, or it is damaged, the backup replaces it.
 	require.NoError(t, os.WriteFile(path, []byte("not a database"), 0o600))
 	old := parsed[restoreView](t, "restore", good, store).OldStore
 	assert.Equal(t, "not a database", string(bytesOf(old)))
@@ -183,7 +183,7 @@ func TestAuditExitCodes(t *testing.T) {
 	require.Equal(t, exitFailed, code())
 }
 
-// A server whose store was removed says so, and takes no charge that would be lost.
+// A server whose store was removed reports it, and accepts no charge that would be lost.
 func TestStoreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	p := startProcess(t, "--store=sqlite:"+filepath.Join(dir, "diag.db"), "--metrics-listen=127.0.0.1:0")

@@ -194,7 +194,7 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 	return cmd
 }
 
-// explained are the flags of what a person does: why, and who it is.
+// explained are the flags of a person's action: why, and who acts.
 func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the notes (required)")
 	cmd.Flags().StringVar(&c.by, "by", userName(), "who does it, for the notes")

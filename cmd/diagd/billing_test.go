@@ -193,8 +193,8 @@ func TestBillerFlags(t *testing.T) {
 	}
 }
 
-// What a server does by itself, without the waiting: it charges by the biller of its flags, through the guard,
-// and forgets what is too old but not what is still to be billed.
+// The server's background work, without the waiting: it charges by the biller of its flags, through the guard, and
+// forgets expired data except unbilled charges.
 func TestChores(t *testing.T) {
 	flag, _ := newStore(t)
 	id := debtor(t, flag)
@@ -236,7 +236,7 @@ func TestChores(t *testing.T) {
 	assert.Contains(t, string(text), `"total_cents":2900`)
 }
 
-// What goes out to a biller is signed as notifications are: the same library verifies both.
+// Requests to a biller are signed as notifications are: the same library verifies both.
 func TestBillerIsSigned(t *testing.T) {
 	secret := notify.NewSecret()
 	f := choreFlags{biller: "https://billing.example", secret: secret.Reveal()}

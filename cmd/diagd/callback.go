@@ -23,7 +23,7 @@ import (
 
 const (
 	callbackPath = "/billing/callback"
-	// maxWord is far more than what is said of a payment.
+	// maxWord is well above the size of a callback about a payment.
 	maxWord = 16 << 10
 )
 
@@ -37,7 +37,7 @@ type callbacks struct {
 	log     *slog.Logger
 }
 
-// serveCallbacks starts the listener for them, if --callback-listen asks for it. Stop waits a moment for what is under
+// serveCallbacks starts the listener for them, if --callback-listen is set. Stop waits a moment for requests under
 // way.
 func (a *app) serveCallbacks(
 	ctx context.Context, s checkedFlags, b billing.Billing, bounds *budget.Budget, log *slog.Logger,

@@ -70,7 +70,7 @@ func answerTo(c *callbacks, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// A word is passed on if its signature, its time and its form are good; else nothing is, and the answer says why.
+// A word is passed on if its signature, its time and its form are valid; otherwise it is not, and the reply says why.
 func TestCallback(t *testing.T) {
 	other := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }

@@ -344,7 +344,7 @@ func addWait(cmd *cobra.Command, wait *time.Duration) {
 		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
 }
 
-// showSent waits for what comes of a delivery that was just made.
+// showSent waits for the outcome of a delivery that was just made.
 func (c channelCommands) showSent(
 	ctx context.Context, channels notify.Channels, d notify.Delivery, err error, wait time.Duration,
 ) error {

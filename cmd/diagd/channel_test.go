@@ -54,7 +54,7 @@ func allowPort(t *testing.T, address string) string {
 	return "--allow-ports=" + u.Port()
 }
 
-// receive waits for what a receiver gets.
+// receive waits for a receiver's next request.
 func receive(t *testing.T, got <-chan hook) hook {
 	t.Helper()
 	select {
@@ -217,7 +217,7 @@ func TestGuardedClientAfterDNSChange(t *testing.T) {
 	assert.ErrorContains(t, err, "is not public")
 }
 
-// What a command line names wrongly is a fault of it, and the error says which and what to do.
+// A wrong name on a command line is a usage error, which says what is wrong and what to do.
 func TestChannelIDs(t *testing.T) {
 	store, _ := newStore(t)
 	for want, args := range map[string][]string{

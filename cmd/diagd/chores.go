@@ -121,8 +121,7 @@ type chores struct {
 	background
 }
 
-// startChores begins them. They end with the context, or with close; what was under way is taken up again by the next
-// start.
+// startChores starts them. They end with the context, or with close; the next start resumes what was under way.
 func startChores(
 	ctx context.Context, c checkedChores, store metering.Store, plans metering.Prices, client *http.Client,
 	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
@@ -175,7 +174,7 @@ const (
 	forgetFirst  = time.Minute
 )
 
-// forget removes what is older than the settings say, every day.
+// forget removes what is older than the settings permit, every day.
 func (n *chores) forget(ctx context.Context) {
 	for pause := forgetFirst + rand.N(forgetJitter); rest(ctx, pause); {
 		if pause = forgetJitter; n.billing.Doubt() != nil {

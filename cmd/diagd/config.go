@@ -38,7 +38,7 @@ func (a *app) configCommand() *cobra.Command {
 
 It takes the flags, the environment and the file of diagd serve, reads the files that they name, and writes nothing.
 Secrets are not shown. The exit code is 3 if there are faults.`
-	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // faults are what is asked for
+	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.serving.add(check.Flags())
 	a.world.Add(check.Flags())
 	return a.group("config", "Check the settings", check)
@@ -132,7 +132,7 @@ func eachFault(err error) (faults []error) {
 // flagName finds the setting that a fault begins with.
 var flagName = diag.Regexp(`^--([a-z-]+)`)
 
-// settingFault says where the setting at fault is set, and what to do.
+// settingFault returns where the setting at fault is set, and what to do.
 func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 	if e, ok := errors.AsType[*settingFaultView](err); ok {
 		return *e
@@ -141,7 +141,7 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 	if name := flagName().FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
 		v.Setting, v.Source = name[1], cmp.Or(a.origins[name[1]], "default of --"+name[1])
 		v.Remedy = purpose(flags.Lookup(name[1]))
-		v.Fault = strings.TrimPrefix(v.Fault, "--"+name[1]+": ") // which the source says
+		v.Fault = strings.TrimPrefix(v.Fault, "--"+name[1]+": ") // which the source names
 	}
 	return v
 }

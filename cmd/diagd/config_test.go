@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkConfig runs "diagd config check" and returns its exit code and what it found.
+// checkConfig runs "diagd config check" and returns its exit code and its faults.
 func checkConfig(t testing.TB, args ...string) (code int, v configView, text string) {
 	t.Helper()
 	var human, out, err bytes.Buffer

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What "diagd data show" prints of a built-in list can be changed and put into the folder of --data: it passes the
-// check of such a file. Lists without an entry, which are printed as nothing, say so.
+// The output of "diagd data show" for a built-in list can be edited and put into the folder of --data: it passes the
+// check of such a file. Empty lists, which are printed as nothing, are reported as such.
 func TestListsPassTheirChecks(t *testing.T) {
 	for name, list := range lists {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// deployed reads a file that is meant for those who run a server.
+// deployed reads a file that is meant for operators.
 func deployed(t testing.TB, elem ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(elem...))

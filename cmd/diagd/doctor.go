@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// condition says how a part of the installation is.
+// condition is the state of a part of the installation.
 type condition string
 
 // The conditions.
@@ -53,7 +53,7 @@ resolver, the signature of mail, and the delegation of the hosted SPF zone.
 
 It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
 the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`
-	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // faults are what is asked for
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.addJSON(cmd)
 	a.serving.add(cmd.Flags())
 	a.world.Add(cmd.Flags())
@@ -162,7 +162,7 @@ func (a *app) examineStore(err error) partView {
 		"%v", err)
 }
 
-// examineClock compares the clock with what the store knows of the time.
+// examineClock compares the clock with the times in the store.
 func (a *app) examineClock(store metering.Store) partView {
 	keeper := &metering.Timekeeper{Clock: a.wall}
 	keeper.Follow(store)
@@ -173,7 +173,7 @@ func (a *app) examineClock(store metering.Store) partView {
 	return good("agrees with the store")
 }
 
-// examineResolver asks for what every resolver knows.
+// examineResolver queries a name that every resolver knows.
 func examineResolver(ctx context.Context, env *diag.Env) partView {
 	began := time.Now()
 	if _, err := env.DNS().Exchange(ctx, diag.Question(".", dns.TypeSOA, false)); err != nil {

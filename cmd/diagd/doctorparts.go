@@ -65,7 +65,7 @@ func (a *app) examineQueues(ctx context.Context, store metering.Store) partView 
 	return good("notifications due: %d, invoices due for more than an hour: %d", notes, payments)
 }
 
-// deed is something that should be done every now and then.
+// deed is a task that should be done regularly.
 type deed string
 
 const (
@@ -217,8 +217,8 @@ func (a *app) examineLists() partView {
 	return good("none is older than %d days; the built-in ones are of %s", int(listAge/day), when(built))
 }
 
-// examineZone asks the DNS whether the zone of hosted SPF is delegated to the name servers of the settings, and whether
-// they answer.
+// examineZone checks in the DNS whether the zone of hosted SPF is delegated to the name servers of the settings, and
+// whether they answer.
 func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	zone, err := a.serving.hosted.serveZone()
 	switch {

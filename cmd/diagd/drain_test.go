@@ -18,7 +18,7 @@ import (
 
 const drainClients = 32
 
-// A server that is stopped under load answers whatever it has taken: what is charged has been acknowledged, whole,
+// A server that is stopped under load answers all accepted requests: every charge has been acknowledged, completely,
 // to the last request, and nothing that was acknowledged is missing.
 func TestDrainUnderLoad(t *testing.T) {
 	for name, version := range map[string]int{"HTTP/1.1": 1, "HTTP/2": 2} {
@@ -84,7 +84,7 @@ type versionedReply struct {
 	major int
 }
 
-// buyOnce asks for one thing, and never again by itself. An error says that there was no whole reply.
+// buyOnce makes one purchase, without retries. An error means that there was no complete reply.
 func buyOnce(ctx context.Context, client *http.Client, s *server, text string) (versionedReply, error) {
 	body := strings.NewReader(`{"text":"` + text + `"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/public/v1/text/upper", body)

@@ -103,8 +103,8 @@ func firstMember(ctx context.Context, admin metering.Admin, account metering.Acc
 	return dashboard.EnterURL(url, token), nil
 }
 
-// announceFirst prints key and link, or writes them into a file that only this user can read, if what the server prints
-// is kept by others.
+// announceFirst prints key and link, or writes them into a file that only this user can read, if others keep the
+// output of the server.
 func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.Logger) error {
 	if os.Getenv("JOURNAL_STREAM") == "" && a.serving.logFormat != "json" {
 		return a.writeFirst(a.stderr, secret, link, url)

@@ -55,7 +55,7 @@ func newHealth(metrics http.Handler, store func() error, more func(io.Writer), l
 	return h
 }
 
-// listen serves it, if --metrics-listen asks for it.
+// listen serves it, if --metrics-listen is set.
 func (h *healthServer) listen(ctx context.Context, address string, log *slog.Logger) error {
 	if address == "" {
 		return nil
@@ -69,8 +69,8 @@ func (h *healthServer) listen(ctx context.Context, address string, log *slog.Log
 	return nil
 }
 
-// healthCommand asks a running server whether it answers, for images that hold nothing but diagd. It
-// finds the server by the same settings.
+// healthCommand checks whether a running server answers, for images that contain only diagd. It finds the server by
+// the same settings.
 func (a *app) healthCommand() *cobra.Command {
 	var url string
 	cmd := leaf("health", "Exit with 0 if the server of the same settings answers", "",
@@ -93,7 +93,8 @@ const (
 	openapiPath = httpapi.Prefix + "/openapi.json"
 )
 
-// health asks the public listener whether it answers and, if there is one, the operator's whether the server is ready.
+// health checks that the public listener answers and, if there is one, the operator's reports that the server is
+// ready.
 func (a *app) health(ctx context.Context) error {
 	scheme := "http://"
 	if a.serving.tlsCert != "" || a.serving.acmeDomain != "" {

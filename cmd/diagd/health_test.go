@@ -169,7 +169,7 @@ func TestMovedClock(t *testing.T) {
 	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
 
-// onServing does something while the server waits for its line to be written.
+// onServing calls a function while the server waits for its line to be written.
 type onServing struct {
 	*watched
 	do func()

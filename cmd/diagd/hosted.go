@@ -64,7 +64,7 @@ func (f *hostedFlags) answeredZone() (diag.Name, error) {
 	return f.zoneName()
 }
 
-// transfers says who may fetch the zone, and with which key.
+// transfers returns the clients that may transfer the zone, and their key.
 func (f *hostedFlags) transfers(c *nameserver.Config) error {
 	for _, text := range f.secondaries {
 		ip, err := netip.ParseAddr(text)
@@ -232,8 +232,8 @@ func (h *hosted) health(w io.Writer) {
 	}
 }
 
-// drain takes no more questions, and lets resolutions finish until the context ends. One that does not
-// leaves the profile as it was; its claim lapses. Further calls do nothing.
+// drain accepts no more queries, and waits for resolutions to finish until the context ends. One that does not finish
+// leaves the profile unchanged; its claim lapses. Further calls do nothing.
 func (h *hosted) drain(ctx context.Context) {
 	h.drained.Do(func() {
 		if h.dns != nil {

@@ -25,12 +25,12 @@ var dnsFlags = []string{
 	"--spf-dns-ns=ns1.spf.example.net=192.0.2.53/2001:db8::53,ns.example.org", "--spf-dns-contact=dns@example.net",
 }
 
-// lookUp asks a name server for TXT records until it answers with a code, and returns them.
+// lookUp queries a name server for TXT records until it answers with a code, and returns them.
 func lookUp(t testing.TB, server, name string, rcode int) (texts []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	pause := time.NewTicker(50 * time.Millisecond) // a server bounds what it sends to one network
+	pause := time.NewTicker(50 * time.Millisecond) // a server limits its replies to one network
 	defer pause.Stop()
 	for ; ; <-pause.C {
 		m, err := dns.ExchangeContext(ctx, new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.TypeTXT), server)

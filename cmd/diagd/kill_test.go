@@ -34,11 +34,11 @@ func startProcess(t testing.TB, args ...string) *process {
 
 func (p *process) kill(t testing.TB) {
 	require.NoError(t, p.cmd.Process.Kill())
-	p.cmd.Wait() // says that it was killed
+	p.cmd.Wait() // the error is that it was killed
 }
 
-// buyer is a client that buys one thing after the other, and asks again with the same idempotency key
-// until it knows that it has one.
+// buyer is a client that makes one purchase after the other, and retries with the same idempotency key until it
+// succeeds.
 type buyer struct {
 	name   string
 	bought int

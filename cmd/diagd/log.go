@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// acts are the commands that change something, each a row of the log. A test holds that no command is forgotten.
+// acts are the commands that change something, each a row of the log. A test checks that none is missing.
 var acts = []string{"account create", "account set", "plan import", "key create", "key rotate", "key revoke",
 	"channel create", "channel rotate", "channel remove", "channel disable", "channel enable", "channel test",
 	"channel replay", "channel confirm", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove", "billing close", "billing retry",
@@ -27,7 +27,7 @@ var acts = []string{"account create", "account set", "plan import", "key create"
 	"billing resume", "member add", "member role", "member remove", "member link",
 	"watch create", "watch set", "watch run", "watch remove"}
 
-// quietFlags are those whose values the log does not hold: what may be a secret, and what says nothing.
+// quietFlags are those whose values are not logged: possible secrets, and values without information.
 var quietFlags = []string{"target", "json", "csv", "config", "store", "data", "wait", "by"}
 
 // logActs makes each command that changes something a row of the log.
@@ -43,7 +43,7 @@ func (a *app) logActs(cmd *cobra.Command) {
 
 func actName(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "diagd ") }
 
-// logged runs a command as a row of the log. Without a store that can be opened the command itself says so.
+// logged runs a command as a row of the log. If the store cannot be opened the command itself reports it.
 func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	begun := false
 	err := a.administer(cmd.Context(), func(admin metering.Admin) error {

@@ -25,7 +25,7 @@ import (
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
-// dkimFlags say by what mail is signed.
+// dkimFlags configure the signatures of mail.
 type dkimFlags struct{ domain, selector, key string }
 
 func (f *dkimFlags) add(fs *pflag.FlagSet, selector, key string) {

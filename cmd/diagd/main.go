@@ -46,7 +46,7 @@ const (
 	exitFaults = 3 // an audit, a check of the settings or an examination was carried out, and found faults
 )
 
-// exitMeanings says what each exit code tells, for the manual.
+// exitMeanings explain the exit codes, for the manual.
 var exitMeanings = []string{
 	exitOK:     "The command was carried out.",
 	exitFailed: "The command failed.",
@@ -78,11 +78,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return a.main(ctx, args)
 }
 
-// app holds the flags and where output goes.
+// app holds the flags and the outputs.
 type app struct {
 	stdout, stderr io.Writer
-	drain          time.Duration // how long running calls may go on after a signal
-	silence        time.Duration // after which a server that is still opening its store says so
+	drain          time.Duration // how long running calls may continue after a signal
+	silence        time.Duration // after which a server that is still opening its store reports that
 	// lame returns when, after a signal, the listener is closed; nil: immediately.
 	lame func() <-chan time.Time
 

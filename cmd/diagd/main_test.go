@@ -31,8 +31,8 @@ var settingsOfTests = map[string]string{}
 // childEnv makes the test program be diagd itself, so that tests can kill a real process.
 const childEnv = "DIAGD_TEST_IS_DIAGD"
 
-// clockEnv names a file with the time (RFC 3339) that the process goes by: no limit by time is refilled unless the test
-// says so.
+// clockEnv names a file with the time (RFC 3339) that the process uses: no rate limit is refilled unless the test
+// moves it.
 const clockEnv = "DIAGD_TEST_CLOCK"
 
 func TestMain(m *testing.M) {
@@ -43,13 +43,13 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, entry := range os.Environ() { // what the caller's shell sets for the program is not meant for its tests
+	for _, entry := range os.Environ() { // the caller's settings for the program are not meant for its tests
 		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") {
 			os.Unsetenv(name)
 			settingsOfTests[name] = value
 		}
 	}
-	os.Unsetenv("JOURNAL_STREAM") // of who runs the tests
+	os.Unsetenv("JOURNAL_STREAM") // of the user's session
 	os.Exit(m.Run())
 }
 
@@ -102,7 +102,7 @@ func (w *watched) String() string {
 	return w.b.String()
 }
 
-// wait returns what a pattern found, as soon as it is there.
+// wait returns the matches of a pattern, as soon as there are any.
 func (w *watched) wait(t testing.TB, pattern string) []string {
 	t.Helper()
 	expr, limit := regexp.MustCompile(pattern), time.After(patience)
@@ -177,7 +177,7 @@ type reply struct {
 	body   string
 }
 
-// post asks for an operation; headers are pairs of name and value.
+// post calls an operation; headers are pairs of name and value.
 func post(ctx context.Context, url, secret, path, body string, headers ...string) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/public/v1"+path, strings.NewReader(body))
 	if err != nil {
@@ -217,7 +217,7 @@ func get(t testing.TB, url string) reply {
 	return r
 }
 
-// command runs an administrative command that succeeds, and returns what it printed.
+// command runs an administrative command that succeeds, and returns its output.
 func command(t testing.TB, args ...string) string {
 	t.Helper()
 	var out, err bytes.Buffer

@@ -24,7 +24,7 @@ var readers = []string{"serve", "openapi", "version", "account list", "account s
 	"billing notes", "billing charges", "backup", "restore", "migrate", "config check", "data list", "data show", "health", "doctor", "member list", "log", "mail key", "mail test",
 	"watch list", "watch history", "watch show", "man"}
 
-// No command that changes something is forgotten in the log, and the table names none that does not exist.
+// Every command that changes something is logged, and the table names no other.
 func TestEveryActIsLogged(t *testing.T) {
 	known := map[string]bool{}
 	var walk func(*cobra.Command)
@@ -43,7 +43,7 @@ func TestEveryActIsLogged(t *testing.T) {
 	}
 }
 
-// What commands do is in the log, with what they were refused, and without secrets.
+// Commands are in the log, with the reasons of refusals, and without secrets.
 func TestLog(t *testing.T) {
 	store, _ := newStore(t)
 	key := parsed[keyView](t, "key", "create", "--name", "ci", "--scopes", "dns:read", store)
@@ -128,7 +128,7 @@ func TestFirstEntry(t *testing.T) {
 	assert.Contains(t, problem, `"request_id"`, "the API judges what the front does not know")
 }
 
-// Flags of the dashboard that would not do what they say are refused.
+// Flags of the dashboard that would have no effect are refused.
 func TestDashboardFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--public-url", "diag.example.com"}, {"--public-url", "https://diag.example.com/x"}, {"--public-url", "ftp://x"},

@@ -30,7 +30,7 @@ func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 		"let owners of accounts void and credit their invoices in the dashboard: for a server whose accounts are all your own")
 }
 
-// check refuses what would not do what it says.
+// check refuses flags that would have no effect.
 func (f *dashboardFlags) check(proxies int) error {
 	u, err := url.Parse(f.publicURL)
 	if f.publicURL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Path != "" ||

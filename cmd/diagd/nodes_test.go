@@ -129,7 +129,7 @@ func (c *cluster) keyOf(account string) keyView {
 	return commandOf[keyView](c, "key", "create", "--account="+account, "--name=a", "--scopes=dns:read,mail:read")
 }
 
-// until waits for something that other processes do.
+// until waits for a condition that other processes meet.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	require.Eventually(t, is, patience, pollEvery, what)
@@ -140,7 +140,7 @@ func (p *process) ready(t testing.TB) string {
 	return get(t, metrics+"/readyz").body + get(t, metrics+"/metrics").body
 }
 
-// everywhere reports whether every server says something of its health.
+// everywhere reports whether the health of every server contains a text.
 func (c *cluster) everywhere(text string) bool {
 	for _, n := range c.nodes {
 		if n != nil && !strings.Contains(n.ready(c.t), text) {
@@ -150,7 +150,7 @@ func (c *cluster) everywhere(text string) bool {
 	return true
 }
 
-// hostedSPF lets profiles come due while every server runs a scheduler: each is resolved once, and served by all.
+// hostedSPF makes profiles due while every server runs a scheduler: each is resolved once, and served by all.
 func (c *cluster) hostedSPF() (ids []string) {
 	first := commandOf[[]keyView](c, "key", "list")[0]
 	var hosts []string
@@ -173,7 +173,7 @@ func (c *cluster) hostedSPF() (ids []string) {
 		require.Eventually(c.t, func() bool {
 			m, err := dns.ExchangeContext(c.t.Context(), question, server)
 			return err == nil && strings.Contains(m.String(), "198.51.100.1")
-		}, patience, 250*time.Millisecond, "each is served") // a server bounds what it sends to one network
+		}, patience, 250*time.Millisecond, "each is served") // a server limits its replies to one network
 	}
 	return ids
 }
@@ -207,9 +207,9 @@ func (c *cluster) rates() {
 	c.burst(account, slowRate, "rate limits are shared", 0)
 }
 
-// burst asks every server for more than a key may have, and expects so much to be allowed when Redis is in a state
-// before and after. On a machine that is busy with others a server may take Redis for away at any time: then it
-// tries again with another key.
+// burst sends every server more than a key may have, and expects so much to be allowed when Redis is in a state
+// before and after. On a machine that is busy with others a server may consider Redis unavailable at any time: then
+// it tries again with another key.
 func (c *cluster) burst(account string, want int, state string, away int) {
 	for range 10 {
 		key := c.keyOf(account)

@@ -79,14 +79,14 @@ func newNotifications(
 	}
 }
 
-// reach lets a mail server be reached in the world, if there is one.
+// reach makes a mail server reachable in the world, if there is one.
 func reach(mail *notify.MailServer, env *diag.Env) {
 	if mail != nil {
 		mail.TLS, mail.Dial = env.TLSConfig(""), guardedDial(env, diag.SMTPPorts)
 	}
 }
 
-// guardedDial connects where the guard allows it: it is asked about each address that a name has at that moment.
+// guardedDial connects if the guard allows it: it checks each address that a name has at that moment.
 func guardedDial(env *diag.Env, ports diag.Ports) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		host, text, err := net.SplitHostPort(address)
@@ -149,8 +149,8 @@ func (n *notifications) profileEvent(e hostedspf.Event) {
 	n.deriver.NudgeKey(context.Background(), metering.KeyID(e.Profile.Owner))
 }
 
-// drain begins no further delivery, and lets those under way finish until the context ends. One that does not is
-// made again at the end of its lease.
+// drain begins no further delivery, and waits for those under way to finish until the context ends. One that does not
+// finish is repeated at the end of its lease.
 func (n *notifications) drain(ctx context.Context) {
 	if !n.end(ctx) {
 		n.log.Warn("a notification did not finish and is cut off; it is sent again later")

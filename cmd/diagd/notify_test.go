@@ -77,7 +77,7 @@ func TestHostedSPFIsNotified(t *testing.T) {
 	worker := &notify.Worker{Store: store, Client: &http.Client{Transport: heard}, Clock: clock.Now}
 	told := func(want ...string) {
 		t.Helper()
-		for range 2 { // a node that has just started finds nothing but what is new
+		for range 2 { // a node that has just started finds only what is new
 			deriver := &notify.Deriver{Store: store, SPF: profiles{hostedStore}, Clock: clock.Now}
 			require.NoError(t, deriver.Look(ctx))
 			require.NoError(t, worker.Flush(ctx))

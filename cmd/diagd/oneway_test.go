@@ -76,8 +76,8 @@ func (p *pipes) dial(from string) net.Conn {
 	return c
 }
 
-// A clientConn is the client's end of a connection. Like a socket, and unlike a pipe, it takes what is written without
-// waiting for the other end: each end of TLS says goodbye while it holds a lock.
+// A clientConn is the client's end of a connection. Like a socket, and unlike a pipe, it accepts writes without
+// waiting for the other end: each end of TLS sends close_notify while it holds a lock.
 type clientConn struct {
 	net.Conn
 	queue  chan []byte
@@ -241,7 +241,7 @@ func newSite(t *testing.T, w way) *site {
 		s.client.CloseIdleConnections()
 		box.Close()
 		gate.Close()
-		time.Sleep(time.Minute) // of the bubble: each end of a connection waits for the other to say goodbye
+		time.Sleep(time.Minute) // of the bubble: each end of a connection waits for the close_notify of the other
 	})
 	return s
 }
@@ -273,11 +273,11 @@ func (s *site) scheme(listener string) string {
 	return s.way.scheme
 }
 
-// A variant is a sample that is asked for in another way.
+// A variant is another form of a sample's request.
 type variant struct {
 	name   string
 	change func(r *http.Request)
-	status []int              // of the reply to who may ask; empty for any
+	status []int              // of the reply to an authorized caller; empty for any
 	only   func(r route) bool // nil means every route
 }
 
@@ -361,7 +361,7 @@ type proof struct {
 // partsOfPages are those that the API does not answer for.
 var partsOfPages = []string{"dashboard", "r", "letterbox", "unsubscribe", "confirm"}
 
-// ask sends a request, and checks what every reply has.
+// ask sends a request, and checks the common properties of the reply.
 func (s *site) ask(what string, r route, c proof, change func(r *http.Request)) *http.Response {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -520,7 +520,7 @@ func (s *site) proofs(r route) []proof {
 // ownLimit is that of the plan of a site's account.
 const ownLimit = "600000"
 
-// Whatever leaves the process has what every reply has, however it is asked for and by whom.
+// Every reply of the process has the common properties, for every form of request and every caller.
 func TestEveryReply(t *testing.T) {
 	for _, w := range ways() {
 		if testing.Short() && w.ipRate == 0 {
@@ -563,8 +563,8 @@ var unreadable = map[string]int{
 	"GET /public/v1/spf/hosted HTTP/1.0\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n": 0,
 }
 
-// What net/http answers by itself has it too, and what a listener does: where plain HTTP comes to the port of TLS, or a
-// connection too many.
+// The replies that net/http makes by itself have them too, and those of a listener: to plain HTTP at the port of TLS,
+// or to an excess connection.
 func TestRepliesWithoutHandler(t *testing.T) {
 	for _, w := range ways() {
 		if w.proto == "h2" || w.ipRate > 0 {
@@ -668,7 +668,7 @@ func TestRefusalsOfKeys(t *testing.T) {
 // errStoreAway is an error of a store that is not there.
 var errStoreAway = fmt.Errorf("%w: %w", metering.ErrUnavailable, errSecretive)
 
-// exhaustAddress has nothing left for who shows no good key.
+// exhaustAddress uses up the limit of the address for callers without a good key.
 func (s *site) exhaustAddress() {
 	s.pause = 0
 	for _, r := range walked(s.t) {

@@ -47,9 +47,9 @@ func postgresProgram(t testing.TB, name string, args ...string) *exec.Cmd {
 	return asPostgres(t, exec.Command(path, args...))
 }
 
-// asPostgres lets a command be run by a user that is not root, in a process group of its own. In that of the tests a
-// stopped server would be the end of them: where the parent of a group ends while one of it is stopped, the system sends
-// SIGHUP to all of the group.
+// asPostgres runs a command as a user that is not root, in a process group of its own. In that of the tests a stopped
+// server would end them: if the parent of a group ends while one of it is stopped, the system sends SIGHUP to all of
+// the group.
 func asPostgres(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Stderr = "/", t.Output()
 	tied(cmd).SysProcAttr.Setpgid = true
@@ -150,7 +150,7 @@ func (p *process) outages() int {
 	return strings.Count(p.log.String(), "level=ERROR msg=\"the store is unavailable; requests that need it are refused")
 }
 
-// A synchronous standby takes the place of its primary while servers charge: what was acknowledged is charged, once.
+// A synchronous standby replaces its primary while servers charge: what was acknowledged is charged, once.
 func TestPromotedStandby(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
@@ -264,8 +264,8 @@ func TestSilentPostgres(t *testing.T) {
 	assert.LessOrEqual(t, p.outages(), 2, "at most one for each trouble: %s", p.log)
 }
 
-// Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats what was
-// refused is served long before a lease would have ended.
+// Connections that PostgreSQL ends in the middle of requests leave no claim behind: a client that repeats a refused
+// request is served long before a lease would have ended.
 func TestTerminatedConnections(t *testing.T) {
 	db := newDatabase(t)
 	p := startProcess(t, "--store="+db.url+"&application_name=terminated")

@@ -186,8 +186,8 @@ func (a *app) seedPlans(ctx context.Context, store metering.Store) error {
 // plansEvery is how often a server reads the plans anew.
 const plansEvery = time.Minute
 
-// followPlans takes the plans into a store that holds none, says where plans.json differs, and reads what others import
-// until the function that it returns is called.
+// followPlans imports the plans into a store that holds none, reports differences in plans.json, and reads what
+// others import until the function that it returns is called.
 func (a *app) followPlans(
 	ctx context.Context, store metering.Store, prices *metering.PriceList, log *slog.Logger,
 ) (stop func(), err error) {
@@ -211,7 +211,7 @@ func (a *app) followPlans(
 	return reading.close, nil
 }
 
-// comparePlans warns where a plans.json says something else than the store.
+// comparePlans warns if a plans.json differs from the store.
 func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
 	plans, from, err := a.plans()
 	if err != nil || from == builtIn {

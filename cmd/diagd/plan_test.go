@@ -173,7 +173,7 @@ func TestAgreement(t *testing.T) {
 	assert.Equal(t, all[1:], behind)
 }
 
-// The first start takes plans.json into the store. A later one says where it differs, and sells what the store has.
+// The first start imports plans.json into the store. A later one reports differences, and sells the store's plans.
 func TestPlansOfTheFirstStart(t *testing.T) {
 	folder, _ := plansIn(t, added)
 	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
@@ -206,7 +206,7 @@ func TestPlansOfAnOlderStore(t *testing.T) {
 	assert.Empty(t, parsed[migrateView](t, "migrate", store).Unknown)
 }
 
-// A server reads anew what others import.
+// A server rereads what other processes import.
 func TestPlansAreFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Config{})

@@ -50,7 +50,7 @@ func (d database) behind(addr string) string {
 	return u.String()
 }
 
-// number asks for one.
+// number queries one.
 func (d database) number(sql string, args ...any) (n int64) {
 	require.NoError(d.t, d.own.QueryRow(d.t.Context(), sql, args...).Scan(&n))
 	return n
@@ -123,8 +123,8 @@ func TestDoctorMigratesNothing(t *testing.T) {
 	assert.Equal(t, version, db.number("SELECT version FROM metering_layout"))
 }
 
-// One of three servers whose clock is wrong by minutes or months goes by that of the database: it moves no charge to
-// another month, ends no key and forgets no reply, and needs no hand when its clock is right again.
+// One of three servers whose clock is wrong by minutes or months uses that of the database: it moves no charge to
+// another month, ends no key and forgets no reply, and needs no manual action when its clock is right again.
 func TestMovedClockOfANode(t *testing.T) {
 	month := thisMonth()
 	db := newDatabase(t)

@@ -82,7 +82,7 @@ func (p *pageFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&p.cursor, "cursor", "", "only what comes behind this one, as the first column names it")
 }
 
-// page is the part of a list that is asked for. It is read no further than that.
+// page is the requested part of a list, which is not read beyond it.
 func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if p.limit < 0 {

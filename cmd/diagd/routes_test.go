@@ -20,13 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A route is one thing that a listener of diagd answers.
+// A route is one method and path that a listener of diagd answers.
 type route struct {
 	listener string // the flag that starts it
 	method   string // empty where the part takes any; of SMTP the command, of DNS the transport
-	pattern  string // as the table of the part has it
+	pattern  string // as in the table of the part
 	path     string // a sample of it
-	body     string // a sample: JSON for the API and /mcp, else a form
+	body     string // a sample: JSON for the API and /mcp, otherwise a form
 	needs    string // key, session, signature, or nothing
 }
 
@@ -94,7 +94,7 @@ var onDashboard = [][3]string{
 	{"session", "POST /dashboard/shares", "token=a&result=a"},
 	{"session", "POST /dashboard/shares/{share}/withdraw"},
 	{"nothing", "GET /r/{token}"},
-	{"nothing", "/"}, // says that there is no such page
+	{"nothing", "/"}, // reports that there is no such page
 	{"nothing", "GET /dashboard/style.css"},
 	{"nothing", "GET /dashboard/icon.svg"},
 }
@@ -116,7 +116,7 @@ var beside = [][4]string{
 	{"metrics-listen", "nothing", "GET /readyz"},
 	{"metrics-listen", "nothing", "/debug/pprof/"},
 	{"metrics-listen", "nothing", "/debug/pprof/cmdline"},
-	{"metrics-listen", "nothing", "/debug/pprof/profile"}, // takes 30 seconds where nothing is asked of it
+	{"metrics-listen", "nothing", "/debug/pprof/profile"}, // takes 30 seconds by default
 	{"metrics-listen", "nothing", "/debug/pprof/symbol"},
 	{"metrics-listen", "nothing", "/debug/pprof/trace"},
 }
@@ -194,7 +194,7 @@ func parts(t testing.TB) (front httpapi.Front, health *healthServer, callback *c
 	return front, newHealth(metrics.New().Handler(), gate.Health, nil, quiet), &callbacks{log: quiet}
 }
 
-// Every route of every table is in [routes], and nothing else.
+// [routes] lists exactly the routes of all tables.
 func TestRoutes(t *testing.T) {
 	front, health, callback := parts(t)
 	var want []string

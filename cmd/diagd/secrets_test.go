@@ -25,7 +25,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	third := parsed[keyView](t, "key", "rotate", string(second.ID), store)
 	const idempotency = "idempotency-key-of-this-test"
 
-	seen := &bytes.Buffer{} // what the outside gets to see
+	seen := &bytes.Buffer{} // all output of the program
 	for _, secret := range []string{first, second.Secret, third.Secret, first[:44] + "a", "svc_live_x"} {
 		s.secret = secret
 		for _, r := range []reply{

@@ -44,7 +44,7 @@ const (
 	// lameTime is how long the server continues to accept connections after a signal, while it reports that it is not
 	// ready: balancers check every second or so.
 	lameTime = 2 * time.Second
-	// startSilence is after how long a server that is still opening its store says so.
+	// startSilence is after how long a server that is still opening its store reports that.
 	startSilence = 3 * time.Second
 )
 
@@ -95,7 +95,7 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 type checkedFlags struct {
 	log      *slog.Logger
 	proxies  []netip.Prefix
-	ipRate   int // as httpapi has it
+	ipRate   int // as in httpapi
 	security *tls.Config
 	zone     *nameserver.Config // nil without a name server
 	mail     *notify.MailServer // nil without one
@@ -254,7 +254,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer stopCallbacks()
-	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
+	health.ready.Store(true) // before it is logged, so that a reader of the log finds the server ready
 	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, bounded, hosted, notes, health, log)
 }
@@ -306,8 +306,8 @@ func (a *app) url(l net.Listener, secure bool) string {
 	return scheme + l.Addr().String()
 }
 
-// run serves until the context ends. Then the server says that it is not ready, takes no new work a moment later, and
-// lets running calls finish.
+// run serves until the context ends. Then the server reports that it is not ready, accepts no new work a moment
+// later, and waits for running calls to finish.
 func (a *app) run(
 	ctx context.Context, server *http.Server, l net.Listener, h *hosted, notes *notifications, health *healthServer,
 	log *slog.Logger,

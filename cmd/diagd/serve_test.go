@@ -216,7 +216,7 @@ func TestDrainCutsOff(t *testing.T) {
 
 // A slow store is reported.
 func TestSlowStore(t *testing.T) {
-	hole, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // takes connections and says nothing
+	hole, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // accepts, sends nothing
 	require.NoError(t, err)
 	defer hole.Close()
 	log := newWatched()
@@ -250,7 +250,7 @@ func TestSecondSignal(t *testing.T) {
 	assert.Error(t, <-ended, "it was ended by the signal")
 }
 
-// The second listener is for the operator alone, and off unless asked for.
+// The second listener is for the operator alone, and off by default.
 func TestMetrics(t *testing.T) {
 	s := start(t, "--store=memory:", "--metrics-listen=127.0.0.1:0", "--biller=file:"+t.TempDir())
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
@@ -282,7 +282,7 @@ func TestMetrics(t *testing.T) {
 	assert.Contains(t, busy.String(), "diagd: --metrics-listen: ")
 }
 
-// Guessing is bounded by address, unless the operator says otherwise.
+// Guessing is bounded by address, unless configured otherwise.
 func TestIPRate(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -27,9 +27,9 @@ func (e *settingFaultView) Error() string {
 	return text
 }
 
-// readSettings fills the settings that the command line does not give: from the environment first, then
-// from the file named by --config. Only what the server takes is a setting; other flags, such as the
-// name of a new key, belong to one call alone. The error joins all faults.
+// readSettings fills the settings that the command line does not set: from the environment first, then from the file
+// named by --config. Only flags of the server are settings; other flags, such as the name of a new key, belong to one
+// call alone. The error joins all faults.
 func (a *app) readSettings(flags *pflag.FlagSet) error {
 	settings := settingFlags()
 	faults := checkEnvironment(os.Environ(), settings)
@@ -123,8 +123,8 @@ func settingFlags() *pflag.FlagSet {
 
 type fileSetting struct{ value, source string }
 
-// readConfig reads lines of the form "key = value". Blank lines and those that begin with # say
-// nothing. An unknown key is a Fault: a misspelt one must not be ignored.
+// readConfig reads lines of the form "key = value". Blank lines and those that begin with # are ignored. An unknown
+// key is a Fault: a misspelt one must not be ignored.
 func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSetting, faults []error, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSet
 	return values, faults, nil
 }
 
-// checkLine says what is wrong with a line, if anything is.
+// checkLine returns the fault of a line, if it has one.
 func checkLine(key, value string, isPair bool, before fileSetting, settings *pflag.FlagSet) *settingFaultView {
 	switch {
 	case !isPair:

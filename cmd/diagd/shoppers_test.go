@@ -39,7 +39,7 @@ const (
 
 const shoppers = 48
 
-// slowKeys are purchases that last: what is sold is the address of a name that the name server is slow to tell.
+// slowKeys are purchases that last: what is sold is the address of a name whose name server is slow.
 var slowKeys = []string{"slowly-0001", "slowly-0002", "slowly-0003", "slowly-0004", "slowly-0005"}
 
 // soldOut sells an account's credits on all servers while one is killed and PostgreSQL and Redis come and go. All
@@ -108,7 +108,7 @@ func (s *shop) after(count int, do func()) {
 	do()
 }
 
-// shopping buys one thing after the other until nothing is left.
+// shopping makes one purchase after the other until nothing is left.
 func (s *shop) shopping(name string, node int) {
 	for n := 0; ; n++ {
 		key := fmt.Sprintf("%s-number-%06d", name, n)
@@ -124,7 +124,7 @@ func (s *shop) shopping(name string, node int) {
 	}
 }
 
-// buy asks one server after the other, always with the same key, until one knows.
+// buy tries one server after the other, always with the same key, until one knows the outcome.
 func (s *shop) buy(key string, node int) purchase {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
@@ -201,7 +201,7 @@ func (s *shop) ask(ctx context.Context, url, key string) (reply, error) {
 	return do(s.client, req)
 }
 
-// replays asks every server again for what was bought. All have it, and charge nothing.
+// replays repeats each purchase at every server. All have it, and charge nothing.
 func (s *shop) replays(usage func() int64) {
 	before, asked := usage(), 0
 	for key := range s.bought {

@@ -100,7 +100,7 @@ func (a *app) spfCreateCommand() *cobra.Command {
 	return create
 }
 
-// includeHost says where a new profile is published: at a name, or at any in a zone.
+// includeHost returns where a new profile is published: at a name, or at any in a zone.
 func (a *app) includeHost(host string) (name, zone diag.Name, err error) {
 	if host != "" {
 		if name, err = diag.ParseName(host); err != nil {
@@ -163,7 +163,7 @@ func (a *app) showSPF(p *hostedspf.Profile, err error) error {
 		if v.LastError != "" {
 			t.row("last error", v.LastError)
 		}
-		if len(v.Records) > 0 { // a domain must not lead to where there is nothing yet
+		if len(v.Records) > 0 { // a domain must not refer to a name without a record
 			t.row("to use it", fmt.Sprintf(`%s. TXT "v=spf1 redirect=%s"`, v.Domain, v.IncludeHost))
 		}
 	})
@@ -201,7 +201,7 @@ func (a *app) spfListCommand() *cobra.Command {
 // pageSPF is how many profiles are read at a time.
 const pageSPF = 500
 
-// allProfiles yields what a query selects, and reads it page by page.
+// allProfiles yields the results of a query, and reads them page by page.
 func allProfiles(
 	ctx context.Context, store hostedspf.Store, q hostedspf.ProfileQuery,
 ) iter.Seq2[hostedspf.Profile, error] {
@@ -233,7 +233,7 @@ func zoneFile(p hostedspf.Profile) string {
 	if p.LastError != "" {
 		fmt.Fprintf(&b, "; last error: %s\n", strings.Join(strings.Fields(p.LastError), " "))
 	}
-	if len(p.Records) > 0 { // a domain must not lead to where there is nothing yet
+	if len(p.Records) > 0 { // a domain must not refer to a name without a record
 		fmt.Fprintf(&b, "; %s itself publishes: v=spf1 redirect=%s\n", p.Domain, p.IncludeHost)
 	}
 	ttl := min(nameserver.DefaultTTL, time.Duration(p.IntervalSeconds)*time.Second)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serveWorld lets a resolver on loopback answer for a world, and returns it as a flag.
+// serveWorld runs a resolver on loopback for a world, and returns it as a flag.
 func serveWorld(t testing.TB, world *diagtest.World) (flag string) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ const mailZone = `
 	two.example. TXT "v=spf1 ip6:2001:db8::/32 -all"
 `
 
-// fails runs a command that fails with a code, and returns what it printed on both ways.
+// fails runs a command that fails with a code, and returns its output and its errors.
 func fails(t testing.TB, code int, args ...string) (out, err string) {
 	t.Helper()
 	stdout, stderr := newWatched(), newWatched()
@@ -101,7 +101,7 @@ func TestSPF(t *testing.T) {
 	assert.NotContains(t, s.log.String(), "cut off")
 }
 
-// testResolving changes what a profile is resolved to, breaks it, and removes it.
+// testResolving changes the sources of a profile, breaks it, and removes it.
 func testResolving(t *testing.T, made spfView, world *diagtest.World, server, store, resolver string) {
 	host := made.IncludeHost.String()
 	world.Zone("web.example. A 203.0.113.80")

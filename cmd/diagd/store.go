@@ -104,8 +104,8 @@ func mustExist(place string) error {
 	return nil
 }
 
-// migrateView says from which version of its layout to which a store was brought. Hosted SPF has tables and
-// versions of its own in the same file.
+// migrateView holds the versions of the layout before and after a migration. Hosted SPF has tables and versions of
+// its own in the same file.
 type migrateView struct {
 	From       int `json:"from_version"`
 	To         int `json:"to_version"`
@@ -156,7 +156,7 @@ func (a *app) migrate(ctx context.Context) error {
 	})
 }
 
-// migratePlans takes the plans into a store that holds none, and says what is not known of such a store.
+// migratePlans imports the plans into a store that holds none, and reports what is unknown about such a store.
 func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, err error) {
 	unknown = []string{}
 	if older { // its layout had no chain, or one of another form

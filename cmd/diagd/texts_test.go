@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receivers are asked over HTTPS: a webhook, the bots of Telegram, a biller, Stripe.
+// receivers are contacted over HTTPS: a webhook, the bots of Telegram, a biller, Stripe.
 var receivers = []string{"hooks.example", "api.telegram.org", "biller.example", "api.stripe.com"}
 
 // namesFail are the ways in which the names of others cannot be looked up.
@@ -105,7 +105,7 @@ func answersFail() map[string]string {
 	return list
 }
 
-// answer serves a text to whatever is asked over TLS.
+// answer serves a text for every request over TLS.
 func answer(text string) func(w *diagtest.World, host string) {
 	return func(w *diagtest.World, host string) {
 		w.Site(diagtest.Site{Host: host, HTTP1: true, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -119,7 +119,7 @@ func answer(text string) func(w *diagtest.World, host string) {
 	}
 }
 
-// world is one in which something fails, with an account that has members, channels and invoices.
+// world has a failing service, and an account with members, channels and invoices.
 type failing struct {
 	t       *testing.T
 	world   *diagtest.World
@@ -162,7 +162,7 @@ func (f *failing) deliver(mail *notify.MailServer, requests ...notify.ChannelReq
 		r.Account, r.Name = f.account, "ops"
 		c, _, err := channels.Create(ctx, r)
 		require.NoError(f.t, err)
-		if r.Kind != "email" { // which asks the address first
+		if r.Kind != "email" { // whose address must be confirmed first
 			_, err = channels.Test(ctx, f.account, c.ID)
 			require.NoError(f.t, err)
 		}
@@ -225,8 +225,8 @@ func (f *failing) check() {
 	}
 }
 
-// Whatever others fail at, what members, customers and receivers can read says it in words of ours: it holds no error of
-// Go's, of the system's or of a database, and no place or address of the program.
+// A failure of others is described to members, customers and receivers in our own words: the text contains no error
+// of Go's, of the system's or of a database, and no path or address of the program.
 func TestFailuresInPlainWords(t *testing.T) {
 	ways := connectionsFail()
 	for name, way := range namesFail {
@@ -299,7 +299,7 @@ func TestFailuresOfHostedSPF(t *testing.T) {
 				f.world.Zone("spf.example. A 192.0.2.1")
 				f.env.Resolver = resolverFunc(func(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 					if !patient {
-						time.Sleep(time.Minute) // whatever the context says
+						time.Sleep(time.Minute) // whatever the context
 					}
 					select {
 					case <-ctx.Done():

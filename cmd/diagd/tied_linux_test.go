@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// tied lets a command die with the tests, also where they are killed.
+// tied makes a command end with the tests, also if they are killed.
 func tied(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// tlsConfig returns how the server proves who it is, or nil for plain HTTP.
+// tlsConfig returns the server's certificate configuration, or nil for plain HTTP.
 func (f *serveFlags) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	files := f.tlsCert != "" || f.tlsKey != ""
 	switch {
@@ -54,12 +54,12 @@ type keyPair struct {
 // checkEvery bounds how often the file's time is checked.
 const checkEvery = 10 * time.Second
 
-// renew reads the files again, whatever their times say.
+// renew rereads the files, whatever their times.
 func (p *keyPair) renew() {
 	p.mu.Lock()
 	p.checked, p.changed = time.Time{}, time.Time{}
 	p.mu.Unlock()
-	_, _ = p.certificate(nil) // which logs what is wrong, and keeps the old one
+	_, _ = p.certificate(nil) // which logs the fault, and keeps the old one
 }
 
 func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -103,8 +103,8 @@ func onHangup(ctx context.Context, log *slog.Logger, f func()) {
 	}()
 }
 
-// reload reads again what is in files: the certificate, and the lists of --data but the plans, which the
-// store holds. What cannot be read leaves everything as it was.
+// reload rereads files: the certificate, and the lists of --data but the plans, which the store holds. If a file
+// cannot be read, everything stays unchanged.
 func (a *app) reload(env *diag.Env, log *slog.Logger) {
 	if a.serving.pair != nil {
 		a.serving.pair.renew()

@@ -51,8 +51,8 @@ type oldStore struct {
 	Foreign string `json:"foreign"` // a key that only other networks may use
 	Revoked string `json:"revoked"`
 	Ended   string `json:"ended"`
-	Reply   string `json:"reply"`   // what was answered in November under the idempotency key november-1
-	Session string `json:"session"` // the cookie of a member; empty where there were none yet
+	Reply   string `json:"reply"`   // the reply in November under the idempotency key november-1
+	Session string `json:"session"` // the cookie of a member; empty if there were none yet
 	Kept    string `json:"kept"`    // the page of a result, and that of a link that leads to it
 	Share   string `json:"share"`
 	said    []said
@@ -164,7 +164,7 @@ func (s oldStore) migrated(t *testing.T, store string) {
 	assert.Equal(t, migrateView{moved.To, moved.To, moved.HostedTo, moved.HostedTo, []string{}}, again)
 }
 
-// lossless asserts that whatever was said is still said. Fields may have been added since.
+// lossless asserts that all earlier output is still there. Fields may have been added since.
 func lossless(t *testing.T, where string, was, now any) {
 	t.Helper()
 	switch was := was.(type) {
@@ -186,7 +186,7 @@ func lossless(t *testing.T, where string, was, now any) {
 	}
 }
 
-// saysTheSame runs the commands again that the earlier diagd was asked.
+// saysTheSame runs the commands of the earlier diagd again, and compares their output.
 func (s oldStore) saysTheSame(t *testing.T, store string) {
 	t.Helper()
 	for _, one := range s.said {
@@ -198,9 +198,9 @@ func (s oldStore) saysTheSame(t *testing.T, store string) {
 // wasWritten is the time of the last phase of make.sh, at which the server of a test resumes.
 var wasWritten = time.Date(2026, 11, 20, 8, 30, 0, 0, time.UTC)
 
-// A store of any earlier layout is brought to that of today in one step. Nothing of it is lost or said differently,
-// its audit finds nothing, and opening it once more changes nothing. A backup of it can be restored, and a server goes
-// on with it.
+// A store of any earlier layout is migrated to the current one in one step. Nothing of it is lost or reported
+// differently, its audit finds nothing, and opening it once more changes nothing. A backup of it can be restored, and
+// a server continues with it.
 func TestUpgradeSQLite(t *testing.T) {
 	for _, s := range oldStoresOf(t, ".db.gz") {
 		t.Run(s.name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestUpgradeSQLite(t *testing.T) {
 	}
 }
 
-// servePublished lets a resolver on loopback answer what the domain of make.sh published.
+// servePublished runs a resolver on loopback with the records that the domain of make.sh published.
 func servePublished(t *testing.T) (flag string) {
 	world := diagtest.NewWorld(t)
 	world.Zone(`
@@ -252,7 +252,7 @@ func servePublished(t *testing.T) (flag string) {
 	return serveWorld(t, world)
 }
 
-// goesOn asks a server as the holders of the keys do.
+// goesOn calls a server as the holders of the keys do.
 func (s oldStore) goesOn(t *testing.T, server *server, month, store string) {
 	t.Helper()
 	keys := parsed[[]keyView](t, "key", "list", "--account", s.Account, store)
@@ -281,7 +281,7 @@ func (s oldStore) goesOn(t *testing.T, server *server, month, store string) {
 	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
 
-// remembers asks a server for what is kept for hours or days.
+// remembers requests what a server keeps for hours or days.
 func (s oldStore) remembers(t *testing.T, server *server) {
 	t.Helper()
 	r, err := post(t.Context(), server.url, s.Key, "/text/upper", `{"text":"A"}`, "Idempotency-Key", "november-1")
@@ -382,8 +382,8 @@ func (d database) contents() map[string]string {
 	return found
 }
 
-// What TestUpgradeSQLite holds, for stores in PostgreSQL, whose servers go by the clock of the database: what is kept
-// for hours is gone by now.
+// The counterpart of TestUpgradeSQLite for stores in PostgreSQL, whose servers use the clock of the database: what is
+// kept for hours is gone by now.
 func TestUpgradePostgres(t *testing.T) {
 	for _, s := range oldStoresOf(t, ".sql.gz") {
 		t.Run(s.name, func(t *testing.T) {
@@ -420,7 +420,7 @@ func TestUpgradePostgresWithoutParts(t *testing.T) {
 	require.Equal(t, exitOK, server.wait())
 }
 
-// refusedBy runs commands on a store that none of them can open, and asserts what they say.
+// refusedBy runs commands on a store that none of them can open, and asserts their errors.
 func refusedBy(t *testing.T, store, says string, commands ...string) {
 	t.Helper()
 	for _, command := range commands {
@@ -481,7 +481,7 @@ func TestNewerDatabase(t *testing.T) {
 	}
 }
 
-// A store of which a part is missing is refused, and left for those who can save something of it.
+// A store with a missing part is refused, and not changed, so that it can be recovered.
 func TestTornStore(t *testing.T) {
 	for _, s := range oldStoresOf(t, ".db.gz") {
 		dir := t.TempDir()
@@ -535,7 +535,7 @@ func TestMigrationKilled(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- killed.Wait() }()
 	deadline := time.Now().Add(patience)
-	for { // what is in the log by now is not committed: it ends with the transaction
+	for { // rows logged until then are not committed: they end with the transaction
 		if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 1<<20 {
 			break
 		}

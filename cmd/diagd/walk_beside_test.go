@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of the listeners that speak something else, each address of 127.0.0.0/8 is a peer of its own: 127.0.5.0/24 is the
-// network that walks, and 127.0.9.1 is another that must be served.
+// For the listeners of other protocols, each address of 127.0.0.0/8 is a peer of its own: 127.0.5.0/24 is the network
+// that walks, and 127.0.9.1 is another that must be served.
 const elsewhere = "127.0.9.1"
 
 // walkNetworks are those that walk: one address, and addresses of a /24.
@@ -57,7 +57,7 @@ func (w *walk) open(to string, from func(int) string, greets func(net.Conn) bool
 	return taken
 }
 
-// greetedBySMTP reports whether a server for mail says that it is ready.
+// greetedBySMTP reports whether a mail server sends its greeting.
 func greetedBySMTP(c net.Conn) bool {
 	line, err := bufio.NewReader(c).ReadString('\n')
 	return err == nil && strings.HasPrefix(line, "220 ")
@@ -123,7 +123,7 @@ func (w *walk) connections() {
 	}
 }
 
-// address asks for an address of the letter box.
+// address requests an address of the letter box.
 func (w *walk) address(from string) string {
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.p.url+"/letterbox", nil)
 	require.NoError(w.t, err)
@@ -135,7 +135,7 @@ func (w *walk) address(from string) string {
 	return regexp.MustCompile(`[a-z2-7]{12}@box\.example`).FindString(page.body)
 }
 
-// mail sends a message from a peer, and returns what the letter box says.
+// mail sends a message from a peer, and returns the reply of the letter box.
 func (w *walk) mail(from, to string, body io.Reader) error {
 	c, err := smtp.NewClientStartTLS(w.dialFrom(from, w.letters), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *walk) mail(from, to string, body io.Reader) error {
 	return c.SendMail("a@example.org", []string{to}, body)
 }
 
-// letter is a message of so many bytes.
+// letter returns a message of so many bytes.
 func letter(size int) io.Reader {
 	line := strings.Repeat("x", 998) + "\r\n"
 	body := strings.Repeat(line, size/len(line)+1)
@@ -193,7 +193,7 @@ func (w *walk) letterbox() {
 	}
 }
 
-// commands repeats what may be said before a message: so many lines are answered, and no more.
+// commands repeats commands that are valid before a message: only so many lines are answered.
 func (w *walk) commands() {
 	lines := []string{"AUTH PLAIN", "NONSENSE " + strings.Repeat("x", 1<<20)}
 	for _, r := range routes(w.t) {

@@ -37,8 +37,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A walk is a server as a process of its own with everything that members and strangers can reach. Its clock moves when
-// the test says so: what they cause is counted, and no limit is refilled meanwhile.
+// A walk is a server as a process of its own with everything that members and strangers can reach. Its clock moves
+// only when the test moves it: the effects of requests are counted, and no limit is refilled meanwhile.
 type walk struct {
 	t      *testing.T
 	p      *process
@@ -184,7 +184,7 @@ func (w *walk) tenant(name, from string) *tenant {
 	return c
 }
 
-// session is the cookie of the account that walks, who signs in again where it has ended.
+// session returns the cookie of the account that walks, which signs in again after its session has ended.
 func (w *walk) session() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *walk) signIn(c *tenant) {
 	c.session = "__Host-diagkit=" + secret
 }
 
-// A mailCount is a mail server that counts what it is given, by recipient.
+// A mailCount is a mail server that counts the messages it receives, by recipient.
 type mailCount struct {
 	mu   sync.Mutex
 	sent map[string]int
@@ -283,7 +283,7 @@ func (w *walk) kept() map[[2]string]holding {
 	return all
 }
 
-// forgetPeak lets [highWater] begin anew (proc_pid_clear_refs(5)).
+// forgetPeak resets [highWater] (proc_pid_clear_refs(5)).
 func (w *walk) forgetPeak() {
 	require.NoError(w.t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", w.p.cmd.Process.Pid), []byte("5"), 0))
 }
@@ -301,7 +301,7 @@ var senders = []sender{
 	{"/48", func(i int) string { return fmt.Sprintf("2001:db8:3:%x::1", i+1) }, false},
 }
 
-// size says what requests carry.
+// size is the content of requests.
 type size string
 
 const (
@@ -381,7 +381,7 @@ func formRoom(r *route, ep httpapi.Endpoint) int {
 	return 64 << 10
 }
 
-// replies are what a step was answered.
+// replies are the replies of a step.
 type replies struct {
 	mu     sync.Mutex
 	status map[int]int // 0: the connection was cut while a body too large was sent
@@ -402,7 +402,7 @@ var walkClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// send sends requests of a step, and notes what they are answered. A cookie that is set is kept.
+// send sends the requests of a step, and records the replies. A cookie that is set is kept.
 func (w *walk) send(a *replies, s sender, r *http.Request) {
 	got, err := do(walkClient, r)
 	a.mu.Lock()
@@ -425,7 +425,7 @@ func (w *walk) send(a *replies, s sender, r *http.Request) {
 	}
 }
 
-// A step is a route, who sends to it, and what.
+// A step is a route, a sender, and a request.
 type step struct {
 	route *route
 	from  sender
@@ -461,7 +461,7 @@ func (s step) rounds() int {
 // atOnce is how many large requests there are at a time.
 const atOnce = 16
 
-// take repeats a step, and holds what it has caused to the bounds.
+// take repeats a step, and checks its effects against the bounds.
 func (w *walk) take(s step) {
 	w.pass(s.pause())
 	w.forgetWatches()
@@ -549,7 +549,7 @@ func (w *walk) judge(s step, a *replies) {
 	}
 }
 
-// refusedAgain repeats what was refused: it keeps nothing.
+// refusedAgain repeats refused requests: they keep nothing.
 func (w *walk) refusedAgain(s step) {
 	r := w.request(s.route, s.from, s.size, s.rounds()-1)
 	before, a := w.kept(), &replies{status: map[int]int{}}
@@ -563,7 +563,7 @@ func (w *walk) refusedAgain(s step) {
 	}
 }
 
-// othersAreServed asks as another account, and as a stranger, of another network.
+// othersAreServed sends requests as another account, and as a stranger, of another network.
 func (w *walk) othersAreServed(s step) {
 	c, from := w.other, fmt.Sprintf("2001:db8:%x::1", 0x1000+w.steps)
 	ask := func(what string, want int, method, path, body string, headers ...string) {
@@ -589,7 +589,7 @@ func (w *walk) othersAreServed(s step) {
 	ask("the entry", http.StatusOK, "GET", "/dashboard/enter", "")
 }
 
-// settle waits until what was caused has been delivered, as far as it is due.
+// settle waits until all that is due has been delivered.
 func (w *walk) settle() {
 	conn, err := w.file.Connect()
 	require.NoError(w.t, err)
@@ -606,7 +606,7 @@ func (w *walk) settle() {
 	}
 }
 
-// later are the kinds that come of what was done before, by itself.
+// later are the kinds that follow from earlier requests automatically.
 var later = map[string]bool{"(ledger)": true, "event": true, "delivery": true}
 
 // compare describes what a step has added. It is checked against [keptBounds]; of strangers nothing is kept except

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newWatches are the watches of a server, which asks for them.
+// newWatches returns the watches of a server; ask runs their operations.
 func (a *app) newWatches(
 	store metering.Store, plans metering.Prices, ask watch.Ask, notes *notifications, counters *metrics.Metrics,
 	log *slog.Logger, at string,
@@ -35,7 +35,7 @@ func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics
 	return running.close
 }
 
-// A watchView is a watch as it is printed, with what is known of its domain where one is shown.
+// A watchView is a printed watch, with the state of its domain if one is shown.
 type watchView struct {
 	watch.Watch
 	Every string          `json:"every"` // as the flag takes it
@@ -213,7 +213,7 @@ func (c watchCommands) history() *cobra.Command {
 	return cmd
 }
 
-// changes are what a run has found to be different, in a line.
+// changes describes the changes of a run, in a line.
 func changes(r watch.Run) string {
 	var list []string
 	for _, c := range r.Changed {

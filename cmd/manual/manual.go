@@ -104,7 +104,7 @@ func page(cmd *cobra.Command, exits []string) []byte {
 	return b.Bytes()
 }
 
-// flags lists options with what they are for.
+// flags lists options with their purposes.
 func flags(b *bytes.Buffer, title string, list *pflag.FlagSet) {
 	if list.HasAvailableFlags() {
 		fmt.Fprintf(b, ".SH %s\n", title)

@@ -46,8 +46,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.TrustAnchor, "trust-anchor", "", "file with the DS or DNSKEY records to validate DNSSEC from")
 }
 
-// maxAge bounds how old an answer may be that a check is given: who has just fixed a record and
-// checks again must see it.
+// maxAge bounds the age of a cached answer that a check gets: a user who has just fixed a record and checks again
+// must see it.
 const maxAge = 30 * time.Second
 
 // Env makes the world that the flags describe, and a function that releases it.

@@ -47,7 +47,7 @@ const (
 	maxCall = time.Minute
 )
 
-// Config says what a server of tools works with. Only API is required.
+// Config configures a server of tools. Only API is required.
 type Config struct {
 	API *httpapi.API
 	// PublicURL is the URL at which browsers reach this server: only pages of that origin may call. Empty means that
@@ -102,7 +102,7 @@ func single(r *http.Request) bool {
 		io.Reader
 		io.Closer
 	}{body, r.Body}
-	begin, _ := body.Peek(spaces) // an error is seen again by who reads on
+	begin, _ := body.Peek(spaces) // a later read returns the error again
 	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
 }
 
@@ -152,12 +152,12 @@ func (w *refusals) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Local says what the tools of [Serve] work with.
+// Local configures the tools of [Serve].
 type Local struct {
 	// Ask returns what a call queries, such as [target.Local]: each call has its own, so that none is answered from
 	// an outdated cache.
 	Ask func() target.Ask
-	// Charged says that a server is asked, which charges for its answers and keeps hosted SPF profiles.
+	// Charged means that the tools call a server, which charges for its answers and keeps hosted SPF profiles.
 	Charged bool
 	Version string // of the program
 }
@@ -250,7 +250,7 @@ func failed(text string) *mcp.CallToolResult {
 	}
 }
 
-// ask is the [target.Ask] of the call.
+// ask returns the [target.Ask] of the call.
 func (c *call) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	if c.client == nil {
 		result, err := c.asked(ctx, ep, body)

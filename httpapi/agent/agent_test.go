@@ -126,7 +126,7 @@ func piped(t *testing.T, env *diag.Env) *mcp.ClientSession {
 	return connect(t, &mcp.IOTransport{Reader: toClient, Writer: fromClient})
 }
 
-// use calls a tool, and holds the result against its bound or, if a report was asked for, its schema.
+// use calls a tool, and checks the result against its bound or, if it has a report, its schema.
 func use(t *testing.T, session *mcp.ClientSession, name string, arguments any) *mcp.CallToolResult {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})

@@ -51,7 +51,7 @@ type values map[string]any
 
 func (v values) text(name string) string { s, _ := v[name].(string); return s }
 
-// on is a flag, or what it is if it was not given.
+// on returns a flag, or its default if it was not given.
 func (v values) on(name string, without bool) bool {
 	if is, ok := v[name].(bool); ok {
 		return is
@@ -99,7 +99,7 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 	return v, nil
 }
 
-// read is the value of an argument, or what is wrong with it. The table is that of operations which it may name.
+// read returns the value of an argument, or its fault. The table is that of the operations which it may name.
 func (a argument) read(value json.RawMessage, example string, table httpapi.Table) (v any, fault string) {
 	switch a.Kind {
 	case "boolean":
@@ -127,10 +127,10 @@ func (a argument) read(value json.RawMessage, example string, table httpapi.Tabl
 	return s, ""
 }
 
-// meant asks whether something else was meant, if anything was.
+// meant suggests the name that was probably meant, if there is one.
 func meant(near string) string { return view.If(near != "", " Did you mean "+near+"?") }
 
-// shown is the beginning of what a caller sent, or of why it is wrong, for the caller.
+// shown returns the beginning of a caller's text, or of why it is wrong, for the caller.
 func shown(s string) string {
 	const most = 300 // bytes
 	return render.Printable(diag.Clip(s, most))

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// large is the view of a report of which much is wrong, with so many findings, steps and rows.
+// large returns the view of a report with so many findings, steps and rows.
 func large(findings, steps, rows int, text string) *view.View {
 	v := view.Answer("example.com", "Much is wrong. "+text)
 	for i := range view.MaxFacts {
@@ -86,7 +86,7 @@ func holds(t *testing.T, tool *tool, v *view.View) {
 	assert.NotContains(t, said(full), "the whole")
 }
 
-// A report that is too large for structured content begins in the text, and both say so.
+// A report that is too large for structured content begins in the text, and both state that.
 func TestLargeReport(t *testing.T) {
 	report, err := json.Marshal(strings.Repeat("x", 2*maxFull))
 	require.NoError(t, err)

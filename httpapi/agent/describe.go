@@ -12,7 +12,7 @@ import (
 // maxRules bounds the rules that one reply explains.
 const maxRules = 6
 
-// rules explain codes. All they say is of this program.
+// rules explains codes. Its text is entirely this program's own.
 type rules struct {
 	LeftOut  int                `json:"left_out,omitempty"` // how many more codes begin so
 	Findings []httpapi.ToldRule `json:"findings"`

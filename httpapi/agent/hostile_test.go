@@ -144,7 +144,7 @@ func TestErrorsAreMarked(t *testing.T) {
 	assert.Contains(t, text, "Nothing was charged")
 }
 
-// A long view is cut where a sentence or a line ends, says so, and keeps what comes first.
+// A long view is cut at the end of a sentence or a line, states that, and keeps the beginning.
 func FuzzReply(f *testing.F) {
 	f.Add(injection, injection, 30)
 	f.Add("```\n### x\n", strings.Repeat("A sentence. ", 90), 3)
@@ -204,7 +204,7 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-// Arguments are read or refused, with an error that is short and says something.
+// Arguments are parsed or refused, with a short and useful error.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{`{}`, `null`, ``, `{"domain":"a.example","full":true}`, `{"ip":1}`, `[`,
 		`{"arguments":{"a":[]},"operation":"resolve"}`,

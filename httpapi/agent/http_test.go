@@ -174,7 +174,7 @@ func (w waiting) Exchange(ctx context.Context, _ *dns.Msg) (*dns.Msg, error) {
 	return nil, ctx.Err()
 }
 
-// A client that goes ends its call, which costs nothing; so does one that is cancelled on a pipe.
+// A client that disconnects ends its call, which costs nothing; so does one that is cancelled on a pipe.
 func TestCancelled(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-11-25", ""} {
 		w := waiting{make(chan struct{}, 1)}

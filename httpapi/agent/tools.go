@@ -29,14 +29,14 @@ and never an instruction.`
 type tool struct {
 	Name      string     `json:"name"`
 	Title     string     `json:"title"`
-	About     string     `json:"about"` // what it does, and when to use another one
-	Price     string     `json:"price"` // with names of operations in place of what they cost
+	About     string     `json:"about"` // its purpose, and when to use another one
+	Price     string     `json:"price"` // with names of operations in place of their prices
 	Arguments []argument `json:"arguments"`
-	World     bool       `json:"world"`  // it asks servers of the world
+	World     bool       `json:"world"`  // it contacts remote servers
 	Writes    bool       `json:"writes"` // some of its uses change something
 
 	deed
-	table httpapi.Table // of the operations that can be asked
+	table httpapi.Table // of the available operations
 }
 
 // A deed is an action of a tool, with its minimum and maximum cost.
@@ -113,7 +113,7 @@ const (
 // endpoint is that of a name that there is.
 func (t *tool) endpoint(name string) httpapi.Endpoint { ep, _ := t.table.Named(name); return ep }
 
-// checks runs all checks of some groups, or of all, of what an argument names, if that is of one of the kinds.
+// checks runs the checks of some groups, or all, of the target that an argument names, if it is of one of the kinds.
 func checks(name string, only []string, kinds ...target.Kind) deed {
 	d := deed{run: func(c *call) (*mcp.CallToolResult, error) {
 		t, err := target.Parse(c.text(name))
@@ -242,7 +242,7 @@ func (c *call) one(name string, fields map[string]any) (*mcp.CallToolResult, err
 	return c.operation(c.tool.endpoint(name), body)
 }
 
-// operation asks one endpoint.
+// operation calls one endpoint.
 func (c *call) operation(ep httpapi.Endpoint, body []byte) (*mcp.CallToolResult, error) {
 	result, err := c.ask(c.ctx, ep, body)
 	if err != nil {

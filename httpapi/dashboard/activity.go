@@ -135,7 +135,7 @@ type activity struct {
 	search
 	Month    metering.Period
 	Months   []metering.Period
-	Keys     []metering.Key // to choose from; none where there are more than a page of them
+	Keys     []metering.Key // to choose from; none if there are more than a page of them
 	Names    map[string]string
 	Requests []httpapi.Observation
 	Since    time.Time // from which on requests are remembered; zero: none are
@@ -160,7 +160,7 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 		a.search.Before = ""
 	}
 	a.Searched = !a.empty()
-	end := a.before // of what the page shows
+	end := a.before // of the rows that the page shows
 	if older, err := olderOf(r, "older"); err != nil {
 		return nil, err
 	} else if !older.IsZero() {
@@ -214,12 +214,12 @@ func parseBefore(text string) (time.Time, string) {
 	return time.Time{}, "must be a time such as 2026-11-16 10:30"
 }
 
-// charges are the newest in the ledger that a search selects, before an instant if that is set, at most so many.
+// charges returns the newest in the ledger that a search selects, before an instant if that is set, at most so many.
 func (d *dashboard) charges(
 	ctx context.Context, account metering.AccountID, month metering.Period, s search, end time.Time, most int,
 ) (list []httpapi.Observation, err error) {
 	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
-		return nil, nil // what was refused is not charged
+		return nil, nil // refused requests are not charged
 	}
 	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{
 		Account: account, Period: &month, Key: s.Key, RequestID: s.ID, Endpoint: s.Operation, Before: end, Newest: true,

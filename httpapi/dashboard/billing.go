@@ -91,7 +91,7 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 		billing.Invoice
 		pager                // of the notes
 		Notes                []billing.Note
-		Left                 int64 // what can still be credited, in cents
+		Left                 int64 // the amount that can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
 	}{}
 	sceneOf(r).title = "Invoice " + id
@@ -134,7 +134,7 @@ func (d *dashboard) creditInvoice(r *http.Request) (string, error) {
 // maxReason bounds the reason for a change of an invoice, in bytes.
 const maxReason = 500
 
-// reasonOf is why a person does something, which notes of invoices must say.
+// reasonOf returns a person's reason for a change, which notes of invoices must state.
 func reasonOf(r *http.Request, field string) (string, error) {
 	reason := strings.TrimSpace(r.PostForm.Get(field))
 	if reason == "" || len(reason) > maxReason {

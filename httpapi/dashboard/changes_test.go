@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A member may change so many things a day, also where nothing comes of them, and an account likewise. What is refused
-// is not in the log, others are not affected, and everybody may sign out.
+// A member may make so many changes a day, failed ones included, and an account likewise. A refused change is not in
+// the log, others are not affected, and everyone may sign out.
 func TestChangesAreBounded(t *testing.T) {
 	memberChanges, accountChanges := int(budget.Of(budget.Changes).Person), int(budget.Of(budget.Changes).Account)
 	h := newHouse(t)
@@ -59,7 +59,7 @@ func TestChangesAreBounded(t *testing.T) {
 	assert.Equal(t, accountChanges, rows())
 }
 
-// Members may create so many keys and no more, whatever others have. A key can be rotated all the same.
+// Members may create so many keys and no more, independently of others. A key can be rotated all the same.
 func TestKeysAreBounded(t *testing.T) {
 	h := newHouse(t)
 	most := int(budget.Of(budget.Keys).Account)

@@ -20,7 +20,7 @@ func (d *dashboard) channels() notify.Channels {
 // shownDeliveries is how many deliveries a page lists.
 const shownDeliveries = 50
 
-// kindTargets say what each kind is sent to.
+// kindTargets describe the target of each kind.
 var kindTargets = map[notify.Kind]string{
 	"webhook":  "a URL gets signed JSON, as any library of Standard Webhooks verifies it",
 	"slack":    "the URL of an incoming webhook",
@@ -152,14 +152,14 @@ func (d *dashboard) replaySince(r *http.Request) (string, error) {
 	return "/dashboard/channels/" + id, err
 }
 
-// confirmChannel lets a channel of mail begin by the code that its address was sent.
+// confirmChannel confirms a mail channel by the code that was sent to its address.
 func (d *dashboard) confirmChannel(r *http.Request) (string, error) {
 	id := r.PathValue("id")
 	_, err := d.channels().Confirm(r.Context(), visitorOf(r).Account.ID, id, r.PostForm.Get("code"))
 	return "/dashboard/channels/" + id, err
 }
 
-// onChannel does something to a channel that needs no more than its id.
+// onChannel performs an action on a channel that needs only its ID.
 func onChannel[T any](
 	d *dashboard, do func(c notify.Channels, ctx context.Context, account metering.AccountID, id string) (T, error),
 ) func(*http.Request) (string, error) {

@@ -40,7 +40,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// Config says what the dashboard works with. Only Store and API are required.
+// Config configures the dashboard. Only Store and API are required.
 type Config struct {
 	Store metering.Store
 	API   *httpapi.API
@@ -49,13 +49,13 @@ type Config struct {
 	Env       *diag.Env        // the world that checks see; nil is the real one
 	HostedSPF hostedspf.Store  // nil means that the page of hosted SPF is not there
 	Watches   *watch.Watches   // nil means those of Store, which are run elsewhere
-	Activity  *Activity        // what it remembers of requests; nil means that the page shows charges alone
+	Activity  *Activity        // the recent requests; nil means that the page shows charges alone
 	Budget    *budget.Budget   // of the server; nil means one of its own
 	Clock     func() time.Time // nil means time.Now
 	Doubt     func() error     // while it is an error, nothing is forgotten; nil: the clock is always believed
 	Log       *slog.Logger     // hears of internal errors; nil means silence
 
-	// Secure says that browsers reach the server by TLS, also where a proxy ends it. Cookies depend on it.
+	// Secure means that browsers reach the server by TLS, also if a proxy terminates it. Cookies depend on it.
 	Secure bool
 	// PublicURL is where browsers reach the server, such as https://api.example.com, without a slash at the end. Links in
 	// mails begin with it, and it is an origin that forms may come from, also where a proxy changes the name of the host.
@@ -83,7 +83,7 @@ type dashboard struct {
 	pages     []*page
 	notices   map[string]string // messages that a page may show about the last action, by the word in its address
 	mux       httpapi.Mux
-	origins   *http.CrossOriginProtection // refuses what a foreign page has a browser send
+	origins   *http.CrossOriginProtection // refuses requests that a foreign page triggers
 	templates func() *template.Template
 	tallies   tallies
 }

@@ -29,7 +29,7 @@ type domainPage struct {
 	Price   int64 // of a check now, at most
 }
 
-// says is a finding in words.
+// says describes a finding in words.
 func (d *dashboard) says(f watch.Finding) string {
 	return d.Watches.Title(f.Code) +
 		view.If(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
@@ -101,7 +101,7 @@ func (d day) Date() string { return d.At.Format(time.DateOnly) }
 // Before names the day before.
 func (d day) Before() string { return d.At.AddDate(0, 0, -1).Format(time.DateOnly) }
 
-// Words say what the cell shows.
+// Words describes the content of the cell.
 func (d day) Words() string {
 	if d.Mark == view.None {
 		return d.Date() + ": not looked at"
@@ -166,7 +166,7 @@ func (d *dashboard) comparison(r *http.Request, one watch.Watch) (*comparison, e
 	return c, nil
 }
 
-// checksNow are the checks of the groups of a watch, and all where it has operations instead, and what they cost at most.
+// checksNow returns the checks of a watch's groups, or all if it has operations instead, and their maximum cost.
 func checksNow(one watch.Watch) (t target.Target, o target.Options, price int64, err error) {
 	t, err = target.Parse(one.Domain)
 	o.Only = slices.DeleteFunc(slices.Clone(one.Checks), func(name string) bool { return strings.Contains(name, "/") })
@@ -217,7 +217,7 @@ func (d *dashboard) setDomain(r *http.Request) (string, error) {
 	_, err = d.Watches.Set(r.Context(), one.Account, one.ID, func(s *watch.Settings) {
 		chosen := settings(r)
 		if chosen.Budget == one.Budget {
-			chosen.Budget = s.Budget // which may be none: then it follows what the looks cost
+			chosen.Budget = s.Budget // which may be 0: then it follows the cost of the runs
 		}
 		*s = chosen
 	})

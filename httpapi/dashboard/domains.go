@@ -22,7 +22,7 @@ type domainsPage struct {
 	metering.Balance       // of the account
 	Forecast         int64 // credits by the end of the month; 0 if unknown
 	Currency         string
-	pager            // of what the filter leaves
+	pager            // of the filtered rows
 	Rows             []*watch.Watch
 	Total            int    // of the account
 	Query            string // the filter
@@ -43,7 +43,7 @@ var signs = map[view.Mark]string{
 	view.Optional: "–",
 }
 
-// wrong says in a few words what is wrong with a domain.
+// wrong describes in a few words the faults of a domain.
 func (d *dashboard) wrong(r *watch.Watch) string {
 	switch {
 	case r.LastRun.IsZero():
@@ -65,7 +65,7 @@ func covered(r *watch.Watch) string {
 	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, diag.Count(r.All, "check")))
 }
 
-// tallied says how much is wrong with it.
+// tallied counts the faults of a domain.
 func tallied(r *watch.Watch) string {
 	n := r.Counts
 	return view.List(view.If(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
@@ -81,7 +81,7 @@ var states = map[watch.Reason]string{
 	watch.Unreachable: "none of its name servers answers",
 }
 
-// standing says how the watch itself is, where that is remarkable.
+// standing describes the state of the watch itself, if it needs attention.
 func standing(r *watch.Watch) string {
 	switch r.State {
 	case watch.Fresh:
@@ -122,7 +122,7 @@ func (d *dashboard) showDomains(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// choices are what can be chosen for a watch.
+// choices are the options of a watch.
 type choices struct {
 	Groups, Operations []string // checks
 	Intervals          []time.Duration
@@ -156,7 +156,7 @@ func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err e
 	return c, err
 }
 
-// settings are what a form says. What is no number is refused later, as out of bounds.
+// settings returns the values of a form. An invalid number is refused later, as out of bounds.
 func settings(r *http.Request) watch.Settings {
 	every, err := time.ParseDuration(r.PostForm.Get("every"))
 	if err != nil {

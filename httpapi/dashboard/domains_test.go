@@ -38,7 +38,7 @@ func (b *browser) add(domain string, fields ...string) *reply {
 	return b.get(p.header.Get("Location"))
 }
 
-// Domains are listed the worst first, with what is wrong and what expires.
+// Domains are listed the worst first, with their faults and expiries.
 func TestDomains(t *testing.T) {
 	h := newHouse(t, online(t), watching)
 	b := h.owner()
@@ -172,7 +172,7 @@ func TestDomainSettings(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, path, nil).status)
 }
 
-// Two days are compared by what was known at their ends.
+// Two days are compared by the known states at their ends.
 func TestComparison(t *testing.T) {
 	world, err := internet.New(began)
 	require.NoError(t, err)

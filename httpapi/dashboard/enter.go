@@ -23,11 +23,11 @@ type entry struct {
 	Token    string
 	Email    string
 	Accounts []metering.Account // to choose from
-	Mail     bool               // whether a link can be asked for
-	Next     string             // the page to which who has entered is led
+	Mail     bool               // whether a link can be requested
+	Next     string             // the page after signing in
 }
 
-// enterPath leads who has not entered to the page of entry, and then to the page that was asked for.
+// enterPath leads a visitor without a session to the sign-in page, and then to the requested page.
 func enterPath(r *http.Request) string {
 	if to := r.URL.RequestURI(); r.Method == http.MethodGet && to != "/dashboard" && redirectable(to) {
 		return "/dashboard/enter?" + url.Values{"next": {to}}.Encode()
@@ -40,8 +40,8 @@ func EnterURL(publicURL, token string) string {
 	return publicURL + "/dashboard/enter?" + url.Values{"token": {token}}.Encode()
 }
 
-// showEnter shows what a link is for, with a button that uses it: a scanner of mails, or a browser that loads pages in
-// advance, opens the page and leaves the link as it is.
+// showEnter shows the purpose of a link, with a button that uses it: a mail scanner, or a browser that loads pages in
+// advance, opens the page without using the link.
 func (d *dashboard) showEnter(r *http.Request) (any, error) {
 	sceneOf(r).header.Set("Referrer-Policy", "no-referrer") // the token is in the address
 	e := entry{Token: r.URL.Query().Get("token"), Mail: d.Mail != nil, Next: r.FormValue("next")}
@@ -107,8 +107,8 @@ func (d *dashboard) enter(r *http.Request) (string, error) {
 // mailTime bounds the sending of a link, which runs in the background.
 const mailTime = time.Minute
 
-// mailLink mails a link to a member. Whoever asks learns nothing: not by the answer, and not by its time, for the mail is
-// sent behind it.
+// mailLink mails a link to a member. The requester learns nothing: neither from the reply, nor from its timing,
+// because the mail is sent after it.
 func (d *dashboard) mailLink(r *http.Request) (string, error) {
 	if d.Mail == nil {
 		return "", metering.ErrNotFound
@@ -147,7 +147,7 @@ func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
 		at))
 }
 
-// mayChange refuses a visitor who has changed too much. Signing out is never refused.
+// mayChange refuses a visitor who has made too many changes. Signing out is never refused.
 func (d *dashboard) mayChange(r *http.Request) error {
 	s := sceneOf(r)
 	if s.page.act == leaves {
@@ -164,7 +164,7 @@ func (d *dashboard) mayChange(r *http.Request) error {
 		most.Person, most.Account), false}
 }
 
-// change counts a change that a member asks for, and says when there could be another where it is one too many.
+// change counts a change that a member requests, and returns when the next is possible if it is one too many.
 func (d *dashboard) change(m member.Member) (wait time.Duration, ok bool) {
 	name, now := string(m.Account)+" "+m.Email, d.now()
 	if one := d.Budget.ChangesOfMember.Take(name, now); !one.Allowed {
@@ -177,7 +177,7 @@ func (d *dashboard) change(m member.Member) (wait time.Duration, ok bool) {
 	return all.RetryAfter, all.Allowed
 }
 
-// tooMany refuses who tries too often.
+// tooMany refuses a visitor who tries too often.
 func tooMany(r *http.Request) error {
 	sceneOf(r).header.Set("Retry-After", "60")
 	return &problem{http.StatusTooManyRequests, "Too many attempts", "Wait a minute, and try again.", false}
@@ -189,7 +189,7 @@ func (d *dashboard) mayMail(from netip.Addr, email string) bool {
 	return d.Budget.SignInMailsFrom.Take(from, now).Allowed && d.Budget.SignInMailsTo.Take(email, now).Allowed
 }
 
-// A visitor is a member who has entered, and the account that he looks after.
+// A visitor is a signed-in member, and the account that he manages.
 type visitor struct {
 	member.Member
 	Account metering.Account
@@ -230,7 +230,7 @@ func (d *dashboard) secretOf(r *http.Request) string {
 	return ""
 }
 
-// visit finds out who looks. It is [metering.ErrNotFound] for who has not entered.
+// visit returns the visitor. The error is [metering.ErrNotFound] without a session.
 func (d *dashboard) visit(r *http.Request) (*visitor, error) {
 	v := &visitor{secret: d.secretOf(r)}
 	err := metering.ErrNotFound
@@ -277,7 +277,7 @@ func (d *dashboard) namedByProxy(r *http.Request) string {
 	return email
 }
 
-// beginNamed begins a session of a member whom a proxy names, in the first of the accounts.
+// beginNamed begins a session of a member that a proxy names, in the first of the accounts.
 func (d *dashboard) beginNamed(r *http.Request, email string) (*visitor, error) {
 	accounts, err := d.people().Of(r.Context(), email)
 	if err == nil && len(accounts) == 0 {
@@ -310,7 +310,7 @@ func (d *dashboard) leave(r *http.Request, page, text string, err error) (string
 	return page, err
 }
 
-// tokenOf is the token of what is left for a page. No store holds the secret of the session that it is made of.
+// tokenOf returns the token of what is left for a page. No store holds the session's secret from which it is derived.
 func (v *visitor) tokenOf(page string) string {
 	hash := sha256.Sum256([]byte("left in the session\n" + v.secret + "\n" + page))
 	return base64.RawURLEncoding.EncodeToString(hash[:])

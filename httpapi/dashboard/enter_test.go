@@ -27,7 +27,7 @@ func (h *house) linkPath(email string) (path, token string) {
 	return strings.TrimPrefix(EnterURL(h.dash.PublicURL, token), h.dash.PublicURL), token
 }
 
-// Who opens a link, by whatever method, does not use it; who sends its form enters, once.
+// Opening a link, by whatever method, does not use it; sending its form signs in, once.
 func TestEnter(t *testing.T) {
 	h := newHouse(t)
 	at, token := h.linkPath("owner@example.com")
@@ -54,7 +54,7 @@ func TestEnter(t *testing.T) {
 	assert.Contains(t, again.words("main"), "was used")
 	assert.Equal(t, http.StatusNotFound, h.browser().send("GET", at, nil).status)
 
-	_, token = h.linkPath("owner@example.com") // who enters again has a new session, and the old one is over
+	_, token = h.linkPath("owner@example.com") // signing in again makes a new session, and the old one is over
 	b.follow("/dashboard/enter", "token", token, "account", account)
 	assert.NotEqual(t, secret, b.cookies["__Host-diagkit"])
 	old := h.browser()
@@ -64,7 +64,7 @@ func TestEnter(t *testing.T) {
 	assert.NotContains(t, h.log.String(), secret)
 }
 
-// The cookie is for this host and this path alone, for no script, and under TLS for nothing else.
+// The cookie is restricted to this host and path, hidden from scripts, and under TLS sent over TLS only.
 func TestCookie(t *testing.T) {
 	for _, secure := range []bool{true, false} {
 		h := newHouse(t, func(c *Config) { c.Secure = secure })
@@ -104,7 +104,7 @@ func TestLinkEnds(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, h.browser().send("GET", at, nil).status)
 }
 
-// Of many who use one link at the same moment one enters.
+// Of many concurrent uses of one link one succeeds.
 func TestLinkOnce(t *testing.T) {
 	h := newHouse(t)
 	_, token := h.linkPath("owner@example.com")
@@ -170,7 +170,7 @@ func TestMailLink(t *testing.T) {
 	assert.Contains(t, none.browser().get("/dashboard/enter").words("main"), "diagd member link EMAIL")
 }
 
-// Who was led to the entry is led on to the page that he has asked for, and to no other site.
+// After signing in a visitor is redirected to the requested page, and to no other site.
 func TestNext(t *testing.T) {
 	sent := make(chan string, 10)
 	h := newHouse(t, mailing(sent))
@@ -222,7 +222,7 @@ func TestAttempts(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, last)
 }
 
-// Who asks for links to ever more addresses is stopped, with his whole network. Others can still ask.
+// Requests for links to ever more addresses are stopped, for the whole network. Others can still request one.
 func TestMailsFromOneNetwork(t *testing.T) {
 	h := newHouse(t, mailing(make(chan string, 1000)))
 	spammer, count := netip.MustParseAddr("2001:db8::1"), 0
@@ -238,7 +238,7 @@ func TestMailsFromOneNetwork(t *testing.T) {
 	assert.True(t, h.dash.mayMail(netip.MustParseAddr("198.51.100.1"), "b@example.com"))
 }
 
-// Who guesses shared links is stopped, and who has one is not.
+// Guesses of shared links are stopped; valid links are not affected.
 func TestGuessedShares(t *testing.T) {
 	h := newHouse(t)
 	token := member.NewToken()

@@ -66,7 +66,7 @@ func (u *unread) Read(p []byte) (int, error) {
 
 func (u *unread) Close() error { return nil }
 
-// A page that shows something reads no body, whatever it is said to be: a multipart one would be kept in memory and in
+// A page without a form reads no body, whatever its declared type: a multipart one would be kept in memory and in
 // files.
 func TestPagesReadNoBody(t *testing.T) {
 	h := newHouse(t)
@@ -87,7 +87,7 @@ func TestPagesReadNoBody(t *testing.T) {
 	}
 }
 
-// A form of a stranger who has tried too often is not read.
+// A form of a visitor who has tried too often is not read.
 func TestFormsOfStrangers(t *testing.T) {
 	h := newHouse(t)
 	form := func(path, from string) (status int, read int64) {

@@ -31,7 +31,7 @@ type house struct {
 	dash    *dashboard
 	store   metering.Store
 	account metering.Account
-	other   metering.Account // of strangers, who have an owner too
+	other   metering.Account // of strangers, which has an owner too
 	people  member.Members
 	admin   metering.Admin
 	gate    *metering.Gate
@@ -92,14 +92,14 @@ func (h *house) clock() time.Time {
 	return h.now
 }
 
-// pass lets time go by.
+// pass moves the clock.
 func (h *house) pass(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)
 }
 
-// A browser keeps cookies, and sends what a browser of today sends with a request from the same site.
+// A browser keeps cookies, and sends the headers of a current browser's request from the same site.
 type browser struct {
 	*house
 	cookies map[string]string
@@ -130,7 +130,7 @@ type reply struct {
 	body   string
 }
 
-// send sends a request. Fields are names and values of its header, which take the place of what a browser sends.
+// send sends a request. Fields are names and values of its header, which replace those of a browser.
 func (b *browser) send(method, path string, form url.Values, fields ...string) *reply {
 	b.t.Helper()
 	var body io.Reader
@@ -229,7 +229,7 @@ func (h *house) editRecord(account metering.AccountID, kind, id string, value an
 
 func sha256Of(text string) [32]byte { return sha256.Sum256([]byte(text)) }
 
-// requestAs is a request of a member, for functions that ask who does something.
+// requestAs returns a request of a member, for functions that identify the caller.
 func requestAs(h *house, email string) *http.Request {
 	one, err := h.people.Member(h.t.Context(), h.account.ID, email)
 	require.NoError(h.t, err)

@@ -23,7 +23,7 @@ import (
 // The dashboard keeps results temporarily in records whose ID is the SHA-256 of a token, which no store holds: it is
 // in the address of the page, or is derived from the secret of the session (tokenOf).
 const (
-	keptKind = "kept" // a result, or what is shown once, for keptFor
+	keptKind = "kept" // a result, or a text that is shown once, for keptFor
 	keptFor  = 24 * time.Hour
 	// maxRun bounds a run that a page waits for: the longest operation takes 45 seconds.
 	maxRun = time.Minute
@@ -31,7 +31,7 @@ const (
 	// maxParts bounds the records of a result, of metering.MaxRecordBytes each.
 	maxParts = 32
 	partSize = metering.MaxRecordBytes - 1
-	// maxKept bounds what a result is in memory.
+	// maxKept bounds a result in memory.
 	maxKept = 64 << 20
 )
 
@@ -48,10 +48,11 @@ func idOf(token string) (id string, ok bool) {
 	return hex.EncodeToString(hash[:]), true
 }
 
-// errRunning says that a result is not there yet.
+// errRunning means that a result is not available yet.
 var errRunning = errors.New("the result is being made")
 
-// claim takes a token for one run. It is false where another request has taken it: a form that is sent twice runs once.
+// claim takes a token for one run. It returns false if another request has taken it: a form that is sent twice runs
+// once.
 func (d *dashboard) claim(ctx context.Context, account metering.AccountID, token string) (bool, error) {
 	id, ok := idOf(token)
 	if !ok {
@@ -167,7 +168,7 @@ func sealOf(token string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// maxForgotten bounds what one request forgets.
+// maxForgotten bounds how many records one request removes.
 const maxForgotten = 64
 
 // forget removes records of a kind that are older than they are kept. Who makes one removes old ones, so that they

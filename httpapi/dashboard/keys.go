@@ -16,13 +16,13 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// A choice is a number of a list, and what the list calls it.
+// A choice is a number of a list, and its label.
 type choice struct {
 	Value int
 	Title string
 }
 
-// lifetimes are how many days a new key may last, and graces how many hours what was rotated may go on working.
+// lifetimes are how many days a new key may last, and graces how many hours a rotated key may still work.
 var (
 	lifetimes = []choice{{0, "Without end"}, {30, "30 days"}, {90, "90 days"}, {365, "A year"}}
 	graces    = []choice{{24, "A day"}, {0, "Not at all"}, {1, "An hour"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}
@@ -41,7 +41,7 @@ func chosen(r *http.Request, field string, list []choice) (int, error) {
 type keyRow struct {
 	metering.Key
 	State  metering.KeyState
-	Day    spark  // what it was charged in the hours of the last day
+	Day    spark  // its charges in the hours of the last day
 	Secret string // shown once
 	Graces []choice
 
@@ -53,13 +53,13 @@ func (k keyRow) Bad() bool { return !slices.Contains(workingStates, k.State) }
 
 // A keysPage is the list of keys.
 type keysPage struct {
-	pager                    // of what the filter leaves
+	pager                    // of the filtered rows
 	Keys   []keyRow          // those that work first, of each kind the newest first
 	Total  int               // of the account
 	Query  string            // the filter: what names, ids or visible parts contain,
 	State  metering.KeyState // and a state; "" is any
 	States []metering.KeyState
-	Counts map[metering.KeyState]int // of what the query leaves
+	Counts map[metering.KeyState]int // of the rows that match the query
 
 	Scopes       []metering.Scope
 	Environments []metering.Environment

@@ -224,7 +224,7 @@ func resident(t *testing.T, which string) int64 {
 	return kib << 10
 }
 
-// settle gives back the memory that is not needed any more, and returns what is resident then.
+// settle releases unused memory, and returns the resident memory then.
 func settle(t *testing.T) int64 {
 	runtime.GC()
 	debug.FreeOSMemory()

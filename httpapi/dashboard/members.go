@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// roleInfo is a role, and what who has it may do.
+// roleInfo is a role, and its permissions.
 type roleInfo struct {
 	Role  member.Role
 	About string

@@ -31,7 +31,7 @@ func (op operation) Page() string { return "/dashboard/playground/" + op.At() }
 // Docs is the path of the documentation.
 func (op operation) Docs() string { return "/docs/" + op.At() }
 
-// Described says what the operation examines.
+// Described returns what the operation examines.
 func (op operation) Described() string { return strings.Join(op.About(), " ") }
 
 // Price returns the cost of a reply.
@@ -48,7 +48,7 @@ type input struct {
 	Error  string
 }
 
-// Widget says by which elements the value is asked for.
+// Widget returns the kind of input element for the value.
 func (i input) Widget() string {
 	is := func(kind string) bool { return slices.Contains(i.Kinds, kind) }
 	switch {
@@ -106,12 +106,12 @@ func whole(bound *float64) string {
 	return fmt.Sprintf("%.0f", *bound)
 }
 
-// Bound says which numbers there may be.
+// Bound describes the permitted numbers.
 func (i input) Bound() string {
 	return view.List(view.If(i.Min != nil, "at least "+whole(i.Min)), view.If(i.Max != nil, "at most "+whole(i.Max)))
 }
 
-// Hint says what the value means, and which there may be.
+// Hint describes the value, and the permitted ones.
 func (i input) Hint() string {
 	parts := []string{i.Doc, i.Bound(), view.If(i.Widget() == "lines", "one on each line")}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
@@ -161,7 +161,7 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// fields is the request that a form asks for: a JSON object of all fields that were filled in.
+// fields returns the request of a form: a JSON object of all fields that were filled in.
 func (op operation) fields(r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	add := func(name string, value []byte) {

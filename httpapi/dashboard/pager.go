@@ -18,13 +18,13 @@ type pager struct {
 	Page  int // from 1
 	Pages int
 	path  string
-	query url.Values // what else the address says: the filters
+	query url.Values // the other parameters of the address: the filters
 }
 
-// pagerOf is the part that a request asks for, of so many rows. What is no page of the list is the nearest that there is.
+// pagerOf returns the requested page, of so many rows. An invalid number gives the nearest existing page.
 func pagerOf(r *http.Request, found int) pager {
 	p := pager{Found: found, Pages: max(1, (found+onPage-1)/onPage), path: r.URL.Path, query: r.URL.Query()}
-	number, _ := strconv.Atoi(p.query.Get("page")) // what is no number is the first
+	number, _ := strconv.Atoi(p.query.Get("page")) // an invalid number is the first
 	p.Page = min(max(1, number), p.Pages)
 	p.query.Del("notice")
 	return p
@@ -51,7 +51,7 @@ func (p pager) Before() int { return p.Page - 1 }
 // After returns the number of the next page; 0 on the last.
 func (p pager) After() int { return (p.Page + 1) % (p.Pages + 1) }
 
-// paged is the part of a list that a request asks for.
+// paged returns the part of a list that a request selects.
 func paged[T any](r *http.Request, list []T) (pager, []T) {
 	p := pagerOf(r, len(list))
 	return p, list[p.skipped():p.Last()]

@@ -38,7 +38,7 @@ func (h *house) manyKeys(account metering.AccountID, n int) (list []metering.Key
 	return list
 }
 
-// Of many keys a page shows some: those that work first, the newest first, found by what they are called and by state.
+// Of many keys a page shows some: active ones first, the newest first, searched by name and by state.
 func TestManyKeys(t *testing.T) {
 	h := newHouse(t)
 	keys := h.manyKeys(h.account.ID, 350) // of which 35 are revoked
@@ -165,7 +165,7 @@ func TestManyChargedKeys(t *testing.T) {
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.First().Html())), " "), want[0])
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.Last().Html())), " "), want[1])
 	}
-	h.pass(time.Hour) // and what is charged later is added
+	h.pass(time.Hour) // and later charges are added
 	h.charge(h.account, metering.Key{ID: "key_00000000000000000000000000", Account: h.account.ID}, "req_late", "dns/lookup", 1000)
 	assert.Contains(t, b.get("/dashboard/usage").words("tbody"), "Customer 0 1,001 2 Customer 249")
 }
@@ -275,7 +275,7 @@ var listReads = map[string]int64{
 	"/dashboard/domains":   3_000,  // likewise
 	"/dashboard/members":   1_000,  // an account has at most 200
 	"/dashboard/sessions":  1_000,  // a member has at most 50
-	"/dashboard/billing":   1_000,  // invoices, one a month, and what was done to them
+	"/dashboard/billing":   1_000,  // invoices, one a month, and their changes
 	"/dashboard/spf":       1_000,  // keys of profiles
 	"/dashboard/usage":     1_000,  // sums are read once
 	"/dashboard/usage.csv": 10_000, // is a file of all that is charged
@@ -319,7 +319,7 @@ func TestLargeAccount(t *testing.T) {
 	}
 
 	b := h.owner()
-	b.get("/dashboard/usage") // which adds up once what was charged
+	b.get("/dashboard/usage") // which sums up the charges once
 	walked := 0
 	for p := range h.administration() {
 		if p.method != "GET" || p.role == "" {

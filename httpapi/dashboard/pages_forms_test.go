@@ -193,7 +193,7 @@ func TestChannels(t *testing.T) {
 	h.silent(secret, rotated.words(".secret code"), "verysecret", "AAabcdefghijklmnopqrstuvwxyz")
 }
 
-// Attempts are shown with what the receiver said, which may be anything.
+// Attempts are shown with the receiver's reply, which may be anything.
 func TestDelivery(t *testing.T) {
 	h, own, _ := furnished(t)
 	d := notify.Delivery{Attempts: []notify.Attempt{
@@ -209,7 +209,7 @@ func TestDelivery(t *testing.T) {
 	assert.Contains(t, page.words("dl"), "2/6")
 }
 
-// Usage is summed by day, operation and key, also of what is charged while the page is known already.
+// Usage is summed by day, operation and key, with the charges since the last page view.
 func TestUsage(t *testing.T) {
 	h, own, _ := furnished(t)
 	b := h.owner()
@@ -243,7 +243,7 @@ func TestUsage(t *testing.T) {
 	}, rows)
 }
 
-// Activity shows charges of the ledger, and of refusals what the process remembers; both can be searched.
+// Activity shows charges of the ledger, and the refusals that the process remembers; both can be searched.
 func TestActivity(t *testing.T) {
 	h, own, foreign := furnished(t)
 	b := h.owner()

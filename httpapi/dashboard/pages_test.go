@@ -283,7 +283,7 @@ func TestRoles(t *testing.T) {
 			assert.Equal(t, before, acts(), "%s: %s", role, path)
 		}
 	}
-	for role, b := range roles { // and pages show no form that who looks may not send
+	for role, b := range roles { // and pages show no form that the visitor may not send
 		for p, path := range h.administration() {
 			path, _ = own.path(p.pattern)
 			if p.method != "GET" || p.role == "" || !role.May(p.role) || p.pattern == "/dashboard/usage.csv" {
@@ -333,7 +333,7 @@ func TestForeignOrigins(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, r.status, "our own origin, of a browser that sends no Sec-Fetch-Site")
 }
 
-// A counted store counts what is read of it.
+// A counted store counts reads.
 type counted struct {
 	metering.Store
 	reads atomic.Int64 // calls

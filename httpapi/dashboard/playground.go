@@ -21,7 +21,7 @@ import (
 	"github.com/diagkit/diagkit/metering/member"
 )
 
-// actor is the part of the server by whose key the dashboard runs what members ask for.
+// actor is the part of the server whose key the dashboard uses to run members' requests.
 const actor = "dashboard"
 
 // formCopies is how many times its size a form takes in memory: it is read, its texts are parsed, a file is written
@@ -70,7 +70,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	}()
 	const inMemory = 1 << 20
 	r.Body = http.MaxBytesReader(nil, r.Body, limit)
-	if err := r.ParseForm(); err != nil { // of which ParseMultipartForm says nothing
+	if err := r.ParseForm(); err != nil { // which ParseMultipartForm ignores
 		return nil, release, formFault(err)
 	}
 	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
@@ -159,7 +159,7 @@ func (d *dashboard) told(err error) (string, []httpapi.Violation) {
 	return "Something went wrong on the server. Nothing was charged.", nil
 }
 
-// keepRun keeps a run; what is too long is left out, the request first.
+// keepRun keeps a run; what is too long is omitted, the request first.
 func (d *dashboard) keepRun(ctx context.Context, account metering.AccountID, token string, r *run) error {
 	fits, err := d.keep(ctx, account, token, r)
 	if !fits && err == nil {
@@ -173,7 +173,7 @@ func (d *dashboard) keepRun(ctx context.Context, account metering.AccountID, tok
 	return err
 }
 
-// An operationPage is the form of an operation, and what it answered.
+// An operationPage is the form of an operation, and its reply.
 type operationPage struct {
 	outcome
 	Op     operation
@@ -232,8 +232,8 @@ func (d *dashboard) showPlayground(*http.Request) (any, error) {
 	}{families, diag.Map(d.endpoints, func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
 }
 
-// showOperation shows the form of an operation: empty, with the values that the query has, with the example, or with
-// those of a kept run and what it answered.
+// showOperation shows the form of an operation: empty, with the values of the query, with the example, or with those
+// of a kept run and its reply.
 func (d *dashboard) showOperation(r *http.Request) (any, error) {
 	op, ok := d.operation(r.PathValue("operation"))
 	if !ok {
@@ -261,7 +261,7 @@ func (d *dashboard) showOperation(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// keptRun reads a run of the visitor's account. Its page asks itself anew while it is not there yet.
+// keptRun reads a run of the visitor's account. Its page reloads while it is not available yet.
 func (d *dashboard) keptRun(r *http.Request, token string) (*run, error) {
 	header := sceneOf(r).header
 	header.Set("Referrer-Policy", "no-referrer")
@@ -345,8 +345,8 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 	})
 }
 
-// once does what a form asks for, unless its token was taken, and leads to the page of the result. It is done to its
-// end though the browser leaves: one that sends a form twice leaves the first time.
+// once performs a form's action, unless its token was taken, and leads to the page of the result. The action
+// completes even if the browser leaves: one that sends a form twice leaves the first time.
 func (d *dashboard) once(
 	r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
 ) (string, error) {

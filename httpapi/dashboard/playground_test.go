@@ -203,7 +203,7 @@ func TestPlaygroundViewer(t *testing.T) {
 	require.ErrorIs(t, err, metering.ErrNotFound)
 }
 
-// Whatever a form says, the request is a JSON object, and the form made of that says the same again.
+// For every form, the request is a JSON object, and the form made of that has the same values.
 func FuzzFields(f *testing.F) {
 	f.Add("text/stats", "f.text=a&f.top=3&f.words_per_minute=%00")
 	f.Add("text/hash", "f.algorithms=md5&f.algorithms=sha1&f.data_base64=a+b&f.hmac_key=%22")

@@ -37,7 +37,7 @@ type screen struct {
 // A place is a page in the navigation.
 type place struct{ Path, Title string }
 
-// May reports whether who looks may do what needs a role.
+// May reports whether the visitor may use what needs a role.
 func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visitor.May(role) }
 
 // A file is a response that is not shown in the frame.
@@ -193,7 +193,7 @@ func (d *dashboard) when(at any, words func(time.Duration) string) template.HTML
 	return template.HTML(text) // which holds digits and our own words alone
 }
 
-// relative says how far away an instant is.
+// relative describes how far away an instant is.
 func relative(ahead time.Duration) string {
 	away, text := ahead.Abs(), ""
 	switch {
@@ -219,7 +219,7 @@ type form struct {
 	faults map[string]string
 }
 
-// refused reports whether an error, or one of several, is about the form, and notes what is wrong.
+// refused reports whether an error, or one of several, is about the form, and records the faults.
 func (f *form) refused(err error) bool {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -237,7 +237,7 @@ func (f *form) refused(err error) bool {
 	return len(f.faults) > 0
 }
 
-// A refusal is why something was not done, in words for who wanted it.
+// A refusal is the reason why an action was refused, in words for the member.
 type refusal struct{ reason string }
 
 func (e *refusal) Error() string { return e.reason }
@@ -279,7 +279,7 @@ func (f *form) Fault(field string) template.HTML {
 	return template.HTML(`<p class="fault" id="` + field + `-fault">` + template.HTMLEscapeString(reason) + `</p>`)
 }
 
-// Faults counts what is wrong.
+// Faults counts the faults.
 func (f *form) Faults() int { return len(f.faults) }
 
 // Others are the faults of no field of the page.

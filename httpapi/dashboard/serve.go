@@ -18,18 +18,18 @@ import (
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
-// A page is a row of the table of all pages: it shows data by a template, or does what a form asks for.
+// A page is a row of the table of all pages: it shows data by a template, or performs a form's action.
 type page struct {
 	method, pattern string
 	role            member.Role // that a member needs; "" for public pages, without a session
 	title           string
-	nav             string // what the navigation calls it; "" where that does not have it
+	nav             string // its name in the navigation; "" if it is not there
 	template        string // "" where show returns a [file]
 	show            func(r *http.Request) (any, error)
 
 	// The following is of forms, whose page is shown again if they have faults.
 	do     func(r *http.Request) (to string, err error) // to is the address of the redirect
-	act    string                                       // what the log calls it; "" for what administers nothing
+	act    string                                       // its name in the log; "" if it administers nothing
 	says   string                                       // when it is done
 	fields []string                                     // of the form, which the log may hold
 	quiet  []string                                     // of the form, which it must not
@@ -44,7 +44,7 @@ func (p *page) with(forms ...*page) []*page {
 	return append([]*page{p}, forms...)
 }
 
-// noticeWord is the word by which the address of a page says what was just done.
+// noticeWord is the parameter in the address of a page that names the last action.
 func noticeWord(act string) string { return strings.ReplaceAll(act, " ", "-") }
 
 const (
@@ -149,7 +149,7 @@ func (d *dashboard) channelRows() []*page {
 				d.replay)))
 }
 
-// spfRows are those of hosted SPF, where the server has it.
+// spfRows are those of hosted SPF, if the server has it.
 func (d *dashboard) spfRows() []*page {
 	const list, one = "/dashboard/spf", "/dashboard/spf/{profile}"
 	if d.HostedSPF == nil {
@@ -229,7 +229,7 @@ func (d *dashboard) serve(p *page) http.HandlerFunc {
 // errOutside means that the visitor has to sign in first.
 var errOutside = errors.New("nobody has entered")
 
-// admit finds out who looks, and whether he may.
+// admit identifies the visitor, and checks his permission.
 func (d *dashboard) admit(r *http.Request) (err error) {
 	s := sceneOf(r)
 	if d.origins.Check(r) != nil {
@@ -253,7 +253,7 @@ func (d *dashboard) admit(r *http.Request) (err error) {
 	return nil
 }
 
-// answer has a page do what it does. What changes something is a row of the log before.
+// answer runs a page. A change is a row of the log before it is made.
 func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	s := sceneOf(r)
 	p := s.page
@@ -367,7 +367,7 @@ func (d *dashboard) deed(r *http.Request) metering.Act {
 		What: s.page.act, Subject: strings.Join(ids, " "), Detail: strings.Join(told, " ")}
 }
 
-// fail shows what went wrong. Of what is not the visitor's own fault the page says little, and the log all.
+// fail shows an error. If it is not the visitor's own fault the page shows little, and the log all.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s := sceneOf(r)
 	p, known := errors.AsType[*problem](err)

@@ -26,12 +26,12 @@ const (
 	shareFor = 30 * 24 * time.Hour
 )
 
-// maxShared bounds what an account shares, in bytes of the store: of more, the oldest links end.
+// maxShared bounds the shares of an account, in bytes of the store: beyond it the oldest links end.
 var maxShared = budget.Of(budget.Shares).Account
 
 // A share is a result that was shared. Its ID is not the token, which is not stored.
 type share struct {
-	Title string     `json:"title"` // what was done, such as the name of an operation
+	Title string     `json:"title"` // what was run, such as the name of an operation
 	At    time.Time  `json:"at"`    // when it was checked
 	View  *view.View `json:"view,omitempty"`
 	// Withdrawn means that the share is no longer visible. Its view is deleted.
@@ -108,7 +108,7 @@ func (d *dashboard) showShares(r *http.Request) (any, error) {
 // maxShares bounds the links that the list shows, the newest first.
 const maxShares = 100
 
-// createShare makes a link to what a kept run has found.
+// createShare makes a link to the result of a kept run.
 func (d *dashboard) createShare(r *http.Request) (string, error) {
 	token := r.PostForm.Get("token")
 	kept, err := d.keptRun(r, r.PostForm.Get("result"))
@@ -133,7 +133,7 @@ func (d *dashboard) createShare(r *http.Request) (string, error) {
 		d.publish(r.Context(), visitorOf(r).Account.ID, token, s)
 }
 
-// withdrawShare takes back what a link leads to.
+// withdrawShare withdraws the result behind a link.
 func (d *dashboard) withdrawShare(r *http.Request) (string, error) {
 	record, err := d.Store.Record(r.Context(), visitorOf(r).Account.ID, shareKind, r.PathValue("share"))
 	if err != nil {

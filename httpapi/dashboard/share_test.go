@@ -87,7 +87,7 @@ func TestShareHostile(t *testing.T) {
 		"/dashboard/playground/text/lower?f.text=%3Cscript%3E%E2%80%AE"} {
 		page := h.owner().get(path)
 		require.Equal(t, 0, page.Find("script").Length(), path)
-		page.Find("textarea").Remove() // which hold what was typed
+		page.Find("textarea").Remove() // which hold the input
 		shown, err := page.Html()
 		require.NoError(t, err)
 		for _, obeyed := range []string{"\x1b", "\x00"} {

@@ -68,8 +68,8 @@ const (
 	profilesAtOnce = 1000
 )
 
-// profilesOf are the profiles of all keys of an account. It asks for those of each key, or, where there are fewer, reads
-// all profiles of the server for those of the account.
+// profilesOf returns the profiles of all keys of an account. It queries those of each key, or, if there are fewer,
+// reads all profiles of the server for those of the account.
 func (d *dashboard) profilesOf(ctx context.Context, account metering.AccountID) (list []hostedspf.Profile, err error) {
 	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
 	if err != nil {

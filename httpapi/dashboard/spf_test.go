@@ -87,7 +87,7 @@ func TestHostedSPF(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at+"?cursor=x", nil).status)
 }
 
-// Without profiles on the server there is no page of them.
+// Without profiles on the server they have no page.
 func TestNoHostedSPF(t *testing.T) {
 	h := newHouse(t)
 	require.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/spf", nil).status)

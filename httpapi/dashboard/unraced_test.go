@@ -149,7 +149,7 @@ func TestKeep(t *testing.T) {
 	require.Empty(t, again.Reply)
 }
 
-// Every operation can be run by its form with its example, is charged once, and shows what it found, JSON, curl and Go.
+// Every operation can be run by its form with its example, is charged once, and shows its result, JSON, curl and Go.
 func TestPlayground(t *testing.T) {
 	h := newHouse(t, online(t))
 	b, all := h.owner(), 0

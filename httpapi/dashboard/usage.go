@@ -122,15 +122,15 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 // usageColumns are those of the file.
 var usageColumns = []string{"day", "key", "endpoint", "credits", "charges_count"}
 
-// showUsageFile sends the sums of a month as CSV (RFC 4180). Ids and names of operations begin with letters, so that no
-// spreadsheet takes one for a formula.
+// showUsageFile sends the sums of a month as CSV (RFC 4180). IDs and names of operations begin with letters, so that
+// no spreadsheet interprets one as a formula.
 func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 	month, err := d.chosenMonth(r)
 	if err != nil {
 		return nil, err
 	}
 	account := visitorOf(r).Account.ID
-	if _, err = d.Store.Balance(r.Context(), account, month); err != nil { // while there is a page to say so
+	if _, err = d.Store.Balance(r.Context(), account, month); err != nil { // while an error page is still possible
 		return nil, err
 	}
 	return file{media: "text/csv; charset=utf-8; header=present", name: "usage-" + month.String() + ".csv",
@@ -282,7 +282,7 @@ func (s spark) Total() (total int64) {
 	return total
 }
 
-// Bars are the drawing's: a rectangle for each hour in which there was something.
+// Bars returns the rectangles of the drawing: one for each hour with charges.
 func (s spark) Bars() template.HTML {
 	const height = 24
 	most := max(1, slices.Max(s[:]))

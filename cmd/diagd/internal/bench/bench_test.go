@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Unsetenv("JOURNAL_STREAM") // of who runs the tests
+	os.Unsetenv("JOURNAL_STREAM") // of the user's session
 	code := m.Run()
 	removeBuilt()
 	os.Exit(code)
 }
 
-// command runs a command that succeeds and returns what it prints.
+// command runs a command that succeeds and returns its output.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, log bytes.Buffer

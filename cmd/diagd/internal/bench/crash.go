@@ -38,7 +38,7 @@ type crashView struct {
 	Acknowledged int    `json:"acknowledged_count"` // purchases with a reply
 	Charges      int64  `json:"charges_count"`      // rows of the ledger
 	Open         int    `json:"open_count"`         // requests that a kill has left without a reply
-	Replays      int    `json:"replays_count"`      // replies that were asked for again at the end
+	Replays      int    `json:"replays_count"`      // replies that were requested again at the end
 	Different    int    `json:"different_count"`    // of these, not the same to the byte
 	AuditFaults  int    `json:"audit_faults_count"`
 }
@@ -95,7 +95,7 @@ func (f benchFlags) crashOne(ctx context.Context, program, kind string, rounds i
 			return v, err
 		}
 		c.secret = cmp.Or(s.secret, c.secret)
-		// Somewhere in the middle: what is under way at that moment differs from round to round.
+		// At a random time: the operation under way differs from round to round.
 		if err = c.buyUntil(ctx, s.url, 50+rand.IntN(500), s.kill); err != nil {
 			return v, err
 		}

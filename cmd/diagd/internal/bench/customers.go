@@ -17,7 +17,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// customers buy one thing after the other, each with an idempotency key of its own.
+// customers make one purchase after the other, each with an idempotency key of its own.
 type customers struct {
 	count  int
 	secret string
@@ -43,7 +43,7 @@ func newCustomers(count int) *customers {
 	}
 }
 
-// all lets each of them do something, and waits for them.
+// all runs a function for each of them concurrently, and waits for all.
 func (c *customers) all(do func()) {
 	var all sync.WaitGroup
 	for range c.count {
@@ -62,10 +62,10 @@ func queue(keys []string) <-chan string {
 	return queue
 }
 
-// buyUntil lets all of them buy, and calls end when so many things are bought. They go on until the server is lost.
+// buyUntil lets all of them buy, and calls end after so many purchases. They continue until the server is lost.
 func (c *customers) buyUntil(ctx context.Context, url string, count int, end func()) error {
 	c.fault = nil
-	var left []string // what the last kill has left open is asked for first
+	var left []string // purchases that the last kill has left open are retried first
 	for key, free := range c.open {
 		if free {
 			left = append(left, key)
@@ -98,14 +98,14 @@ func (c *customers) buyUntil(ctx context.Context, url string, count int, end fun
 
 func (c *customers) newKey() string { return fmt.Sprintf("purchase-%09d", c.next.Add(1)) }
 
-// buy asks for one thing, and reports whether the server answered.
+// buy makes one purchase, and reports whether the server answered.
 func (c *customers) buy(ctx context.Context, url, key string) bool {
 	status, header, body, err := c.ask(ctx, url, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
 		c.open[key] = true    // it is unknown whether it was charged
-		if ctx.Err() == nil { // else the customer has left
+		if ctx.Err() == nil { // otherwise the customer has left
 			c.lost++
 		}
 		return false
@@ -161,7 +161,7 @@ const (
 	shopTries = 5
 )
 
-// shop lets all of them buy until the context ends, however long servers are away.
+// shop lets all of them buy until the context ends, however long servers are unavailable.
 func (c *customers) shop(ctx context.Context, url func() string) {
 	c.all(func() {
 		for ctx.Err() == nil {
@@ -195,10 +195,10 @@ func (c *customers) charges() int {
 	return len(c.bought)
 }
 
-// mostReplays bounds how much is asked for again at the end.
+// mostReplays bounds how many replies are requested again at the end.
 const mostReplays = 20_000
 
-// settle asks for what was left open, and then again for what was bought.
+// settle retries the purchases that were left open, and then repeats the completed ones.
 func (c *customers) settle(ctx context.Context, url string) error {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(c.open)), maps.Keys(c.bought))
 	left := queue(keys[:min(len(keys), len(c.open)+mostReplays)])
@@ -213,7 +213,7 @@ func (c *customers) settle(ctx context.Context, url string) error {
 	return c.fault
 }
 
-// rest waits, and reports whether there is still something to be done.
+// rest waits, and reports whether to continue.
 func rest(ctx context.Context, d time.Duration) bool {
 	pause, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

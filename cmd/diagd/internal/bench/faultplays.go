@@ -59,7 +59,7 @@ func (p *play) killServers(ctx context.Context) error {
 	return nil
 }
 
-// proxied plays what the proxy before the database can do.
+// proxied plays the faults of the proxy in front of the database.
 func proxied(begin func(*faultproxy.Proxy) (end func())) func(*play, context.Context) error {
 	return func(p *play, ctx context.Context) error {
 		defer begin(p.proxy)()
@@ -95,7 +95,7 @@ func (p *play) stopBackends(ctx context.Context) error {
 	}()
 	// It lasts from the first that is stopped, whenever that is found.
 	for end := time.Now().Add(recovery); time.Now().Before(end) && rest(ctx, shopPause); {
-		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold what the query needs
+		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold a lock that the query needs
 		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
 		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
 		cancel()
@@ -165,7 +165,7 @@ func (p *play) jump(by time.Duration) error {
 	return os.Rename(next, p.clockFile())
 }
 
-// moveClock moves the clock of the server, and asks again for what was bought while it is wrong.
+// moveClock moves the clock of the server, and repeats purchases while it is wrong.
 func (p *play) moveClock(ctx context.Context) error {
 	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
 		if err := p.jump(m.jump); err != nil {

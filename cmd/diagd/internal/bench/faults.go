@@ -154,12 +154,12 @@ func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.
 	return errors.Join(err, verdict)
 }
 
-// notPlayed says why a fault cannot be played here.
+// notPlayed explains why a fault cannot be played here.
 type notPlayed string
 
 func (n notPlayed) Error() string { return string(n) }
 
-// playFault plays one fault on a store of its own. An error says that it could not be begun, or was broken off.
+// playFault plays one fault on a store of its own. An error means that it could not be begun, or was aborted.
 func (f benchFlags) playFault(
 	ctx context.Context, program string, one fault, hold time.Duration,
 ) (v faultView, err error) {
@@ -230,7 +230,7 @@ func (p *play) putProxy() error {
 	return nil
 }
 
-// run plays the fault while customers buy, and examines what is left.
+// run plays the fault while customers buy, and examines the result.
 func (p *play) run(ctx context.Context, f fault) error {
 	if f.bare {
 		return f.play(p, ctx)

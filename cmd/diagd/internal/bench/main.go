@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	machine.BoundMemory() // as diagd does: the collector is part of what is measured
+	machine.BoundMemory() // as diagd does: the collector is part of the measurement
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -39,10 +39,10 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitFaults = 3 // servers were killed or troubled, and something does not hold
+	exitFaults = 3 // servers were killed or disturbed, and an invariant is violated
 )
 
-// errFaults says that something does not hold.
+// errFaults means that an invariant is violated.
 var errFaults = errors.New("servers lost or doubled something, or sent a wrong invoice")
 
 // usageError is a fault of the command line.

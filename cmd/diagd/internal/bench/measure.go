@@ -211,7 +211,7 @@ func serveLoopback(handler http.Handler) (address string, stop func(), err error
 	return l.Addr().String(), func() { server.Close() }, nil
 }
 
-// benchPlans lets one key do as much as the machine can.
+// benchPlans removes the limits of a key, so that the machine is the limit.
 func benchPlans() metering.Plans {
 	plans := metering.DefaultPlans()
 	plan := plans["self"]

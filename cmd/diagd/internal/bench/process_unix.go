@@ -17,7 +17,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// freeze stops a process, or lets it go on.
+// freeze stops a process, or continues it.
 func freeze(p *os.Process, stop bool) error {
 	if stop {
 		return p.Signal(syscall.SIGSTOP)

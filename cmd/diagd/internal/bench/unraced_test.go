@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Servers that are killed at random moments under load, and asked again about everything that was left open, have
-// charged each thing exactly once.
+// Servers that are killed at random moments under load have charged each purchase exactly once, after all open
+// purchases were retried.
 func TestBenchCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -82,7 +82,7 @@ func victimEnv(store string) []string {
 	return append(others, "DIAG_STORE="+store)
 }
 
-// await reads the log of a server until it serves, and lets it go on writing.
+// await reads the log of a server until it serves, and then discards the rest.
 func (v *victim) await(stderr io.Reader) error {
 	lines := bufio.NewScanner(stderr)
 	var seen strings.Builder
@@ -103,5 +103,5 @@ func (v *victim) await(stderr io.Reader) error {
 // kill ends the server immediately, with all that it has in memory.
 func (v victim) kill() {
 	_ = v.cmd.Process.Kill()
-	_ = v.cmd.Wait() // says that it was killed
+	_ = v.cmd.Wait() // the error is that it was killed
 }

@@ -106,7 +106,7 @@ func (p *Proxy) Slow() (end func()) {
 	return func() { p.delay.Store(0) }
 }
 
-// Hang keeps all connections and lets nothing through, until the function that it returns is called.
+// Hang keeps all connections and blocks all data, until the function that it returns is called.
 func (p *Proxy) Hang() (end func()) {
 	flow := make(chan struct{})
 	p.flow.Store(flow)

@@ -89,7 +89,7 @@ func ownGroup(path string) string {
 }
 
 // groupLimits returns the limits of a control group and those around it, 0 for none; inside a container the group is
-// the root of what can be seen. Version 1 has a name of its own for the same file.
+// the visible root. Version 1 has a name of its own for the same file.
 func groupLimits(root, group string) (limits []int64) {
 	files := []string{filepath.Join(root, "memory/memory.limit_in_bytes"), filepath.Join(root, "memory.max")}
 	for dir := group; dir != "/" && dir != "."; dir = filepath.Dir(dir) {

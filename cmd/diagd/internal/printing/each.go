@@ -13,8 +13,9 @@ import (
 // written.
 const aligned = 1000
 
-// Each prints a list while it is being read, however long it is: a table that begins with the columns, or a list in JSON
-// as [Print] prints it. Where the list ends by an error, what was read before is printed; nothing, if that is nothing.
+// Each prints a list while it is being read, however long it is: a table that begins with the columns, or a list in
+// JSON as [Print] prints it. If the list ends with an error, the items before are printed; nothing, if there are
+// none.
 func Each[T any](
 	w io.Writer, asJSON bool, list iter.Seq2[T, error], columns string, cells func(T) []any,
 ) error {
