@@ -67,7 +67,7 @@ func AppendAccount(b []byte, account AccountID) []byte {
 // AppendForm appends the part of an entry in the canonical form of its group.
 func (e *Entry) AppendForm(b []byte) []byte { return e.AppendParts(e.AppendRequest(e.AppendCaller(b))) }
 
-// AppendCaller appends the first fields of an entry, Key and Endpoint: what many have in common.
+// AppendCaller appends the first fields of an entry, Key and Endpoint: the part that many share.
 func (e *Entry) AppendCaller(b []byte) []byte {
 	return appendField(appendField(b, string(e.Key)), e.Endpoint)
 }
@@ -77,7 +77,7 @@ func (e *Entry) AppendRequest(b []byte) []byte {
 	return appendNumber(appendField(b, e.RequestID), e.At.UnixMicro())
 }
 
-// AppendParts appends the rest, from Credits on: what was fixed at admission.
+// AppendParts appends the rest, from Credits on: the fields fixed at admission.
 func (e *Entry) AppendParts(b []byte) []byte {
 	return appendNumber(appendNumber(appendNumber(appendNumber(b, e.Credits), e.Overage), e.OverageRate), e.Ceiling)
 }

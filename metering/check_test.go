@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The checks of this package's tests. Each ends its test; detail is a format and its arguments.
+// The checks of this package's tests. Each stops its test on failure; detail is a format and its arguments.
 
 func fail(t testing.TB, detail []any, format string, args ...any) {
 	t.Helper()

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Contain runs f. A panic in it is an error that says where it was: one job, or one look at a store, must not end the
-// process that does others.
+// Contain runs f. A panic in it is returned as an error with its location: one job, or one check of a store, must not
+// end the process that does others.
 func Contain(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

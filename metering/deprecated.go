@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// deprecatedKind is the kind of the records that mark keys whose use of something has to end.
+// deprecatedKind is the kind of the records that mark keys with deprecated use.
 const deprecatedKind = "deprecated_use"
 
-// A DeprecatedUse says that a key has used what should not be used any more (CONTRACT 1.12).
+// A DeprecatedUse records that a key has used something deprecated (CONTRACT 1.12).
 type DeprecatedUse struct {
 	Endpoint string    `json:"endpoint"`
 	What     string    `json:"what"` // the scope by which it was admitted, or "operation" for the endpoint itself

@@ -57,7 +57,7 @@ type record struct {
 	policy  Policy
 	from    time.Time // the month of the plan
 	until   time.Time
-	allowed []netip.Prefix // IPv4 also where the list says ::ffff:0:0/96; empty: any address
+	allowed []netip.Prefix // IPv4 also for ::ffff:0:0/96 in the list; empty: any address
 
 	generation uint64 // of the store, before reading began
 	heard      uint64 // of the directory, before reading began
@@ -88,8 +88,8 @@ func (d *directory) init() {
 
 func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]%cacheShards] }
 
-// alwaysNew is the generation of a store that counts none: each request has its own, so that no
-// record and no read under way is ever good enough for the next.
+// alwaysNew is the generation of a store without a counter: each request has its own, so that no record and no read
+// under way is ever good enough for the next.
 func (d *directory) alwaysNew() uint64 { return d.private.Add(1) }
 
 // find returns the cached key with a hash. The map is indexed by SHA-256, which an attacker cannot steer towards a
@@ -179,7 +179,7 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight,
 // errNoKey means that no key has the hash. An account that is missing is another matter: a fault.
 var errNoKey = errors.New("there is no such key")
 
-// read asks the store for a key and its account, with the plan of a month.
+// read reads a key and its account from the store, with the plan of a month.
 func (g *Gate) read(ctx context.Context, hash [32]byte, p Period) (*record, error) {
 	key, err := g.store.KeyByHash(ctx, hash)
 	if errors.Is(err, ErrNotFound) || err == nil && subtle.ConstantTimeCompare(key.Hash[:], hash[:]) != 1 {
@@ -297,7 +297,7 @@ func (g *Gate) watch(ctx context.Context) (err error) {
 	return errors.New("the store stopped telling")
 }
 
-// refuse says why a key may not be used from an address at an instant, in the order of CONTRACT 1.1.
+// refuse returns why a key may not be used from an address at an instant, in the order of CONTRACT 1.1.
 func (r *record) refuse(from netip.Addr, now time.Time) Refusal {
 	switch r.key.State(now) {
 	case KeyRevoked:

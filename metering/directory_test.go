@@ -311,7 +311,7 @@ func TestKeyVanishesAndReturns(t *testing.T) {
 	equal(t, 8, c.Rate.Remaining, "its bucket was kept")
 }
 
-// Secrets that are well formed but unknown leave nothing behind.
+// Well-formed but unknown secrets leave no trace.
 func TestGuessingDoesNotGrowMemory(t *testing.T) {
 	h := newHouse(t, "pack", nil)
 	g := h.gate(t, true)

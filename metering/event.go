@@ -81,9 +81,8 @@ const (
 	DomainEvents  EventCategory = "domain"
 )
 
-// EventID names the event of a type about a subject, such as a key or an account and a month: "evt_" and
-// 26 characters of lower-case base32. It is the same whenever and on whatever node it is computed, so that
-// an event that is found twice is kept once.
+// EventID names the event of a type about a subject, such as a key or an account and a month: "evt_" and 26 characters
+// of lower-case base32. It is the same at any time and on any node, so that an event that is found twice is kept once.
 func EventID(t EventType, subject string) string {
 	hash := sha256.Sum256([]byte(string(t) + "\n" + subject))
 	return idOf("evt_", [idLength]byte(hash[:idLength]))

@@ -22,12 +22,12 @@ type fakeStore struct {
 	fault    error                                  // of every read
 	reading  func(ctx context.Context) error        // called by KeyByHash before it reads
 	begin    func(op Op) (Begun, error)             // serves Begin
-	settled  []Ticket                               // what Settle was called with
+	settled  []Ticket                               // arguments of Settle
 	reads    atomic.Int64                           // calls of KeyByHash
 	watches  atomic.Int64                           // calls of Watch
 	counter  atomic.Uint64                          // Generation
 	changes  chan Change                            // what Watch yields
-	broken   chan error                             // what Watch ends with
+	broken   chan error                             // the error with which Watch ends
 	raced    func(put func(Key) error, k Key) error // called by PutKeys instead of writing, once
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// GateConfig says what a [Gate] works with. Only Store is required.
+// GateConfig is the configuration of a [Gate]. Only Store is required.
 type GateConfig struct {
 	Store   Store
 	Plans   Prices           // nil means DefaultPlans
@@ -37,7 +37,7 @@ type Observer interface {
 // A Gate admits requests by the checks of CONTRACT 1.1, in order: syntax and checksum of the secret, lookup by hash,
 // revoked, expired, address, token bucket. It caches keys and accounts, and every decision is as fresh as the store:
 //
-//   - A change through the same store value holds for the very next request, because [Generational]
+//   - A change through the same store value takes effect for the very next request, because [Generational]
 //     is compared each time (and where a store lacks it, each request reads the store).
 //   - A change by another process holds as soon as Watch yields it.
 //   - While Watch has not yet settled, or has ended with an error, nothing read is trusted for longer
@@ -111,10 +111,10 @@ type Caller struct {
 	Rate    Decision // of the key's token bucket
 }
 
-// A Refusal says why a request was not admitted.
+// A Refusal is the reason why a request was not admitted.
 type Refusal string
 
-// The refusals, in the order in which they are looked for.
+// The refusals, in the order of the checks.
 const (
 	InvalidKey        Refusal = "invalid_key" // malformed, mistyped or unknown: not distinguished
 	RevokedKey        Refusal = "revoked_key"
@@ -144,7 +144,7 @@ func (e *RefusedError) Error() string {
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
 	e, r := g.cache.find(&hash)
-	// Also for what is no secret, so that it takes as long as an unknown one.
+	// Also for a text that is not a secret, so that it takes as long as an unknown one.
 	if r == nil || !g.fresh(r) || !r.holds(now) {
 		var err error
 		if e, r, err = g.load(ctx, hash, now); err != nil {

@@ -79,7 +79,7 @@ func (h Head) Against(ctx context.Context, l Ledger, now time.Time) (Comparison,
 		}
 		delete(found, m.Month)
 	}
-	c.Changed = slices.AppendSeq(c.Changed, maps.Keys(found)) // of which the head knows nothing
+	c.Changed = slices.AppendSeq(c.Changed, maps.Keys(found)) // not covered by the head
 	slices.SortFunc(c.Changed, Period.Compare)
 	return c, nil
 }

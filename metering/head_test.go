@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/metering/memory"
 )
 
-// doctored is a ledger of which another hand has changed what it holds.
+// doctored is a ledger with manipulated entries.
 type doctored struct {
 	metering.Ledger
 	change func([]metering.Entry) []metering.Entry
@@ -32,7 +32,8 @@ func (d doctored) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2
 	}
 }
 
-// A head proves what came before it: whatever is changed, removed or added later, and whatever has come since.
+// A head covers the entries before it: it detects any change, removal or addition among them, whatever has been
+// appended since.
 func TestHead(t *testing.T) {
 	now := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
 	store := memory.New(memory.Config{Clock: func() time.Time { return now }})

@@ -65,7 +65,7 @@ func idempotencyKey(buf *[maxIdempotencyKey]byte, value string) (n int, ok bool)
 	}
 	for i := 0; i < len(value); i++ {
 		if quoted && value[i] == '"' {
-			return 0, false // the string ends before the value does
+			return 0, false // the string ends before the value
 		}
 		if quoted && value[i] == '\\' {
 			i++

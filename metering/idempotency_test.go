@@ -77,8 +77,8 @@ func TestParseIdempotencyKeyRefuses(t *testing.T) {
 	}
 }
 
-// What begins with a quote is a key exactly where the oracle reads a string item without parameters
-// whose text fits; and the two ways of writing a key are the same key.
+// A value that begins with a quote is a key exactly if the oracle reads a string item without parameters whose text
+// fits; and the two ways of writing a key are the same key.
 func FuzzParseIdempotencyKey(f *testing.F) {
 	for _, s := range []string{`"0123456789"`, `"01234\"\\56789"`, "0123456789", `"a";b`, `"0123456789" `, "\"\u00e9\""} {
 		f.Add(s)
@@ -95,7 +95,7 @@ func FuzzParseIdempotencyKey(f *testing.F) {
 			item, fault := httpsfv.UnmarshalItem([]string{value})
 			key, good = item.Value.(string)
 			good = good && fault == nil && fits(key) && len(item.Params.Names()) == 0
-			good = good && !strings.HasSuffix(value, " ") // the oracle drops what the server's parser drops before
+			good = good && !strings.HasSuffix(value, " ") // the oracle trims what the server's parser trims before
 		}
 		equal(t, good, err == nil, "%q", value)
 		if !good {

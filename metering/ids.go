@@ -6,11 +6,11 @@ import (
 	mathrand "math/rand/v2"
 )
 
-// idLength is the number of base32 characters of an id: 130 bits, so that no two ever meet.
+// idLength is the number of base32 characters of an id: 130 bits, so that collisions do not occur.
 const idLength = 26
 
-// newID returns a new id. A nil random is crypto/rand. Ids are names and no secrets: where another reader ends or
-// fails, crypto/rand takes its place.
+// newID returns a new id. A nil random is crypto/rand. Ids are names, not secrets: if another reader ends or fails,
+// crypto/rand replaces it.
 func newID(prefix string, random io.Reader) string {
 	var bits [idLength]byte
 	if random == nil {

@@ -115,7 +115,7 @@ func TestIPLimiterClockSetBack(t *testing.T) {
 	isTrue(t, l.Take(ip, second).Allowed)
 }
 
-// address returns the n-th of as many IPv4 addresses as there are.
+// address returns the n-th IPv4 address.
 func address(n uint32) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], n)
@@ -146,8 +146,8 @@ func TestIPLimiterNeverFailsOpen(t *testing.T) {
 	isTrue(t, allowed > 1000, "only %d were allowed: the test shows nothing", allowed)
 }
 
-// flood lets ever new addresses each make a request, and returns how many bytes were ever allocated
-// for them: nothing hides in garbage that way.
+// flood makes one request from each of ever new addresses, and returns how many bytes were ever allocated for them:
+// nothing hides in garbage that way.
 func flood(l *IPLimiter, addresses uint32) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -158,7 +158,7 @@ func flood(l *IPLimiter, addresses uint32) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// BenchmarkIPLimiterTenMillion reports what ten million addresses cost in memory: the table.
+// BenchmarkIPLimiterTenMillion reports the memory use of ten million addresses: the table.
 func BenchmarkIPLimiterTenMillion(b *testing.B) {
 	const addresses = 10_000_000
 	var grown uint64

@@ -43,7 +43,7 @@ const (
 // KeyStates returns all states: those of keys that work first.
 func KeyStates() []KeyState { return []KeyState{KeyActive, KeyRotating, KeyExpired, KeyRevoked} }
 
-// RevokedReason says why a key no longer works.
+// RevokedReason is the reason why a key was revoked.
 type RevokedReason string
 
 // The reasons of a revocation.
@@ -98,7 +98,7 @@ type KeyFilter struct {
 	Limit   int        // at most so many; 0 means all
 }
 
-// Check reports what no store can select by.
+// Check reports a filter that no store can apply.
 func (f *KeyFilter) Check() error {
 	switch {
 	case f.Account == "":
@@ -128,7 +128,7 @@ func lowerASCII(text string) string {
 	}, text)
 }
 
-// State returns what the key is at an instant. Revoked beats expired.
+// State returns the state of the key at an instant. Revoked beats expired.
 func (k Key) State(now time.Time) KeyState {
 	switch {
 	case k.RevokedAt != nil && !now.Before(*k.RevokedAt):

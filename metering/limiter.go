@@ -144,7 +144,7 @@ func (p Policy) rate() rate {
 	return r
 }
 
-// take is the algorithm without its memory: what tat becomes, and what to say.
+// take is the algorithm without state: it returns the new tat and the decision.
 func (r rate) take(tat, now, cost int64) (next int64, d Decision) {
 	debt := max(0, tat-now)
 	d = Decision{Limit: int(r.span / r.emission), Reset: time.Duration(debt)}

@@ -95,7 +95,7 @@ func TestPolicyEdges(t *testing.T) {
 	}
 }
 
-// A plan that changes must hold for the next request (letsencrypt/boulder#8785).
+// A plan change must take effect for the next request (letsencrypt/boulder#8785).
 func TestBucketPlanChange(t *testing.T) {
 	free, agency := DefaultPlans()["free"].Policy(), DefaultPlans()["agency"].Policy()
 	take := func(b *Bucket, p Policy, n int) (d Decision) {
@@ -175,8 +175,8 @@ func TestBucketIsExactUnderContention(t *testing.T) {
 	equal(t, 10007, allowed.Load())
 }
 
-// Whatever is asked and when: in any stretch of time no more is allowed than capacity and refill,
-// and what a refusal promises comes true.
+// For any sequence of requests: in any interval no more is allowed than capacity and refill, and the time that a
+// refusal states is correct.
 func TestBucketProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Policy{

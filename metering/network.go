@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Strangers are counted by the networks that they come from: an address costs nothing where a customer is given many of
-// them. Widths are the lengths of the prefixes by which an address is counted, the smallest network first, and shares how
-// many times what the smallest may the others may together. A site is given a /48 or a /56 (RFC 6177), a hoster's
+// Unauthenticated clients are counted by their networks: an address costs nothing where a customer is given many of
+// them. Widths are the lengths of the prefixes by which an address is counted, the smallest network first, and shares
+// how many times what the smallest may the others may together. A site is given a /48 or a /56 (RFC 6177), a hoster's
 // customer often a /24.
 var (
 	ipv4Widths    = []int{32, 24}
@@ -53,7 +53,7 @@ func (c *NetworkCount) Take(ip netip.Addr) (release func(), ok bool) {
 	return h.Release, h.Add(1)
 }
 
-// Open returns what an address holds of a count, which is nothing yet.
+// Open returns the share of an address in a count, which is empty at first.
 func (c *NetworkCount) Open(ip netip.Addr) *NetworkHold {
 	return &NetworkHold{count: c, networks: keysOf(ip)}
 }

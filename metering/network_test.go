@@ -42,7 +42,7 @@ func TestKeysOf(t *testing.T) {
 	equal(t, ipKeys{invalidKey}, keysOf(netip.Addr{}))
 }
 
-// No network holds so much that there is no room for others, and what is given back can be taken again.
+// No network holds so much that others find no room, and a released share can be taken again.
 func TestNetworkCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		address func(n int) netip.Addr

@@ -18,11 +18,11 @@ type account struct {
 	months []*month
 	holds  map[uint64]promise
 	claims map[ClaimID]claim
-	// earliest is not after the end of any lease, so that most calls need not look at the holds.
+	// earliest is not after the end of any lease, so that most calls need not scan the holds.
 	earliest time.Time
 }
 
-// month is one period of an account: what is settled, and what is promised on top.
+// month is one period of an account: the settled credits, and the promised ones on top.
 type month struct {
 	Month
 	period metering.Period
@@ -36,7 +36,7 @@ type promise struct {
 	parts    Parts
 	lease    time.Time
 	settling bool // on its way to the disk: it can neither lapse nor be cancelled
-	unwanted bool // cancelled meanwhile: it goes if nothing is charged
+	unwanted bool // cancelled meanwhile: released if nothing is charged
 	claimed  bool
 	claim    ClaimID
 }
@@ -65,8 +65,8 @@ func (a *account) known(p metering.Period) *month {
 // after midnight, and one for clocks that disagree.
 const keepMonths = 3
 
-// month returns a period, loading it where needed. The lock stays held while it is loaded, so that
-// nothing is settled between the reading and the keeping.
+// month returns a period, loading it if needed. The lock stays held while it is loaded, so that nothing is settled
+// between the reading and the keeping.
 func (a *account) month(ctx context.Context, source Source, p metering.Period) (*month, error) {
 	if m := a.known(p); m != nil {
 		return m, nil

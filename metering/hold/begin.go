@@ -60,8 +60,8 @@ func Check(op metering.Op) error {
 	}
 }
 
-// claim begins an operation that has an idempotency key. A kept reply is looked for before the
-// quota, so that it survives an exhausted one, and outside the lock, because that may read a disk.
+// claim begins an operation that has an idempotency key. A kept reply is looked up before the quota, so that it
+// survives an exhausted one, and outside the lock, because that may read a disk.
 func (b *Book) claim(ctx context.Context, a *account, op metering.Op) (metering.Begun, error) {
 	now := b.clock()
 	id := ClaimOf(&op)
@@ -97,7 +97,7 @@ func (b *Book) claim(ctx context.Context, a *account, op metering.Op) (metering.
 			a.mu.Unlock()
 			return begun, err
 		}
-		a.mu.Unlock() // a record was written since we looked, perhaps this one: look again
+		a.mu.Unlock() // a record was written since the lookup, perhaps this one: repeat it
 	}
 }
 
@@ -147,7 +147,7 @@ func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (meterin
 	}
 	limits := plan.Limits(a.record)
 	overage, rate, ok := limits.Admit(m.taken(), op.Credits)
-	if !ok || overage > 0 { // what has lapsed gives its part of the allowance back
+	if !ok || overage > 0 { // lapsed holds return their part of the allowance
 		a.lapse(b.clock())
 		overage, rate, ok = limits.Admit(m.taken(), op.Credits)
 	}

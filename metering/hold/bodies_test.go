@@ -20,7 +20,7 @@ func TestBodies(t *testing.T) {
 	require.Equal(t, []int{2, 5, 6}, b.Add("a", 6, 30, noon, day, 25), "one that is larger than the bound too")
 	require.Empty(t, b.Add("a", 7, 1000, noon, day, 0), "no bound")
 
-	// What has expired takes no room.
+	// Expired bodies do not count.
 	require.Empty(t, b.Add("a", 8, 25, day, day.Add(time.Hour), 25))
 	b.Sweep(day.Add(time.Hour))
 	require.Equal(t, hold.Bodies[string, int]{}, emptied(b))

@@ -22,11 +22,11 @@ type ClaimID struct {
 // ClaimOf is the claim of an operation that has an idempotency key.
 func ClaimOf(op *metering.Op) ClaimID { return ClaimID{Line: op.Claimant(), Hash: *op.Idempotency} }
 
-// A Record is a kept reply and what its claim was made with.
+// A Record is a kept reply and the parameters of its claim.
 type Record struct {
 	RequestID   string
 	Fingerprint [32]byte
-	Expires     time.Time // at this very instant the record is gone
+	Expires     time.Time // at this instant the record expires
 	Reply       metering.Reply
 }
 
@@ -35,7 +35,7 @@ type Month struct {
 	Used    int64 // credits
 	Charges int64
 	Overage int64 // of the credits
-	Micros  int64 // what the overage costs, in millionths of a cent
+	Micros  int64 // the cost of the overage, in millionths of a cent
 }
 
 // Plus is the month with so many charges more, whose parts add up to p.
@@ -52,7 +52,7 @@ func (m Month) Balance(p metering.Period, a metering.Account, prices metering.Pr
 	}
 }
 
-// A Source is where a [Book] reads what is settled. All methods may be called by many goroutines.
+// A Source provides the settled state to a [Book]. All methods may be called by many goroutines.
 type Source interface {
 	// Account returns an account, or [metering.ErrNotFound].
 	Account(ctx context.Context, id metering.AccountID) (metering.Account, error)
@@ -72,7 +72,7 @@ type Source interface {
 type Config struct {
 	Source Source
 	Plans  metering.Prices
-	Clock  func() time.Time // says when leases end; nil means time.Now
+	Clock  func() time.Time // decides when leases end; nil means time.Now
 	Doubt  func() error     // while it is an error, no lease ends and no reply expires; nil: the clock is believed
 }
 
@@ -86,8 +86,8 @@ type Book struct {
 
 	mu       sync.RWMutex
 	accounts map[metering.AccountID]*account
-	// settled counts the settled claims, spread by hash. A Begin that had to look for a record
-	// outside the lock sees by it whether one may have been written meanwhile.
+	// settled counts the settled claims, spread by hash. A Begin that looked up a record outside the lock detects by
+	// it that one may have been written meanwhile.
 	settled [1024]atomic.Uint64
 }
 
@@ -120,8 +120,8 @@ func (b *Book) clock() time.Time {
 	return b.now()
 }
 
-// SetAccount makes the plan and budget of an account hold for the very next Begin. An older version
-// than the one known is ignored.
+// SetAccount applies the plan and budget of an account from the very next Begin on. An older version than the one
+// known is ignored.
 func (b *Book) SetAccount(record metering.Account) {
 	b.mu.Lock()
 	a := b.accounts[record.ID]
@@ -138,8 +138,8 @@ func (b *Book) SetAccount(record metering.Account) {
 	}
 }
 
-// account returns the state of an account, loading it where it is not known yet. That an account
-// does not exist is not remembered: hostile names must not fill the memory.
+// account returns the state of an account, loading it if it is not cached. That an account does not exist is not
+// remembered: hostile names must not fill the memory.
 func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, error) {
 	if a := b.loaded(id); a != nil {
 		return a, nil
@@ -196,7 +196,7 @@ func (b *Book) all() []*account {
 	return slices.Collect(maps.Values(b.accounts))
 }
 
-// Forget drops what is known of the months before one, once they were pruned.
+// Forget drops the cached months before one, after they were pruned.
 func (b *Book) Forget(before metering.Period) {
 	for _, a := range b.all() {
 		a.mu.Lock()

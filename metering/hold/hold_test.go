@@ -63,8 +63,8 @@ func begin(t *testing.T, b *hold.Book, o metering.Op) metering.Ticket {
 	return *begun.Ticket
 }
 
-// TestRecordWrittenWhileLooking settles a duplicate between the look at the disk, which found nothing,
-// and the claim: the second must not run.
+// TestRecordWrittenWhileLooking settles a duplicate between the read of the disk, which found nothing, and the claim:
+// the second must not run.
 func TestRecordWrittenWhileLooking(t *testing.T) {
 	s := &source{}
 	b := newBook(s)
@@ -79,7 +79,7 @@ func TestRecordWrittenWhileLooking(t *testing.T) {
 			s.reply = func() (hold.Record, error) {
 				return hold.Record{RequestID: "req_first", Fingerprint: [32]byte{2}, Expires: noon.Add(time.Hour)}, nil
 			}
-			return hold.Record{}, metering.ErrNotFound // what the disk said before
+			return hold.Record{}, metering.ErrNotFound // the state of the disk before
 		}
 		panic("unreachable")
 	}
@@ -119,7 +119,7 @@ func TestUndo(t *testing.T) {
 	require.Equal(t, [2]int64{30, 0}, [2]int64{balance.Used, balance.Held})
 }
 
-// What is cancelled while it is being settled goes if nothing was charged, and only then.
+// A promise cancelled while it is being settled is released if nothing was charged, and only then.
 func TestCancelWhileSettling(t *testing.T) {
 	for _, charged := range []bool{false, true} {
 		b := newBook(&source{})

@@ -48,8 +48,8 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	return Settling{Parts: p.parts, Period: p.month.period, book: b, account: a, token: t.Token}, nil
 }
 
-// Done says that the charge and its kept reply are durable and can be read from the [Source], and
-// returns the balance after it.
+// Done reports that the charge and its kept reply are durable and can be read from the [Source], and returns the
+// balance after it.
 func (s Settling) Done() metering.Balance {
 	a := s.account
 	a.mu.Lock()

@@ -7,7 +7,7 @@
 //
 //	people := member.Members{Store: store}
 //	token, err := people.NewLink(ctx, "ada@example.com")
-//	link, err := people.Link(ctx, token)                // shows what the link is for, and does not spend it
+//	link, err := people.Link(ctx, token)                // shows the purpose of the link, without spending it
 //	session, secret, err := people.Enter(ctx, token, account, from)
 //	session, m, err := people.Session(ctx, secret)      // of each request
 //

@@ -16,10 +16,10 @@ const (
 	linkKind = "member_link"
 )
 
-// A Link lets one member enter once.
+// A Link signs one member in once.
 type Link struct {
 	Email    string
-	Accounts []Member // of the address, as it is now, in which the link lets enter
+	Accounts []Member // current ones of the address to which the link gives access
 	entry    Session
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// Role says what a member may do.
+// Role is the set of permissions of a member.
 type Role string
 
-// The roles. Each may do what those behind it may.
+// The roles. Each includes the permissions of those after it.
 const (
 	Owner     Role = "owner"     // everything
 	Developer Role = "developer" // all but members, acts of billing, and the account itself
@@ -28,7 +28,7 @@ const (
 // Roles returns all roles.
 func Roles() []Role { return []Role{Owner, Developer, Viewer} }
 
-// May reports whether the role may do what another may.
+// May reports whether the role includes the permissions of another.
 func (r Role) May(needed Role) bool {
 	mine := slices.Index(Roles(), r)
 	return mine >= 0 && mine <= slices.Index(Roles(), needed)
@@ -44,7 +44,7 @@ const (
 // maxMembers bounds the members of an account.
 var maxMembers = int(budget.Of(budget.Members).Account)
 
-// A Member is an e-mail address that may look after an account.
+// A Member is an e-mail address that may administer an account.
 type Member struct {
 	Account metering.AccountID `json:"-"`
 	Email   string             `json:"email"`
@@ -54,7 +54,7 @@ type Member struct {
 	record metering.Record // from which it was read
 }
 
-// Members administers members, links and sessions. It keeps nothing itself. Only Store is required. Errors are
+// Members administers members, links and sessions. It has no state. Only Store is required. Errors are
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
 type Members struct {
 	Store metering.Records
@@ -208,7 +208,7 @@ func (m Members) change(
 	return changed, err
 }
 
-// put stores a session, or a link, and what comes with it, in one step.
+// put stores a session, or a link, with further records, in one transaction.
 func (m Members) put(ctx context.Context, s *Session, with ...metering.Record) (err error) {
 	s.record.Body = metering.RecordBody(s)
 	if err = m.Store.PutRecords(ctx, append(with, s.record)...); err == nil {

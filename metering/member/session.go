@@ -24,7 +24,7 @@ const (
 // that a proxy lets through. The least recently used session is ended to make room.
 var maxSessions = int(budget.Of(budget.Sessions).Person)
 
-// A Session is a browser in which a member looks after an account.
+// A Session is a browser in which a member is signed in to an account.
 type Session struct {
 	ID       string             `json:"-"` // SHA-256 of its secret
 	Account  metering.AccountID `json:"-"`
@@ -136,7 +136,7 @@ func (m Members) Tidy(ctx context.Context) (removed int, err error) {
 	return removed, err
 }
 
-// Remove ends a membership, and with it the sessions of the member. The last owner stays.
+// Remove ends a membership, and with it the sessions of the member. The last owner cannot be removed.
 func (m Members) Remove(ctx context.Context, account metering.AccountID, email string) error {
 	removed, err := m.change(ctx, account, email, "")
 	if err != nil {

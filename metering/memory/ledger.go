@@ -27,7 +27,7 @@ type ledger struct {
 	lastUsed map[metering.KeyID]time.Time
 	replies  map[hold.ClaimID]hold.Record
 	expiries []expiry
-	next     int // of the expiries, to be looked at
+	next     int // of the expiries, to be checked
 	bodies   hold.Bodies[metering.KeyID, hold.ClaimID]
 	doubt    func() error
 }
@@ -110,7 +110,7 @@ func (l *ledger) link() {
 	l.linked = l.seq
 }
 
-// keep stores a reply, and drops the bodies for which there is no room any more.
+// keep stores a reply, and drops the bodies that exceed the bound.
 func (l *ledger) keep(t *metering.Ticket, reply metering.Reply, at time.Time) {
 	id := hold.ClaimOf(&t.Op)
 	expires := at.Add(metering.ReplayWindow)

@@ -47,7 +47,7 @@ func (l *ledger) prune(i int, first metering.Period, pruned *metering.Pruned) bo
 		at := accountMonth{e.Account, e.Period}
 		m := l.months[at]
 		m.Month = m.Plus(-1, hold.Parts{Credits: -e.Credits, Overage: -e.Overage, Rate: e.OverageRate})
-		m.chain = metering.Chain{} // of which a part is not there any more
+		m.chain = metering.Chain{} // a part of it was removed
 		l.pruned++
 		pruned.Charges++
 		if m.Charges == 0 {

@@ -236,7 +236,7 @@ func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
 	return nil
 }
 
-// check refuses the whole list where one of it cannot be written.
+// check refuses the whole list if one of its keys cannot be written.
 func (r *registry) check(keys []metering.Key) error {
 	seen := make(map[metering.KeyID]bool, len(keys))
 	hashes := make(map[[32]byte]bool, len(keys))

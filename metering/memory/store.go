@@ -11,10 +11,10 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// Config says how a store behaves. The zero value is useful.
+// Config is the configuration of a store. The zero value is useful.
 type Config struct {
 	Plans metering.Prices  // nil means metering.DefaultPlans()
-	Clock func() time.Time // says when leases end; nil means time.Now
+	Clock func() time.Time // decides when leases end; nil means time.Now
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
 }
 

@@ -14,7 +14,7 @@ type Clock struct {
 // NewClock returns a clock set to the middle of a month: 2026-01-15 at noon, UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)} }
 
-// Now returns what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -37,7 +37,7 @@ const (
 // A Fault makes one call fail.
 type Fault struct {
 	Call  Call
-	Skip  int   // how many calls go well before
+	Skip  int   // how many calls succeed before
 	Times int   // how many calls fail; 0 means all from now on
 	After bool  // the store does its work, and only the answer is lost
 	Err   error // returned to the caller
@@ -53,8 +53,8 @@ type FaultyStore struct {
 	writes atomic.Uint64
 }
 
-// Faulty wraps a store and gives it faults. Several for one call apply one after the other. What
-// is not a [Call] goes to the store as it is.
+// Faulty wraps a store and gives it faults. Several for one call apply one after the other. What is not a [Call] is
+// passed to the store unchanged.
 func Faulty(store metering.Store, faults ...Fault) *FaultyStore {
 	return &FaultyStore{Store: store, faults: faults, calls: make(map[Call]int)}
 }
@@ -73,8 +73,8 @@ func (s *FaultyStore) Heal() {
 	s.faults = nil
 }
 
-// Die makes the store fail as if the process had died after so many calls: the next one is lost on its way, or
-// done and its answer lost, and all after it are not made.
+// Die makes the store fail like a process that died after so many calls: the next one is lost on its way, or done and
+// its answer lost, and all after it are not made.
 func (s *FaultyStore) Die(calls int, done bool, err error) {
 	s.Inject(Fault{Call: Any, Skip: calls, Times: 1, After: done, Err: err})
 	s.Inject(Fault{Call: Any, Skip: calls, Err: err})
@@ -87,7 +87,7 @@ func (s *FaultyStore) Calls(c Call) int {
 	return s.calls[c]
 }
 
-// Generation is that of the wrapped store where it has one, so that a cache above stays exact.
+// Generation is that of the wrapped store if it has one, so that a cache above stays exact.
 func (s *FaultyStore) Generation() uint64 {
 	own := s.writes.Load()
 	if g, ok := s.Store.(metering.Generational); ok {

@@ -75,7 +75,7 @@ func testReplayWindow(t *testing.T, f *fixture) {
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "two")), metering.ErrMismatch)
 
 	f.clock.Advance(time.Microsecond)
-	second := f.begin(keyed(f.op(customer, 1), "k", "two")) // gone at that very instant, so any body will do
+	second := f.begin(keyed(f.op(customer, 1), "k", "two")) // expired at that instant, so any body will do
 	f.settle(second)
 	require.Equal(t, second.RequestID, f.replay(keyed(f.op(customer, 1), "k", "two")).RequestID)
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "one")), metering.ErrMismatch)
@@ -162,7 +162,7 @@ func testReplyNotKept(t *testing.T, f *fixture) {
 	settle(f.op(customer, 1), &metering.Reply{Body: []byte("without a key")})
 	f.uses(customer.Account, 3, 0)
 
-	// Of a reply that is too large the claim is kept: a repetition is not charged again.
+	// The claim of a reply that is too large is kept: a repetition is not charged again.
 	settle(keyed(f.op(customer, 1), "big", "body"), &metering.Reply{Body: make([]byte, metering.MaxReplyBytes+1)})
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "big", "body")), metering.ErrReplyGone)
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "big", "other")), metering.ErrMismatch)
@@ -211,7 +211,7 @@ func testKeptBytes(t *testing.T, f *fixture) {
 	require.Equal(t, []int{0}, kept(second, 0, 1))
 	f.uses(first.Account, keys+2, 0)
 
-	// A store that has just been opened may take a moment to see what was kept before.
+	// A store that has just been opened may take a moment to load the kept replies.
 	f.reopen()
 	next := keys + 1
 	require.Eventually(t, func() bool {

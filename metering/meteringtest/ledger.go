@@ -43,7 +43,7 @@ func testMonth(t *testing.T, f *fixture) {
 	f.clock.Set(time.Date(2026, 3, 1, 0, 30, 0, 0, kiritimati))
 	f.quotaError(f.op(customer, 1))
 
-	// A year passes, and the first month is still what it was.
+	// A year passes, and the first month is unchanged.
 	for range 12 {
 		f.clock.Set(metering.PeriodOf(f.clock.Now()).End())
 		f.spend(customer, 1)

@@ -134,7 +134,7 @@ func TestFaultsAreCounted(t *testing.T) {
 	}
 }
 
-// A store that dies does nothing more, whatever is asked of it.
+// A dead store does nothing more, for any call.
 func TestDie(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		inner := memory.New(memory.Config{})

@@ -62,7 +62,7 @@ func (m *model) held(p metering.Period, now time.Time) (sum, overage, micros int
 	return sum, overage, micros
 }
 
-// cost counts the credits that are not included, and what they cost.
+// cost returns the credits that are not included, and their cost.
 func cost(rates []int64) (overage, micros int64) {
 	for _, rate := range rates {
 		if rate > 0 {
@@ -100,7 +100,7 @@ func (m *model) split(op metering.Op) (rates []int64, ok bool) {
 	return rates, true
 }
 
-// begin returns the record to be replayed or the error; neither means a ticket.
+// begin returns the record to replay or the error; neither means a ticket.
 func (m *model) begin(op metering.Op) (*record, error) {
 	m.held(metering.PeriodOf(op.Now), op.Now)
 	if op.Idempotency != nil {
@@ -144,7 +144,7 @@ func (m *model) settle(t metering.Ticket, now time.Time) bool {
 	return true
 }
 
-// testModel walks random ways through a store and the model at once.
+// testModel runs random operations on a store and the model in parallel.
 func testModel(t *testing.T, f *fixture) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{f: f, customer: f.customer(Tiny), model: model{
@@ -199,7 +199,7 @@ func (w *walk) begin(t *rapid.T) {
 	}
 }
 
-// kind names an error by what a caller branches on.
+// kind classifies an error as a caller would.
 func kind(err error) string {
 	var quota *metering.QuotaError
 	switch {
@@ -277,7 +277,7 @@ func (w *walk) plan(t *rapid.T) {
 }
 
 func (w *walk) check(t *rapid.T) {
-	if !rapid.Bool().Draw(t, "look") { // which makes a store drop what has lapsed
+	if !rapid.Bool().Draw(t, "look") { // which makes a store drop lapsed holds
 		return
 	}
 	now := w.f.clock.Now()
@@ -294,7 +294,7 @@ func (w *walk) check(t *rapid.T) {
 	}
 }
 
-// ledger holds the rows to the balances and to what was shown: the overage of each month is one number.
+// ledger checks the rows against the balances and against the replies: the overage of each month is one number.
 func (w *walk) ledger(t *rapid.T) {
 	rows := make(map[metering.Period]*month)
 	for e, err := range w.f.store.Entries(w.f.ctx(), metering.EntryFilter{Account: w.customer.Account}) {

@@ -33,7 +33,7 @@ const (
 	meteredRate = metering.MicrosPerCent * 3 / 100
 )
 
-// testParts takes a price apart at its admission, and leaves it so.
+// testParts checks that a price is split at its admission, permanently.
 func testParts(t *testing.T, f *fixture) {
 	customer := f.customer(flex)
 	f.change(customer.Account, func(a *metering.Account) {
@@ -60,7 +60,7 @@ func testParts(t *testing.T, f *fixture) {
 	forged.Overage, forged.OverageRate = 0, 0
 	require.Equal(t, int64(6), f.settle(forged).Overage, "what a ticket says of itself is not trusted with money")
 
-	// What was overage stays so on a larger plan, and takes nothing of its allowance.
+	// Overage stays overage on a larger plan, and does not use its allowance.
 	f.change(customer.Account, func(a *metering.Account) { a.Plan = metered })
 	require.Equal(t, int64(7), f.balance(customer.Account).Remaining())
 	f.spend(customer, 10)
@@ -83,7 +83,7 @@ func testParts(t *testing.T, f *fixture) {
 	}
 }
 
-// testLapsedParts charges no overage for want of an allowance that holds have left whose lease has ended.
+// testLapsedParts charges no overage while holds whose lease has ended still occupy the allowance.
 func testLapsedParts(t *testing.T, f *fixture) {
 	customer := f.customer(flex)
 	f.change(customer.Account, func(a *metering.Account) { a.OverageEnabled = true })
@@ -219,7 +219,7 @@ func testLowered(t *testing.T, f *fixture) {
 	f.sound()
 }
 
-// testSuspension refuses what would be charged, and nothing else.
+// testSuspension checks that a suspension refuses new charges, and nothing else.
 func testSuspension(t *testing.T, f *fixture) {
 	customer := f.customer(flex)
 	f.settle(f.begin(keyed(f.op(customer, 3), "k", "body")))
@@ -243,7 +243,7 @@ func testSuspension(t *testing.T, f *fixture) {
 	f.sound()
 }
 
-// testPlanVersions keeps price lists as they were put.
+// testPlanVersions checks that price lists are stored unchanged.
 func testPlanVersions(t *testing.T, f *fixture) {
 	list, err := f.store.PlanVersions(t.Context())
 	require.NoError(t, err)

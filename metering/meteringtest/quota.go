@@ -45,7 +45,7 @@ func testUnknownAccount(t *testing.T, f *fixture) {
 	require.NotErrorAs(t, f.refused(f.op(noPlan, 1)), &quota, "a missing plan is not the caller's fault")
 }
 
-// quotaError expects a refusal for want of credits.
+// quotaError expects a refusal for lack of credits.
 func (f *fixture) quotaError(op metering.Op) metering.QuotaError {
 	f.t.Helper()
 	var quota *metering.QuotaError

@@ -63,7 +63,7 @@ func (f *fixture) sell(op metering.Op) bool {
 	return assert.NoError(f.t, err)
 }
 
-// buy tries one operation to its end, and returns the credits that were acknowledged.
+// buy runs one operation to its end, and returns the acknowledged credits.
 func (f *fixture) buy(op metering.Op, dice *rand.Rand) (sold int64, err error) {
 	begun, err := f.store.Begin(f.ctx(), op)
 	if err != nil {
@@ -82,12 +82,12 @@ func (f *fixture) buy(op metering.Op, dice *rand.Rand) (sold int64, err error) {
 	return op.Credits, nil
 }
 
-// testRaceQuota lets many goroutines with random prices fight for a prime number of credits: what
-// was acknowledged, what the ledger holds and what the balance says must be one number, and in the
-// end exactly the cap, because selling too little is a fault too.
+// testRaceQuota lets many goroutines with random prices compete for a prime number of credits: the acknowledged
+// credits, the ledger and the balance must be equal, and in the end exactly the cap, because selling too little is a
+// fault too.
 func testRaceQuota(t *testing.T, f *fixture) { f.sellOut(f.customer(Prime)) }
 
-// testRaceBudget is the same for a cap that a budget for overage makes.
+// testRaceBudget is the same for a cap set by an overage budget.
 func testRaceBudget(t *testing.T, f *fixture) {
 	customer := f.customer(metered)
 	f.change(customer.Account, func(a *metering.Account) {
@@ -223,7 +223,7 @@ func testRaceVersions(t *testing.T, f *fixture) {
 	require.Positive(t, won.Load())
 }
 
-// testRaceCancel lets Settle and Cancel of the same ticket race: one of them wins, and the balance knows which.
+// testRaceCancel lets Settle and Cancel of the same ticket race: one of them wins, and the balance shows which.
 func testRaceCancel(t *testing.T, f *fixture) {
 	customer := f.customer(Large)
 	var charged atomic.Int64

@@ -20,7 +20,7 @@ func (f *fixture) record(account metering.AccountID, id string) metering.Record 
 	return metering.Record{Account: account, Kind: "note", ID: id, At: f.clock.Now(), Body: []byte("body of " + id)}
 }
 
-// put expects that records are written.
+// put writes records, and expects success.
 func (f *fixture) put(records ...metering.Record) {
 	f.t.Helper()
 	require.NoError(f.t, f.store.PutRecords(f.ctx(), records...))
@@ -61,7 +61,7 @@ func testRecords(t *testing.T, f *fixture) {
 	empty.Body = []byte{}
 	f.put(want, empty)
 	f.put()
-	clear(want.Body) // the store must have its own copy
+	clear(want.Body) // the store must own a copy
 	want.Version, want.Body = 1, every
 	want.At, want.Due = want.At.Truncate(time.Microsecond), want.Due.Truncate(time.Microsecond)
 	require.Equal(t, want, f.stored(account, "a"))

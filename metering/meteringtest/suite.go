@@ -14,8 +14,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and
-// opens it again on what it left behind; the store it was called on is not used any more.
+// A reopener is a store that outlives its process. Reopen closes it, as a stopped server does, and opens it again on
+// the data it left behind; the store it was called on is not used any more.
 type reopener interface {
 	Reopen(t *testing.T) metering.Store
 }
@@ -146,7 +146,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 	}
 }
 
-// fixture is a store under test and short words for what is done with it.
+// fixture is a store under test with helper methods.
 type fixture struct {
 	t     *testing.T
 	clock *Clock
@@ -268,7 +268,7 @@ func (f *fixture) balance(account metering.AccountID) metering.Balance {
 	return b
 }
 
-// uses expects what is used and held this month.
+// uses expects the used and held credits of this month.
 func (f *fixture) uses(account metering.AccountID, used, held int64) {
 	f.t.Helper()
 	b := f.balance(account)
@@ -276,7 +276,7 @@ func (f *fixture) uses(account metering.AccountID, used, held int64) {
 	require.Equal(f.t, held, b.Held, "held")
 }
 
-// entries lists what a filter selects.
+// entries returns the entries that a filter selects.
 func (f *fixture) entries(filter metering.EntryFilter) []metering.Entry {
 	f.t.Helper()
 	var list []metering.Entry
