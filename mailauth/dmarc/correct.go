@@ -47,7 +47,7 @@ func (e *evidence) correct() string {
 		}
 	}
 	if psd, _ := d.Get("psd"); !e.offline && suffix(e) && len(e.found.Records) == 0 && psd != string(policy.IsPSD) {
-		return "" // it would begin to hold for all who registered names below it (RFC 9989 section 4.10.2)
+		return "" // it would apply to all registrants of names below it (RFC 9989 section 4.10.2)
 	}
 	if len(e.found.Records) == 1 && d.String() == e.found.Records[0] {
 		return ""
@@ -86,7 +86,7 @@ func (e *evidence) sources() []string {
 // today are the policies that receivers apply now, but for t and pct.
 func (e *evidence) today() policy.Policies {
 	switch {
-	case kit.One(e) && len(e.record.Repeated()) > 0: // receivers that use it all the same take the first of two tags
+	case kit.One(e) && len(e.record.Repeated()) > 0: // receivers that still use it use the first of two tags
 		r := policy.Parse(policy.DraftOf(&e.record.List).String())
 		return r.Reading(policy.RFC9989).Requested
 	case !e.reading.Usable:
@@ -185,9 +185,9 @@ func meant(name string) string {
 	return cmp.Or(taglist.Nearest(name, tags...), name)
 }
 
-// assign gives a tag of a draft its value, if that is valid; what is not valid has no effect today, and is left out.
-// Of duplicate policies it keeps the mildest, of duplicate lists all parts. It reports false if something would be
-// lost: a destination that cannot be parsed, or a text that is not a tag.
+// assign sets a tag of a draft, if its value is valid; an invalid one has no effect today, and is left out. Of
+// duplicate policies it keeps the mildest, of duplicate lists all parts. It reports false if something would be lost:
+// a destination that cannot be parsed, or a text that is not a tag.
 func assign(d *policy.Draft, name, value string) bool {
 	lower := strings.ToLower(value)
 	before, repeated := d.Get(name)

@@ -9,13 +9,13 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// LookupRequest asks for the examination of one domain.
+// LookupRequest is a request to examine one domain.
 type LookupRequest struct {
 	Domain         diag.Domain `json:"domain" doc:"domain in the From field of mail" example:"example.com"`
 	CheckReporting *bool       `json:"check_reporting,omitempty" default:"true" doc:"whether to check the destinations of reports"`
 }
 
-// A LookupReport says what a domain publishes, or inherits, and what to think of it.
+// A LookupReport describes what a domain publishes or inherits, with the verdict.
 type LookupReport struct {
 	diag.RecordLookup
 	Details
@@ -50,7 +50,7 @@ type View struct {
 }
 
 // Lookup finds the record that applies to a domain and examines it. The error is a *[diag.InputError], that of the
-// context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// context if it ended, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -108,7 +108,7 @@ type Analysis struct {
 // MaxRecordLength bounds the text of a record, in bytes (CONTRACT 3.3.1).
 const MaxRecordLength = 8192
 
-// Validate examines the text of a record, and asks nothing of the DNS. The error is a *[diag.InputError].
+// Validate examines the text of a record, without DNS lookups. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*Analysis, error) {
 	if strings.TrimSpace(req.Record) == "" {
 		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
@@ -137,7 +137,7 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 // Rules describes what is examined.
 func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
 
-// GenerateRequest says what a record is to ask for.
+// GenerateRequest describes the record to generate.
 type GenerateRequest struct {
 	Policy                     policy.Policy    `json:"policy" doc:"policy for mail of the domain that fails DMARC" example:"reject"`
 	Domain                     diag.Domain      `json:"domain,omitempty" doc:"domain of the record; tells external report addresses from its own" example:"example.com"`
@@ -175,7 +175,7 @@ type Authorization struct {
 	Value string `json:"value" doc:"what to publish" example:"v=DMARC1"`
 }
 
-// Generate writes a record. It asks nothing of the DNS. The error is a *[diag.InputError].
+// Generate writes a record. It makes no DNS lookups. The error is a *[diag.InputError].
 func Generate(req GenerateRequest) (*GenerateReport, error) {
 	g, err := newGeneration(req)
 	if err != nil {
@@ -226,7 +226,7 @@ func (e *evidence) views() []View {
 	return list
 }
 
-// organizational is the organizational domain that a method finds; empty if that is not known.
+// organizational returns the organizational domain that a method finds; empty if unknown.
 func organizational(v *policy.View) string {
 	if v.OrganizationalErr != nil {
 		return ""
@@ -259,7 +259,7 @@ func (e *evidence) view(s policy.Standard) View {
 	default:
 		v.AppliedPolicy = reading.Applied.Subdomain
 	}
-	if v.AppliedPolicy != policy.None { // of nothing there is no share
+	if v.AppliedPolicy != policy.None { // no policy has no percentage
 		v.Percentage = reading.Percentage
 	}
 	return v

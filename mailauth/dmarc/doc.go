@@ -1,5 +1,5 @@
-// Package dmarc examines DMARC records, which say what receivers should do with mail that forges a domain's From
-// address (RFC 9989): call [Lookup] with a domain, or [Validate] with the text of a record.
+// Package dmarc examines DMARC records, which request how receivers treat mail that forges a domain's From address
+// (RFC 9989): call [Lookup] with a domain, or [Validate] with the text of a record.
 //
 // # How DMARC works
 //
@@ -10,9 +10,9 @@
 //	_dmarc.example.com. TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"
 //
 // Receivers send daily reports to rua, from which the owner learns who sends mail in the domain's name. A domain
-// therefore starts with p=none, which only asks for reports, sets up SPF and DKIM for all of its services, and moves
-// on to p=quarantine and p=reject. Subdomains follow the record of their organizational domain, with policies of
-// their own in sp and np, unless they have a record themselves.
+// therefore starts with p=none, which only requests reports, sets up SPF and DKIM for all of its services, and moves
+// on to p=quarantine and p=reject. Subdomains follow the record of their organizational domain, with policies of their
+// own in sp and np, unless they have a record themselves.
 //
 // Reports to an address of another domain need that domain's consent: a TXT record at
 // <domain>._report._dmarc.<destination> (RFC 9990 section 4).
@@ -21,6 +21,6 @@
 //
 // [Lookup] finds the record that applies, judges it, and checks the report destinations, in two round trips.
 // [Validate] judges a text and is pure. An [Analysis] holds for receivers that follow RFC 9989; findings and
-// [LookupReport] say where receivers that follow RFC 7489 differ. Package [policy] finds and parses records and has
+// [LookupReport] state where receivers that follow RFC 7489 differ. Package [policy] finds and parses records and has
 // no findings.
 package dmarc

@@ -23,9 +23,9 @@ type evidence struct {
 	record    *policy.Record
 	reading   policy.Reading // by RFC 9989
 	older     policy.Reading // by RFC 7489
-	location  string         // domain of the record; empty if that is not known
-	suggested string         // the record as it should be written; empty if that is not known
-	dormant   bool           // the text asks for more than is in force, and would get it once its faults are corrected
+	location  string         // domain of the record; empty if unknown
+	suggested string         // the record as it should be written; empty if unknown
+	dormant   bool           // the text requests more than is in force, and gets it once corrected
 	// What a lookup adds.
 	discovery    *policy.Discovery
 	own          *policy.Step // at the domain itself
@@ -33,8 +33,8 @@ type evidence struct {
 	elsewhere    taglist.Elsewhere
 	senders      bool     // the domain has an SPF record that names some
 	spf          []string // SPF records at the name
-	fragments    []string // texts there that begin with a tag of DMARC
-	wildcard     error    // why it is not known what a wildcard answers
+	fragments    []string // texts there that begin with a DMARC tag
+	wildcard     error    // why the answer of a wildcard is unknown
 	destinations []destination
 	unchecked    int // destinations beyond maxDestinations
 }
@@ -117,7 +117,7 @@ func (e *evidence) Unanswered() []diag.Source {
 	})
 }
 
-// serious are the faults for which a record is not valid: what the tag says has no effect.
+// serious are the faults that make a record invalid: the tag has no effect.
 var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
 	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI}
 
@@ -132,8 +132,8 @@ func (e *evidence) valid() bool {
 // section 6.2).
 const maxDestinations = 10
 
-// gather asks all there is to ask in two round trips: first for the record, wherever it may be, then for the
-// destinations that it names.
+// gather makes all lookups in two round trips: first the record, wherever it may be, then the destinations that it
+// names.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{domain: req.Domain.Name(), now: env.Now()}
 	bounded, cancel := diag.Within(ctx, policy.Timeout)
@@ -173,13 +173,13 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 }
 
 // misplaced lists the wildcard of the domain, and the names under which records are published by mistake: the domain
-// itself, and those that come about where a control panel adds a domain to the name that was typed. Of a long domain
-// some are longer than a name may be.
+// itself, and those that result from a control panel that appends a domain to the entered name. For a long domain some
+// exceed the maximum length of a name.
 func misplaced(d diag.Domain) []string {
 	return []string{d.Sub("*"), d.FQDN(), d.Sub("dmarc"), d.Sub("_dmarc." + d.String()), d.Sub("_dmarc._dmarc")}
 }
 
-// sort keeps the texts beside the record that no wildcard puts there.
+// sort keeps the texts next to the record that do not come from a wildcard.
 func (e *evidence) sort(wildcard []*dns.TXT) {
 	if len(e.own.Answer.Aliases) > 0 {
 		return // they are at another name, where they may well belong

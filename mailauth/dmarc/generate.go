@@ -27,7 +27,7 @@ func (Style) Values() []string { return diag.Values(styleDMARCbis, styleRFC7489)
 const ttl = 3600
 
 type stage struct {
-	policies   policy.Policies // without those that were not asked for
+	policies   policy.Policies // only those requested
 	testing    bool
 	percentage int
 }
@@ -57,7 +57,7 @@ func newGeneration(req GenerateRequest) (*generation, error) {
 	return g, cmp.Or(aggregate, failure)
 }
 
-// check refuses values that do not exist, and fields that make no sense beside each other.
+// check rejects undefined values, and fields that contradict each other.
 func (req *GenerateRequest) check() error {
 	if req.Policy == "" {
 		return diag.Invalid("policy", "is missing")
@@ -161,7 +161,7 @@ func (g *generation) authorizations() []Authorization {
 // maxName is the maximum length of a name in text form (RFC 1035 section 2.3.4).
 const maxName = 253
 
-// consentName is where a domain accepts reports for that of the record (RFC 9990 section 4).
+// consentName returns the name at which a domain accepts reports for that of the record (RFC 9990 section 4).
 func (g *generation) consentName(destination string) string {
 	return policy.ConsentName("_dmarc", g.req.Domain.String(), destination)
 }
@@ -237,7 +237,7 @@ func readDestination(text string) (u policy.URI, reason string) {
 	return u, ""
 }
 
-// bareDestination makes a URI of an address (RFC 6068 section 2).
+// bareDestination converts an address to a URI (RFC 6068 section 2).
 func bareDestination(text string) (u policy.URI, reason string) {
 	at := strings.LastIndexByte(text, '@')
 	if at <= 0 {

@@ -223,7 +223,7 @@ func TestGenerateInput(t *testing.T) {
 	}
 }
 
-// lengthy makes addresses that are as long as can be.
+// lengthy returns addresses of maximum length.
 func lengthy(letter string) (list []string) {
 	domain := strings.Repeat(strings.Repeat(letter, 62)+".", 3) + strings.Repeat(letter, 50) + ".com"
 	for i := range 10 {

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkSuggestions fails if a suggested record is not what it must be (CONTRACT 1.8): a record that is valid, keeps
-// every destination of the records it replaces, and has receivers apply nothing stricter than what is in force.
+// checkSuggestions fails unless a suggested record (CONTRACT 1.8) is valid, keeps every destination of the records it
+// replaces, and makes receivers apply nothing stricter than what is in force.
 func checkSuggestions(t require.TestingT, v diag.Verdict, before []string, inForce policy.Policies) {
 	for _, r := range v.Recommendations {
 		if r.SuggestedValue == "" {
@@ -43,7 +43,7 @@ func checkSuggestions(t require.TestingT, v diag.Verdict, before []string, inFor
 	}
 }
 
-// chosen are findings about what a first stage or the owner asks for, which a correction does not decide.
+// chosen are findings about choices of a first stage or of the owner, which a correction does not change.
 var chosen = map[diag.Code]bool{
 	"dmarc.policy.none": true, "dmarc.rua.missing": true, "dmarc.policy.testing": true, "dmarc.policy.sampled": true,
 	"dmarc.subdomain.weaker": true, "dmarc.subdomain.nonexistent.weaker": true, "dmarc.psd.suffix": true, "dmarc.uri.scheme": true,
@@ -59,7 +59,7 @@ func keeps(t require.TestingT, before, after []policy.URI, r diag.Recommendation
 	}
 }
 
-// inForce are the policies that receivers apply of a text now; of a tag that appears twice they take the first.
+// inForce returns the policies of a text that receivers apply now; they use the first of repeated tags.
 func inForce(text string) policy.Policies {
 	r := policy.Parse(text)
 	if len(r.Repeated()) > 0 && r.Is() {
@@ -68,7 +68,7 @@ func inForce(text string) policy.Policies {
 	return r.Reading(policy.RFC9989).Requested
 }
 
-// draws makes records with all that people get wrong in them.
+// draws generates records with all the usual mistakes.
 var draws = rapid.Custom(func(t *rapid.T) string {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	tags := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
@@ -133,7 +133,7 @@ func TestSuggestionsHarmNobody(t *testing.T) {
 	}
 }
 
-// What a broken record asks for does not come into force by its correction, nor by the words about it.
+// The policy of a broken record does not come into force by its correction, nor by the advice about it.
 func TestCorrectionWakesNothing(t *testing.T) {
 	for _, text := range []string{"v=DMARC1 p=reject", "v=dmarc1; p=reject", "v=DMARC1; policy=reject", "v=DMARC1; p:reject; rua=mailto:a@example.com",
 		"v=DMARC1 p=reject; rua=mailto:@example.com", "“v=DMARC1; p=quarantine"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shape of dmarc/validate is fixed: the analysis is the root object, and beside it lie ten fields of the verdict
+// The shape of dmarc/validate is fixed: the analysis is the root object, with ten fields of the verdict added
 // (CONTRACT 3.3.1).
 func TestValidateShape(t *testing.T) {
 	a, err := Validate(ValidateRequest{

@@ -31,8 +31,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 		discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
 })
 
-// existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
-// (CONTRACT 1.7).
+// existing excludes nonexistent domains from rules: nothing else about them is judged (CONTRACT 1.7).
 func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	for i := range list {
 		when := list[i].When
@@ -268,7 +267,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	},
 }}
 
-// ignoredAbove names the records of parent domains that would apply if they were not broken: sentences, or nothing.
+// ignoredAbove names the records of parent domains that would apply if they were not broken: sentences, or empty.
 func (e *evidence) ignoredAbove() (text string) {
 	for i := 1; i < len(e.discovery.Walk.Steps); i++ {
 		s := &e.discovery.Walk.Steps[i]
@@ -329,7 +328,7 @@ func absent(e *evidence) diag.Failures {
 
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
 
-// monitoring is the record that a domain begins with: no policy yet, and reports.
+// monitoring is the record that a domain starts with: p=none, with reports.
 func (e *evidence) monitoring() string {
 	d := policy.NewDraft(policy.None)
 	d.Set("rua", e.mailbox())
@@ -345,7 +344,7 @@ var (
 	factorSyntax      = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}
 )
 
-// textsOffline are those of a record that need not be published: nothing was seen to be enforced.
+// textsOffline are the texts for a record that need not be published: whether it is enforced is unknown.
 var textsOffline = func() diag.Texts {
 	t := maps.Clone(texts)
 	t["excellent"] = diag.Text{Headline: "DMARC record is valid: it asks receivers to reject forged mail",

@@ -174,7 +174,7 @@ func (g *generation) strictest() policy.Policy {
 	return strictest
 }
 
-// A RolloutStep is a record on the way to the one that was asked for.
+// A RolloutStep is a record on the way to the requested one.
 type RolloutStep struct {
 	Step         int           `json:"step" min:"1" doc:"number of the step"`
 	Policy       policy.Policy `json:"policy" doc:"policy for the domain in this step"`
@@ -194,8 +194,8 @@ const (
 // firstSample is the share of the mail with which a policy begins under RFC 7489, in percent.
 const firstSample = 10
 
-// rollout leads from monitoring to the record that was asked for: one level at a time, each tested first. The last
-// step is that record.
+// rollout leads from monitoring to the requested record: one level at a time, each tested first. The last step is that
+// record.
 func (g *generation) rollout() []RolloutStep {
 	top := max(g.req.Policy.Level(), g.req.SubdomainPolicy.Level(), g.req.NonexistentSubdomainPolicy.Level())
 	var steps []RolloutStep
@@ -216,7 +216,7 @@ func (g *generation) rollout() []RolloutStep {
 	return steps
 }
 
-// limited lowers the policies of the target to a level, which leaves out what was not asked for.
+// limited lowers the policies of the target to a level, without policies that were not requested.
 func (g *generation) limited(level int, s stage) stage {
 	limit := func(p policy.Policy) policy.Policy {
 		if p.Level() > level {

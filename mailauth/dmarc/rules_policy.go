@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// policyRules are about what receivers are asked to do. The weights give reject 40 points, quarantine 28.
+// policyRules concern the requested policies. The weights give reject 40 points, quarantine 28.
 var policyRules = diag.Rules[*evidence]{{
 	Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy, Ref: "RFC 9989 section 5.1.7",
 	Title: "DMARC policy is none: forged mail is delivered", Requirement: "The policy is enforced (quarantine or reject)",
@@ -96,7 +96,7 @@ func (e *evidence) unreported() bool {
 	return len(e.destinations) > 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool { return !refused(d) })
 }
 
-// rehearsed reports whether the record asks for what no receiver applies yet.
+// rehearsed reports whether the record requests a policy that no receiver applies yet.
 func (e *evidence) rehearsed() bool {
 	return e.record.Testing && e.record.Percentage == 0 && e.requested() == policy.Quarantine
 }

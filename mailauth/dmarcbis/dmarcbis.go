@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-// CheckRequest asks how receivers of RFC 9989 judge a domain.
+// CheckRequest is a request to check how receivers of RFC 9989 judge a domain.
 type CheckRequest struct {
 	Domain diag.Domain `json:"domain" doc:"domain in the From field of mail" example:"example.com"`
 }
@@ -62,7 +62,7 @@ type ObsoleteTag struct {
 
 // Check walks up the tree from a domain as receivers of RFC 9989 do, and compares what they find with what receivers
 // of RFC 7489 find. The error is that of the context, a *[diag.InputError], or wraps [diag.ErrUnavailable] if nothing
-// could be learned.
+// could be determined.
 func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*CheckReport, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
@@ -95,7 +95,7 @@ func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*CheckReport, 
 // Rules describes what is examined.
 func (*CheckReport) Rules() []diag.RuleInfo { return checkRules.Describe() }
 
-// MigrateRequest asks for a record of RFC 7489 in the form of RFC 9989.
+// MigrateRequest is a request to rewrite a record of RFC 7489 for RFC 9989.
 type MigrateRequest struct {
 	Record                     string        `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=DMARC1; p=reject; pct=100; rua=mailto:dmarc@example.com!10m"`
 	Domain                     diag.Domain   `json:"domain,omitempty" doc:"domain of the record" example:"example.com"`
@@ -122,7 +122,7 @@ type MigrateReport struct {
 }
 
 // Migrate rewrites a record of RFC 7489 for RFC 9989, and shows that mail is treated the same, or where it is not.
-// It asks nothing of the DNS. The error is a *[diag.InputError].
+// It makes no DNS lookups. The error is a *[diag.InputError].
 func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	switch {
 	case strings.TrimSpace(req.Record) == "":
@@ -173,7 +173,7 @@ type evidence struct {
 const (
 	fromRecord         diag.Source = "record"         // which record applies
 	fromOrganizational diag.Source = "organizational" // the whole tree walk
-	fromDeclarations   diag.Source = "declarations"   // psd of all domains on the way that are no public suffixes
+	fromDeclarations   diag.Source = "declarations"   // psd of all domains on the path that are not public suffixes
 	fromList           diag.Source = "list"           // what receivers of RFC 7489 find
 	fromExistence      diag.Source = "existence"      // whether the domain exists
 	fromMail           diag.Source = "mail"           // whether it receives mail
@@ -228,8 +228,8 @@ func (e *evidence) report() *CheckReport {
 	return r
 }
 
-// ready reports whether nothing keeps receivers of RFC 9989 from using the record as it was meant. That receivers of
-// RFC 7489 see it differently does not.
+// ready reports whether receivers of RFC 9989 use the record as it was meant, even if receivers of RFC 7489 read it
+// differently.
 func (e *evidence) ready(v diag.Verdict) bool {
 	current := func(c diag.Code) bool { return !strings.HasPrefix(string(c), legacyRules) }
 	grave := func(f diag.Finding) bool { return f.Severity >= diag.Warning && current(f.Code) }

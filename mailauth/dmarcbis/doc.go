@@ -25,7 +25,7 @@
 //
 // # How to use the package
 //
-// [Check] does the walk of a receiver, shows each step, and says where old and new receivers differ. [Migrate]
+// [Check] does the walk of a receiver, shows each step, and reports where old and new receivers differ. [Migrate]
 // rewrites a record, explains the change of each tag, and compares the treatment of each kind of mail before and
 // after.
 package dmarcbis

@@ -20,7 +20,7 @@ func ExampleCheck() {
 	}
 	defer world.Close()
 
-	// With nil instead of world.Env() the real Internet is asked.
+	// With nil instead of world.Env(), it queries the real Internet.
 	report, err := dmarcbis.Check(context.Background(), world.Env(), dmarcbis.CheckRequest{
 		Domain: diag.MustDomain("news.example.com"),
 	})

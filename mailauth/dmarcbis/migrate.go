@@ -28,7 +28,7 @@ type conversion struct {
 	line               bool // the original was a line of a zone file
 	before, after      policy.Record
 	changes            []Change
-	comparisons        []Comparison // as its owner asks for
+	comparisons        []Comparison // as its owner requests
 	legacy             []Comparison // by receivers that follow RFC 7489
 	behavior           Behavior
 }
@@ -43,7 +43,7 @@ func newConversion(text string, domain diag.Domain) *conversion {
 	return &conversion{domain: domain, original: text, migrated: text, before: policy.Parse(text), changes: []Change{}}
 }
 
-// convert migrates the record of a request. What is no DMARC record remains as it is.
+// convert migrates the record of a request. Text that is not a DMARC record is unchanged.
 func convert(req MigrateRequest) *conversion {
 	parts, line := diag.PastedTXT(req.Record)
 	c := newConversion(strings.Join(parts, ""), req.Domain)
@@ -127,7 +127,7 @@ func diff(before, after []string) []DiffLine {
 	return lines
 }
 
-// A Behavior says how the treatment of mail that fails DMARC changes: none, stricter, looser or testing.
+// A Behavior is the change in the treatment of mail that fails DMARC: none, stricter, looser or testing.
 type Behavior string
 
 // The behaviors.
@@ -193,8 +193,8 @@ func under(r *policy.Record, s policy.Standard) treatments {
 	return treat(reading.Applied, reading.Percentage)
 }
 
-// intended are the treatments that the owner of a record asks for: as RFC 9989 reads it, but with its pct, unless t
-// says that the record was written for RFC 9989.
+// intended returns the treatments that the owner of a record requests: those of RFC 9989, but with its pct, unless t
+// shows that the record was written for RFC 9989.
 func intended(r *policy.Record) treatments {
 	reading := r.Reading(policy.RFC9989)
 	switch {

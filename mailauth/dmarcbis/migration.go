@@ -51,7 +51,7 @@ type migration struct {
 	parted taglist.List  // with the semicolons that are missing between its tags
 	draft  policy.Draft
 	notes  map[string]note // by name of the tag, in lower case
-	lost   []Change        // parts that are no tags, and tags that appear again
+	lost   []Change        // parts that are not tags, and repeated tags
 }
 
 type note struct{ reason, reference string }
@@ -108,7 +108,7 @@ func parted(l taglist.List) taglist.List {
 	return l
 }
 
-// debris notes what is no tag, and takes out unknown tags with values that no tag can have.
+// debris records text that is not a tag, and removes unknown tags with values that no tag can have.
 func (m *migration) debris() {
 	l := &m.before.List
 	for _, f := range l.Faults {
@@ -130,8 +130,8 @@ func (m *migration) debris() {
 	}
 }
 
-// hidden notes tags that receivers do not see, because the semicolon in front of them is missing: what they say does
-// not hold. Addresses among them are kept, see destinations.
+// hidden records tags that receivers do not see because the semicolon in front of them is missing: they have no
+// effect. Addresses among them are kept, see destinations.
 func (m *migration) hidden() {
 	for _, t := range m.parted.Tags {
 		if name := strings.ToLower(t.Name); !m.before.Has(name) && !slices.Contains(addresses, name) {
@@ -194,7 +194,7 @@ func held(r *policy.Record) bool {
 		r.Policy.Level()+r.SubdomainPolicy.Level()+r.NonexistentSubdomainPolicy.Level() > 0
 }
 
-// removed takes out what else RFC 9989 does not have.
+// removed removes the other tags that RFC 9989 does not have.
 func (m *migration) removed() {
 	if m.before.Has("rf") {
 		m.remove("rf", refRemoved, "RFC 9989 has no rf: there is only one format of failure reports.")

@@ -26,7 +26,7 @@ var values = map[string][]string{
 	"rf": {"afrf", "iodef"}, "ri": {"86400", "3600", "x"}, "other": {"1", "\xff"},
 }
 
-// generate makes a record of random tags in random order, some of them twice, some without a semicolon.
+// generate returns a record of random tags in random order, some of them twice, some without a semicolon.
 func generate(random *rand.Rand) string {
 	var names []string
 	for name := range values {

@@ -245,8 +245,8 @@ func (e *evidence) absent(suggested string) diag.Failures {
 			strings.Join(names[1:], ", "))
 	}
 	f := diag.Fail("%s", detail)
-	// Without psd=y the record of a public suffix would hold for all that is below, and below an organizational domain
-	// the record belongs at that: a lone one makes the tree walk and the public suffix list differ.
+	// Without psd=y the record of a public suffix would apply to all names below it, and below an organizational
+	// domain the record belongs at that: a lone one makes the tree walk and the public suffix list differ.
 	if name := e.domain.String(); e.suffix() || policy.PublicSuffixOrganizational(name) != name {
 		return f
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every suggestion is valid, keeps all addresses, and asks for nothing that receivers do not do today.
+// Every suggestion is valid, keeps all addresses, and requests nothing that receivers do not do today.
 func TestCheckSuggestions(t *testing.T) {
 	for _, list := range [][]string{values["pct"], values["t"], values["p"], values["sp"]} {
 		require.NotEmpty(t, list)

@@ -44,7 +44,7 @@ func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
 		t.Root, t.Chain[0] = t.Chain[len(t.Chain)-1], leaf
 	} else if !t.Trusted && (t.Reason == pki.Expired || t.Reason == pki.NotYetValid) {
-		// An incomplete chain does not get better with time.
+		// The whole chain is valid at no time, so waiting does not help.
 		t.Reason, t.Text = pki.BadChain, "the validity of its certificates does not overlap"
 	}
 	return t

@@ -13,14 +13,14 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// Request asks for the analysis of one report, or of several in one file, given in exactly one of XML and Content.
+// Request is a request to analyze one report, or several in one file, given in exactly one of XML and Content.
 type Request struct {
 	XML     string `json:"xml,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the report as XML" example:"<feedback><report_metadata><org_name>receiver.example</org_name><email>dmarc@receiver.example</email><report_id>1</report_id><date_range><begin>1767052800</begin><end>1767139199</end></date_range></report_metadata><policy_published><domain>example.com</domain><p>none</p></policy_published><record><row><source_ip>192.0.2.25</source_ip><count>10</count><policy_evaluated><disposition>none</disposition><dkim>pass</dkim><spf>pass</spf></policy_evaluated></row><identifiers><header_from>example.com</header_from></identifiers><auth_results><dkim><domain>example.com</domain><selector>s1</selector><result>pass</result></dkim><spf><domain>example.com</domain><result>pass</result></spf></auth_results></record></feedback>"`
 	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, tar, a message or a mailbox with one of them, or several of them one behind the other, with up to 500 reports; its content decides which"`
 
 	Filename string `json:"filename,omitempty" maxlen:"255" doc:"name of the file; it decides nothing"`
-	// ResolvePTR says whether the largest sources are looked up in reverse DNS. Without it nothing is
-	// asked of the network.
+	// ResolvePTR controls whether the largest sources are looked up in reverse DNS. Without it the analysis makes no
+	// DNS lookups.
 	ResolvePTR bool `json:"resolve_ptr,omitempty" default:"false" doc:"whether to look up the names of the largest sources"`
 }
 
@@ -49,7 +49,7 @@ func (r *Request) Memory() int64 {
 	return fixedMemory + sentFactor*sent + inner + min(maxAnalyzed, tallyFactor*expanded)
 }
 
-// An Analysis says what one or more reports mean for the domain that they are about.
+// An Analysis interprets one or more reports for the domain that they are about.
 type Analysis struct {
 	diag.Verdict
 	diag.Timing

@@ -156,7 +156,7 @@ func startsAt(data []byte, files []*zip.File) bool {
 	})
 }
 
-// localData is where the content of the first file of an archive begins.
+// localData returns the offset of the content of the first file of an archive.
 func localData(data []byte) int {
 	return zipLocalSize + int(binary.LittleEndian.Uint16(data[26:])) + int(binary.LittleEndian.Uint16(data[28:]))
 }
@@ -289,7 +289,7 @@ func (o *opener) openMessage(f *file) error {
 	return nil
 }
 
-// messages cuts a mail box at its separators: lines that begin with "From " behind an empty line, with a field below
+// messages splits a mailbox at its separators: lines that begin with "From " after an empty line, with a field below
 // them (RFC 4155 appendix A; not every program quotes such lines of text, but hardly one has a field below it). What
 // has no separator is one message.
 func messages(box []byte) iter.Seq[[]byte] {
@@ -307,7 +307,7 @@ func messages(box []byte) iter.Seq[[]byte] {
 	}
 }
 
-// separators yields where separator lines begin.
+// separators yields the offsets of separator lines.
 func separators(box []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := 0; ; {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkLargeReport reads and analyses a report of a large receiver, and beside it what encoding/xml takes to
-// unmarshal it.
+// BenchmarkLargeReport reads and analyzes a report of a large receiver, and for comparison unmarshals it with
+// encoding/xml.
 func BenchmarkLargeReport(b *testing.B) {
 	data := large()
 	b.Run("Read", func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 // maxDepth bounds the nesting of elements that are distinguished; a report has six levels.
 const maxDepth = 64
 
-// A builder makes a report of the tags and texts of a scanner.
+// A builder builds a report from the tags and texts of a scanner.
 type builder struct {
 	report *Report
 	number int // of the report in the file, from 0
@@ -29,7 +29,7 @@ type builder struct {
 	rec         Record
 	inRecord    bool
 	counted     bool // rec has a count
-	uncountable bool // which is no number
+	uncountable bool // which is not a number
 
 	root   string // name of the first element
 	ended  bool   // the end tag of feedback was met
@@ -50,7 +50,7 @@ type frame struct {
 	wrapper bool // unknown; what is in it counts as if it were not there
 }
 
-// another reports whether a tag begins a report behind this one, which may be cut off.
+// another reports whether a tag begins a report after this one, which may be truncated.
 func (b *builder) another(t tag) bool {
 	begun := b.has.metadata || b.has.policy || b.has.record
 	switch name := strings.ToLower(string(t.name)); name {

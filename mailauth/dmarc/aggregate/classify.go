@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// A Class says what a source is: legitimate, unlisted, forwarding, spoofing or unknown.
+// A Class is the classification of a source: legitimate, unlisted, forwarding, spoofing or unknown.
 type Class string
 
 const (
@@ -107,7 +107,7 @@ func (Reason) Values() []string {
 		reasonNothing, reasonNoMessages)
 }
 
-// classify says what a source is. The first rule that applies decides.
+// classify classifies a source. The first rule that applies decides.
 func (c *collector) classify(t *tally) (Class, Reason) {
 	if class, reason, known := c.known(t); known {
 		return class, reason
@@ -132,7 +132,7 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 	return unclear, reasonNothing
 }
 
-// known classifies a source by what its own messages show, if they show anything.
+// known classifies a source by its own messages, if they allow that.
 func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 	saw := func(s traits) bool { return t.seen&s != 0 }
 	class, known = unclear, true
@@ -176,7 +176,7 @@ func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
 // classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not pass
 // for the domain. Only senders permitted by the owner sign with a key of the domain: the source is a service of the
 // owner, or forwards what such a service sent; then the report mostly has the same selector from an address that SPF
-// authorizes. Mailboxes send with the owner's return path, so what comes from them otherwise was forwarded.
+// authorizes. Mailboxes send with the owner's return path, so other mail from them was forwarded.
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
@@ -189,9 +189,9 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	return legitimate, reasonDKIM
 }
 
-// classifyService classifies a known service of whose messages none is aligned. A mailbox provider that is known
-// by its address alone, and signed nothing, passes on what came to one of its mailboxes. Of a web host that is not
-// known: the owner's own website may send from there.
+// classifyService classifies a known service without aligned messages. A mailbox provider that is known by its address
+// alone, and signed nothing, forwards what came to one of its mailboxes. For a web host that is uncertain: the owner's
+// own website may send from there.
 func classifyService(t *tally) (Class, Reason) {
 	switch {
 	case t.service.Category == provider.Hosting && t.basis() == provider.BasisPTR:
@@ -211,8 +211,8 @@ const (
 	scatteredMessages = 10
 )
 
-// signed reports whether the domain's own mail is signed, so that mail without a signature of the domain is not mail
-// of it that was forwarded. Where nothing passes at all, nothing is forwarded.
+// signed reports whether the domain's own mail is signed, so that mail without a signature of the domain is not its
+// own forwarded mail. If nothing passes at all, nothing is forwarded.
 func (c *collector) signed() bool {
 	return c.totals.DKIMAlignedCount*100 >= c.totals.PassCount*signedPercent
 }

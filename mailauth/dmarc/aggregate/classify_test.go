@@ -129,7 +129,7 @@ func reversed(list []string) []string {
 	return r
 }
 
-// The names of the largest sources are looked up only if asked for, and count only if they lead back.
+// The names of the largest sources are looked up only if requested, and count only if forward-confirmed.
 func TestResolvePTR(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.SetTime(testNow)
@@ -171,7 +171,7 @@ func TestResolvePTR(t *testing.T) {
 		"192.0.2.14":  " ·  · spf_denied",
 		"192.0.2.15":  "w1.kasserver.com · All-Inkl · hosting_provider",
 		"192.0.2.16":  "printer.example.com ·  · own_name",
-		"192.0.2.17":  "www.example.com ·  · spf_denied", // the name does not lead back
+		"192.0.2.17":  "www.example.com ·  · spf_denied", // the name is not forward-confirmed
 		"2001:db8::1": " ·  · spf_denied",
 		"none":        " ·  · spf_denied",
 	}, got)

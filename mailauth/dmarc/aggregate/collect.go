@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not named.
+// The bounds of what is kept of a report, whatever is in its records. The rest is counted, not named.
 const (
 	maxSources  = 500    // sources in the reply, as many as people go through
 	maxBadTexts = 100    // distinct texts in place of addresses
@@ -49,10 +49,10 @@ const (
 	sawRelated                          // nothing aligned; an identity of the owner's organization passed
 	sawStranger                         // nothing aligned; a foreign identity passed
 	sawNothing                          // nothing passed
-	sawBroken                           // likewise nothing of the owner, but a signature of the owner's was there
+	sawBroken                           // likewise nothing of the owner, but there was a signature of the owner
 	sawError                            // nothing passed, and the receiver could not check
 	sawNoResults                        // nothing passed, and the receiver does not say what it checked
-	sawContradiction                    // policy_evaluated says that something passed, auth_results that nothing did
+	sawContradiction                    // something passed by policy_evaluated, nothing by auth_results
 	sawForeignFrom                      // the From field names a foreign domain
 	sawCovered                          // the From field names a domain that the report is about
 	sawDenied                           // the owner's SPF record says that it may not send
@@ -62,14 +62,14 @@ const (
 )
 
 type collector struct {
-	given map[int]alignment // of the reports to sum up, by number; nil before anything is known of them
+	given map[int]alignment // of the reports to sum up, by number; nil while unknown
 	used  map[int]alignment // that their records were read by
 	align alignment         // of the report that is being read
 
 	totals   Totals
 	passed   map[int]int64 // messages that passed, by report
 	networks map[netip.Prefix]bool
-	scatter  bool // sources of which nothing passes are spread over many networks
+	scatter  bool // sources without passing mail are spread over many networks
 	tallies  tallies
 	byIP     map[netip.Addr]int32
 	byText   map[string]int32
@@ -90,7 +90,7 @@ type collector struct {
 
 // contradictions counts messages of records that contradict themselves.
 type contradictions struct {
-	passed, failed int64  // policy_evaluated says pass, auth_results fail, and the other way round
+	passed, failed int64  // policy_evaluated says pass, auth_results fail, and vice versa
 	example        string // a sentence about the first
 }
 
@@ -115,7 +115,7 @@ func newCollector(given map[int]alignment, most int) *collector {
 	}
 }
 
-// until makes what takes records end with a context, looking at it now and then.
+// until wraps a consumer of records to stop when a context ends, which it checks periodically.
 func until(ctx context.Context, each func(*Record) error) func(*Record) error {
 	const checkEvery = 100 // records: a fraction of a millisecond
 	return func(r *Record) error {
@@ -148,7 +148,7 @@ func (c *collector) enter(r *Record) (ok bool) {
 	}
 	c.align = c.used[r.Report]
 	if c.align.organization == "" {
-		c.align.organization = c.org(r.HeaderFrom) // a guess, where the policy is not known yet
+		c.align.organization = c.org(r.HeaderFrom) // a guess while the policy is unknown
 		if r.Policy != nil {
 			c.align = alignmentOf(r.Policy, c.align)
 		}

@@ -14,7 +14,7 @@ func TestConformanceAnalyze(t *testing.T) {
 	env := diagtest.NewWorld(t).Env()
 	analyzed, classes := 0, map[Class]int{}
 	for _, path := range diagtest.Suite(t, "mail/dmarc-reports") {
-		if filepath.Ext(path) == ".json" { // what others make of a report
+		if filepath.Ext(path) == ".json" { // results of other parsers
 			continue
 		}
 		data, err := os.ReadFile(path)

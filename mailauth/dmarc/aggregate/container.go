@@ -44,7 +44,7 @@ func inMemory(data []byte, name string, in []Container) *file {
 	return &file{shortName(name), in, data[:min(len(data), headSize)], data, bytes.NewReader(data)}
 }
 
-// shortName makes a name of a file fit to be shown. Those in archives may be in any encoding.
+// shortName makes the name of a file displayable. Names in archives may be in any encoding.
 func shortName(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxName)], "\ufffd")
 }
@@ -161,12 +161,12 @@ func (o *opener) behind(f *file, rest io.Reader) *file {
 	return &file{f.name, f.in, head, nil, b}
 }
 
-// telling orders what was found by how much it says about the mistake that was made.
+// telling orders what was found by how much it reveals about the mistake.
 var telling = []content{contentEmpty, contentText, contentBinary, contentHTML, contentMessage, contentArchive,
 	contentNoFiles, contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
 	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted}
 
-// missed notes what is in a file that is no report. Of several the most telling counts.
+// missed records the content of a file that is not a report. Of several the most telling counts.
 func (o *opener) missed(f *file, what content, detail string) {
 	if what == contentBroken || what == contentEncrypted || what == contentUnsupported {
 		o.lost(f.name)

@@ -191,7 +191,7 @@ func TestReadWithinUnclosedElement(t *testing.T) {
 	require.Contains(t, strings.Join(kinds(r), " "), "malformed")
 }
 
-// What is no report is recognized.
+// Files that are not reports are recognized.
 func TestNotReport(t *testing.T) {
 	tls := `{"organization-name":"Receiver","date-range":{"start-datetime":"2026-10-31T00:00:00Z"},` +
 		`"report-id":"1","policies":[]}`

@@ -30,17 +30,17 @@ type digest struct {
 	classes     map[Class]*classSum // without mail in the name of others
 	services    []ServiceTotal
 	failing     []*sender // legitimate services that fail, the largest first
-	own         []*sender // the largest legitimate sources that fail and are no known service, the worst first
+	own         []*sender // the largest failing legitimate sources that are not a known service, the worst first
 	ownFailed   int64     // messages of all such sources, also those that are not listed
 	stray       int64     // messages that fail of sources that are set up
 	named       int64     // messages in the name of the domain
 	strangers   counts[string]
-	unlisted    counts[string] // addresses that are no known service, which fail
-	unexplained counts[string] // addresses of which nothing is known
+	unlisted    counts[string] // failing addresses that are not a known service
+	unexplained counts[string] // unknown addresses
 	spoofers    counts[string] // addresses
 	forwarders  counts[string]
 	gateways    counts[string] // that fail
-	differing   []*receiver    // that did otherwise than the policy asks, by messages
+	differing   []*receiver    // whose handling differs from the policy, by messages
 	atRisk      []*tally       // sources with mail that fails and is not proven to be forged
 	enforcement *Enforcement
 }

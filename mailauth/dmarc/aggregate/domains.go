@@ -75,7 +75,7 @@ func collect(ctx context.Context, file []byte, began time.Time) (*upload, error)
 	for _, e := range u.domains {
 		maps.Copy(guessed, e.given)
 	}
-	maps.DeleteFunc(guessed, func(i int, _ alignment) bool { // of reports without records there was nothing to guess
+	maps.DeleteFunc(guessed, func(i int, _ alignment) bool { // reports without records needed no guess
 		return found.Reports[i].Read == 0
 	})
 	if len(u.domains) == 1 && maps.Equal(guessed, c.used) {
@@ -112,7 +112,7 @@ func collect(ctx context.Context, file []byte, began time.Time) (*upload, error)
 	return u, err
 }
 
-// dispatch hands each record to what collects its report.
+// dispatch passes each record to the collector of its report.
 func dispatch(by map[int]*collector, take func(*collector, *Record) error) func(*Record) error {
 	return func(r *Record) error {
 		if c := by[r.Report]; c != nil {
@@ -132,8 +132,8 @@ func (u *upload) Unanswered() []diag.Source {
 	return nil
 }
 
-// across makes rules about each domain of rules about one: a rule holds if it does for each, and earns what the worst
-// does. A finding names the domain where there are several.
+// across turns rules about one domain into rules about each domain: a rule passes if it does for each, and scores as
+// the worst. A finding names the domain if there are several.
 func across(table diag.Rules[*evidence]) diag.Rules[*upload] {
 	return diag.Map(table, func(r rule) diag.Rule[*upload] {
 		applies := func(e *evidence) bool { return r.When == nil || r.When(e) }
@@ -166,7 +166,7 @@ func across(table diag.Rules[*evidence]) diag.Rules[*upload] {
 	})
 }
 
-// named makes findings about one of several domains say which.
+// named adds the domain to findings about one of several.
 func (u *upload) named(e *evidence, found diag.Failures) diag.Failures {
 	if len(u.domains) == 1 {
 		return found
@@ -290,7 +290,7 @@ func (t *Totals) add(o *Totals) {
 	d.None, d.Quarantine, d.Reject, d.Pass = d.None+e.None, d.Quarantine+e.Quarantine, d.Reject+e.Reject, d.Pass+e.Pass
 }
 
-// add makes enforcement that of both domains: both are ready if each is.
+// add merges the enforcement of two domains: both are ready if each is.
 func (f *Enforcement) add(o *Enforcement) {
 	if o.BlockingSources == nil { // without messages
 		return

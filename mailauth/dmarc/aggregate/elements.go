@@ -18,7 +18,7 @@ type section struct {
 type child struct {
 	section *section
 	leaf    *leaf
-	odd     Kind // what is odd about its being there, if anything
+	odd     Kind // the fault of its presence, if any
 }
 
 type leaf struct {
@@ -173,7 +173,7 @@ var (
 	extensions = newSection("extensions", nil, nil, map[string]child{"extension": sub(extension)})
 	extension  = &section{name: "extensions/extension", open: (*builder).openExtension}
 
-	// opaque is an element whose contents are not read: an extension, or one that is not known.
+	// opaque is an element whose contents are not read: an extension, or an unknown one.
 	opaque = &section{}
 )
 
@@ -196,7 +196,7 @@ var (
 	}
 )
 
-// A Kind says what is odd about a report.
+// A Kind is the kind of a fault in a report.
 type Kind string
 
 // The kinds of faults. Of those that lose something, what could be read before and after is kept.
@@ -235,7 +235,7 @@ const (
 
 const maxPlaces = 5
 
-// A Fault is something odd that a report has, once or many times.
+// A Fault is a deviation in a report, which occurs once or many times.
 type Fault struct {
 	Kind    Kind
 	Element string  // the element concerned, below its section: "row/count", "auth_results/dkim/result"; may be empty
@@ -243,7 +243,7 @@ type Fault struct {
 	Places  []Place // the first 5 of them
 }
 
-// A Place is where a Fault is.
+// A Place is the location of a Fault.
 type Place struct {
 	Record int    // number of the record, from 1; 0 outside of records
 	Line   int    // of the XML, from 1

@@ -14,7 +14,7 @@ func ExampleAnalyze() {
 		fmt.Println(err)
 		return
 	}
-	// With ResolvePTR the names of the largest sources are looked up; without it nothing is asked of the network.
+	// With ResolvePTR the names of the largest sources are looked up; without it there are no DNS lookups.
 	a, err := aggregate.Analyze(context.Background(), nil, aggregate.Request{Content: file})
 	if err != nil {
 		fmt.Println(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 )
 
-// The records of a report are handed over one by one; what is kept of them is up to the caller.
+// The callback gets the records of a report one by one; the caller decides what to keep.
 func ExampleRead() {
 	file := []byte(`<?xml version="1.0"?>
 <feedback>

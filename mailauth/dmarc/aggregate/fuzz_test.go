@@ -92,7 +92,7 @@ func checkBoth(t *testing.T, data []byte) {
 	}
 }
 
-// FuzzMailbox cuts texts into messages: nothing is lost, and each but the first begins with a separator.
+// FuzzMailbox splits texts into messages: nothing is lost, and each but the first begins with a separator.
 func FuzzMailbox(f *testing.F) {
 	f.Add([]byte(mailbox("From: a\r\n\r\nx\r\n", "To: b\n\ny\n")))
 	f.Add([]byte("From: a\n\nHello,\n\nFrom here on nothing.\n\nFrom x\nSubject: y\n"))

@@ -78,7 +78,7 @@ func some(r *rand.Rand) string {
 	return pick(r, "", "arc=pass as.1.google.com", `"a" < b & 'c'`, "Straße ]]>", "local policy: list \u2013 members")
 }
 
-// newReport makes a report as a large receiver sends it: few domains and selectors, many addresses.
+// newReport returns a report as a large receiver sends it: few domains and selectors, many addresses.
 func newReport(r *rand.Rand, records int) *xmlReport {
 	report := &xmlReport{Version: "1.0"}
 	report.Metadata.Organization, report.Metadata.Email = "Receiver & Sons", "dmarc-noreply@receiver.example"

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// What a policy asks to be done with mail that fails (RFC 9989 section 4.7).
+// The handling that a policy requests for mail that fails (RFC 9989 section 4.7).
 type requested struct {
 	domain, policy, subdomain, nonexistent string
 	testing, sampled                       bool
@@ -20,9 +20,9 @@ func requestedBy(p *Policy) requested {
 		p.Percentage != nil && *p.Percentage < 100}
 }
 
-// of returns the mildest and the strictest that is asked for mail from a domain, as indexes of strengths; ok is false
-// where the report does not say. Whether a subdomain exists is not known, what t=y and pct below 100 do may or may not
-// be done.
+// of returns the mildest and the strictest handling requested for mail from a domain, as indexes of strengths; ok is
+// false if the report does not say. Whether a subdomain exists is unknown, and receivers may or may not apply t=y and
+// pct below 100.
 func (q *requested) of(from string) (mildest, strictest int, ok bool) {
 	p := slices.Index(strengths, q.policy)
 	mildest, strictest = p, p
@@ -42,7 +42,7 @@ func (q *requested) of(from string) (mildest, strictest int, ok bool) {
 	return mildest, strictest, true
 }
 
-// A handling counts messages that failed and were handled otherwise than the policy asks.
+// A handling counts messages that failed and were not handled as the policy requests.
 type handling struct {
 	delivered, quarantined, stricter int64 // without a reason
 	reasons                          counts[OverrideType]
@@ -82,7 +82,7 @@ func (r *receiver) messages() int64 {
 	return r.delivered + r.quarantined + r.stricter + r.reasons.total
 }
 
-// receivers lists those that did otherwise than the policy asks, those with the most messages first.
+// receivers returns those whose handling differs from the policy, those with the most messages first.
 func (e *evidence) receivers() (list []*receiver) {
 	for i, report := range e.numbered {
 		h := e.sums.handled[i]

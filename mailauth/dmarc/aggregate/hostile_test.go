@@ -26,7 +26,7 @@ const (
 	reportXML = begin + recordXML + end
 )
 
-// A hostile file is made to take time or memory.
+// A hostile file is designed to consume time or memory.
 type hostile struct {
 	name    string
 	make    func() []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A report of 14,200 records takes no more memory than one of a few, beside the file itself.
+// A report of 14,200 records takes no more memory than one of a few, apart from the file itself.
 func TestMemoryOfLargeReport(t *testing.T) {
 	if !diagtest.InOwnProcess(t) {
 		return
@@ -27,7 +27,7 @@ func TestMemoryOfLargeReport(t *testing.T) {
 	require.Less(t, growth, int64(2<<20))
 }
 
-// What is made to take memory takes a few times what may be sent.
+// Files designed to consume memory take a few times the maximum file size.
 func TestMemoryOfHostileFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -11,7 +11,7 @@ import (
 )
 
 type observation struct {
-	spf, dkim bool // passed and aligned, as the receiver says or, where it does not, as its results say
+	spf, dkim bool // passed and aligned, by the receiver's evaluation or else by its results
 	forwarded bool // the receiver knows that the messages were forwarded
 	signs     traits
 	service   *provider.Service
@@ -19,7 +19,7 @@ type observation struct {
 	stranger  string
 	selectors [2]int32
 
-	results               // what the receiver's results say, with alignment worked out anew
+	results               // the receiver's results, with alignment recomputed
 	contradictedBy string // "DKIM" or "SPF" of policy_evaluated that passes without a result that does
 	failedDespite  string // likewise fails in spite of one
 }
@@ -27,7 +27,7 @@ type observation struct {
 type results struct {
 	given         bool // there is one at all, and no identity of the owner has one that the format does not define
 	undefined     bool // an identity of the owner has such a result
-	denied        bool // the owner's SPF record says that the source may not send
+	denied        bool // the owner's SPF record does not authorize the source
 	forgedPath    bool // likewise the record of a foreign domain in the return path
 	spf, dkim     bool // an aligned identity passed
 	spfPassed     bool // SPF passed for whomever
@@ -69,8 +69,8 @@ func (c *collector) observe(r *Record) observation {
 	return o
 }
 
-// path says how the messages got here, by the results if there are any, since these cannot be a slip of the
-// evaluation, else by the evaluation.
+// path returns the path of the messages, by the results if there are any, since they do not depend on the evaluation,
+// else by the evaluation.
 func (o *observation) path() traits {
 	spf, dkim := o.results.spf, o.results.dkim
 	if !o.given {
@@ -179,7 +179,7 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 
 func (o *observation) sawStranger(domain string) { o.stranger = cmp.Or(o.stranger, domain) }
 
-// evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
+// evaluate uses the receiver's evaluation, computes it if missing, and compares the two.
 func (o *observation) evaluate(r *Record) {
 	o.dkim, o.spf = r.DKIM == pass, r.SPF == pass
 	if r.DKIM != pass && r.DKIM != fail {

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// What reports must show before they say that a domain is ready: of too few days or receivers, senders are missing.
+// Requirements for calling a domain ready: reports from too few days or receivers miss senders.
 const (
 	// readyDays is the month for which RFC 9989 section 7.4 asks a domain to monitor before it enforces a policy. A
 	// sender that writes once a month is in it.
@@ -50,7 +50,7 @@ type Rhythm struct {
 	IntervalDays int    `json:"interval_days,omitempty" min:"1" doc:"its longest interval, in days; absent if it wrote on one day only"`
 }
 
-// A Blocker is a reason for which reports do not say that a domain is ready.
+// A Blocker is a reason that a domain is not called ready.
 type Blocker struct {
 	Code BlockerCode `json:"code" doc:"permanent name of the reason"`
 	Text string      `json:"text" doc:"the reason in a sentence"`
@@ -60,8 +60,8 @@ type Blocker struct {
 // reverse_names, incomplete or lone_source.
 type BlockerCode string
 
-// The reasons. The first two are about mail that would be lost, so that the domain is not ready; with the others that
-// is not known.
+// The reasons. The first two concern mail that would be lost, so the domain is not ready; with the others that is
+// unknown.
 const (
 	blockedByRisk      BlockerCode = "mail_at_risk"
 	blockedBySenders   BlockerCode = "senders_failing"
@@ -80,7 +80,7 @@ func (BlockerCode) Values() []string {
 		blockedByMessages, blockedByNames, blockedByParts, blockedByLone)
 }
 
-// examine says whether a domain is ready to enforce its policy, and why not; nil where the reports show too little.
+// examine reports whether a domain is ready to enforce its policy, and why not; nil if the reports show too little.
 func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 	r = Readiness{Receivers: []string{}, Senders: e.rhythms(), Because: []Blocker{}, DaysNeeded: readyDays}
 	e.cover(&r)
@@ -161,13 +161,13 @@ func (e *evidence) cover(r *Readiness) {
 	r.Senders = r.Senders[:min(len(r.Senders), maxListed)]
 }
 
-// dated reports whether a report says credibly which time it is about.
+// dated reports whether the period of a report is credible.
 func (e *evidence) dated(r *Report) bool {
 	begin, end := r.Metadata.BeginAt, r.Metadata.EndAt
 	return !begin.IsZero() && begin.Before(end) && end.Sub(begin) <= longestReport && !end.After(e.began.Add(clockSkew))
 }
 
-// rhythms says how often the legitimate senders write, the least frequent first.
+// rhythms returns how often the legitimate senders write, the least frequent first.
 func (e *evidence) rhythms() []Rhythm {
 	on := map[string]map[time.Time]bool{}
 	for _, s := range e.top {
@@ -238,7 +238,7 @@ func (r *Readiness) text() string {
 	return strings.Join(diag.Map(r.Because, func(b Blocker) string { return b.Text }), " ")
 }
 
-// notBefore says from when reports can show enough; empty if that is not a matter of time.
+// notBefore returns the earliest time at which reports can show enough; empty if that does not depend on time.
 func (r *Readiness) notBefore() string {
 	if r.NotBefore.IsZero() {
 		return ""

@@ -122,7 +122,7 @@ func monthXML(records ...string) string {
 // A domain is called ready once the reports cover a month, the interval of every sender, and two receivers.
 func TestReadiness(t *testing.T) {
 	billing := rowXML("198.51.100.40 30 none pass pass example.com", "dkim example.com b1 pass", "spf example.com pass")
-	// days writes one report each, with billing on some of them; the second receiver reports on those that are asked for.
+	// days writes one report each, with billing on some of them; the second receiver reports on the given ones.
 	days := func(from, to int, second func(int) bool, bills ...int) string {
 		file := ""
 		for i := from; i <= to; i++ {

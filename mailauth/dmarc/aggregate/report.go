@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// A Report is an aggregate report without its records, which [Read] hands over one by one.
+// A Report is an aggregate report without its records, which [Read] passes on one by one.
 type Report struct {
-	// Container says what the XML was wrapped in, from the outside: of gzip in a message, [Message, Gzip].
+	// Container lists the wrappers of the XML, outermost first: of gzip in a message, [Message, Gzip].
 	Container []Container
 	// Name is the name of the file that holds the XML, as the archive or message gives it; may be empty.
 	Name string
@@ -18,14 +18,14 @@ type Report struct {
 	Policy   Policy
 	// Extensions names the extensions of the report as a whole, at most 100; their contents are not kept.
 	Extensions []Extension
-	// Records counts the records of the file, with those that could not be used. Read counts what it hands over, leaves
-	// out a record whose count cannot be used, and that in which a truncated file ends; a Fault tells each.
+	// Records counts the records of the file, including unusable ones. Read counts those passed on, without records
+	// whose count is unusable and the last one of a truncated file; a Fault reports each.
 	Records, Read int
-	// Messages is the sum of the counts of the records that Read hands over.
+	// Messages is the sum of the counts of the records that Read passes on.
 	Messages int64
-	// Truncated says that the file ends before the report does: there may have been more records.
+	// Truncated reports whether the file ends before the report does: there may have been more records.
 	Truncated bool
-	// Excess says that there are more than 200,000 records in the file; Records stops counting there.
+	// Excess reports whether the file has more than 200,000 records; Records stops counting there.
 	Excess bool
 	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
 	Faults []Fault
@@ -50,7 +50,7 @@ type Policy struct {
 // An Extension is an element that RFC 9990 lets receivers add.
 type Extension struct{ Name, Definition string }
 
-// A Record is messages that came from one address and met one fate.
+// A Record counts messages from one address with the same results.
 //
 // Domains are in lower case without a final dot, results and dispositions in lower case and in the words of
 // RFC 9990; a value outside of these words is kept, and a Fault tells it.
@@ -80,7 +80,7 @@ type Record struct {
 	Extensions []Extension // at most 100
 }
 
-// An Override says why the receiver did otherwise than the policy asks (element reason).
+// An Override is the receiver's reason for deviating from the policy (element reason).
 type Override struct {
 	Type    OverrideType
 	Comment string
@@ -179,8 +179,8 @@ const (
 // A File is the result of Read.
 type File struct {
 	Reports []*Report // in the order of the file, at least one
-	// Unread names files beside the reports, at most 20, that cannot be opened: damaged, protected by a
-	// password, or compressed in another way. There may be reports in them.
+	// Unread names other files, at most 20, that cannot be opened: damaged, protected by a password, or compressed in
+	// another way. There may be reports in them.
 	Unread []string
 }
 
@@ -211,7 +211,7 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 	return &o.found, nil
 }
 
-// Holds reports whether there is an aggregate report in a file, without reading more than that takes.
+// Holds reports whether a file contains an aggregate report, and reads no more than needed.
 func Holds(file []byte) bool {
 	enough := errors.New("there is a record")
 	found, err := Read(file, func(*Record) error { return enough })
@@ -243,7 +243,7 @@ func (b *builder) finish() {
 		r.Truncated = true
 		b.fault(truncated, b.path(), nil)
 		if b.inRecord {
-			r.Records++ // begun, not handed over
+			r.Records++ // begun, but not passed on
 			b.inRecord = false
 		}
 	} else if len(b.stack) > 0 {

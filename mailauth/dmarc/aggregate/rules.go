@@ -12,8 +12,8 @@ import (
 
 type rule = diag.Rule[*evidence]
 
-// rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
-// one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
+// rules is the table of all rules: the type of the file, its content, and its format. Of findings of one severity the
+// first is the headline: the needs of the domain's mail precede the faults of a receiver.
 var rules = sync.OnceValue(func() diag.Rules[*upload] {
 	all := across(table())
 	i := slices.IndexFunc(all, func(r diag.Rule[*upload]) bool { return r.Code == reporterRules[0].Code })
@@ -124,8 +124,8 @@ func listed(c *counts[string]) string {
 	return text
 }
 
-// The factors of the score, in the order of a reader. What the receiver did wrong in its report carries no
-// weight: it says nothing about the domain.
+// The factors of the score, in the order of a reader. Faults of the receiver's report carry no weight: they say
+// nothing about the domain.
 var (
 	factorAuthentication = diag.Category{Code: "authentication", Label: "Own mail passes"}
 	factorCoverage       = diag.Category{Code: "coverage", Label: "DKIM and SPF alignment"}
@@ -146,7 +146,7 @@ var texts = diag.Texts{
 const (
 	// clockSkew bounds how far a report may reach into the future.
 	clockSkew = 2 * time.Hour
-	// oldAge is when a report says little about the present.
+	// oldAge is the age from which a report says little about the present.
 	oldAge = 60 * 24 * time.Hour
 )
 

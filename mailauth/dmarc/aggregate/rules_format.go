@@ -143,7 +143,7 @@ func faultText(f *Fault) string {
 	return text
 }
 
-// kindText says in a few words what a fault is. Of kinds without words the value says it.
+// kindText describes the kinds of faults in a few words. Kinds without an entry are described by their value.
 var kindText = map[Kind]string{
 	malformed: "has broken markup", badEntity: "has an unknown entity", badChar: "has a control character",
 	badEncoding: "has bytes in another encoding", doctype: "has a document type declaration",
@@ -153,7 +153,7 @@ var kindText = map[Kind]string{
 	oldName: "has the name of a draft", missing: "is missing",
 }
 
-// fileRules are about what the file is. One of them fails if it is no report, and nothing else is judged then.
+// fileRules concern the type of the file. If it is not a report, one of them fails, and nothing else is judged.
 var fileRules = diag.Rules[*evidence]{
 	notReport("dmarc.report.kind.tls", "TLS report, not a DMARC report", "The file is not a TLS report",
 		"RFC 8460 section 4.4", "Read it with a tool for TLS reports: it was sent because the domain has a TLSRPT "+
@@ -219,7 +219,7 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	return rule{
 		Code: code, Severity: diag.Error, NoScore: true,
 		Title: title, Requirement: requirement, Ref: ref, Advice: advice,
-		When: func(e *evidence) bool { return e.other != nil }, // of a report there is nothing to say here
+		When: func(e *evidence) bool { return e.other != nil }, // not for reports
 		Fails: func(e *evidence) diag.Failures {
 			if !slices.Contains(contents, e.other.Content) {
 				return nil

@@ -173,7 +173,7 @@ var mailRules = diag.Rules[*evidence]{{
 
 func hasOwn(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
 
-// serviceTotal is the mail of known services of which nothing passes.
+// serviceTotal is the mail of known services without passing mail.
 func (e *evidence) serviceTotal() int64 { return e.classes[unlisted].messages - e.unlisted.total }
 
 // lenient reports whether a source fails for more than strict alignment, of which another finding tells.

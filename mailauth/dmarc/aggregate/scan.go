@@ -10,14 +10,14 @@ const (
 	// window is the size of the XML buffer.
 	window = 128 << 10
 	// maxTag bounds a tag with its attributes. Reports have attributes on the root and on extensions
-	// only; what is longer is no tag.
+	// only; what is longer is not a tag.
 	maxTag = 16 << 10
 	// maxStrange bounds how much XML is read in search of an element of a report.
 	maxStrange = 1 << 20
 )
 
-// A scanner cuts XML into tags and texts, and hands them to a builder. It stops at nothing: what is not
-// well-formed becomes text. It holds a window of the XML, never more, and expands no entity of a document type.
+// A scanner splits XML into tags and texts, and passes them to a builder. It never fails: what is not well-formed
+// becomes text. It holds a window of the XML, never more, and expands no entity of a document type.
 type scanner struct {
 	src      io.Reader
 	buf      []byte
@@ -196,7 +196,7 @@ func nameByte(c byte) bool {
 	return letter(c) || '0' <= c && c <= '9' || c == '-' || c == '.' || c == ':'
 }
 
-// declaration reads what begins with <! or <?, and passes all of it over but character data.
+// declaration reads what begins with <! or <?, and skips all of it except character data.
 func (s *scanner) declaration(b []byte) {
 	nothing := func([]byte) {}
 	switch {

@@ -68,7 +68,7 @@ func choose(found *File, used map[int]alignment, began time.Time) *upload {
 		}
 		domain := given[i].organization
 		e := domains[cmp.Or(domain, otherDomains)]
-		if domain == "" { // it goes with the others
+		if domain == "" { // it belongs to the others
 			e = u.domains[0]
 		}
 		if e.given[i] = given[i]; slices.Contains(u.domains, e) {
@@ -89,8 +89,8 @@ func choose(found *File, used map[int]alignment, began time.Time) *upload {
 	return u
 }
 
-// merge makes one report of those that are judged, so that they are judged as one: who reports and the policy are
-// those of the newest, all else is that of all.
+// merge merges the reports that are judged into one: reporter and policy are those of the newest, all else is from all
+// of them.
 func (e *evidence) merge(all []*Report, judged []int) {
 	e.newest = judged[0]
 	for _, i := range judged {
@@ -140,8 +140,8 @@ const (
 	followedBy   = 0.9 // coefficient of correlation
 )
 
-// follow marks sources of which nothing passes whose volume goes with that of the mail that passes, day by day: a
-// server of the owner rests on weekends as the others do.
+// follow marks sources without passing mail whose volume correlates day by day with that of the passing mail: a server
+// of the owner is idle on weekends as the others are.
 func (e *evidence) follow() {
 	for _, s := range e.top {
 		if _, _, known := e.sums.known(s.tally); known || len(e.reports) < followedDays {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// The formats that are opened, beside the contents that are not.
+// The formats that are opened; the contents are those that are not.
 const (
 	formatXML     content = "*xml"
 	formatGzip    content = "*gzip"
@@ -83,7 +83,7 @@ func sniff(head []byte) format {
 		return f
 	}
 	if bytes.Contains(text, []byte("<feedback")) {
-		return format{formatXML, ""} // behind something else
+		return format{formatXML, ""} // after other data
 	}
 	return sniffText(text)
 }
@@ -176,7 +176,7 @@ func encoded(text []byte) bool {
 	return kind.opens() && kind.content != formatBase64
 }
 
-// foreign reports whether data is recognized as something else than XML in UTF-8.
+// foreign reports whether data is recognized as a format other than XML in UTF-8.
 func foreign(data []byte) bool {
 	return utf16(data) != nil || slices.ContainsFunc(signatures, func(s signature) bool {
 		return bytes.HasPrefix(data, []byte(s.magic))
@@ -184,7 +184,7 @@ func foreign(data []byte) bool {
 }
 
 // utf16 returns the encoding of a text in UTF-16, by its mark or by its first character, which is a less-than
-// sign in XML (XML 1.0 appendix F.1); nil if it is something else.
+// sign in XML (XML 1.0 appendix F.1); nil if it is not UTF-16.
 func utf16(head []byte) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("<\x00")):
@@ -195,7 +195,7 @@ func utf16(head []byte) encoding.Encoding {
 	return nil
 }
 
-// utf8 returns a reader of the file that makes UTF-8 of UTF-16.
+// utf8 returns a reader of the file that converts UTF-16 to UTF-8.
 func (f *file) utf8() io.Reader {
 	if e := utf16(f.head); e != nil {
 		return transform.NewReader(f.rest, e.NewDecoder())
@@ -248,7 +248,7 @@ func (e *notReportError) Error() string {
 	return fmt.Sprintf("reading an aggregate report: the data is %s %s", e.Content, e.Detail)
 }
 
-// A LimitError says that data is larger than Read takes.
+// A LimitError reports that data exceeds a limit of Read.
 type LimitError struct {
 	What  string // "expanded size", "compression ratio", "nesting", "files", "reports"
 	Limit int64

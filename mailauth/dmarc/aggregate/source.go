@@ -19,7 +19,7 @@ const (
 	maxDomain = 253
 )
 
-// A Source is the mail that came from one address.
+// A Source is the mail from one address.
 type Source struct {
 	SourceIP   netip.Addr `json:"source_ip,omitzero" doc:"the address; absent where the report holds none"`
 	SourceText string     `json:"source_text,omitempty" doc:"what stands in place of an address"`
@@ -49,7 +49,7 @@ type Source struct {
 	SPF             []SPFCount      `json:"spf" maxitems:"8" doc:"results of SPF before alignment, the most frequent first"`
 }
 
-// An OverrideCount counts messages that a receiver treated otherwise than the policy asks.
+// An OverrideCount counts messages for which a receiver deviated from the policy.
 type OverrideCount struct {
 	Type    string `json:"type" doc:"the kind of reason"`
 	Count   int64  `json:"count" min:"0" doc:"messages"`
@@ -183,8 +183,8 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env, most int) error {
 	return ctx.Err()
 }
 
-// resolve looks up the names of a source. A name counts only if it leads back to the address, for the owner of
-// an address may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.
+// resolve looks up the names of a source. A name counts only if it is forward-confirmed, since the owner of an address
+// may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.
 func (s *source) resolve(ctx context.Context, env *diag.Env) bool {
 	ptr := diag.Lookup[*dns.PTR](ctx, env, diag.IP{Addr: s.ip}.Reverse())
 	if ptr.Err() != nil {

@@ -19,8 +19,8 @@ type tally struct {
 	delivered, affected       int64 // of what failed: with disposition none; quarantined or rejected
 	overridden                int64 // messages that the receiver knows to be forwarded
 
-	service   *provider.Service // that most messages lead to
-	votes     int64             // by how many messages it leads
+	service   *provider.Service // of most messages
+	votes     int64             // its lead in messages
 	stranger  *string           // first foreign domain that passed
 	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
 	seen      traits
@@ -41,8 +41,8 @@ func (t *tally) name() string { return addressText(t.ip, diag.OrZero(t.text)) }
 // strangerName returns the foreign domain that mail of the source is authenticated for; empty without one.
 func (t *tally) strangerName() string { return diag.OrZero(t.stranger) }
 
-// vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
-// (the algorithm of Boyer and Moore), for one message of many may lead elsewhere.
+// vote counts messages for the service that they identify, or for no service: the majority is kept (Boyer–Moore
+// majority vote), since single messages may identify another one.
 func (t *tally) vote(o *observation, n int64) {
 	switch {
 	case t.service == o.service:

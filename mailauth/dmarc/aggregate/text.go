@@ -52,7 +52,7 @@ func (b *builder) value(path string) []byte {
 	return b.cleaned(path, text)
 }
 
-// cleaned decodes a text, and makes control characters blanks.
+// cleaned decodes a text, and replaces control characters by blanks.
 func (b *builder) cleaned(path string, text []byte) []byte {
 	if !utf8.Valid(text) {
 		if b.overrun {
@@ -113,7 +113,7 @@ var entities = map[string]string{"lt": "<", "gt": ">", "amp": "&", "quot": `"`, 
 // maxEntity is the length of the longest that is looked for: &#x10FFFF; with some zeros.
 const maxEntity = 16
 
-// unescape adds a text with entities to that of the leaf. What is no entity stays as it is.
+// unescape adds a text with entities to that of the leaf. Text that is not an entity is unchanged.
 func (b *builder) unescape(text []byte) {
 	for len(text) > 0 {
 		i := bytes.IndexByte(text, '&')

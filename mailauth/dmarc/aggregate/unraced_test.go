@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What encoding/xml reads of well-formed reports, Read does.
+// Read agrees with encoding/xml on well-formed reports.
 func TestAgainstEncodingXML(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

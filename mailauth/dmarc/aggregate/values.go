@@ -187,8 +187,8 @@ func (b *builder) readPercentage(l *leaf, text []byte) {
 	b.report.Policy.Percentage = &percentage
 }
 
-// readAddress reads the address of the source. It is never guessed: leading zeros, which some read as octal,
-// make it no address.
+// readAddress reads the address of the source. It is never guessed: with leading zeros, which some parsers read as
+// octal, it is not an address.
 func (b *builder) readAddress(l *leaf, text []byte) {
 	if len(text) == 0 {
 		return

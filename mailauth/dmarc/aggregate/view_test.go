@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Addresses of one service that are alike are one bar, whose messages are summed; the largest comes first.
+// Similar addresses of one service are one bar with the sum of their messages; the largest comes first.
 func TestBars(t *testing.T) {
 	r := Analysis{Sources: []Source{
 		{SourceIP: netip.MustParseAddr("192.0.2.1"), MessageCount: 50, PassCount: 50, Classification: legitimate},

@@ -1,7 +1,7 @@
 // Package failure reads reports about single messages that failed DMARC, SPF or DKIM, and complaints about spam
 // (RFC 9991, RFC 6591, RFC 5965): call [Parse] with the message that brought the report.
 //
-// A domain asks for failure reports with the tag ruf of its DMARC record. Few receivers send them, since they hold
+// A domain requests failure reports with the tag ruf of its DMARC record. Few receivers send them, since they hold
 // personal data. A report is a message of three parts (multipart/report; report-type=feedback-report):
 //
 //   - text for people,

@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
-// A Report is about one message. What a report does not say is zero.
+// A Report is about one message. Missing values are zero.
 type Report struct {
 	Type      string // what it is about, such as auth-failure or abuse (RFC 5965 section 7.3, RFC 6591 section 3.1)
 	Failure   string // what failed, such as dmarc or bodyhash (RFC 6591 section 3.3, RFC 9991 section 4)
@@ -32,7 +32,7 @@ type Report struct {
 	ReportingMTA   string
 	ReportedURIs   []string
 	// AlignedBy are the mechanisms that authenticated an aligned domain, of dkim and spf (Identity-Alignment,
-	// RFC 9991 section 4). HasAlignment says that the report tells.
+	// RFC 9991 section 4). HasAlignment reports whether the report has the field.
 	AlignedBy    []string
 	HasAlignment bool
 
@@ -46,9 +46,9 @@ type Report struct {
 	Original Original
 	// Redacted reports whether addresses seem to be replaced by other text (RFC 6590).
 	Redacted bool
-	// TextOnly says that there is no part for programs: all is read from the text for people.
+	// TextOnly reports whether there is no machine-readable part: all is read from the text for people.
 	TextOnly bool
-	// Deviations are where the report departs from the RFCs: sentences without a full stop.
+	// Deviations are the report's deviations from the RFCs: sentences without a full stop.
 	Deviations []string
 }
 
@@ -118,7 +118,7 @@ func isFeedback(p mime.Part) bool {
 	return p.Type != "message/rfc822" && fields.Value("Feedback-Type") != "" && fields.Value("User-Agent") != ""
 }
 
-// leadingText removes the blank lines that some programs begin a part with.
+// leadingText removes the blank lines at the start of a part, which some programs add.
 func leadingText(body []byte) []byte { return []byte(strings.TrimLeft(string(body), " \t\r\n")) }
 
 // envelope notes where the message around the report departs from RFC 5965 section 2.
@@ -142,7 +142,7 @@ func (r *Report) attached(p *mime.Part) {
 	}
 }
 
-// complete takes what the report leaves out from what it brought, and checks what it must say.
+// complete fills missing values from the attached message, and checks required ones.
 func (r *Report) complete() {
 	if r.Type == authFailure && r.Failure == "" {
 		r.deviates("The report does not say which mechanism failed (Auth-Failure)")

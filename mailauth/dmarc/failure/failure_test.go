@@ -151,8 +151,8 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// TestConformanceFailureReports reads real reports and those of RFC 5965 and RFC 6591: each says what it is about,
-// from which address the message came and for which domain.
+// TestConformanceFailureReports reads real reports and those of RFC 5965 and RFC 6591: each yields its subject, the
+// source address and the domain.
 func TestConformanceFailureReports(t *testing.T) {
 	files := diagtest.Suite(t, "mail/failure-reports")
 	textOnly := 0

@@ -63,7 +63,7 @@ func (r *Report) checkFields() {
 	}
 }
 
-// arrival reads when the message came; Received-Date is its name in the drafts of RFC 5965.
+// arrival reads the arrival time of the message; Received-Date is its name in the drafts of RFC 5965.
 func (r *Report) arrival(h *message.Message) {
 	value := cmp.Or(h.Value("Arrival-Date"), h.Value("Received-Date"))
 	if value == "" {

@@ -22,7 +22,7 @@ const (
 // Values lists the methods.
 func (Method) Values() []string { return diag.Values(TreeWalk, publicSuffixList) }
 
-// An Origin is where the record that applies to a domain was found.
+// An Origin is the place of the record that applies to a domain.
 type Origin string
 
 // The origins.
@@ -109,7 +109,7 @@ func (d *Discovery) byWalk() View {
 	v.Organizational, v.OrganizationalErr = w.organizational()
 	own, stop := &w.Steps[0], w.stop()
 	switch org := w.At(v.Organizational); {
-	case own.Record != nil: // whatever is not known further up
+	case own.Record != nil: // even if parents are unknown
 		v.Policy, v.Origin = own, Own
 		return v
 	case org != nil && org.Record != nil:
@@ -143,8 +143,8 @@ func byList(l *lookups, domain string) View {
 }
 
 // Exists reports whether the domain exists (RFC 9989 section 3.2.13): only NXDOMAIN says that it does not. A name
-// with other records or with names below it exists, and so does an alias, whatever its target. The error says why
-// that is not known.
+// with other records or with names below it exists, and so does an alias, whatever its target. The error says why that
+// is unknown.
 func (d *Discovery) Exists() (bool, error) {
 	if err := d.MX.Err(); err != nil {
 		return false, err
@@ -152,7 +152,7 @@ func (d *Discovery) Exists() (bool, error) {
 	return !d.MX.NXDomain() || len(d.MX.Aliases) > 0, nil
 }
 
-// Agree reports whether both methods find the same organizational domain; the error says why that is not known.
+// Agree reports whether both methods find the same organizational domain; the error says why that is unknown.
 func (d *Discovery) Agree() (bool, error) {
 	if err := d.Tree.OrganizationalErr; err != nil {
 		return false, err
@@ -160,7 +160,7 @@ func (d *Discovery) Agree() (bool, error) {
 	return d.Tree.Organizational == d.List.Organizational, nil
 }
 
-// Unavailable returns an error that wraps [diag.ErrUnavailable] if no reply came to any question, else nil.
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if no query was answered, else nil.
 func (d *Discovery) Unavailable() error {
 	if !d.Walk.silent() || !d.MX.Silent() {
 		return nil

@@ -36,7 +36,7 @@ func TestDiscover(t *testing.T) {
 	tests := []struct {
 		name, domain   string
 		broken         string // answers SERVFAIL
-		tree           string // organizational domain and policy domain by walk; ? for what is not known
+		tree           string // organizational domain and policy domain by walk; ? for unknown
 		list           string // the same by list
 		outcomes       string
 		exists, agrees bool

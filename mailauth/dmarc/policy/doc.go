@@ -1,5 +1,5 @@
 // Package policy finds and reads DMARC policy records, and applies them to messages (RFC 9989): call [Discover] with
-// a domain, [Evaluate] with what is known of a message, or [Parse] with the text of a record.
+// a domain, [Evaluate] with the authentication results of a message, or [Parse] with the text of a record.
 //
 // # How DMARC works
 //
@@ -19,8 +19,8 @@
 //
 // # How to use the package
 //
-// [Parse] parses every tag as far as possible, with all faults. [Record.Reading] says what receivers of either
-// standard make of it. A [Draft] writes records.
+// [Parse] parses every tag as far as possible, with all faults. [Record.Reading] is the interpretation of it under
+// either standard. A [Draft] writes records.
 //
 // [Discover] finds the record that applies to a domain and its organizational domain, by tree walk and by suffix
 // list, in one round trip. Its [Walk] lists the queries of a receiver that goes step by step, and what each found;

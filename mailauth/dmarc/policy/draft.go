@@ -14,10 +14,10 @@ type Draft []Setting
 // A Setting is a tag and its value.
 type Setting struct{ Tag, Value string }
 
-// NewDraft begins a record with its version and p.
+// NewDraft starts a record with its version and p.
 func NewDraft(p Policy) Draft { return Draft{{"v", Format.Version}, {"p", string(p)}} }
 
-// DraftOf begins with the tags of a list, of each name the first.
+// DraftOf starts with the tags of a list, the first of each name.
 func DraftOf(l *taglist.List) Draft {
 	var d Draft
 	for _, t := range l.Tags {
@@ -55,7 +55,7 @@ func (d *Draft) SetFirst(position int, name, value string) {
 	*d = slices.Insert(*d, min(position, len(*d)), Setting{name, value})
 }
 
-// Remove takes a tag out, if it is there.
+// Remove removes a tag, if present.
 func (d *Draft) Remove(name string) {
 	if i := d.index(name); i >= 0 {
 		*d = slices.Delete(*d, i, i+1)
@@ -127,7 +127,7 @@ func isMailto(word string) bool {
 		taglist.Nearest(word, "mailto") != ""
 }
 
-// nowhere reports whether a word says that there is no destination.
+// nowhere reports whether a word means that there is no destination.
 func nowhere(word string) bool {
 	return slices.Contains([]string{"none", "no", "null", "nil", "n/a", "na", "off", "false", "-", "0"},
 		strings.ToLower(word))

@@ -87,7 +87,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Strict alignment compares names, whatever is not known of the tree.
+// Strict alignment compares names, even if the tree is partly unknown.
 func TestEvaluateStrict(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(`_dmarc.example.com. TXT "v=DMARC1; p=reject; adkim=s; aspf=s"`)

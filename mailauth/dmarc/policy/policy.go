@@ -16,7 +16,7 @@ const (
 	ResultPass      Result = "pass"      // an authenticated identifier is aligned
 	ResultFail      Result = "fail"      // a policy applies, and no authenticated identifier is aligned
 	ResultNone      Result = "none"      // no policy applies
-	ResultTempError Result = "temperror" // the DNS did not say
+	ResultTempError Result = "temperror" // the DNS did not answer
 	ResultPermError Result = "permerror" // DMARC is not defined for the message, as with two domains in the From field
 )
 
@@ -58,7 +58,7 @@ type Identifier struct {
 	// else nil. Organizational is its result.
 	Walk           *Walk
 	Organizational string
-	// Err is why it is not known whether the domain is aligned.
+	// Err is why the alignment of the domain is unknown.
 	Err error
 }
 
@@ -73,7 +73,7 @@ type Evaluation struct {
 	Tag     string
 	Policy  Policy
 	Applied Policy
-	// Err is why the result, or the policy, is not known.
+	// Err is why the result, or the policy, is unknown.
 	Err error
 }
 
@@ -152,8 +152,8 @@ func (e *Evaluation) digest(l *lookups, identifiers []Identifier) {
 	}
 }
 
-// choose finds the policy that applies to the domain of the message (RFC 9989 section 4.10.1). The error says why
-// it is not known.
+// choose finds the policy that applies to the domain of the message (RFC 9989 section 4.10.1). The error says why it
+// is unknown.
 func (e *Evaluation) choose() error {
 	record, origin := e.Discovery.Tree.Policy.Record, e.Discovery.Tree.Origin
 	reading := record.Reading(RFC9989)

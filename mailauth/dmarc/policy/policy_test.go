@@ -177,7 +177,7 @@ func TestConformanceRecords(t *testing.T) {
 		r := Parse(c.Text)
 		got := r.Reading(RFC7489).Usable
 		// The parser of the vectors refuses the whole record for any fault. RFC 7489 section 6.3 lets receivers
-		// discard what is faulty beyond v, p and sp, and so do we.
+		// discard faulty tags other than v, p and sp, and so do we.
 		if discarded := len(r.List.Errors()) > 0 || has(&r, BadRemoved); got && !c.Valid && discarded {
 			stricter++
 			continue

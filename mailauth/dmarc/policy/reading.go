@@ -34,7 +34,7 @@ func (p Policies) Lowered() Policies {
 // A Reading is the interpretation of a record under a standard.
 type Reading struct {
 	Usable  bool   // DMARC applies; otherwise it is as if there were no record
-	Assumed bool   // p=none holds, whatever the record says
+	Assumed bool   // p=none applies, whatever the record says
 	Reason  string // why it is not usable, or why p=none is assumed: a clause
 
 	Requested Policies // what holds without testing and sampling; empty if not usable
@@ -78,7 +78,7 @@ func (r *Record) Reading(s Standard) Reading {
 		if v.Percentage = r.Percentage; v.Percentage == 0 { // RFC 7489 section 6.6.4
 			v.Applied, v.Percentage = v.Requested.Lowered(), 100
 		}
-		if v.Applied == (Policies{None, None, None}) { // of nothing there is no share
+		if v.Applied == (Policies{None, None, None}) { // no policy has no percentage
 			v.Percentage = 100
 		}
 	}

@@ -32,7 +32,7 @@ var Format = taglist.Format{
 	},
 }
 
-// The kinds of faults in the values of tags, beside those of [taglist].
+// The kinds of faults in the values of tags, in addition to those of [taglist].
 const (
 	BadPolicy    taglist.Kind = "policy"    // p, sp or np
 	BadAlignment taglist.Kind = "alignment" // adkim or aspf
@@ -70,7 +70,7 @@ func (p Policy) Lowered() Policy {
 	return Policy(p.Values()[p.Level()-1])
 }
 
-// An Alignment says how near the authenticated domain must be to that of the From field.
+// An Alignment is the required match of the authenticated domain with that of the From field.
 type Alignment string
 
 // The alignments.
@@ -82,7 +82,7 @@ const (
 // Values lists the alignments.
 func (Alignment) Values() []string { return diag.Values(Relaxed, Strict) }
 
-// A PSD says whether the domain of the record is a public suffix.
+// A PSD declares whether the domain of the record is a public suffix.
 type PSD string
 
 // The declarations.
@@ -102,8 +102,8 @@ const (
 	defaultReportInterval = 86400
 )
 
-// A Record is a policy record, read tag by tag. What a tag says that is absent or not valid is its default;
-// of a tag that appears twice the first counts. Whether receivers use the record at all, [Record.Reading] says.
+// A Record is a policy record, read tag by tag. The value of an absent or invalid tag is its default; of a repeated
+// tag the first counts. [Record.Reading] says whether receivers use the record at all.
 type Record struct {
 	List taglist.List // tags and faults, with their positions
 

@@ -19,7 +19,7 @@ type URI struct {
 	URI            string // without the size limit
 	Scheme         string // in lower case, such as "mailto"; empty without one
 	Address        string // of mailto the mailbox, decoded; else the host
-	Domain         string // to which reports go, as A-labels; empty if that is not known
+	Domain         string // to which reports go, as A-labels; empty if unknown
 	SizeLimit      uint64 // in bytes, if HasSizeLimit
 	HasSizeLimit   bool   // obsolete; reporters ignore it (RFC 9989 section 4.8)
 	Offset, Length int    // of Text, in bytes of the record
@@ -30,7 +30,7 @@ type URI struct {
 // Valid reports whether reports can be sent there, as far as the text tells.
 func (u URI) Valid() bool { return u.problem == "" }
 
-// Problem says what is wrong with the URI: a clause about it, such as "has no scheme". It is empty for a valid one.
+// Problem returns what is wrong with the URI: a clause, such as "has no scheme"; empty for a valid one.
 func (u URI) Problem() string { return u.problem }
 
 // uris reads rua or ruf: URIs separated by commas.
@@ -165,8 +165,8 @@ func (u *URI) mailto(rest string) (problem string) {
 // maxLocal is the maximum length of a local part, in octets (RFC 5321 section 4.5.3.1.1).
 const maxLocal = 64
 
-// badLocal says what is wrong with a local part: a clause; empty if nothing is. It is a quoted string, or atoms with
-// dots between them (RFC 5321 section 4.1.2, RFC 6531 section 3.3).
+// badLocal returns what is wrong with a local part: a clause; empty if it is valid. It is a quoted string, or atoms
+// with dots between them (RFC 5321 section 4.1.2, RFC 6531 section 3.3).
 func badLocal(s string) string {
 	quoted := len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"'
 	special := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`()<>[]:;@\"`, r) }
@@ -215,20 +215,20 @@ func isScheme(s string) bool {
 // send no reports there (RFC 9990 section 4).
 type Consent struct {
 	Name        string // where it is published, without a final dot
-	TooLong     bool   // there can be no such name, and it was not asked for
+	TooLong     bool   // the name cannot exist, and was not queried
 	Destination string
 	Answer      diag.Answer[*dns.TXT]
 	Wildcard    diag.Answer[*dns.TXT] // the same for all domains
 }
 
-// ConsentName is where a destination accepts the reports of a domain, without a final dot. The label is that of the
-// protocol: _dmarc, or _tls for TLSRPT, which does not ask for it.
+// ConsentName returns the name at which a destination accepts the reports of a domain, without a final dot. The label
+// is that of the protocol: _dmarc, or _tls for TLSRPT, which does not require it.
 func ConsentName(label, domain, destination string) string {
 	return domain + "._report." + label + "." + destination
 }
 
-// LookupConsent asks whether a destination accepts reports for the domain of a record. Failures of the DNS are in the
-// result.
+// LookupConsent looks up whether a destination accepts reports for the domain of a record. Failures of the DNS are in
+// the result.
 func LookupConsent(ctx context.Context, env *diag.Env, domain, destination string) Consent {
 	c := Consent{Name: ConsentName("_dmarc", domain, destination), Destination: destination}
 	if c.TooLong = len(c.Name) > maxName; c.TooLong {

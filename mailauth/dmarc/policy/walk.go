@@ -36,7 +36,7 @@ const (
 	Stopped  Outcome = "stop"      // there is one record, and its psd tag ends the walk
 	noRecord Outcome = "no_record" // there is no record
 	Skipped  Outcome = "skipped"   // several records, of which none counts, or a name too long to be looked up
-	Failed   Outcome = "unknown"   // the servers did not say
+	Failed   Outcome = "unknown"   // the servers did not answer
 )
 
 // Values lists the outcomes.
@@ -46,14 +46,14 @@ func (Outcome) Values() []string { return diag.Values(Recorded, Stopped, noRecor
 type Step struct {
 	Domain  string // the domain, without a final dot
 	Name    string // where its record would be: _dmarc.<domain>, without a final dot
-	Asked   bool   // false if the name is too long to be looked up, so that nothing can be there
+	Asked   bool   // false if the name is too long to exist, and was not queried
 	Answer  diag.Answer[*dns.TXT]
 	Found   taglist.Found // records, and texts that were probably meant as such
 	Record  *Record       // the record, if there is exactly one
 	Outcome Outcome
 }
 
-// Err returns why it is not known what is there, or nil.
+// Err returns why the answer is unknown, or nil.
 func (s *Step) Err() error {
 	if !s.Asked {
 		return nil
@@ -97,7 +97,7 @@ func (w *Walk) Queries() []string {
 	return names
 }
 
-// Err returns why something on the way is not known, or nil.
+// Err returns why a step is unknown, or nil.
 func (w *Walk) Err() error {
 	return cmp.Or(diag.Map(w.Steps, func(s Step) error { return s.Err() })...)
 }
@@ -106,7 +106,7 @@ func (w *Walk) silent() bool {
 	return !slices.ContainsFunc(w.Steps, func(s Step) bool { return s.Asked && !s.Answer.Silent() })
 }
 
-// At returns the step for a domain, or nil if the walk did not come there.
+// At returns the step for a domain, or nil if the walk did not reach it.
 func (w *Walk) At(domain string) *Step {
 	if i := slices.IndexFunc(w.Steps, func(s Step) bool { return s.Domain == domain }); i >= 0 {
 		return &w.Steps[i]
@@ -148,7 +148,7 @@ func below(start, parent string) string {
 	return rest[strings.LastIndex(rest, ".")+1:] + "." + parent
 }
 
-// path lists the domains at which a walk looks unless something stops it (RFC 9989 section 4.10, steps 3 to 7).
+// path lists the domains that a walk queries unless it stops earlier (RFC 9989 section 4.10, steps 3 to 7).
 func path(start string) []string {
 	labels := strings.Split(start, ".")
 	rest := labels[max(1, len(labels)-(MaxQueries-1)):]
@@ -214,7 +214,7 @@ func (l *lookups) step(domain string) Step {
 	return s
 }
 
-// walk takes the steps from a start, all of whose answers are there.
+// walk takes the steps from a start, whose answers are all available.
 func (l *lookups) walk(start string) Walk {
 	w := Walk{Start: start}
 	for _, domain := range path(start) {
