@@ -12,8 +12,8 @@ import (
 // ErrNoMessage is the error of an exchange that returned neither a message nor an error.
 var ErrNoMessage = errors.New("the resolver returned no message")
 
-// Ask puts a question to an Exchanger that anybody may have written: its reply is never nil without an error, which
-// is [ErrNoMessage] if it gave none.
+// Ask sends a query to an Exchanger of any implementation: its reply is never nil without an error, which is
+// [ErrNoMessage] if the Exchanger returned neither.
 func Ask(ctx context.Context, r Exchanger, q *dns.Msg) (*dns.Msg, error) {
 	m, err := r.Exchange(ctx, q)
 	if m == nil && err == nil {
@@ -22,13 +22,13 @@ func Ask(ctx context.Context, r Exchanger, q *dns.Msg) (*dns.Msg, error) {
 	return m, err
 }
 
-// An outcome is what a goroutine has to report: a value, or that it panicked.
+// An outcome is the result of a goroutine: a value or a panic.
 type outcome[T any] struct {
 	value    T
 	panicked error
 }
 
-// get returns the value, and goes on with the panic if there was one.
+// get returns the value, or raises the panic again if there was one.
 func (o outcome[T]) get() T {
 	if o.panicked != nil {
 		panic(o.panicked)
@@ -36,8 +36,7 @@ func (o outcome[T]) get() T {
 	return o.value
 }
 
-// caught runs f, and keeps a panic from the goroutine that it runs in: where nobody would recover it, that would
-// end the process.
+// caught runs f, and recovers a panic, which would otherwise end the process.
 func caught[T any](f func() T) (o outcome[T]) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -16,8 +16,8 @@ type Exchanger interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
 
-// Defaults of a [Cache]. The name servers behind it keep answers for as long as these allow; a
-// diagnostic shall not hide for long that somebody has just fixed the zone.
+// Defaults of a [Cache]. The name servers behind it keep answers for as long as these allow; a diagnostic must not
+// hide for long that the zone was just fixed.
 const (
 	defaultMaxTTL         = 5 * time.Minute
 	defaultMaxNegativeTTL = time.Minute
@@ -33,13 +33,13 @@ const (
 	recordOverhead = 100
 )
 
-// A Cache keeps replies for as long as their times to live allow, and lets all who ask for the same thing at the same
-// time wait for one exchange. Its zero value is a cache of the default size before the servers of the system. It may be
-// used by several goroutines at once, must not be copied, and must not change once in use.
+// A Cache keeps replies for as long as their times to live allow, and merges concurrent identical queries into one
+// exchange. Its zero value is a cache of the default size for the servers of the system. It may be used by several
+// goroutines concurrently, must not be copied, and must not change once in use.
 //
 // Replies are kept by name, type and class, and by the bits RD, DO, CD and AD and the presence of EDNS
-// in the question. Questions with EDNS options pass through, and so does anything but a plain
-// question, or one with [Options]. Replies that are cut off are not kept, SERVFAIL is for two seconds.
+// in the question. Queries with EDNS options pass through, and so does anything but a plain query, or one with
+// [Options]. Truncated replies are not kept, SERVFAIL is for two seconds.
 type Cache struct {
 	// Upstream is asked for what is not known. If nil, it is the servers of the system.
 	Upstream Exchanger
@@ -47,8 +47,8 @@ type Cache struct {
 	// 32,768 replies and 32 MiB.
 	MaxEntries int
 	MaxBytes   int
-	// MaxTTL and MaxNegativeTTL bound how long answers, and the knowledge that there is none, are
-	// kept. 0 means five minutes and one minute.
+	// MaxTTL and MaxNegativeTTL bound how long positive and negative answers are kept. 0 means five minutes and one
+	// minute.
 	MaxTTL         time.Duration
 	MaxNegativeTTL time.Duration
 	// MinTTL is how long every reply is kept at least, whatever it is and whatever its times to live say,
@@ -64,7 +64,7 @@ type Cache struct {
 	shards   []shard
 }
 
-// A key is what replies are kept by.
+// A key identifies a kept reply.
 type key struct {
 	name   string // lower case
 	qtype  uint16
@@ -284,7 +284,7 @@ func (c *Cache) allowed(m *dns.Msg, qtype uint16) time.Duration {
 		return failureTTL
 	case dns.RcodeSuccess, dns.RcodeNameError:
 	default:
-		return 0 // the server did not look at the question
+		return 0 // the server did not process the query
 	}
 	ttl, found := smallestTTL(m)
 	limit := positive(c.MaxTTL, defaultMaxTTL)

@@ -266,7 +266,7 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 }
 
-// blocking is an upstream that answers when told to, and takes a second to notice that nobody waits.
+// blocking is an upstream that answers on a signal, and takes a second to notice that no caller waits.
 type blocking struct {
 	asked, ended atomic.Int32
 	release      chan struct{}
@@ -292,7 +292,7 @@ func TestSingleFlight(t *testing.T) {
 		cache := &resolver.Cache{Upstream: up}
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
-		group.Go(func() { // the one who asks first leaves, and takes the message away
+		group.Go(func() { // the first caller leaves, and reuses the message
 			q := question()
 			_, err := cache.Exchange(ctx, q)
 			assert.Equal(t, context.Canceled, err)
@@ -339,7 +339,7 @@ func TestFlightEndsWhenAllHaveLeft(t *testing.T) {
 		group.Wait()
 		synctest.Wait()
 		assert.Zero(t, up.ended.Load(), "it has not noticed yet")
-		close(up.release) // and who comes now begins anew
+		close(up.release) // and a new caller starts a new exchange
 		requireAnswer(t, t.Context(), cache)
 		assert.EqualValues(t, 2, up.asked.Load())
 		<-time.After(time.Second)

@@ -22,8 +22,8 @@ const (
 	maxAttempts     = 10 // more would be an attack
 )
 
-// A Client asks name servers. Its zero value asks those of the system. It may be used by several
-// goroutines at once, must not be copied, and must not change once in use.
+// A Client queries name servers. Its zero value queries those of the system. It may be used by several goroutines
+// concurrently, must not be copied, and must not change once in use.
 type Client struct {
 	// Servers are asked in this order. A server that did not answer is asked after the others for
 	// ten seconds. If empty, the servers are those of ConfigFile.
@@ -66,20 +66,20 @@ type upstreams struct {
 	timeout  time.Duration
 	attempts int
 	rotate   bool
-	stale    time.Time // when the file is to be looked at again; zero: never
+	stale    time.Time // when to check the file again; zero: never
 }
 
 // System returns a client that asks the servers of the system.
 func System() *Client { return new(Client) }
 
-// Exchange puts a question to the servers until one has answered. The question is a message with one
-// question; it is not written to. An OPT record is added if there is none, so that larger
-// replies fit; the one in the reply is removed again. The bits DO, CD and AD are those of the caller.
+// Exchange sends a query to the servers until one has answered. The query is a message with one question; it is not
+// modified. An OPT record is added if missing, to permit larger replies; the one in the reply is removed again. The
+// bits DO, CD and AD are those of the caller.
 //
-// The reply is what a server said, whatever that is; after REFUSED, NOTIMP and FORMERR the
-// other servers are asked too. SERVFAIL is final: it is how a validating server reports a forged
-// answer, and another server must not be asked for it. The error is that of the context if that has
-// ended, else it tells why no server answered; errors.Is with [ErrTimeout] finds silence.
+// The reply is a server's reply as received; after REFUSED, NOTIMP and FORMERR the other servers are queried too.
+// SERVFAIL is final: it is how a validating server reports a forged answer, and another server must not be queried
+// for it. The error is that of the context if that has ended, else it says why no server answered; errors.Is with
+// [ErrTimeout] detects silence.
 func (c *Client) Exchange(ctx context.Context, msg *dns.Msg) (*dns.Msg, error) {
 	set, err := c.upstreams()
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed.Store(true)
-	// What is left refuses at once: it is due for renewal, and renewal finds the client closed.
+	// The rest fails immediately: it is due for renewal, and renewal finds the client closed.
 	if set := c.set.Swap(&upstreams{stale: time.Unix(0, 1)}); set != nil {
 		for _, u := range set.list {
 			u.close()

@@ -305,7 +305,7 @@ func TestManyInFlightOverUDP(t *testing.T) {
 	manyQueries(t, c, 200, 20)
 }
 
-// manyQueries asks for different names at once and wants the answer to each.
+// manyQueries queries different names concurrently and requires the answer to each.
 func manyQueries(t *testing.T, c *resolver.Client, workers, each int) {
 	t.Helper()
 	var group sync.WaitGroup

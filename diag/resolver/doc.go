@@ -8,9 +8,9 @@
 // if it could not find out. Over UDP a message is one datagram, which anyone can forge; clients therefore make
 // queries hard to guess (a random ID, a random port, optionally random letter case in the name) and accept only
 // replies that repeat all of it (RFC 5452). A reply that does not fit into a datagram is truncated, with the TC bit
-// set, and is asked for again over TCP, where each message follows its length in two octets, and many may be pending
-// at once, answered in any order (RFC 7766). EDNS (RFC 6891) lets a client announce the datagram size it accepts and
-// request signatures (DO).
+// set, and is queried again over TCP, where each message follows its length in two octets, and many may be pending
+// concurrently, answered in any order (RFC 7766). EDNS (RFC 6891) lets a client announce the datagram size it
+// accepts and request signatures (DO).
 //
 // # How to use it
 //
@@ -21,17 +21,17 @@
 //	reply, err := client.Exchange(ctx, new(dns.Msg).SetQuestion("example.com.", dns.TypeMX))
 //
 // Exchange reports what was received. NXDOMAIN and SERVFAIL are replies; only the absence of a reply is an error, so
-// "no record" and "no answer" stay distinct. [Client.Ask] asks one given server. A [Cache] stands before a Client,
-// or anything else with an Exchange method. An [Iterator] resolves by itself from the root servers, on top of
-// [Client.Ask]. A [Trace] in the context records the servers asked and their answers.
+// "no record" and "no answer" stay distinct. [Client.Ask] asks one given server. A [Cache] wraps a Client, or
+// anything else with an Exchange method. An [Iterator] resolves names from the root servers, on top of [Client.Ask].
+// A [Trace] in the context records the servers asked and their answers.
 //
 // # How it is built
 //
 //	client.go    which servers are asked, in which order, how often; server.go and system.go: which there are
 //	upstream.go  one question to one server: truncation, EDNS refused, forgery suspected; query.go: on the wire
 //	pool.go      connections, opened when needed; mux.go: one shared by many queries; stream.go: TCP, TLS, HTTPS
-//	cache.go     answers kept, and questions asked once for all who wait
-//	trace.go     the servers asked, and their answers, for who wants to see them
+//	cache.go     answers kept, and identical queries merged
+//	trace.go     the servers queried, and their answers
 //	iterate.go   the walk from the root servers
 //
 // Sockets have no goroutines of their own: among the callers waiting on a socket, one reads for all, and hands over

@@ -9,7 +9,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A client asks servers in order; a trace tells how. The network of this example is in memory.
+// A client queries servers in order; a trace records how. The network of this example is in memory.
 func Example() {
 	server, err := resolver.ParseServer("udp://192.0.2.53")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A flight is one exchange for all who ask for the same thing at the same time. It goes on until the
-// reply has come or the last of them has left.
+// A flight is one exchange for all concurrent callers with the same query. It lasts until the reply has come or the
+// last of them has left.
 type flight struct {
 	key     key
 	waiters int                        // guarded by the lock of the shard, as is the next
@@ -18,13 +18,13 @@ type flight struct {
 	outcome outcome[exchanged]
 }
 
-// exchanged is what an exchange returned. The message is not changed any more; callers get copies.
+// exchanged is the result of an exchange. The message does not change any more; callers get copies.
 type exchanged struct {
 	msg *dns.Msg
 	err error
 }
 
-// board returns the flight of a key for one more who waits, and whether it must be launched. The shard is locked.
+// board adds a waiter to the flight of a key, and reports whether it must be launched. The shard is locked.
 func (s *shard) board(k key) (f *flight, first bool) {
 	if f = s.flights[k]; f == nil {
 		f, first = &flight{key: k, done: make(chan struct{})}, true
@@ -34,7 +34,7 @@ func (s *shard) board(k key) (f *flight, first bool) {
 	return f, first
 }
 
-// launch begins a flight. It has the values of the context of the one who asks first, but does not end with it.
+// launch begins a flight. It has the values of the first caller's context, but does not end with it.
 func (c *Cache) launch(ctx context.Context, s *shard, f *flight, q *dns.Msg) {
 	ctx = WithTrace(context.WithoutCancel(ctx), &f.trace)
 	if below, ok := c.upstream.(*Cache); ok {
@@ -55,8 +55,8 @@ func (c *Cache) launch(ctx context.Context, s *shard, f *flight, q *dns.Msg) {
 	}()
 }
 
-// join asks for a cache above this one, which is told the outcome. The message is shared with it. What leave returns is
-// for when nobody there waits any more. It is false for what is not kept.
+// join queries for a cache above this one and passes the outcome to told. The message is shared with it. That cache
+// calls leave when it has no more waiters. The result is false for queries that are not cached.
 func (c *Cache) join(ctx context.Context, q *dns.Msg, told func(outcome[exchanged])) (leave func(), ok bool) {
 	s, k, ok := c.place(ctx, q)
 	if !ok {
@@ -86,7 +86,7 @@ func (c *Cache) join(ctx context.Context, q *dns.Msg, told func(outcome[exchange
 	return func() { s.leave(f) }, true
 }
 
-// land ends a flight. A panic, as of the resolver of a caller, is that of all who wait.
+// land ends a flight. A panic, such as of a caller's resolver, is passed to all waiters.
 func (c *Cache) land(s *shard, f *flight, o outcome[exchanged]) {
 	if o.panicked == nil && o.value.err == nil {
 		o = caught(func() exchanged {
@@ -107,7 +107,7 @@ func (c *Cache) land(s *shard, f *flight, o outcome[exchanged]) {
 	}
 }
 
-// report adds to the trace of one who waited.
+// report adds the steps to the trace of a waiter.
 func (f *flight) report(ctx context.Context) {
 	if trace := traceOf(ctx); trace != nil {
 		trace.add(f.trace.Steps()...)
@@ -130,7 +130,7 @@ func (f *flight) wait(ctx context.Context, s *shard, q *dns.Msg) (*dns.Msg, erro
 	return copyFor(q, e.msg), nil
 }
 
-// leave takes one who waits off a flight. The last to leave before it lands ends it.
+// leave removes a waiter from a flight. The last to leave before it lands ends it.
 func (s *shard) leave(f *flight) {
 	s.mu.Lock()
 	f.waiters--

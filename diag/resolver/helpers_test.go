@@ -63,7 +63,7 @@ func listen(t *testing.T) (net.PacketConn, net.Listener) {
 		require.NoError(t, err)
 		udp, err := net.ListenPacket("udp", tcp.Addr().String())
 		if err == nil {
-			udp.(*net.UDPConn).SetReadBuffer(1 << 20) // many queries come at once
+			udp.(*net.UDPConn).SetReadBuffer(1 << 20) // many queries come in a burst
 			return udp, tcp
 		}
 		tcp.Close()

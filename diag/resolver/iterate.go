@@ -14,14 +14,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Iterator finds answers by itself: it begins at the servers of the root zone and follows the referrals down to the
-// servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero value walks the Internet. It may be used
-// by several goroutines at once, and keeps nothing between two walks.
+// An Iterator resolves names iteratively: it begins at the servers of the root zone and follows the referrals down
+// to the servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero value walks the Internet. It
+// may be used by several goroutines concurrently, and keeps nothing between two walks.
 //
-// Whoever owns a domain decides where a walk through it leads. So a server is believed about names at
-// or below the zone that it was asked for, and about no other; each referral must lead further down;
-// the questions of one walk are counted, and so are the aliases, the name servers looked up for the
-// sake of others, and the servers tried for each zone.
+// The owner of a domain controls where a walk through it leads. So a server is trusted only for names at or below
+// the zone that it was queried for; each referral must lead further down; and a walk has limits for its queries,
+// aliases, nested lookups of name servers, and servers tried for each zone.
 type Iterator struct {
 	// Ask puts a question to one server, just as it is, as [Client.Ask] does for a client with AsIs.
 	// It must return when the context ends. If nil, the real network is used.
@@ -39,8 +38,8 @@ type Iterator struct {
 }
 
 const (
-	// defaultMaxQueries is what other resolvers allow (max-recursion-queries of BIND is 50 a name).
-	// Four are usual; the rest is for servers that do not answer and those without glue.
+	// defaultMaxQueries is the limit of other resolvers (max-recursion-queries of BIND is 50 a name). Four are
+	// usual; the rest is for servers that do not answer and those without glue.
 	defaultMaxQueries = 100
 	// queryTimeout is how long a server is waited for. Nearly all answer within a quarter of it.
 	queryTimeout = 1500 * time.Millisecond
@@ -52,10 +51,10 @@ const (
 	maxTries = 16
 	// maxRepeats bounds how many silent servers are asked once more, without EDNS.
 	maxRepeats = 4
-	// maxNameServers bounds the NS records of a zone that are looked at; the root and large domains have 13.
+	// maxNameServers bounds the NS records of a zone that are used; the root and large domains have 13.
 	maxNameServers = 32
-	// maxGlueless bounds the name servers without an address that are looked up at once. A referral to
-	// many such hosts is an attack on whose servers they are (CVE-2020-8616, "NXNSAttack").
+	// maxGlueless bounds the name servers without an address that are looked up concurrently. A referral to many
+	// such hosts is an attack on the servers of their zones (CVE-2020-8616, "NXNSAttack").
 	maxGlueless = 4
 	// maxDepth bounds name servers that are looked up for the sake of name servers.
 	maxDepth = 4
@@ -67,7 +66,7 @@ const (
 
 // What can keep a walk from an answer.
 var (
-	// ErrLame says that a server does not answer for a zone although it is said to.
+	// ErrLame means that a server does not answer for a zone that is delegated to it.
 	ErrLame = errors.New("lame server")
 
 	// errBudget says that a walk was given up because it took too many questions.
@@ -77,7 +76,7 @@ var (
 	errNoAddress = errors.New("no server with a known address")
 )
 
-// A Hop is one question to one server on a walk, and what came of it.
+// A Hop is one query to one server on a walk, and its outcome.
 type Hop struct {
 	Zone      string // the zone for which the server was asked, absolute
 	Server    string // name of the server, absolute
@@ -85,26 +84,26 @@ type Hop struct {
 	Transport Transport // UDP, or TCP if the reply did not fit into a datagram
 	Question  dns.Question
 	For       string   // the name server that is being looked up; empty for the question of the caller
-	Reply     *dns.Msg // what the server said, or nil; not to be written to
+	Reply     *dns.Msg // the server's reply, or nil; must not be modified
 	Child     string   // the zone to which the server refers, or empty
 	NS        []string // the servers of the child, absolute
 	Glue      []dns.RR // their addresses that the server may know
 	Latency   time.Duration
 	Truncated bool  // the reply over UDP was cut off
-	Err       error // why the reply is of no use, or why there is none; nil if it is of use
+	Err       error // why the reply is unusable or missing; nil if it is usable
 }
 
 // A Walk is the way to an answer.
 type Walk struct {
-	// Reply is what was found: the records with the aliases that led to them, from all zones on the
-	// way, and for the rest the last reply. If no server of the last zone replied, it is SERVFAIL with
-	// the reason, as resolvers have it (RFC 8914 section 4.23). It is never nil.
+	// Reply is the result: the records with the aliases that led to them, from all zones on the way, and for the
+	// rest the last reply. If no server of the last zone replied, it is SERVFAIL with the reason, as from resolvers
+	// (RFC 8914 section 4.23). It is never nil.
 	Reply *dns.Msg
-	// Err tells why there is no answer of a server that is responsible. The Reply beside it may be the
-	// best of those that are of no use, such as one with REFUSED.
+	// Err says why there is no answer of a responsible server. Reply may then be the best of the unusable replies,
+	// such as one with REFUSED.
 	Err error
 
-	Last Hop   // the one that brought the Reply; its own is nil if nobody replied
+	Last Hop   // the hop of the Reply; its own Reply is nil if no server replied
 	Hops []Hop // all, in the order in which they ended
 }
 
@@ -279,8 +278,8 @@ const (
 )
 
 // ParseHints reads the servers of a root zone in the format of named.root: a master file (RFC 1035
-// section 5) with the NS records of the root and the addresses of the hosts that they name. Other
-// records are left out. The error tells the line, or what is missing.
+// section 5) with the NS records of the root and the addresses of the hosts that they name. Other records are left
+// out. The error names the line, or the missing part.
 func ParseHints(text string) ([]NameServer, error) {
 	if len(text) > maxHintsText {
 		return nil, fmt.Errorf("root hints: longer than %d bytes", maxHintsText)

@@ -43,7 +43,7 @@ func (r *race) run(ctx context.Context, servers []NameServer) (Hop, bool) {
 	running := 0
 	defer func() {
 		cancel()
-		for range running { // each ends at once, for its context has ended
+		for range running { // each ends immediately, because its context has ended
 			<-results
 		}
 	}()
@@ -150,9 +150,9 @@ func (r *race) try(ctx context.Context, a attempt) attempted {
 // is no fault of the server.
 var ErrNoIPv6 = errors.New("there is no IPv6 here")
 
-// AskServer puts a question to one server of a zone with the care of a walk: without EDNS if that is not
-// understood or swallowed, and over TCP if the reply does not fit. The hop tells what came of it, and
-// its Err why the server cannot be relied on for the zone.
+// AskServer sends a query to one server of a zone as a walk does: without EDNS if that is not understood or dropped,
+// and over TCP if the reply does not fit. The hop holds the outcome, and its Err says why the server is unreliable
+// for the zone.
 func (it *Iterator) AskServer(ctx context.Context, zone string, server string, ip netip.Addr, q dns.Question) Hop {
 	q.Name = dns.CanonicalName(q.Name)
 	r := &race{walk: it.begin(false), zone: dns.CanonicalName(zone), question: q}
@@ -193,9 +193,9 @@ func (r *race) lost(a attempted, queue []attempt) []attempt {
 	return queue
 }
 
-// better reports whether one reply of no use says more than another: records without authority say
-// most, then a code that tells what is the matter. Others, such as referrals that lead back up, say
-// nothing: they look like the absence of records, which they are not.
+// better reports whether one unusable reply is more informative than another: non-authoritative records are most
+// informative, then an rcode with a reason. Others, such as upward referrals, are not informative: they look like
+// the absence of records, which they are not.
 func better(m, than *dns.Msg) bool {
 	rank := func(m *dns.Msg) int {
 		switch {
@@ -212,7 +212,7 @@ func better(m, than *dns.Msg) bool {
 	return rank(m) > rank(than)
 }
 
-// failure tells why no server was of use.
+// failure returns why no server was usable.
 func (r *race) failure(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// errAliases says that there are more aliases than anybody follows.
+// errAliases means that there are more aliases than resolvers follow.
 var errAliases = fmt.Errorf("more than %d aliases in a row", maxAliases)
 
 // find walks to the records of a name and type, along its aliases. Via lists the name servers for
@@ -45,7 +45,7 @@ func compose(q dns.Question, c *chain, last *dns.Msg) *dns.Msg {
 	return m
 }
 
-// unreached makes the reply of a resolver that finds nobody to ask (RFC 8914 section 4.23).
+// unreached makes the reply of a resolver that reaches no authority (RFC 8914 section 4.23).
 func unreached(q dns.Question, records []dns.RR, err error) *dns.Msg {
 	m := &dns.Msg{MsgHdr: dns.MsgHdr{Response: true, Rcode: dns.RcodeServerFailure}, Question: []dns.Question{q}}
 	m.Answer = records
@@ -67,8 +67,8 @@ func (w *walk) descend(ctx context.Context, q dns.Question, via []string) (Hop, 
 	}
 }
 
-// askZone asks the servers of a zone until one gives an answer or a referral. The error tells why none
-// did; the hop beside it is that of the best reply of no use.
+// askZone queries the servers of a zone until one gives an answer or a referral. The error says why none did; the
+// hop is then that of the best unusable reply.
 func (w *walk) askZone(ctx context.Context, at *cut, q dns.Question, via []string) (Hop, error) {
 	r := &race{walk: w, zone: at.zone, question: q, via: via}
 	for hosts := w.addressed(at.hosts); ; {
@@ -125,7 +125,7 @@ func (w *walk) lookUpSome(ctx context.Context, at *cut, r *race, via []string) [
 	}
 }
 
-// lookUpFirst looks up several name servers at once, until one has an address.
+// lookUpFirst looks up several name servers concurrently, until one has an address.
 func (w *walk) lookUpFirst(ctx context.Context, names []string, r *race, via []string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -146,8 +146,8 @@ func (w *walk) lookUpFirst(ctx context.Context, names []string, r *race, via []s
 	}
 }
 
-// lookUp finds the addresses of a name server by a walk of its own, both families at once. When one
-// family is there, the other has the grace to come too; 0 means as long as it takes.
+// lookUp finds the addresses of a name server by a nested walk, both families concurrently. Once one family has
+// arrived, the other has the grace period to arrive; 0 means no limit.
 func (w *walk) lookUp(ctx context.Context, host string, via []string, grace time.Duration) []netip.Addr {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,17 +12,17 @@ import (
 // A Zone is the zone that holds a name, with the servers that are responsible for it.
 type Zone struct {
 	Name   string   // where the zone begins, absolute
-	SOA    *dns.SOA // nil if no server of the zone told
+	SOA    *dns.SOA // nil if no server of the zone returned it
 	Parent string   // the parent zone, which delegates; empty for the root
 	// ParentServers are those of the parent zone, as they were known to the walk: with their glue.
 	ParentServers []NameServer
 	// Delegation are the servers as the parent zone has them, with their glue only.
 	Delegation []NameServer
-	// NS are the servers as the zone itself has them, absolute. It is nil if no server told.
+	// NS are the servers as the zone itself lists them, absolute; nil if no server returned them.
 	NS []string
 	// Servers are those of both lists, with the addresses in glue, or else those that were looked up.
 	Servers []NameServer
-	// Err tells why no server of the zone answered for it, or is nil.
+	// Err says why no server of the zone answered for it, or is nil.
 	Err error
 	// Hops are all questions of the walk, in the order in which they ended.
 	Hops []Hop
@@ -114,8 +114,8 @@ func soaOf(m *dns.Msg, zone, name string) *dns.SOA {
 	return nil
 }
 
-// deepen returns the zone of an SOA record. It may lie below the one whose servers were asked, if they
-// serve both and never had to refer.
+// deepen returns the zone of an SOA record. It may lie below the one whose servers were queried, if they serve both
+// and sent no referral.
 func (w *walk) deepen(ctx context.Context, at *cut, apex string, soa *dns.SOA) (*cut, *dns.SOA, error) {
 	if apex == at.zone {
 		return at, soa, nil
@@ -189,7 +189,7 @@ func (z *Zone) addOwn(servers []NameServer, h Hop) []NameServer {
 	return servers
 }
 
-// lookUpAll finds the addresses of those servers that have none yet, trying each once.
+// lookUpAll finds the addresses of the servers that lack them, trying each once.
 func (w *walk) lookUpAll(ctx context.Context, servers []NameServer, tried map[string]bool) {
 	results := make(chan outcome[bool], len(servers))
 	running := 0
@@ -244,8 +244,8 @@ func (h *Hop) holdsAnswer() bool {
 }
 
 // refer reads a referral: NS records of a zone that is below the present one and holds the name (RFC
-// 1034 section 4.3.2). Addresses count as glue for the hosts that they name, and if the present zone
-// holds those: others are none of its business (RFC 5452 section 6).
+// 1034 section 4.3.2). Addresses count as glue for the hosts that they name, and if the present zone holds those:
+// others are out of bailiwick (RFC 5452 section 6).
 func (h *Hop) refer() {
 	for _, rr := range h.Reply.Ns {
 		ns, ok := rr.(*dns.NS)
@@ -270,7 +270,7 @@ func (h *Hop) refer() {
 	}
 }
 
-// A chain is what has been found of an answer: records, and the aliases that led to them.
+// A chain is the part of an answer found so far: records, and the aliases that led to them.
 type chain struct {
 	zone    string // whose server is being believed
 	qtype   uint16

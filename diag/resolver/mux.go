@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// maxStrays is how many messages that answer nothing a socket may receive before it is given up.
-// Late replies are few; more means that somebody found the port and is guessing (RFC 5452 section 7).
+// maxStrays is how many messages without a query a socket may receive before it is abandoned. Late replies are few;
+// more means that an attacker found the port and is guessing (RFC 5452 section 7).
 const maxStrays = 64
 
 // ErrTimeout says that no reply came in time.
@@ -26,9 +26,9 @@ var ErrTimeout = errors.New("no reply in time")
 // errRetired says that a mux takes no more queries; it is not for callers.
 var errRetired = errors.New("connection retired")
 
-// A mux shares one connection among queries, and hands each reply to the query it belongs to. It has
-// no goroutine of its own: one of those who wait reads, for all of them, and appoints another when
-// its own reply has come. With one query in flight, as is usual, a reply wakes no second goroutine.
+// A mux shares one connection among queries, and hands each reply to the query it belongs to. It has no goroutine of
+// its own: one of the waiters reads, for all of them, and appoints another when its own reply has come. With one
+// query in flight, as is usual, a reply wakes no second goroutine.
 type mux struct {
 	conn   net.Conn
 	remote netip.AddrPort
@@ -37,13 +37,13 @@ type mux struct {
 
 	stream  *streamReader    // nil for datagrams
 	writing chan struct{}    // held while writing to a stream
-	batches *ipv4.PacketConn // a socket that can send and read several datagrams at once; else nil
+	batches *ipv4.PacketConn // a socket that can send and read several datagrams in one system call; else nil
 	gather  func()           // called before datagrams are sent, for others to add theirs; may be nil
 
 	mu        sync.Mutex
 	waiting   []*waiter
-	out       *outbox // datagrams that one of those who wait is about to send, or nil
-	hasReader bool    // somebody reads
+	out       *outbox // datagrams that one of the waiters is about to send, or nil
+	hasReader bool    // a waiter reads
 	uses      int
 	strays    int
 	retired   bool
@@ -151,7 +151,7 @@ func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buf
 func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
 	m.conn.SetReadDeadline(deadline)
 	if ctx.Done() != nil {
-		// An interrupt that comes too late hits the next to read, who finds that nobody interrupted it and reads on.
+		// A late interrupt hits the next reader, which finds that it was not interrupted and reads on.
 		defer context.AfterFunc(ctx, func() { m.conn.SetReadDeadline(longAgo) })()
 	}
 	in := inboxes.Get().(*inbox)
@@ -269,7 +269,7 @@ func (m *mux) remove(i int) {
 	}
 }
 
-// promoteReader makes one of those who wait the reader. One that is still sending sees to it itself.
+// promoteReader makes one of the waiters the reader. One that is still sending does so itself.
 func (m *mux) promoteReader() {
 	m.hasReader = false
 	if m.err != nil {
@@ -284,8 +284,8 @@ func (m *mux) promoteReader() {
 	}
 }
 
-// leave takes a waiter out. It reports false if there is a token in wake for it, unless it has been
-// told to read, in which case the duty goes on to another and the token is taken.
+// leave takes a waiter out. It reports false if there is a token in wake for it, unless it was appointed reader, in
+// which case another one is appointed and the token is taken.
 func (m *mux) leave(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -307,8 +307,8 @@ func (m *mux) leave(w *waiter) bool {
 	return true
 }
 
-// fail ends the connection and the wait of everybody on it. The one who reads finds out by itself.
-// It returns the error that ended the connection, which may be an earlier one.
+// fail ends the connection and all waits on it. The reader notices by itself. It returns the error that ended the
+// connection, which may be an earlier one.
 func (m *mux) fail(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -330,7 +330,7 @@ func (m *mux) fail(err error) error {
 	return m.err
 }
 
-// retire closes the connection as soon as nobody waits on it.
+// retire closes the connection as soon as it has no waiters.
 func (m *mux) retire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -340,7 +340,7 @@ func (m *mux) retire() {
 	}
 }
 
-// idleSince reports whether nobody has used the connection since a time.
+// idleSince reports whether the connection has been unused since a time.
 func (m *mux) idleSince(t time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ func addrOf(conn net.Conn) netip.AddrPort {
 // errTorn says that a message was cut off on its way, so that nothing can follow it on the stream.
 var errTorn = errors.New("connection given up in the middle of a message")
 
-// send writes a query. If it could not, it tells whether the connection is as good as before.
+// send writes a query. On failure it reports whether the connection is intact.
 func (m *mux) send(ctx context.Context, q *query, deadline time.Time) (whole bool, err error) {
 	if m.stream == nil {
 		return false, m.post(q.wire)
@@ -50,8 +50,8 @@ func (m *mux) send(ctx context.Context, q *query, deadline time.Time) (whole boo
 	return n == 0 && !secure && errors.Is(err, os.ErrDeadlineExceeded), err
 }
 
-// tear ends the connection after a write that went wrong. One who ran out of time says so; the others
-// must not take that for theirs.
+// tear ends the connection after a failed write. A caller that ran out of time gets its own error; the others must
+// not get that one.
 func (m *mux) tear(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		m.fail(errTorn)
@@ -60,7 +60,7 @@ func (m *mux) tear(err error) error {
 	return m.fail(err)
 }
 
-// longAgo is a deadline that ends a read or write at once.
+// longAgo is a deadline that ends a read or write immediately.
 var longAgo = time.Unix(1, 0)
 
 // readable turns the ways in which a wait ends into those that callers know.
@@ -89,7 +89,7 @@ const maxBatch = 32
 
 type outbox struct {
 	messages []ipv4.Message // without address, which is that of the connected socket; of IPv6 too
-	wire     []byte         // copies, since who wrote one may have left before it goes out
+	wire     []byte         // copies, because the sender may have left before they go out
 }
 
 // An inbox is room for datagrams that come in. It is never made an outbox, for its messages get addresses.
@@ -111,7 +111,7 @@ func newMessages() []ipv4.Message {
 	return list
 }
 
-// post sends a datagram together with those of others who are about to send, or leaves it to one of them.
+// post sends a datagram together with those of other senders, or leaves it to one of them.
 func (m *mux) post(wire []byte) error {
 	m.mu.Lock()
 	o, first := m.out, m.out == nil
@@ -164,8 +164,8 @@ func (m *mux) flush(rest []ipv4.Message) error {
 	return nil
 }
 
-// fill returns the messages that have come, and waits for one if there is none. An error that is a time-out loses
-// nothing. What the caller takes out of the result is its own; the rest is for the next call.
+// fill returns the received messages, and waits for one if needed. A timeout error loses nothing. The caller owns
+// the messages that it takes out of the result; the rest is for the next call.
 func (m *mux) fill(in *inbox) ([]*buffer, error) {
 	if m.stream != nil {
 		b, err := m.stream.next()

@@ -14,7 +14,7 @@ type Options struct {
 	TCP bool
 	// IPVersion is 4 or 6 if no servers but those with an address of that version are asked.
 	IPVersion int
-	// Timeout and Attempts stand in for the fields of [Client] of that name.
+	// Timeout and Attempts override the fields of [Client] of that name.
 	Timeout  time.Duration
 	Attempts int
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A panic of an upstream is that of each who asks, in its own goroutine, and nobody waits for ever.
+// A panic of an upstream is raised in the goroutine of each caller, and no caller waits forever.
 func TestPanicOfAnUpstream(t *testing.T) {
 	enter := make(chan struct{})
 	cache := &resolver.Cache{Upstream: exchangerFunc(func(context.Context, *dns.Msg) (*dns.Msg, error) {
@@ -35,7 +35,7 @@ func TestPanicOfAnUpstream(t *testing.T) {
 	wg.Wait()
 }
 
-// A record that is none in a reply of a caller's upstream panics in the goroutine of who asks, not in the cache's.
+// An invalid record in a reply of a caller's upstream panics in the goroutine of the caller, not in the cache's.
 func TestBrokenMessageOfAnUpstream(t *testing.T) {
 	cache := &resolver.Cache{Upstream: exchangerFunc(func(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
 		m := new(dns.Msg).SetReply(q)
@@ -59,7 +59,7 @@ func TestNoMessageOfAnUpstream(t *testing.T) {
 	}
 }
 
-// A panic of the caller's network reaches the one who asks: over a stream, and over HTTPS, where a transport dials in a
+// A panic of the caller's network reaches the caller: over a stream, and over HTTPS, where a transport dials in a
 // goroutine of its own and the panic is an error.
 func TestPanicOfTheNetwork(t *testing.T) {
 	for _, server := range []string{

@@ -40,7 +40,7 @@ type pool struct {
 	waiters sync.Pool
 
 	inFlight atomic.Int32
-	// burst is where datagrams go until one of those who sent them there puts them on the wire, or nil.
+	// burst collects datagrams until one of their senders puts them on the wire, or nil.
 	burst atomic.Pointer[slot]
 
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ type pool struct {
 type slot struct {
 	current atomic.Pointer[mux]
 	room    chan struct{} // a token for each query in flight
-	dialing chan struct{} // held by the one who replaces the connection
+	dialing chan struct{} // held by the goroutine that replaces the connection
 }
 
 // take reserves room for a query, if there is some.
@@ -176,7 +176,7 @@ func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline 
 	m = newMux(conn, p.transport, p.quota/2+int(randomUint64()%uint64(p.quota/2)))
 	m.gather = func() {
 		if p.inFlight.Load() > 1 {
-			runtime.Gosched() // whoever can run now, and is about to send, does so with this query
+			runtime.Gosched() // goroutines that are about to send join this query
 		}
 		p.burst.CompareAndSwap(s, nil)
 	}

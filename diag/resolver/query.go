@@ -54,7 +54,7 @@ var queries = sync.Pool{New: func() any { return new(query) }}
 
 var errQuestion = errors.New("a query must hold exactly one question")
 
-// newQuery packs a message. It adds an OPT record (RFC 6891) if wanted and there is none.
+// newQuery packs a message. It adds an OPT record (RFC 6891) if wanted and missing.
 func newQuery(msg *dns.Msg, addEDNS bool) (*query, error) {
 	if len(msg.Question) != 1 {
 		return nil, errQuestion
@@ -186,8 +186,8 @@ func (q *query) matches(reply []byte) bool {
 	return bytes.Equal(got[name:], sent[name:]) && equalFold(got[:name], sent[:name])
 }
 
-// recast reports whether a message is what a server sends that does not repeat the letter case of the
-// name: it differs from a reply in nothing else.
+// recast reports whether a message is from a server that does not repeat the letter case of the name: it differs
+// from a reply in nothing else.
 func (q *query) recast(reply []byte) bool {
 	if !q.folded {
 		return false
@@ -197,7 +197,7 @@ func (q *query) recast(reply []byte) bool {
 	return q.matches(reply)
 }
 
-// declinesRequest reports whether an rcode says that the server did not look at the question at all.
+// declinesRequest reports whether an rcode means that the server did not process the query at all.
 func declinesRequest(rcode int) bool {
 	return rcode == dns.RcodeFormatError || rcode == dns.RcodeNotImplemented || rcode == dns.RcodeRefused
 }
@@ -258,8 +258,8 @@ func (q *query) decode(reply []byte) (*dns.Msg, error) {
 	return m, nil
 }
 
-// header reads what comes before the data of a record, and tells where these end. A name that refers to the question, as
-// most do, is not taken apart again.
+// header reads the part of a record before its data, and returns where the data end. A name that refers to the
+// question, as most do, is not parsed again.
 func (q *query) header(reply []byte, off int) (h dns.RR_Header, end int, err error) {
 	const fixed = 10 // RFC 1035 section 4.1.3
 	if h.Name = q.msg.Question[0].Name; off+2 <= len(reply) && reply[off] == 0xc0 && reply[off+1] == headerLen {
@@ -279,7 +279,7 @@ func (q *query) header(reply []byte, off int) (h dns.RR_Header, end int, err err
 }
 
 // respell takes the random letter case out of the records of an answer that were made for the question:
-// those of its name, and the alias that a DNAME record makes of it.
+// those of its name, and the alias synthesized from a DNAME record.
 func respell(m *dns.Msg) {
 	name, redirected := m.Question[0].Name, false
 	for _, rr := range m.Answer {

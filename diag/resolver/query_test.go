@@ -95,7 +95,7 @@ func requireSame(t *testing.T, wire []byte, got *dns.Msg) {
 	t.Helper()
 	want := new(dns.Msg)
 	if want.Unpack(wire) != nil {
-		return // what stands in an OPT record that nobody asked for is not read
+		return // an OPT record that was not requested is not read
 	}
 	want.Id, want.Question = got.Id, got.Question
 	if want.IsEdns0() != nil {
@@ -159,7 +159,7 @@ func TestStreamReaderResumes(t *testing.T) {
 	}
 }
 
-// Whatever a stream brings, the messages taken off it are those that stand there.
+// The messages read from any stream are the messages in it.
 func FuzzStreamReader(f *testing.F) {
 	f.Add([]byte{0, 1, 9, 0, 0, 0, 2, 8, 8, 0xff}, uint8(3))
 	f.Fuzz(func(t *testing.T, input []byte, step uint8) {
@@ -260,8 +260,8 @@ func TestIdentifiersInFlightDiffer(t *testing.T) {
 	}
 }
 
-// A caller who leaves in the middle of a write ruins the stream. The others must hear of that, and
-// not that their own time is up.
+// A caller that leaves in the middle of a write breaks the stream. The others must get that error, and not a timeout
+// of their own.
 func TestTornStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()

@@ -41,8 +41,8 @@ const maxAddrs = 16
 type Server struct {
 	// Transport is the way to speak to it. Empty means UDP.
 	Transport Transport
-	// Addrs are its addresses. Exactly one for UDP and TCP. For DoT and DoH there may be several,
-	// in order of preference, or none if Name is to be looked up.
+	// Addrs are its addresses. Exactly one for UDP and TCP. For DoT and DoH there may be several, in order of
+	// preference, or none to look up Name.
 	Addrs []netip.Addr
 	// Port is the port; 0 is the standard one of the transport.
 	Port uint16
@@ -285,7 +285,7 @@ func hostText(ip netip.Addr) string {
 	return ip.String()
 }
 
-// certificateName is what the certificate must hold: the name, or else the address.
+// certificateName returns the name that the certificate must cover, or else the address.
 func (s Server) certificateName() string {
 	if s.Name == "" && len(s.Addrs) > 0 {
 		return s.Addrs[0].WithZone("").String()

@@ -66,8 +66,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Half of the callers leave at random. Nobody who stays is forgotten when the one who reads for all
-// has left: without loss, each is answered long before its time is up.
+// Half of the callers leave at random. No other caller is forgotten when the common reader has left: without loss,
+// each is answered long before its timeout.
 func TestNobodyIsForgotten(t *testing.T) {
 	f := serve(t, healthy, healthy)
 	for _, transport := range []resolver.Transport{resolver.UDP, resolver.TCP} {
@@ -93,7 +93,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 	}
 }
 
-// many calls a function with different names from several goroutines at once.
+// many calls a function with different names from several goroutines concurrently.
 func many(workers, each int, call func(name string, random *rand.Rand)) {
 	var group sync.WaitGroup
 	for i := range workers {

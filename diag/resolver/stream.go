@@ -110,7 +110,7 @@ func dialFirst(ctx context.Context, addrs []netip.AddrPort,
 	running := 0
 	defer func() {
 		cancel()
-		for range running { // each ends at once, for its context has ended
+		for range running { // each ends immediately, because its context has ended
 			if r := <-results; r.value.conn != nil {
 				r.value.conn.Close()
 			}
@@ -213,7 +213,7 @@ func (u *upstream) overHTTPS(ctx context.Context, q *query, deadline time.Time) 
 	return came, nil
 }
 
-// httpError tells the end of the caller's context from the end of the time for this try.
+// httpError distinguishes the end of the caller's context from the timeout of this try.
 func httpError(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

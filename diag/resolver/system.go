@@ -13,7 +13,7 @@ import (
 
 const (
 	systemFile = "/etc/resolv.conf"
-	// configCheck is how long a look at the time of change of the file is good for.
+	// configCheck is how long a check of the file's modification time is valid.
 	configCheck = 5 * time.Second
 	// maxConfig bounds what is read of the file; real ones have some hundred bytes.
 	maxConfig = 64 << 10
@@ -23,8 +23,8 @@ const (
 	maxConfigAttempts = 5
 )
 
-// A Config is what a resolv.conf(5) file says about asking servers. The search list is left out on
-// purpose: names are absolute here, and a diagnostic must not be told about another name.
+// A Config is the configuration of servers in a resolv.conf(5) file. The search list is left out on purpose: names
+// are absolute here, and a diagnostic must not get the answer for another name.
 type Config struct {
 	Servers  []Server
 	Timeout  time.Duration // of one try; 0 if the file does not say

@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxSteps bounds a trace. A question to the full set of system servers takes at most a dozen steps,
-// a walk from the root some tens; a trace that grows beyond this serves nobody.
+// maxSteps bounds a trace. A query to the full set of system servers takes at most a dozen steps, a walk from the
+// root some tens; a longer trace is of no use.
 const maxSteps = 512
 
 // A Step is one message sent to one server, and what came back.
@@ -27,7 +27,7 @@ type Step struct {
 	FromCache bool          // the reply came from the cache; Server, Addr and Transport tell its origin
 }
 
-// A Trace is a record of what was asked. Its zero value is an empty trace. It may be used by several goroutines
+// A Trace is a record of queries. Its zero value is an empty trace. It may be used by several goroutines
 // concurrently. It keeps the first 512 steps.
 type Trace struct {
 	mu    sync.Mutex

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startUnbound starts a resolver that has an answer for every name below example, with the buffers that it has by itself.
+// startUnbound starts a resolver that has an answer for every name below example, with its default buffers.
 func startUnbound(t *testing.T) Server {
 	free, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -55,8 +55,9 @@ remote-control:
 	return s
 }
 
-// TestBesideUnbound holds a resolver with its own buffers against 4, 16 and 64 domains at once: 64 are not slower than 4,
-// and nothing remains unanswered. The best of three rounds counts, for others use the processor too.
+// TestBesideUnbound tests a resolver with default buffers with 4, 16 and 64 concurrent domains: 64 are not slower
+// than 4, and nothing remains unanswered. The best of three rounds counts, because other programs use the processor
+// too.
 func TestBesideUnbound(t *testing.T) {
 	s := startUnbound(t)
 	best := map[int]time.Duration{}

@@ -36,7 +36,7 @@ type upstream struct {
 	silentUntil atomic.Int64 // nanoseconds since 1970; others are asked first until then
 }
 
-// silence is how long a server that did not answer stands behind the others.
+// silence is how long a server that did not answer is ranked behind the others.
 const silence = 10 * time.Second
 
 // sessionsKept is enough for one server to give out tickets as it likes.
@@ -236,7 +236,7 @@ func rcodeOf(reply []byte) int {
 	return m.Rcode
 }
 
-// An AskError says what happened when a server was asked. Its text names the server, which may be nobody's business.
+// An AskError describes the failure of a query to a server. Its text names the server, which may be private.
 type AskError struct {
 	Server Server
 	Err    error

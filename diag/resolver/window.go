@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The sizes of a window. Where nobody gave the socket of a server more room, it has some for 90 to 250 queries, as with
-// net.core.rmem_default of Linux; for smallestWindow it has room wherever it is.
+// The sizes of a window. By default the socket of a server has room for 90 to 250 queries, as with
+// net.core.rmem_default of Linux; any has room for smallestWindow.
 const (
 	initialWindow  = 64
 	smallestWindow = 8
@@ -19,8 +19,8 @@ const (
 )
 
 const (
-	// growEvery is the time in which a window grows by one, if it is too small for all who ask. TCP grows faster, but
-	// also knows earlier what was lost: until then, a window that is too large loses more.
+	// growEvery is the time in which a window grows by one, if it is too small for all callers. TCP grows faster,
+	// but also detects losses earlier: until then, a window that is too large loses more.
 	growEvery = 125 * time.Millisecond
 	// queueing is how much longer than the quickest an answer may take where the window can still grow: else the server
 	// has more to do than it can, and a larger window makes all wait longer.
@@ -30,13 +30,13 @@ const (
 	overdue = 500 * time.Millisecond
 )
 
-// A window bounds the queries that one server is asked at once, as TCP bounds its segments in flight (RFC 5681): what
-// comes while the socket of the server is full is dropped. The window grows while it is too small for all who ask, and
-// is halved by a loss. Who finds it full stands in line. A nil window has room for all.
+// A window bounds the queries in flight to one server, as TCP bounds its segments in flight (RFC 5681): queries that
+// arrive while the socket of the server is full are dropped. The window grows while it is too small for all callers,
+// and is halved by a loss. Callers that find it full wait in a queue. A nil window has room for all.
 //
-// A query in a datagram that is not answered in time may have been dropped, or the server waits for another one in
-// vain. At first it counts as dropped, if only other queries were answered meanwhile. If repeating it brings no answer
-// either, or not soon, or one that says as much, the window gets its size back.
+// A query in a datagram that is not answered in time may have been dropped, or the server itself waits for another
+// server. At first it counts as dropped, if only other queries were answered meanwhile. If its retry is not answered
+// either, or not soon, or with such a failure, the window gets its size back.
 type window struct {
 	lossy bool // carries datagrams: a timeout may be a loss
 
@@ -73,8 +73,8 @@ func newWindow(t Transport) *window {
 	return &window{size: largestWindow, first: 1, quickest: overdue} // the transport takes care of the rest
 }
 
-// enter waits until a query may be sent, and returns its number, for leave. Who has stood in line while the server
-// answered nobody for as long as one waits for a reply does not wait for a reply to the others too.
+// enter waits until a query may be sent, and returns its number, for leave. A caller that has queued for the length
+// of a timeout while the server answered no query does not wait for replies to the others too.
 func (w *window) enter(ctx context.Context, timeout time.Duration) (uint64, error) {
 	if w == nil {
 		return 0, nil
@@ -117,7 +117,7 @@ func (w *window) quit(t *turn, reason error) (uint64, error) {
 	return 0, reason
 }
 
-// jump leaves the line to be sent if the server has been silent for long, or tells the timer how long that may take.
+// jump leaves the queue to be sent if the server has been silent for long, or sets the timer to when that will be.
 func (w *window) jump(t *turn, timer *time.Timer, timeout time.Duration) bool {
 	now := time.Now()
 	w.mu.Lock()
@@ -132,7 +132,7 @@ func (w *window) jump(t *turn, timer *time.Timer, timeout time.Duration) bool {
 	return true
 }
 
-// silence is how long the server has answered nobody, although it was asked.
+// silence returns how long the server has answered no query, although it was queried.
 func (w *window) silence(now time.Time) time.Duration {
 	if w.asked.IsZero() {
 		return 0
@@ -183,7 +183,7 @@ func (w *window) advance(now time.Time) {
 	}
 }
 
-// leave ends a query that was sent at a time: something came, or nobody waits any more.
+// leave ends a query that was sent at a time: a reply came, or the caller left.
 func (w *window) leave(ctx context.Context, q *query, number uint64, sent time.Time, came arrival, err error) {
 	if w == nil {
 		return

@@ -61,7 +61,7 @@ func (n *narrow) client(t *testing.T) *Client {
 
 func (n *narrow) dial(context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
-	replies := make(chan []byte, datagrams.room) // that nobody reads are lost
+	replies := make(chan []byte, datagrams.room) // unread ones are lost
 	ended := make(chan struct{})
 	go func() {
 		for {
@@ -112,8 +112,8 @@ func (n *narrow) answer(replies chan<- []byte, message []byte) {
 	})
 }
 
-// examine asks for many domains, so many at once, as their checks do: questions that others depend on, each time a dozen
-// at once. It returns how long that takes, and how many questions had no answer.
+// examine queries many domains, so many concurrently, as their checks do: in dependent steps of a dozen concurrent
+// queries each. It returns how long that takes, and how many queries had no answer.
 func examine(t *testing.T, c *Client, parallel, domains int, prefix func(domain int) string) (time.Duration, int) {
 	var group sync.WaitGroup
 	var failed atomic.Int32
@@ -147,7 +147,7 @@ func examine(t *testing.T, c *Client, parallel, domains int, prefix func(domain 
 
 func always(int) string { return "" }
 
-// More at once is never slower than a few, and loses nothing that the server has room for.
+// More concurrent queries are never slower than a few, and lose nothing that the server has room for.
 func TestMoreAtOnceIsNotSlower(t *testing.T) {
 	tests := []struct {
 		name   string

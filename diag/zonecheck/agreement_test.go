@@ -89,8 +89,8 @@ func TestAgreement(t *testing.T) {
 	require.Greater(t, agreed["wrong"], 0)
 }
 
-// Where the DS record is right and the wrong key signs the keys, both say so, and neither suggests another DS record: it
-// would fail with the next rollover of the key that signs the zone.
+// Where the DS record is right and the wrong key signs the DNSKEY set, both report that, and neither suggests
+// another DS record: it would fail with the next rollover of the zone signing key.
 func TestKeysSignedWithZoneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -114,7 +114,7 @@ func TestKeysSignedWithZoneKey(t *testing.T) {
 	})
 }
 
-// compareVerdicts asks both, and compares what they say of each set of records.
+// compareVerdicts runs both, and compares their verdicts on each record set.
 func compareVerdicts(t *testing.T, env *diag.Env, world string, agreed map[string]int) {
 	noted := map[string]bool{}
 	for _, text := range zonecheck.Notices(t, env, diag.MustDomain("example.com")) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// caaCases are CAA records, what is found, the beginning of what is said of it, and what is suggested.
+// caaCases are CAA records, the finding, the beginning of its text, and the suggestion.
 var caaCases = []struct {
 	name, records, want, detail, suggests string
 }{
@@ -93,7 +93,7 @@ func caaZone(records string) (zone string) {
 	return zone
 }
 
-// Each fault has a finding of its own, and what is suggested has none.
+// Each fault has a finding of its own, and the suggested record has none.
 func TestCAA(t *testing.T) {
 	for _, tt := range caaCases {
 		t.Run(tt.name, func(t *testing.T) {

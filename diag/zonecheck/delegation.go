@@ -20,9 +20,9 @@ const (
 	unmeasured  reachability = 2 // none did, and the fault may lie here
 )
 
-// reach tells whether any server can be reached, and else whether that is a fault of theirs: an address
-// counts as dead where other servers answer from here over the same version of IP, or if it answered in a
-// way that no resolver can use. Resolvers do not turn to TCP where UDP stays without an answer.
+// reach returns whether any server is reachable, and else whether the servers are at fault: an address counts as
+// dead if other servers are reachable from here over the same IP version, or if its answers are unusable for
+// resolvers. Resolvers do not fall back to TCP if UDP is not answered.
 func (e *evidence) reach() reachability {
 	if slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
 		return ad.Replies[survey.ProbeSOA].OK() && ad.SOA().OK()
@@ -95,7 +95,7 @@ func answeredFor(a diag.Addresses, ip netip.Addr) bool {
 
 type zoneCut struct {
 	zone        string
-	known       bool     // at least one said anything
+	known       bool     // at least one answered
 	nxdomain    bool     // the domain does not exist
 	undelegated bool     // the domain exists, and is not a zone of its own
 	hosts       []string // servers, sorted
@@ -106,10 +106,10 @@ type zoneCut struct {
 	ds          []*dns.DS
 }
 
-// maxDS bounds the DS records that are looked at.
+// maxDS bounds the DS records that are checked.
 const maxDS = 12
 
-// noSuchName is what servers of the parent zone say of a domain that does not exist.
+// noSuchName is the answer of the parent zone's servers for a domain that does not exist.
 const noSuchName = "NXDOMAIN"
 
 // cutOf puts together what the servers of the parent zone answered.

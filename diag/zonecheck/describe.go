@@ -103,7 +103,7 @@ func (e *evidence) diversity() Diversity {
 	return d
 }
 
-// results lists what came of each rule that applied, in the order of the table.
+// results lists the outcome of each rule that applied, in the order of the table.
 func results(v diag.Verdict) []RuleResult {
 	failed := map[diag.Code][]diag.Finding{}
 	for _, f := range v.Findings {

@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A zoneSecurity is what the audit makes of the signatures of the zone.
+// A zoneSecurity is the audit's result for the signatures of the zone.
 type zoneSecurity struct {
 	*dnssec.Checker
 	keys    []*dns.DNSKEY     // of all servers
@@ -30,7 +30,7 @@ type zoneSecurity struct {
 	optOut  bool
 	algs    map[uint8]bool // of the signatures over the SOA records
 	keyAlgs map[uint8]bool // of the keys
-	proofs  int            // negative replies with a proof that were looked at
+	proofs  int            // negative replies with a proof that were checked
 	held    bool           // proofs were held against what there is
 	denied  diag.Failures  // records that proofs deny
 }
@@ -38,10 +38,10 @@ type zoneSecurity struct {
 // A dsView compares the DS records of the parent zone with the keys.
 type dsView struct {
 	usable  int       // records with an algorithm and a digest that are known
-	matched []*dns.DS // those that stand for a key which signs the keys
-	idle    []*dns.DS // those that stand for a key of the zone which does not
+	matched []*dns.DS // those that match a key which signs the DNSKEY set
+	idle    []*dns.DS // those that match a key of the zone which does not
 	standby []*dns.DS // the other usable ones
-	propose string    // records that stand for keys with which all servers sign the keys, as in a zone file
+	propose string    // records for keys with which all servers sign the DNSKEY set, as in a zone file
 }
 
 // secure examines all signatures that came along.
@@ -86,8 +86,8 @@ func (a *answers) secure() zoneSecurity {
 	return s
 }
 
-// signing returns those of the keys that may sign the zone and made one of the signatures, which is
-// right. Where keys share a tag nobody can tell them apart by it.
+// signing returns those of the keys that may sign the zone and made one of the valid signatures. Keys that share a
+// tag cannot be distinguished by it.
 func (s *zoneSecurity) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature) []*dns.DNSKEY {
 	return slices.DeleteFunc(slices.Clone(keys), func(k *dns.DNSKEY) bool {
 		tag := k.KeyTag()
@@ -188,7 +188,7 @@ func (s *zoneSecurity) checkName(r survey.Reply, name string, qtype uint16, targ
 	return j
 }
 
-// compareDS finds out which DS records stand for keys that sign the keys (RFC 4035 section 5.2).
+// compareDS finds the DS records that match keys which sign the DNSKEY set (RFC 4035 section 5.2).
 func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 	for _, ds := range list {
 		if !dnssec.Usable(ds) {
@@ -208,7 +208,7 @@ func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 	}
 }
 
-// checkContent verifies the signatures of what one server was asked, and looks at the parameters.
+// checkContent verifies the signatures in one server's answers, and checks the parameters.
 func (s *zoneSecurity) checkContent(a *answers) {
 	s.cdsOK = true
 	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY} {
@@ -242,8 +242,8 @@ func (s *zoneSecurity) verifiable(r survey.Reply) bool {
 	return r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil && !slices.Contains(s.bare, r.By)
 }
 
-// vouched reports whether one of the signatures is right and of a key that the DS records stand for.
-// Without DS records nobody can tell (RFC 7344 section 4.1).
+// vouched reports whether one of the signatures is valid and by a key that the DS records match. Without DS records
+// that is unknown (RFC 7344 section 4.1).
 func (s *zoneSecurity) vouched(signatures []dnssec.Signature) bool {
 	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
 		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })
@@ -253,8 +253,8 @@ func (s *zoneSecurity) vouched(signatures []dnssec.Signature) bool {
 // keyMissing is the fault of a signature by a key that the zone does not have.
 const keyMissing diag.Code = "zone.dnssec.signature.key"
 
-// ruleOf says to which rule of the audit a fault of validation belongs. The audit has nothing to say of the others: a
-// signature of an algorithm that cannot be checked, and of a zone that asks for more checks than any real one does.
+// ruleOf maps faults of validation to rules of the audit. The audit ignores the others: a signature of an algorithm
+// that cannot be checked, and a zone that requires more checks than any real one.
 var ruleOf = map[diag.Code]diag.Code{
 	"dnssec.signature.missing":     "zone.dnssec.signature.missing",
 	"dnssec.signature.expired":     "zone.dnssec.signature.expired",

@@ -237,7 +237,7 @@ func signatureScenes() []scene {
 	}
 }
 
-// A proposed DS record is that of a key with which every server signs the keys, and none is proposed that
+// A proposed DS record is that of a key with which every server signs the DNSKEY set, and none is proposed that
 // would break the zone.
 func TestProposedDS(t *testing.T) {
 	island := diagtest.Signing{Island: true}

@@ -18,10 +18,10 @@
 //
 // # Every type at every server
 //
-// Each server is asked for every type that matters at the apex, and the servers of the parent zone for DS. What comes
-// of each question is in the report, and judged: NXDOMAIN denies the whole name (RFC 8020), whatever the type; an
-// error, silence or a truncated answer is the fault of that server for that type (RFC 8906), and others make up for it
-// as long as there is one. One answer of one set of servers is one finding that names the types.
+// Each server is queried for every type that matters at the apex, and the servers of the parent zone for DS. Each
+// outcome is in the report, and judged: NXDOMAIN denies the whole name (RFC 8020), whatever the type; an error,
+// silence or a truncated answer is the fault of that server for that type (RFC 8906), and other servers compensate
+// for it as long as there is one. One answer of one set of servers is one finding that names the types.
 //
 // # What is not known
 //
@@ -45,8 +45,8 @@
 //	delegation.go     the delegation as the parent zone has it, whether servers can be reached, and glue
 //	dnssec.go         what the signatures are worth
 //	matrix.go         what each server answers for each type
-//	evidence.go       all of it, the conditions of rules, and what is not known; trouble.go: what findings say
+//	evidence.go       all evidence, the conditions of rules, and unknowns; trouble.go: texts of findings
 //	rules_*.go        the rules, a file for each subject, and rules.go the table of all
 //	scope.go          what was examined, and what was not
-//	zonecheck.go      the report, and what is worth knowing and no finding; describe.go: its parts
+//	zonecheck.go      the report, and facts that are not findings; describe.go: its parts
 package zonecheck

@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Evidence is what the rules look at: what was answered, and what the signatures are worth.
+// evidence is the input of the rules: the answers, and the results for the signatures.
 type evidence struct {
 	*answers
 	sec      zoneSecurity
@@ -70,7 +70,7 @@ func answeredByAtLeast(servers int, p survey.Probe) func(*evidence) bool {
 	}
 }
 
-// determined is the condition that a server of the zone said what there is, or that there is nothing.
+// determined is the condition that a server of the zone gave an answer, positive or negative.
 func determined(p survey.Probe) func(*evidence) bool {
 	return anyServing(func(ad *survey.Address) bool { return ad.Replies[p].Settled() })
 }
@@ -83,7 +83,7 @@ func hasType(qtype uint16) func(*evidence) bool {
 	}
 }
 
-// probes tells which query a source stands for, and whether a server has answered it.
+// probes lists the query of each source, and whether a server has answered it.
 var probes = []struct {
 	source diag.Source
 	probe  survey.Probe
@@ -180,14 +180,14 @@ func transferAnswered(ad *survey.Address) bool {
 	return r.OK() || r.Result == survey.Reset
 }
 
-// answers are what a survey brought, with what follows from it for all subjects.
+// answers are the results of a survey, with conclusions for all subjects.
 type answers struct {
 	*survey.Survey
 	cut      zoneCut           // the delegation, as the parent zone has it
 	responds map[bool]bool     // by whether it is IPv6: any server answered over UDP
 	serving  []*survey.Address // those that are authoritative
 	own      []string          // the servers that the zone names, of all answers
-	ownTTL   *uint32           // of these NS records; nil if there are none
+	ownTTL   *uint32           // of these NS records; nil without any
 	cells    []cell            // what each server answered for each type
 }
 
@@ -233,7 +233,7 @@ func (a *answers) records(ad *survey.Address, p survey.Probe, qtype uint16) []dn
 	return survey.RRSet(r.Msg.Answer, a.Zone, qtype)
 }
 
-// at returns what one of the servers said: where each was asked, the first that has records.
+// at returns the reply of one of the servers: if each was queried, the first that has records.
 func (a *answers) at(name string, qtype uint16) (reply survey.Reply) {
 	p, each := probeOf[qtype]
 	if _, asked := a.Content[name][qtype]; asked || !each || name != a.Zone {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A record holds what was answered in a world: who answered for which type, such as "server MX".
+// A record holds the queries answered in a world: by source and type, such as "server MX".
 type record struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -34,8 +34,8 @@ func (r *record) note(who string, m *dns.Msg) {
 	}
 }
 
-// grounds are what at least one must have been answered for before a rule may be fulfilled, by the
-// beginning of its code; the first that fits counts.
+// grounds are the answers of which a rule needs at least one to be fulfilled, by prefix of its code; the first match
+// counts.
 var grounds = []struct{ code, answers string }{
 	{"zone.parent.", "parent NS"},
 	{"zone.delegation.lame", "server SOA"},
@@ -182,7 +182,7 @@ func TestOutcome(t *testing.T) {
 		name     string
 		setup    func(*stage)
 		state    diag.State
-		atMost   int // the score; -1 for none
+		atMost   int // the score; -1 for no score
 		headline string
 		soa      bool
 	}{
@@ -285,7 +285,7 @@ func dropVersion(t *testing.T, latency, atMost time.Duration) {
 	})
 }
 
-// Details are sentences that stand alone: no errors of several lines, no syntax of Go.
+// Details are self-contained sentences: no multi-line errors, no Go syntax.
 func TestDetails(t *testing.T) {
 	for _, setup := range []func(*stage){
 		func(s *stage) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are messages with the records that the audit looks at, and some that make no sense.
+// hostile returns messages with the records that the audit examines, and some malformed ones.
 func hostile(tb testing.TB) [][]byte {
 	texts := [][]string{
 		{"example.com. SOA . . 0 0 0 0 0", "example.com. NS .", "example.com. NS 192.0.2.53.", "example.com. MX 0 ."},

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The audit of a healthy zone waits for few exchanges: a few questions at a time to each address, all
-// addresses at once.
+// The audit of a healthy zone waits for few exchanges: a few queries at a time to each address, all addresses
+// concurrently.
 func TestRoundTrips(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -127,7 +127,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// A caller who has less time gets a report before it is up.
+// A caller with less time gets a report before its deadline.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{World: diagtest.NewWorld(t)}
@@ -142,7 +142,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// No server is asked more than a few questions at a time, and nobody is asked more than the budget has.
+// No server gets more than a few queries at a time, and all queries stay within the budget.
 func TestQueryLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
@@ -304,8 +304,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// What has nothing to do with the domain does not keep the report waiting: neither zones for reverse
-// lookups, nor a firewall before a port that hardly anybody uses.
+// The report does not wait for what is unrelated to the domain: neither zones for reverse lookups, nor a firewall
+// before a rarely used port.
 func TestNoWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{World: diagtest.NewWorld(t)}

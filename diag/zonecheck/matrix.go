@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// What comes of a question beside a response code, which goes by its name.
+// The outcomes of a query other than a response code, which goes by its name.
 const (
 	noData    = "NODATA" // NOERROR without a record of the type (RFC 2308 section 2.2)
 	silence   = "silent"
@@ -24,7 +24,7 @@ const (
 var apexTypes = []uint16{dns.TypeSOA, dns.TypeNS, dns.TypeA, dns.TypeAAAA, dns.TypeMX, dns.TypeTXT, dns.TypeCAA,
 	dns.TypeHTTPS, dns.TypeDNSKEY, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeDS}
 
-// probeOf tells which probe asks for a type at the apex; SOA and DS have none of these.
+// probeOf maps a type at the apex to its probe; SOA and DS are not included.
 var probeOf = func() map[uint16]survey.Probe {
 	list := map[uint16]survey.Probe{}
 	for p, qtype := range survey.ApexTypes {
@@ -33,7 +33,7 @@ var probeOf = func() map[uint16]survey.Probe {
 	return list
 }()
 
-// A cell is what one server answered for one type at the apex.
+// A cell is the answer of one server for one type at the apex.
 type cell struct {
 	qtype  uint16
 	server string // its names
@@ -44,7 +44,7 @@ type cell struct {
 	reply  survey.Reply
 }
 
-// answerTo says in a word what came of the question for a type; nothing if it was not asked from here.
+// answerTo returns the outcome of the query for a type in a word; empty if it was not sent from here.
 func (a *answers) answerTo(r survey.Reply, qtype uint16) string {
 	switch r.Result {
 	case survey.NotAsked, survey.Unroutable, survey.Blocked:
@@ -106,7 +106,7 @@ func (a *answers) of(qtype uint16) []cell {
 	return slices.DeleteFunc(slices.Clone(a.cells), func(c cell) bool { return c.qtype != qtype || !c.counts })
 }
 
-// answered reports whether a server said what there is, or that there is nothing.
+// answered reports whether a server gave an answer, positive or negative.
 func (c cell) answered() bool {
 	return c.answer == noData || c.answer == diag.RcodeName(dns.RcodeSuccess)
 }
@@ -151,7 +151,7 @@ func lapses(cells []cell) (list []lapse) {
 // every reports whether no other server should know a type.
 func (e *evidence) every(l lapse) bool { return len(l.cells) == len(e.of(l.types[0])) }
 
-// who names the servers, those that are meant at all their addresses by their names alone.
+// who names the servers, those affected at all their addresses by name alone.
 func (e *evidence) who(l lapse) (names []string) {
 	others := func(server string) bool {
 		return slices.ContainsFunc(e.of(l.types[0]), func(c cell) bool {

@@ -23,7 +23,7 @@ example.com.      3600 CAA 0 issue "ca.example.net"
 example.com.      3600 HTTPS 1 . alpn=h2
 `
 
-// A fate is what becomes of the reply to a question; nil stands for silence.
+// A fate changes the reply to a query; nil means silence.
 type fate struct {
 	name string // as in the code of the rule
 	word string // as in the report
@@ -64,7 +64,7 @@ func contrary(addr netip.Addr, qtype uint16, answer []dns.RR) []dns.RR {
 			"3600", n))}
 	case dns.TypeNS:
 		return append(slices.Clone(answer[:1]), rr(fmt.Sprintf(name+"NS ns%d.example.com.", 1+n%2)))[:1+n%2]
-	case dns.TypeA, dns.TypeAAAA: // that there are none; addresses may differ
+	case dns.TypeA, dns.TypeAAAA: // the absence of records; addresses may differ
 		if n == 4 {
 			return answer
 		}
@@ -120,7 +120,7 @@ func cellRule(qtype uint16, f fate, all bool) (diag.Code, diag.Severity) {
 	}[dns.TypeToString[qtype]+" "+f.name]; {
 	case own == "zone.soa.serial.differs":
 		return own, diag.Warning
-	case own == "zone.dnssec.servers.unsigned" && all: // nobody has signatures
+	case own == "zone.dnssec.servers.unsigned" && all: // no server has signatures
 		return "zone.dnssec.signature.missing", diag.Error
 	case own != "":
 		return own, diag.Error
@@ -250,7 +250,7 @@ func TestMatrixSets(t *testing.T) {
 	}
 }
 
-// What depends on a type decides how grave it is that nobody answers for it.
+// The dependents of a type determine how severe it is if no server answers for it.
 func TestMatrixDepends(t *testing.T) {
 	for _, tt := range []struct {
 		qtype  uint16

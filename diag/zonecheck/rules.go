@@ -71,7 +71,7 @@ func together(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// Category is what a rule is about.
+// Category is the subject of a rule.
 type Category string
 
 // The factors of the score.
@@ -103,7 +103,7 @@ const (
 	parentDS  diag.Source = "DS"        // the DS records there
 	hosts     diag.Source = "hosts"     // the addresses of the name servers
 	servers   diag.Source = "servers"   // what each of them is to the zone
-	origins   diag.Source = "origins"   // who announces their addresses
+	origins   diag.Source = "origins"   // the networks that announce their addresses
 	content   diag.Source = "content"   // what any of them was asked
 	within    diag.Source = "within"    // names between others
 	aliases   diag.Source = "aliases"   // where usual names lead
@@ -133,7 +133,7 @@ const (
 	recordsCDS   diag.Source = "CDS" // and CDNSKEY
 )
 
-// texts are what the verdict says in words where the gravest finding does not say it.
+// texts are the texts of verdicts without a text from the gravest finding.
 var texts = diag.Texts{
 	"valid": {
 		Headline: "The domain is delegated and served without a fault",

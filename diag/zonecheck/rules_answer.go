@@ -13,14 +13,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// depends reports whether something fails if nobody answers for a type.
+// depends reports whether something fails if no server answers for a type.
 func (e *evidence) depends(qtype uint16) bool {
 	switch qtype {
 	case dns.TypeSOA, dns.TypeNS, dns.TypeA, dns.TypeAAAA, dns.TypeMX, dns.TypeTXT, dns.TypeCAA:
 		return true
 	case dns.TypeDNSKEY:
 		return secured(e)
-	case dns.TypeDS: // nobody asks for it below an unsigned zone
+	case dns.TypeDS: // it is not queried below an unsigned zone
 		return slices.ContainsFunc(e.Parent.Views, func(v survey.View) bool {
 			signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
 			return v.NS.OK() && slices.ContainsFunc(v.NS.Msg.Ns, signature)
@@ -29,7 +29,7 @@ func (e *evidence) depends(qtype uint16) bool {
 	return false
 }
 
-// losses say what fails if nobody answers for a type.
+// losses describe the failures if no server answers for a type.
 var losses = map[uint16]string{
 	dns.TypeSOA:     "resolvers cannot cache that a name does not exist",
 	dns.TypeNS:      "resolvers that ask the zone for its name servers fail",
@@ -45,10 +45,10 @@ var losses = map[uint16]string{
 	dns.TypeDS:      "resolvers that check the signatures of the parent zone reject the domain",
 }
 
-// A wording says in a sentence about servers what they answer, and what that does to whom.
+// A wording is a sentence about the answers of servers, and its impact.
 type wording struct {
 	one, several string
-	always       string // whatever others answer; empty: others make up for it, or what nobody answers is lost
+	always       string // in any case; empty: other servers compensate, or types without an answer are lost
 }
 
 // failure makes one of a lapse.
@@ -71,7 +71,7 @@ func (e *evidence) failure(l lapse, w wording, grave func(qtype uint16) bool) di
 	return diag.Failures{f}
 }
 
-// harmOf says what fails if nobody answers for these types.
+// harmOf describes the failures if no server answers for these types.
 func harmOf(lost []uint16) string {
 	var list []string
 	for _, t := range lost {
@@ -121,7 +121,7 @@ func unusual(answer string) bool {
 		cutOff, malformed}, answer)
 }
 
-// answerRules are about every type at every server: what comes of the question.
+// answerRules are about the outcome of the query for every type at every server.
 var answerRules = diag.Rules[*evidence]{{
 	Code: "zone.answers.nxdomain", Severity: diag.Error, Weight: 5,
 	Ref:         "RFC 2308 section 5, RFC 8020 section 2",
@@ -199,14 +199,14 @@ func (e *evidence) nameless() diag.Failures {
 	})
 }
 
-// A contradiction is what a server answers other than one that most agree with.
+// A contradiction is a server's answer that differs from one of the majority.
 type contradiction struct {
 	cell
 	text string // its records
 	than *contradiction
 }
 
-// none is how [contents] writes that there are no records.
+// none is the form of [contents] for no records.
 var none = contents(nil)
 
 // comparison writes the records of a cell so that texts differ where records should not. Addresses may, for servers

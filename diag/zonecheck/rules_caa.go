@@ -85,8 +85,8 @@ func (e *evidence) caa() []*dns.CAA {
 	return survey.Set[*dns.CAA](r.Msg.Answer, e.Zone)
 }
 
-// eachCAA makes the test of a rule of what a function says of each record, in a clause that continues a sentence, and
-// advises if that is more than the rule can say.
+// eachCAA makes the test of a rule from a function on each record, which returns a clause that continues a sentence,
+// and advice if it is more specific than the rule's.
 func eachCAA(fault func(*evidence, *dns.CAA) (text, advice string)) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.caa(), func(r *dns.CAA) diag.Failures {
@@ -114,7 +114,8 @@ func knownCAA(tag string) bool { return slices.Contains(pki.CAATags(), strings.T
 // leastTag is the length of a tag from which two letters may be wrong, or a part may be missing.
 const leastTag = 5
 
-// meantCAA is the registered tag that one which is not registered probably stands for; empty if it is like none.
+// meantCAA returns the registered tag that an unregistered one is probably a misspelling of; empty if it resembles
+// none.
 func meantCAA(tag string) (meant string) {
 	tag = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -141,7 +142,7 @@ func meantCAA(tag string) (meant string) {
 	return meant
 }
 
-// authorizes are the properties that name who may issue, with what they are about.
+// authorizes are the properties that authorize issuers, with their scope.
 var authorizes = map[string]string{
 	"issue": "certificates", "issuewild": "wildcard certificates", "issuemail": "S/MIME certificates",
 	"issuevmc": "mark certificates",
@@ -151,7 +152,7 @@ func (e *evidence) hasCAA(tag string) bool {
 	return slices.ContainsFunc(e.caa(), func(r *dns.CAA) bool { return strings.EqualFold(r.Tag, tag) })
 }
 
-// misspeltCAA says what comes of a tag that no authority knows.
+// misspeltCAA describes the effect of a tag that no authority supports.
 func (e *evidence) misspeltCAA(r *dns.CAA) (text, advice string) {
 	meant := meantCAA(r.Tag)
 	if meant == "" || knownCAA(r.Tag) || r.Flag&caaCritical != 0 {
@@ -174,7 +175,7 @@ func (e *evidence) misspeltCAA(r *dns.CAA) (text, advice string) {
 		"no other may issue " + what + "."
 }
 
-// unusableIssuer says why a property authorizes nobody, and who may issue then.
+// unusableIssuer describes why a property authorizes no authority, and which may issue then.
 func (e *evidence) unusableIssuer(r *dns.CAA) (text, advice string) {
 	tag := strings.ToLower(r.Tag)
 	what, domain := authorizes[tag], ""
@@ -241,8 +242,8 @@ func reportURL(value string) bool {
 	return false
 }
 
-// correctedCAA is the whole set of CAA records as it was meant, as in a zone file; empty if that is not known. It is
-// never stricter than what is in force: no property takes effect that had none (CONTRACT 1.8).
+// correctedCAA returns the whole set of CAA records as intended, as in a zone file; empty if that is unknown. It is
+// never stricter than the set in force: it activates no property that had no effect (CONTRACT 1.8).
 func (e *evidence) correctedCAA() string {
 	var lines []string
 	for _, r := range e.caa() {

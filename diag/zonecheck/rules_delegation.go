@@ -232,8 +232,8 @@ func lookupText(err error) string {
 
 func hasChildDS(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
 
-// deletion says whether the zone asks for its DS records to be removed, by algorithm 0, and what is wrong with the
-// request: nothing may stand beside it, and its other fields are fixed (RFC 8078 section 4).
+// deletion returns whether the zone requests the removal of its DS records, by algorithm 0, and the fault of the
+// request: it must be the only record, and its other fields are fixed (RFC 8078 section 4).
 func (e *evidence) deletion() (requested bool, fault string) {
 	keys, odd := 0, false
 	for _, ds := range e.sec.cds {

@@ -70,7 +70,7 @@ var httpsRules = diag.Rules[*evidence]{{
 	Fails: eachService((*evidence).wrongHint),
 }}.With(diag.Rule[*evidence]{When: func(e *evidence) bool { return len(e.services()) > 0 }})
 
-// A service is what the HTTPS records of a name say.
+// A service holds the HTTPS records of a name.
 type service struct {
 	owner   string // absolute
 	records []*dns.HTTPS
@@ -88,7 +88,7 @@ func (e *evidence) services() (list []service) {
 	return list
 }
 
-// eachService makes the test of a rule of what a function says of each HTTPS record, in a clause that continues a
+// eachService makes the test of a rule from a function on each HTTPS record, which returns a clause that continues a
 // sentence.
 func eachService(fault func(e *evidence, owner string, r *dns.HTTPS) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
@@ -222,7 +222,7 @@ func (e *evidence) addressless(name string) string {
 	return ""
 }
 
-// kinds tells the kinds of addresses of a name of which something is known.
+// kinds are the address families of a name that are known.
 type kinds struct{ V4, V6 bool }
 
 func (k kinds) of(ip netip.Addr) bool { return ip.Is4() && k.V4 || ip.Is6() && k.V6 }

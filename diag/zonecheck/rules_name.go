@@ -100,7 +100,7 @@ func mailServersResolved(e *evidence) bool {
 	return slices.ContainsFunc(e.mailServers(), e.lookedUp)
 }
 
-// atMailServers makes the test of a rule of what a function says of each mail server.
+// atMailServers makes the test of a rule from a function on each mail server.
 func atMailServers(detail func(e *evidence, host string) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(e, host)) })

@@ -48,8 +48,8 @@ var securityRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// recurses reports whether a server found out what it cannot know by itself. The flag RA alone proves
-// nothing, nor does an answer of a server that also serves the parent zone.
+// recurses reports whether a server resolved a name outside its own zones. The flag RA alone proves nothing, nor
+// does an answer of a server that also serves the parent zone.
 func recurses(ad *survey.Address) bool {
 	r := ad.Replies[survey.ProbeRecursion]
 	return r.Rcode() == dns.RcodeSuccess && r.Msg.RecursionAvailable && !r.Msg.Authoritative &&
@@ -250,7 +250,7 @@ func onePrefix(list []netip.Addr) diag.Failures {
 	return diag.FailIf(!other, "All name servers have addresses in %s.", first)
 }
 
-// asns lists who announces each address that was examined, sorted; it is empty unless that is known of all.
+// asns lists the networks that announce the examined addresses, sorted; empty unless all are known.
 func (e *evidence) asns() []string {
 	list := diag.Map(e.Addresses, func(ad *survey.Address) string { return ad.Origin.ASN })
 	if slices.Contains(list, "") {

@@ -93,7 +93,7 @@ var signerRules = diag.Rules[*evidence]{{
 // severalSigned reports whether the keys of several servers are known.
 func severalSigned(e *evidence) bool { return signed(e) && answeredByAtLeast(2, survey.ProbeKeys)(e) }
 
-// eachPair makes a failure of what a function says of a copy of the zone beside another, or beside itself.
+// eachPair makes failures from a function on each copy of the zone and another copy, or itself.
 func (e *evidence) eachPair(detail func(c, other *signedCopy) string) (list diag.Failures) {
 	for _, c := range e.sec.copies {
 		for _, other := range e.sec.copies {
@@ -174,7 +174,7 @@ func keyNames(keys []signatureKey) string {
 	return "key" + view.If(len(keys) > 1, "s") + " " + diag.Series(names, 3)
 }
 
-// maxKeys bounds the keys of a copy that are looked at. A zone whose providers roll their keys has some ten.
+// maxKeys bounds the keys of a copy that are checked. A zone whose providers roll their keys has some ten.
 const maxKeys = 64
 
 // copyAt begins with what a server has of the signed zone.
@@ -268,8 +268,8 @@ func (c *signedCopy) trusted(records []*dns.DS) bool {
 	})
 }
 
-// propose returns the DS records of the keys that have signed the keys of the copy, as in a zone file. Of keys with the
-// same tag nobody can tell which it was.
+// propose returns the DS records of the keys that have signed the DNSKEY set of the copy, as in a zone file. Keys
+// with the same tag cannot be distinguished.
 func (c *signedCopy) propose() string {
 	return dnssec.ProposeDS(c.keys, slices.DeleteFunc(slices.Clone(c.keys), func(k *dns.DNSKEY) bool {
 		same := func(key signatureKey) bool { return key == keyOf(k) }
@@ -291,8 +291,8 @@ func (s *zoneSecurity) unused(c, other *signedCopy) (list []signatureKey) {
 	return sortedKeys(list)
 }
 
-// proposeAll returns the DS records with which the parent zone would vouch for the keys of every server, where no key
-// has signed those of all; nothing if there are none for one of them.
+// proposeAll returns the DS records with which the parent zone would vouch for the keys of every server, where no
+// key has signed those of all; empty if one of them has none.
 func (s *zoneSecurity) proposeAll() string {
 	lines := diag.Map(s.copies, (*signedCopy).propose)
 	if slices.Contains(lines, "") {

@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// targetRules are about names in records that are not what was meant. What comes of it is not told again.
+// targetRules are about names in records that are not the intended ones. Their consequences are not reported again.
 var targetRules = diag.Rules[*evidence]{{
 	Code: "zone.target.dot", Severity: diag.Error, Weight: 3, Ref: "RFC 1035 section 5.1",
 	Title: "Final dot missing in the zone file", Requirement: "No record points to a name that lacks its final dot",
@@ -37,7 +37,7 @@ type undotted struct {
 	rr     dns.RR
 	target string // absolute
 	meant  string // without its final dot
-	fate   string // what became of the target: a clause
+	fate   string // the state of the target: a clause
 	proven bool   // that no other name was meant
 }
 
@@ -56,7 +56,7 @@ func (e *evidence) dotAdvice() string {
 
 func typeOf(rr dns.RR) string { return dns.Type(rr.Header().Rrtype).String() }
 
-// targetOf is the name that a record points to, absolute and in lower case; empty if it points to none.
+// targetOf returns the name that a record points to, absolute and in lower case; empty without a target.
 func targetOf(rr dns.RR) string {
 	target := ""
 	switch r := rr.(type) {
@@ -103,7 +103,7 @@ func (a *answers) pointers() []dns.RR {
 	return diag.Map(slices.Sorted(maps.Keys(found)), func(key string) dns.RR { return found[key] })
 }
 
-// ownReplies are those of servers of the zone that say something about names in it.
+// ownReplies are the replies of the zone's servers about names in it.
 func (a *answers) ownReplies() (list []survey.Reply) {
 	for _, ad := range a.serving {
 		list = append(list, ad.Replies[survey.ProbeNS], ad.Replies[survey.ProbeMX], ad.Replies[survey.ProbeHTTPS],
@@ -244,8 +244,8 @@ func (e *evidence) receives(host string) bool {
 	return hostName(host) && aliasText(h) == "" && len(h.All()) > 0 && !slices.ContainsFunc(h.All(), private)
 }
 
-// misread says what stands in the place of a name, in a clause: an address or a URL, perhaps with the name of the zone
-// appended. It is empty if it is a name.
+// misread describes what a record has in place of a name, in a clause: an address or a URL, perhaps with the name of
+// the zone appended. It is empty for a name.
 func misread(target, zone string) string {
 	bare := survey.BareName(target)
 	inner := strings.TrimSuffix(bare, "."+survey.BareName(zone))
@@ -267,7 +267,7 @@ func misread(target, zone string) string {
 	return ""
 }
 
-// literal is the address that stands in the place of the name of a host; it is invalid if that name exists.
+// literal returns the address given in place of a host name; invalid if that name exists.
 func (e *evidence) literal(host string) (ip netip.Addr) {
 	if ip = addressIn(host, e.Zone); !survey.Literal(host).IsValid() && e.exists(host) {
 		return netip.Addr{}
@@ -287,15 +287,15 @@ func (e *evidence) literalText(host, who string) string {
 	}
 }
 
-// addressIn is the address that stands in the place of a name; it is invalid if none does.
+// addressIn returns the address given in place of a name; invalid without one.
 func addressIn(target, zone string) netip.Addr {
 	inner := strings.TrimSuffix(survey.BareName(target), "."+survey.BareName(zone))
 	ip, _ := netip.ParseAddr(strings.Trim(inner, "[]"))
 	return ip
 }
 
-// misreadAlias says what stands at the end of a chain of aliases in place of a name. A name that looks so and exists
-// is one: some zones have names for each address.
+// misreadAlias describes what a chain of aliases ends in, in place of a name. A name of that form that exists is
+// accepted: some zones have names for each address.
 func (e *evidence) misreadAlias(c survey.Chain) string {
 	if len(c.Targets) == 0 || len(c.Addrs) > 0 {
 		return ""
@@ -362,7 +362,8 @@ var soaDotRule = diag.Rule[*evidence]{
 	},
 }
 
-// undottedName is what was meant by a name that lacks its final dot: it ends in the zone twice, or does not exist.
+// undottedName returns the intended name for one that lacks its final dot: it ends in the zone twice, or does not
+// exist.
 func (e *evidence) undottedName(name string) string {
 	meant, likely := diag.Undotted(name, e.Zone)
 	absolute := dns.CanonicalName(meant)

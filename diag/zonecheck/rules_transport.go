@@ -183,7 +183,7 @@ func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) di
 	})
 }
 
-// replyText says what came of a query.
+// replyText describes the outcome of a query.
 func replyText(r survey.Reply) string {
 	switch {
 	case !r.OK():
@@ -284,7 +284,7 @@ var serverRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// refuses reports whether nobody listens at an address.
+// refuses reports whether no server listens at an address.
 func refuses(ad *survey.Address) bool {
 	return ad.Replies[survey.ProbeSOA].Result == survey.Refused && !ad.Replies[survey.ProbeTCP].OK()
 }
@@ -303,8 +303,8 @@ func (e *evidence) measured(ad *survey.Address) bool {
 	return e.responds[ad.IP.Is6()] && r != survey.NotAsked && r != survey.Unroutable && r != survey.Blocked
 }
 
-// unlessLame is the condition that a server has a standing, or that none is lame: what a lame one would be if it had
-// the zone is not known, and not to be praised.
+// unlessLame is the condition that a server has a standing, or that none is lame: the standing that a lame server
+// would have with the zone is unknown, and must not be praised.
 func unlessLame(s survey.Standing) func(*evidence) bool {
 	return func(e *evidence) bool {
 		has := func(s survey.Standing) bool {

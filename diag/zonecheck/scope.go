@@ -61,7 +61,8 @@ func (e *evidence) part(ad *survey.Address) diag.ScopePart {
 	return p
 }
 
-// missing says of what was asked where nobody answered. Of servers that are parts themselves nothing more is said.
+// missing returns the part of the scope that was queried without an answer. Servers that are parts themselves are
+// not listed again.
 func (e *evidence) missing(s diag.Source) (diag.ScopePart, bool) {
 	p := diag.ScopePart{Part: partNames[s], State: diag.NotAnswered}
 	var hosts []string

@@ -36,7 +36,7 @@ func (e *evidence) trouble(ad *survey.Address) string {
 	return cmp.Or(noReply[r.Result], "does not answer")
 }
 
-// noReply says in words what became of a query in place of a reply.
+// noReply describes the outcome of a query without a reply.
 var noReply = map[survey.Result]string{
 	survey.Refused:    "refuses connections to port 53",
 	survey.Reset:      "closes connections without an answer",
@@ -47,7 +47,7 @@ var noReply = map[survey.Result]string{
 	survey.NotAsked:   "was not asked, because time ran out",
 }
 
-// rcodeText names the rcode of a reply, with what else tells it from a good one.
+// rcodeText names the rcode of a reply, with its other faults.
 func rcodeText(r survey.Reply) string {
 	switch {
 	case r.Rcode() != 0:
@@ -71,8 +71,8 @@ func (e *evidence) troubles() string {
 	return strings.Join(list, "; ")
 }
 
-// unknownRecords reports the types for which no server returned an answer, and that may not be their fault, or is told
-// of their replies as a whole.
+// unknownRecords reports the types for which no server returned an answer, if that may not be their fault, or is
+// reported for all of their replies.
 func (e *evidence) unknownRecords() diag.Failures {
 	return diag.FailEach(apexTypes, func(qtype uint16) diag.Failures {
 		cells := e.of(qtype)
@@ -96,7 +96,7 @@ func (e *evidence) unknownRecords() diag.Failures {
 	})
 }
 
-// lookupFault says what came of a lookup that brought nothing.
+// lookupFault describes the outcome of a lookup without addresses.
 func lookupFault(a diag.Addresses) string {
 	if a.V4.Silent() || a.V6.Silent() {
 		return "was not answered"
@@ -108,8 +108,8 @@ func lookupFault(a diag.Addresses) string {
 	return "failed with " + name
 }
 
-// each calls a function for each address and collects what it says of it. The text continues a sentence
-// that begins with the address.
+// each calls a function for each address and collects the texts. The text continues a sentence that begins with the
+// address.
 func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
 	return diag.FailEach(list, func(ad *survey.Address) diag.Failures {
 		text := detail(ad)
@@ -117,7 +117,7 @@ func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) str
 	})
 }
 
-// atAddresses, atServing and atHosts make the test of a rule of what a function says of each address, each address that
+// atAddresses, atServing and atHosts make the test of a rule from a function on each address, each address that
 // serves the zone, and each name of a server.
 func atAddresses(detail func(*evidence, *survey.Address) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {

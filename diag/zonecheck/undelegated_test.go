@@ -52,7 +52,7 @@ func TestUndelegated(t *testing.T) {
 	}
 }
 
-// The servers that there are now are not asked, and what they say is nobody's fault.
+// The present servers are not queried, and their answers are not faults.
 func TestMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{World: diagtest.NewWorld(t)}
@@ -81,7 +81,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// Of a zone file nobody is asked.
+// For a zone file no server is queried.
 func TestNotPublished(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	zone, err := overlay.Parse("@ SOA a b 1 1 1 1 1\n", "", "example.com.zone")

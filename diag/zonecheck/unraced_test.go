@@ -14,7 +14,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Whatever question goes unanswered, whoever is asked: nothing is found, praised or suggested for it.
+// Any unanswered query at any server leads to no finding, praise or suggestion.
 func TestSilence(t *testing.T) {
 	few := []string{"signed with NSEC3", "wrong DS", "keys signed by the other key", "island", "not authoritative", "upward referral"}
 	if !diagtest.Whole() {

@@ -68,7 +68,7 @@ func (r *Report) failing(ip netip.Addr) string {
 	}), maxNamed)
 }
 
-// stands is how a server stands at the address, and why; failing is what it does not answer as it should.
+// stands returns the standing of a server at the address; failing lists the types that it does not answer correctly.
 func (a *Address) stands(failing string) view.Standing {
 	return cmp.Or(view.When(!a.Authoritative && a.Error == "", view.Unknown, "not examined"),
 		view.When(!a.Authoritative, view.Error, a.Error),

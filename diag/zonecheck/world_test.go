@@ -44,7 +44,7 @@ example.com.      3600 TXT "v=spf1 mx -all"
 www.example.com.  3600 A    203.0.113.80
 `
 
-// around is what the world knows of the servers of the good zone.
+// around has the records of the world for the servers of the good zone.
 const around = `
 53.2.0.192.in-addr.arpa.      PTR ns1.example.com.
 53.100.51.198.in-addr.arpa.   PTR ns2.example.com.
@@ -66,7 +66,7 @@ type stage struct {
 	*diagtest.World
 	env      *diag.Env
 	ns1, ns2 *diagtest.Server
-	ns3      *diagtest.Server // at 203.0.113.53, named by nobody
+	ns3      *diagtest.Server // at 203.0.113.53, in no NS record
 }
 
 // good is how the servers behave in the healthy world.
@@ -149,7 +149,7 @@ func (s *stage) meddle(f meddler) {
 	s.meddleOver(func(_ bool, addr netip.Addr, q, m *dns.Msg) []*dns.Msg { return f(addr, q, m) })
 }
 
-// meddleOver is [stage.meddle] for a function that is told whether a reply comes over TCP.
+// meddleOver is [stage.meddle] for a function with a flag for replies over TCP.
 func (s *stage) meddleOver(f func(stream bool, addr netip.Addr, q, m *dns.Msg) []*dns.Msg) {
 	env := s.NewEnv()
 	env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -233,8 +233,7 @@ func (c *meddled) receive() (*dns.Msg, error) {
 	return m, m.Unpack(b[:n])
 }
 
-// at1 makes a meddler that changes the replies of ns1 at its IPv4 address to questions of a type; type
-// 0 stands for all.
+// at1 makes a meddler that changes the replies of ns1 at its IPv4 address to queries of a type; type 0 matches all.
 func at1(qtype uint16, change func(q, m *dns.Msg)) meddler {
 	return func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
 		if addr == netip.MustParseAddr("192.0.2.53") && (qtype == 0 || q.Question[0].Qtype == qtype) {

@@ -98,7 +98,7 @@ type ParentNameserver struct {
 	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
 }
 
-// Zone is what the zone says of itself.
+// Zone holds the zone's own data.
 type Zone struct {
 	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
 	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if unknown"`
@@ -135,7 +135,7 @@ type Address struct {
 	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
 }
 
-// An Answer is what came of the question for one type at one server. Where it was not asked there is none.
+// An Answer is the outcome of the query for one type at one server. There is none if it was not sent.
 type Answer struct {
 	Type    string     `json:"type" doc:"the type that was asked for at the apex"`
 	Server  string     `json:"server" doc:"name of the server; several if they share the address"`
@@ -178,7 +178,7 @@ const (
 // Values lists the statuses.
 func (Status) Values() []string { return diag.Values(Passed, warned, failed, informed) }
 
-// A RuleResult is a rule that applied, and what came of it.
+// A RuleResult is a rule that applied, and its outcome.
 type RuleResult struct {
 	Code     diag.Code `json:"code" doc:"permanent name of the rule"`
 	Category Category  `json:"category" doc:"what it is about"`
@@ -195,7 +195,7 @@ type Summary struct {
 	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
 }
 
-// A fact is worth knowing, and no finding: nobody has to do anything about it.
+// A fact is worth knowing but not a finding: it requires no action.
 type fact struct {
 	code     diag.Code
 	category diag.Category

@@ -294,7 +294,7 @@ func serverScenes() []scene {
 	}
 }
 
-// glueless is a zone whose servers lie in it, without glue in the parent zone: nobody finds them.
+// glueless is a zone whose servers lie in it, without glue in the parent zone: resolvers cannot find them.
 func glueless(s *stage) {
 	s.serve(goodZone)
 	s.meddle(func(addr netip.Addr, q, m *dns.Msg) []*dns.Msg {
