@@ -56,7 +56,7 @@ func TestDocLinks(t *testing.T) {
 					if pkg, rest, ok := strings.Cut(name, "."); ok && pkg == strings.ToLower(pkg) {
 						name, in = rest, imports[pkg]
 					}
-					if has := names[in]; has != nil { // else it is of another module
+					if has := names[in]; has != nil { // otherwise it is of another module
 						assert.True(t, has[name], "%s: [%s] leads nowhere", dir, m[1])
 					}
 				}
@@ -68,7 +68,7 @@ func TestDocLinks(t *testing.T) {
 
 var quoted = regexp.MustCompile(`"[^"\n]*"`)
 
-// withoutCode is a comment without its indented lines, which are code, and without what it quotes.
+// withoutCode returns a comment without its indented lines, which are code, and without quotations.
 func withoutCode(text string) string {
 	lines := strings.Split(quoted.ReplaceAllString(text, ""), "\n")
 	for i, line := range lines {
@@ -92,7 +92,7 @@ func importsOf(f *ast.File) map[string]string {
 	return imports
 }
 
-// declare notes what a file declares.
+// declare records the declarations of a file.
 func declare(names map[string]bool, f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

@@ -12,9 +12,8 @@ import (
 	"sync"
 )
 
-// A File is a reply that is the same for everybody and for as long as the program runs, such as the OpenAPI document.
-// Clients and caches may therefore keep it, against the rule for replies that a customer paid for, and ask each time
-// whether it is still the same.
+// A File is a reply that is the same for everyone and for as long as the program runs, such as the OpenAPI document.
+// Clients and caches may therefore keep it, unlike replies that a customer paid for, and revalidate it each time.
 type File struct {
 	media          string
 	zipped         []byte

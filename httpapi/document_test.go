@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The OpenAPI document may be kept and is sent compressed; what has not changed is not sent again.
+// The OpenAPI document may be kept and is sent compressed; an unchanged one is not sent again.
 func TestServingTheDocument(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	get := func(method string, headers ...string) *reply {

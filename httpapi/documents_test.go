@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// makeExample lets an operation answer the request that its tags describe. It has a world of its own
-// and its own randomness, so that its document depends on no other operation.
+// makeExample runs an operation with the request that its tags describe. It has a world of its own and its own
+// randomness, so that its document depends on no other operation.
 func makeExample(t *testing.T, d *document, ep Endpoint) example {
 	request := exampleRequest(t, ep)
 	d.validateRequest(t, ep, request)

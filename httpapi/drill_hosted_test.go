@@ -90,7 +90,7 @@ func (h *hostedProfiles) access(r *drillRun) hostedspf.Access {
 	return hostedspf.Access{Store: store, Owner: drillOwner}
 }
 
-// lost lists what a resolution that failed took from a profile: what was published stays (CONTRACT 6).
+// lost lists what a failed resolution removed from a profile: what was published stays (CONTRACT 6).
 func (h *hostedProfiles) lost(reply *drillReply) (faults []string) {
 	status, _ := valueAt(reply.all, []string{"resolution", "status"})
 	record, _ := valueAt(reply.all, []string{"profile", "flattened_record"})

@@ -79,7 +79,7 @@ func (r *drillRun) outages() (asked int) {
 		r.t.Errorf("the reply holds %s", leak)
 	}
 	if full.status != 200 || len(r.world.Queries()) == 0 {
-		return 0 // bad input, or nothing is asked
+		return 0 // bad input, or no query is sent
 	}
 	for _, way := range sortedKeys(resolverOutages) {
 		env := r.world.NewEnv()
@@ -88,7 +88,7 @@ func (r *drillRun) outages() (asked int) {
 		reply := r.askIn(env)
 		asked++
 		if reply.status != 502 && reply.status != 504 && !mayAnswerAlone[r.c.ep.Name()] &&
-			!strings.Contains(string(reply.body), `"dnsbl.address.special"`) { // which no list needs to say
+			!strings.Contains(string(reply.body), `"dnsbl.address.special"`) { // which needs no list
 			r.t.Errorf("resolver and network %s: status %d, state %s, %s", way, reply.status, reply.State, reply.Headline)
 		}
 		for _, fault := range append(leaks(reply.body), r.hosts.lost(reply)...) {
@@ -96,7 +96,7 @@ func (r *drillRun) outages() (asked int) {
 		}
 	}
 	asked += r.panics()
-	time.Sleep(2 * time.Minute) // of the bubble: until who dials in the background has given up
+	time.Sleep(2 * time.Minute) // of the bubble: until background connection attempts have failed
 	for _, b := range []diagtest.Behaviour{diagtest.Refuses, diagtest.Hangs, diagtest.Closes, diagtest.Resets} {
 		for _, q := range r.questions() {
 			if q.server.IsValid() {
@@ -115,7 +115,7 @@ func (r *drillRun) outages() (asked int) {
 // panics uses resolvers that panic. The panic reaches the caller, in whichever goroutine it happened, or leaves a
 // part unknown; the process continues.
 func (r *drillRun) panics() int {
-	for _, every := range []int64{1, 3} { // of so many questions one
+	for _, every := range []int64{1, 3} { // one question of so many
 		var questions atomic.Int64
 		env := r.world.NewEnv()
 		world := env.Resolver

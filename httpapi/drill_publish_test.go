@@ -34,8 +34,8 @@ var (
 	fieldLine = regexp.MustCompile(`^([A-Za-z-]+): (.*)$`)
 )
 
-// publish puts a suggested value where its reader would put it: into the record that was asked about, into the DNS, or on
-// the site that was judged. It reports whether there is such a place.
+// publish puts a suggested value where its reader would put it: into the record that was examined, into the DNS, or
+// on the site that was judged. It reports whether there is such a place.
 func (r *drillRun) publish(before *drillReply, advice diag.Recommendation) bool {
 	value := advice.SuggestedValue
 	for _, field := range []string{"record", "certificate"} {
@@ -139,7 +139,7 @@ func (r *drillRun) keyName(domain, detail string) string {
 	return found
 }
 
-// removeRecords takes away the records of a name and type; text says which of them, and nil all.
+// removeRecords removes the records of a name and type; text selects some of them, and nil all.
 func (r *drillRun) removeRecords(name string, rrtype uint16, text *regexp.Regexp) {
 	r.world.Remove(func(rr dns.RR) bool {
 		h := rr.Header()
@@ -170,7 +170,7 @@ func (r *drillRun) publishTXT(name, value string, kind *regexp.Regexp) {
 	r.world.Zone(name + " 300 IN TXT " + quotedStrings(value))
 }
 
-// quotedStrings is a text as a zone file has it.
+// quotedStrings returns a text in the form of a zone file.
 func quotedStrings(value string) string {
 	var list []string
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
@@ -181,7 +181,7 @@ func quotedStrings(value string) string {
 	return strings.Join(list, " ")
 }
 
-// publishMX puts a record in the place of the one that the finding is about, or of all if it says that there is no host.
+// publishMX replaces the record that the finding is about, or all if the value is a null MX.
 func (r *drillRun) publishMX(domain, value string, before *drillReply, advice diag.Recommendation) {
 	about := map[string]bool{}
 	for _, f := range before.Findings {
@@ -224,12 +224,12 @@ func (r *drillRun) servePolicy(host, text string) {
 
 // A page is an answer of a web server that is edited before it is sent.
 type page struct {
-	path   string // that was asked for
+	path   string // of the request
 	header http.Header
 	body   string
 }
 
-// edit changes what the host of a URL answers, and reports whether there is one.
+// edit changes the replies of a URL's host, and reports whether there is one.
 func (r *drillRun) edit(address string, change func(*page)) bool {
 	u, err := url.Parse(address)
 	if err != nil {

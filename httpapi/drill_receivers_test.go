@@ -76,7 +76,7 @@ func (r *drillRun) effects(value string, addresses []netip.Addr) (e effects) {
 	return e
 }
 
-// worse lists what others do less for the domain than before, beyond what the advice is about.
+// worse lists how others treat the domain worse than before, except for the subject of the advice.
 func (is effects) worse(was effects, advice diag.Recommendation, named func(netip.Addr) bool) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	if was.strict >= 0 && strictness(advice.SuggestedValue) > was.strict {
@@ -260,7 +260,7 @@ func (r *drillRun) deliveries(domain string) map[string]string {
 	return list
 }
 
-// refuses says why a strict sender does not deliver to a host.
+// refuses returns why a strict sender does not deliver to a host.
 func (r *drillRun) refuses(host string, patterns []string) string {
 	chain, err := r.presented(host)
 	if err != nil && chain == nil {
@@ -398,8 +398,8 @@ func (r *drillRun) enforced(domain string) (patterns []string) {
 	return append([]string{}, fields["mx"]...)
 }
 
-// validates says why a zone does not validate from its DS records: now, and when the key that signs its records was
-// replaced (RFC 4035 section 5).
+// validates returns why a zone does not validate from its DS records: now, and when the key that signs its records
+// was replaced (RFC 4035 section 5).
 func (r *drillRun) validates(zone string) string {
 	if why := r.vouched(zone); why != "" {
 		return why
@@ -411,7 +411,7 @@ func (r *drillRun) validates(zone string) string {
 	return ""
 }
 
-// vouched says why no DS record of a zone vouches for its keys, or these for its records.
+// vouched returns why no DS record of a zone matches its keys, or these do not sign its records.
 func (r *drillRun) vouched(zone string) string {
 	ds, _ := r.signed(zone, dns.TypeDS)
 	keys, over := r.signed(zone, dns.TypeDNSKEY)

@@ -59,8 +59,8 @@ func signedCases() (list []drillCase) {
 	return list
 }
 
-// TestDrillSigned holds what is said of signed zones to the same as all else, and the DS records that are suggested to
-// keys that stay: one of a key that signs the zone and not the keys breaks the domain with the next rollover.
+// TestDrillSigned checks replies about signed zones like all others, and that suggested DS records are of keys that
+// stay: one of a key that signs the zone and not the keys breaks the domain with the next rollover.
 func TestDrillSigned(t *testing.T) {
 	asked, suggested := 0, 0
 	forEach(t, signedCases(), func(t *testing.T, c drillCase, found *sync.Mutex) {

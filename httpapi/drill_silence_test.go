@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxSilenced bounds the questions of one reply that are silenced; composed operations ask several hundred.
+// maxSilenced bounds the queries of one reply that are silenced; composed operations send several hundred.
 const maxSilenced = 12
 
-// TestDrillSilence lets each question of a reply go unanswered alone, as SERVFAIL and as silence, and some pairs of
-// them: less knowledge never makes a verdict surer, better or graver (CONTRACT 1.7, Knowledge).
+// TestDrillSilence leaves each query of a reply unanswered alone, as SERVFAIL and as silence, and some pairs of them:
+// less knowledge never makes a verdict surer, better or graver (CONTRACT 1.7, Knowledge).
 func TestDrillSilence(t *testing.T) {
 	own, others := drillCases(t)
 	asked, faulty := 0, 0
@@ -43,7 +43,7 @@ func TestDrillSilence(t *testing.T) {
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
 }
 
-// silence compares the reply to what it is when at most so many of its questions go unanswered.
+// silence compares the reply to that with at most so many of its queries unanswered.
 func (r *drillRun) silence(most int) (asked int, faults []string) {
 	r.world.Forget()
 	full := r.ask()
@@ -85,10 +85,10 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 	return asked, faults
 }
 
-// hasOther reports whether a question is put to an address of a site of which another one, that serves otherwise, is
-// asked instead if it is silent: then the reply knows of something else, and not of less.
+// hasOther reports whether a query goes to an address of a site of which another one, with other content, is tried if
+// it is silent: then the reply has different knowledge, not less.
 func (r *drillRun) hasOther(q question) bool {
-	if !q.server.IsValid() || r.c.ep.Path == "/certificates/ssl/check" { // which asks all of them
+	if !q.server.IsValid() || r.c.ep.Path == "/certificates/ssl/check" { // which contacts all of them
 		return false
 	}
 	for host, site := range r.c.world.HTTPS {
@@ -144,7 +144,7 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	for _, f := range full.Findings {
 		had[f.Code] = max(had[f.Code], f.Severity)
 	}
-	told := false                     // what is examined here did not answer, and did before
+	told := false                     // a server examined here did not answer, and did before
 	for _, f := range less.Findings { // (a)
 		before, ok := had[f.Code]
 		switch isNew := f.Severity > diag.Info && (!ok || before < f.Severity); {
@@ -176,7 +176,7 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
 		}
 	}
-	// In part of a whole that is known less, other parts weigh more: its score may be better if it says so.
+	// If less is known of one part of a whole, other parts weigh more: its score may be better if it states so.
 	if less.Score != nil && !less.Partial && (full.Score == nil || *less.Score > *full.Score) {
 		fail("(d) score %d, %s before", *less.Score, scoreWord(full.Score))
 	}

@@ -50,7 +50,7 @@ func TestDrillSuggestions(t *testing.T) {
 	t.Logf("suggestions published: %d, faults: %d, not to be published: %v", tried, faulty, left)
 }
 
-// values are the recommendations of a reply that suggest a value, and what else it suggests.
+// values returns the recommendations of a reply that suggest a value, and its other suggestions.
 func (d *drillReply) values() (list []diag.Recommendation) {
 	seen := map[string]bool{}
 	for _, advice := range d.Advice {
@@ -66,8 +66,8 @@ func (d *drillReply) values() (list []diag.Recommendation) {
 	return list
 }
 
-// recordCases publish the records of the scenarios that have no world: those of SPF at a domain whose terms lead to
-// something, and those of DMARC at the author's domain of each message.
+// recordCases publish the records of the scenarios that have no world: those of SPF at a domain whose terms resolve,
+// and those of DMARC at the author's domain of each message.
 func recordCases(own []drillCase) (list []drillCase) {
 	for _, c := range own {
 		record := fieldOf(c.request, "record")
@@ -90,7 +90,7 @@ func recordCases(own []drillCase) (list []drillCase) {
 	return list
 }
 
-// published is a case about a domain in whose world a record takes the place of what was there.
+// published is a case about a domain in whose world a record replaces the previous one.
 func (c drillCase) published(operation, domain, at, record string, world scenarioWorld) drillCase {
 	ep := endpointNamed(operation)
 	return drillCase{
@@ -157,7 +157,7 @@ func staged(advice diag.Recommendation) bool {
 		strings.HasPrefix(string(advice.Code), "mtasts.") && strings.HasPrefix(advice.Detail, "First replace the policy at ")
 }
 
-// worse lists what got worse when a value was published; ok is false if there is no place for it.
+// worse lists what got worse when a value was published; ok is false if it cannot be published.
 func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults []string, ok bool) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	domain, networks := r.c.subject(), []netip.Prefix(nil)
@@ -248,7 +248,7 @@ func (r *drillRun) inForce(value string) int {
 // brokenPolicy are faults that make a policy of MTA-STS void.
 var brokenPolicy = regexp.MustCompile(`^mtasts\.(policy|record)\.`)
 
-// policy asks another operation, and returns how strict the policy in a field of its reply is.
+// policy runs another operation, and returns how strict the policy in a field of its reply is.
 func (r *drillRun) policy(operation, request, path string) int {
 	reply := r.other(operation, []byte(request))
 	v, _ := valueAt(reply.all, strings.Split(path, "."))

@@ -27,11 +27,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A drill holds all operations over many worlds to what CONTRACT 1.7 and 1.8 ask of every verdict: in what silence may
-// do to it (TestDrillSilence), in the values that it suggests (TestDrillSuggestions), in what our own failures may say
-// (TestDrillOutage), and in how it fits the verdicts of others (TestDrillAgreement).
+// A drill checks all operations over many worlds against the requirements of CONTRACT 1.7 and 1.8 for every verdict:
+// the effect of silence (TestDrillSilence), the suggested values (TestDrillSuggestions), the report of our own
+// failures (TestDrillOutage), and the agreement with other verdicts (TestDrillAgreement).
 
-// A drillCase is an operation that is asked something in a world.
+// A drillCase is an operation with a request in a world.
 type drillCase struct {
 	name    string
 	world   scenarioWorld
@@ -69,7 +69,7 @@ func (c drillCase) asking(field, value string) drillCase {
 
 func fieldOf(request []byte, name string) string {
 	var body map[string]any
-	json.Unmarshal(request, &body) // what is no object has no field
+	json.Unmarshal(request, &body) // a request that is not an object has no field
 	text, _ := body[name].(string)
 	return text
 }
@@ -135,7 +135,7 @@ func (c drillCase) play(t *testing.T, f func(*drillRun)) {
 	})
 }
 
-// ask runs the request in the world as it is now, at the time at which it began.
+// ask runs the request in the current world, at the time at which it began.
 func (r *drillRun) ask() *drillReply {
 	r.world.SetTime(r.start)
 	env := r.world.NewEnv()
@@ -143,7 +143,7 @@ func (r *drillRun) ask() *drillReply {
 	return r.askIn(env)
 }
 
-// other asks another operation in the same world.
+// other runs another operation in the same world.
 func (r *drillRun) other(operation string, request []byte) *drillReply {
 	asking := *r
 	asking.c.ep, asking.c.request, asking.c.profile = endpointNamed(operation), request, nil
@@ -200,7 +200,7 @@ func affirmed(v any, path string) (list []string) {
 	return list
 }
 
-// A question is one that a world was asked, or an exchange with a server.
+// A question is a DNS query, or an exchange with a server.
 type question struct {
 	name   string
 	qtype  uint16
@@ -214,7 +214,7 @@ func (q question) String() string {
 	return dns.TypeToString[q.qtype] + " " + q.name
 }
 
-// questions are those that the world was asked since it last forgot, each once, in an order that is always the same.
+// questions returns those since the world last forgot, each once, in a stable order.
 func (r *drillRun) questions() []question {
 	seen := map[question]bool{}
 	for _, q := range r.world.Queries() {
@@ -236,13 +236,13 @@ func (r *drillRun) questions() []question {
 // A failing is a way for a question to go unanswered.
 type failing string
 
-// The ways. Instead of SERVFAIL, a server that is asked over TCP is not to be reached at all.
+// The kinds of failure. Instead of SERVFAIL, a server that is contacted over TCP is unreachable.
 const (
 	servfail failing = "SERVFAIL"
 	silence  failing = "silence"
 )
 
-// fail lets a question go unanswered, and returns what undoes it.
+// fail leaves a question unanswered, and returns a function that undoes it.
 func (r *drillRun) fail(q question, how failing) (undo func()) {
 	if q.server.IsValid() {
 		if c, err := r.world.Dial(r.t.Context(), "tcp", q.server.String()); err == nil {
@@ -282,8 +282,8 @@ func drillShare(full, short uint64) uint64 {
 	return full
 }
 
-// drillCases are the scenarios with their own requests, and all operations that ask the network about each domain of
-// a scenario's world.
+// drillCases returns the scenarios with their own requests, and all network operations on each domain of a scenario's
+// world.
 func drillCases(t *testing.T) (own, others []drillCase) {
 	built := map[string]Endpoint{}
 	for _, ep := range endpoints {

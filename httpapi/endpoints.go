@@ -59,8 +59,8 @@ const (
 	webRead   = metering.WebRead
 )
 
-// endpoints is the whole public surface: one line each. Server, command line, OpenAPI document and
-// price list are made from it, and from nothing else.
+// endpoints is the whole public surface: one line each. It is the only source of server, command line, OpenAPI
+// document and price list.
 var endpoints = []Endpoint{
 	// method, path under Prefix, scope, credits, purpose, function
 	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", Call(resolve.Lookup)},
@@ -134,8 +134,8 @@ type Endpoint struct {
 	Path      string // under Prefix, such as /acme/mx-policy or /acme/hosts/{id}
 	Scope     metering.Scope
 	Credits   int64     // price of a reply; what fails costs nothing
-	Purpose   string    // what it is for, in a few words
-	Operation Operation // what it does, made by Call or Pure; without it, New panics and Run returns an error
+	Purpose   string    // its purpose, in a few words
+	Operation Operation // its work, made by Call or Pure; without it, New panics and Run returns an error
 }
 
 // Name is the path without its first slash, such as "mta-sts/lookup".
@@ -149,7 +149,7 @@ var unbraced = strings.NewReplacer("{", "", "}", "")
 // ID is the method and the whole path, as the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
 
-// Summary says what the operation does: its purpose, or more exactly where the purpose is that of a family.
+// Summary returns what the operation does: its purpose, or a more specific text if that is the purpose of a family.
 func (ep Endpoint) Summary() string { return cmp.Or(ep.Operation.summary, ep.Purpose) }
 
 // Family is the heading under which lists have the endpoint.
@@ -193,9 +193,9 @@ func (ep Endpoint) Rules() []diag.RuleInfo {
 // mailReadEnds is since when requests for certificates should not be parsed by a key for mail alone (CONTRACT 1.12).
 var mailReadEnds = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 
-// A Deprecation says since when something should not be used any more, and when it ends.
+// A Deprecation holds since when something should no longer be used, and when it ends.
 type Deprecation struct {
-	Since  time.Time // zero: no date is set yet, so replies say nothing
+	Since  time.Time // zero: no date is set yet, so replies do not contain one
 	Sunset time.Time // zero: no end is decided yet
 }
 
@@ -205,7 +205,7 @@ type transition struct {
 	Deprecation
 }
 
-// deprecated marks the row itself. Every reply to a caller who may use it says so.
+// deprecated marks the row itself. Every reply to an authorized caller reports it.
 func (op Operation) deprecated(d Deprecation) Operation { op.deprecation = &d; return op }
 
 // alsoFor accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
@@ -227,7 +227,7 @@ func (ep Endpoint) Scopes() []metering.Scope {
 // deprecatedOperation is the value of [Observation.Deprecated] for the use of a deprecated row.
 const deprecatedOperation = "operation"
 
-// admitScope checks that the key carries a scope of the row, and takes note of what is deprecated.
+// admitScope checks that the key carries a scope of the row, and records deprecated use.
 func (x *exchange) admitScope() *failure {
 	_, err := x.caller.Require(x.ep.Scope)
 	if other := x.ep.Operation.transition; err != nil && other != nil {
@@ -271,8 +271,8 @@ var abouts = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// About says in three sentences what the operation examines and how; of one's own, what it is for. The caller does not
-// change them.
+// About describes in three sentences what the operation examines and how; for one of one's own, its purpose. The
+// caller must not change them.
 func (ep Endpoint) About() []string {
 	if own, ok := abouts()[ep.Name()]; ok || ep.Purpose == "" {
 		return own

@@ -97,8 +97,8 @@ func TestOverload(t *testing.T) {
 	require.Equal(t, int64(2), a.used())
 }
 
-// A client that is lost before the work began pays nothing; with an idempotency key the work goes on,
-// is kept and paid, and waits for the client to ask again.
+// A client that disconnects before the work began pays nothing; with an idempotency key the work continues, is kept
+// and charged, and the reply waits for a retry.
 func TestLostClient(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	runs := 0
@@ -143,7 +143,7 @@ func TestStoreFaults(t *testing.T) {
 	}
 }
 
-// While the store cannot take charges, the reply says when to try again, and costs nothing.
+// While the store cannot take charges, the reply has a Retry-After, and costs nothing.
 func TestStoreUnavailable(t *testing.T) {
 	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle, meteringtest.KeyByHash} {
 		t.Run(string(call), func(t *testing.T) {

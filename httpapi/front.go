@@ -79,7 +79,7 @@ func identify(h http.Header) (id string) {
 		return has[0]
 	}
 	id = metering.NewRequestID()
-	h["X-Request-Id"], h["Cache-Control"] = []string{id}, noStore // of the API, what one customer paid for
+	h["X-Request-Id"], h["Cache-Control"] = []string{id}, noStore // of the API: a reply that one customer paid for
 	return id
 }
 
@@ -147,5 +147,5 @@ func (m *Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http
 	m.Handle(pattern, http.HandlerFunc(handler))
 }
 
-// Patterns returns what was registered, in that order.
+// Patterns returns the registered patterns, in order.
 func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reply has a request id, whichever part gives it, and over TLS says that the host speaks TLS alone.
+// Every reply has a request ID, whichever part gives it, and over TLS a Strict-Transport-Security header.
 func TestFront(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	front := Front{API: a.handler, Parts: map[string]http.Handler{"part": http.NotFoundHandler()}}
@@ -66,8 +66,8 @@ func TestFrontOfPanics(t *testing.T) {
 	front.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
-// One network has so many requests that run, over however many connections, and others have theirs. What ends makes room,
-// also by a panic.
+// One network has so many concurrent requests, over any number of connections, and others have theirs. A request that
+// ends makes room, also by a panic.
 func TestRequestsOfOneNetwork(t *testing.T) {
 	let, running := make(chan bool), make(chan bool)
 	front := Front{

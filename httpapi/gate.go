@@ -42,13 +42,13 @@ type exchange struct {
 	seen   Observation
 	fault  error // for the log
 
-	private bool // fault may name what a customer asked about
+	private bool // fault may name a customer's subject
 
 	values [maxHeaders]string // of the headers set so far, so that each needs no list of its own
 	count  int
 }
 
-// owner is whose share what the exchange holds counts against.
+// owner is the owner of the share against which the exchange's memory counts.
 func (x *exchange) owner() budget.Owner {
 	return budget.Owner{Account: x.caller.Account.ID, Key: x.caller.Key.ID}
 }
@@ -90,7 +90,7 @@ func (x *exchange) serve() *failure {
 	return x.serveContent()
 }
 
-// serveContent reads what is asked, and answers.
+// serveContent reads the request, and answers.
 func (x *exchange) serveContent() *failure {
 	if x.ep.parametrised() {
 		return x.serveParameters()
@@ -192,7 +192,7 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		return nil, tooLarge(limit)
 	}
 	if x.r.ContentLength == 0 && x.r.Header["Content-Type"] == nil {
-		return []byte("{}"), nil // no body says the same as an empty object
+		return []byte("{}"), nil // no body means an empty object
 	}
 	if media, _ := x.uploaded(); media == "" && !jsonContent(x.r.Header) {
 		return nil, x.ep.Operation.otherMedia()
@@ -300,8 +300,8 @@ func (x *exchange) release(t metering.Ticket) {
 	}
 }
 
-// replay answers with what was kept. A reply of which only the fact was kept is made again, free of
-// charge: the request is the same, and the function deterministic.
+// replay answers with the kept reply. A reply of which only the fact was kept is made again, free of charge: the
+// request is the same, and the function deterministic.
 func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 	result := &Result{MediaType: kept.Reply.Header["Content-Type"], Body: kept.Reply.Body}
 	switch kept.Reply.Form {

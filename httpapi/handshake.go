@@ -71,7 +71,7 @@ func (l *Listener) secureAll(config *tls.Config) {
 	for l.ctx.Err() == nil {
 		c, err := l.accept()
 		if err != nil {
-			l.deliver(accepted{err: err}) // the server decides whether to go on
+			l.deliver(accepted{err: err}) // the server decides whether to continue
 			continue
 		}
 		go func() {

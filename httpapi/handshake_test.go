@@ -25,7 +25,7 @@ func certified(t testing.TB) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{cert}}
 }
 
-// A secured server says which protocol a request came by.
+// A secured server reports the protocol of a request.
 type secured struct {
 	*Listener
 	pipes  *pipeListener
@@ -216,7 +216,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// The server hears of each error of the listener below, and decides whether to go on.
+// The server gets each error of the listener below, and decides whether to continue.
 func TestErrorsOfAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := errors.New("too many open files")

@@ -72,7 +72,7 @@ func decimals(a, b int64) (string, string) {
 	return both[:len(first)], both[len(first):]
 }
 
-// maxLoggedID bounds what a client's own request id may add to the log.
+// maxLoggedID bounds how much of a client's own request ID is logged.
 const maxLoggedID = 100
 
 // level returns the log level of the outcome. Neither a client that left nor remote servers that do not answer are a
@@ -86,13 +86,13 @@ func (x *exchange) level() slog.Level {
 	return slog.LevelError
 }
 
-// logRequest writes what happened to the log: never a body, a query, a key's secret or any header but the client's own
-// request id. The error of a diagnostic names what a customer asked about, so that only the level debug has its text.
+// logRequest logs the outcome: never a body, a query, a key's secret or any header but the client's own request ID.
+// The error of a diagnostic names a customer's subject, so that only the level debug has its text.
 func (x *exchange) logRequest(level slog.Level) {
 	attrs := []slog.Attr{slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
 		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code), slog.Duration("duration", x.seen.Duration),
 		slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay)}
-	if x.ip.IsValid() { // else the request came from this process
+	if x.ip.IsValid() { // otherwise the request came from this process
 		attrs = append(attrs, slog.String("ip", x.ip.String()))
 	}
 	if x.caller != nil {
@@ -145,6 +145,6 @@ func (x *exchange) write(status int, media string, body []byte) {
 	}
 	x.w.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
-		x.w.Write(body) // an error means that the client has gone; what is charged stays charged
+		x.w.Write(body) // an error means that the client has disconnected; the charge remains
 	}
 }

@@ -43,7 +43,7 @@ func newResolving(t *testing.T) *resolving {
 	return s
 }
 
-// resolve asks for a resolution without a body.
+// resolve requests a resolution without a body.
 func (s *resolving) resolve(headers ...string) *reply {
 	h := http.Header{"Authorization": {"Bearer " + s.secret}}
 	for i := 0; i < len(headers); i += 2 {

@@ -62,8 +62,8 @@ func fill(t testing.TB, store hostedspf.Store, p hostedspf.Profile, times ...tim
 	}
 }
 
-// runExample runs an operation in a world; one on profiles with a store that holds the profile of the
-// examples, in the evening of the day of which their queries ask.
+// runExample runs an operation in a world; one on profiles with a store that holds the profile of the examples, in
+// the evening of the day that their queries name.
 func runExample(t testing.TB, world *diagtest.World, ep Endpoint, request []byte) (*Result, error) {
 	if !ep.Hosted() {
 		return ep.Run(t.Context(), world.Env(), request)
@@ -327,7 +327,7 @@ func TestHostedQueries(t *testing.T) {
 	require.Equal(t, int64(2), used, "refusals are free")
 }
 
-// Here, where no server keeps profiles, the operation says so.
+// Without a store of profiles, the operation reports that.
 func TestRunOfHostedOperations(t *testing.T) {
 	n := 0
 	for _, ep := range endpoints {

@@ -66,7 +66,7 @@ func TestImagesAreDrawnAgain(t *testing.T) {
 	}
 }
 
-// Uploads are never stored, only what was read in them (CONTRACT 5.4).
+// Uploads are never stored, only the decoded content (CONTRACT 5.4).
 func TestUploadsAreNotKept(t *testing.T) {
 	dir := t.TempDir()
 	a := newAPIOn(t, inFile(dir), "self", nil)

@@ -18,7 +18,7 @@ const (
 	justBelow = time.Microsecond // as finely as stores keep time
 )
 
-// An act is something that is done to a key at an instant.
+// An act is a change of a key at an instant.
 type act struct {
 	at    time.Duration // from the beginning
 	what  string        // "rotate", "revoke" or "try"

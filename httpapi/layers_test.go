@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"examples": {"diag", "textutil", "metering", "mailauth", "webcheck", "httpapi"},
 }
 
-// heavy modules must not burden who imports a check: only these packages may import them.
+// heavy modules must not burden importers of a check: only these packages may import them.
 var heavy = map[string][]string{
 	"github.com/prometheus/":           {"httpapi/metrics"},
 	"github.com/modelcontextprotocol/": {"httpapi/agent", "examples/agent"},
@@ -51,7 +51,7 @@ const (
 	postgresDatabases = "metering/postgresdb"
 )
 
-// misplaced returns what is wrong with an import, or nothing. Paths are relative to the module.
+// misplaced returns the violation of an import, or nothing. Paths are relative to the module.
 func misplaced(pkg, imported string) string {
 	from, to := top(pkg), top(imported)
 	switch {

@@ -118,7 +118,7 @@ func TestRepliesOfNetHTTP(t *testing.T) {
 					assert.Regexp(t, `^req_[a-z2-7]{26}$`, p.RequestID)
 					assert.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
 					c.Close()
-					time.Sleep(6 * time.Second) // of the bubble: net/http waits for the client to read, and TLS to say goodbye
+					time.Sleep(6 * time.Second) // of the bubble: net/http and TLS wait for the client to read
 				})
 			})
 		}
@@ -171,7 +171,7 @@ func TestStalledBody(t *testing.T) {
 	}
 }
 
-// OPTIONS * is answered as whatever else the API cannot do.
+// OPTIONS * is answered like all else that the API does not support.
 func TestOptionsOfServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, pipes := serving(newAPI(t, "self", nil), nil)
@@ -213,7 +213,7 @@ func TestSpellingOfHeaders(t *testing.T) {
 	})
 }
 
-// What the handler answers passes as it is, whatever it says.
+// The handler's replies pass unchanged, whatever they contain.
 func TestRepliesOfHandlerPass(t *testing.T) {
 	for _, body := range []string{`{"text":"HTTP/1.1 417 "}`, `{"text":"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain"}`} {
 		synctest.Test(t, func(t *testing.T) {

@@ -38,8 +38,8 @@ func TestNewRowChangesNoOther(t *testing.T) {
 	}
 }
 
-// Malformed, mistyped, unknown and missing keys take the same time, as far as can be measured from outside: what is
-// no secret has its lookup in the store too.
+// Malformed, mistyped, unknown and missing keys take the same time, as far as can be measured from outside: text that
+// is not a secret has its lookup in the store too.
 func TestInvalidKeysTakeAsLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs time to measure; runs without -short, as in .ci/run")
@@ -54,7 +54,7 @@ func TestInvalidKeysTakeAsLong(t *testing.T) {
 		"other scheme": "Basic " + text, "none": "",
 	}
 	took := map[string][]time.Duration{}
-	for range 1500 { // in turn, so that whatever else the machine does hits all alike
+	for range 1500 { // in turn, so that other load of the machine affects all alike
 		for kind, header := range kinds {
 			c := attempt{"POST", Prefix + "/text/lower", "{}", http.Header{"Authorization": {header}}, "198.51.100.1:4000"}
 			began := time.Now()

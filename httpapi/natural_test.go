@@ -18,7 +18,7 @@ var mayBeNil = map[string]string{
 	"netmask.Report.Broadcast":        "null in JSON: a /31 has none",
 }
 
-// mayBeNilAlone are those that are never nil in what the functions return, but in a report that is decoded from less.
+// mayBeNilAlone are those that functions never return as nil, but that are nil in a report decoded from less.
 var mayBeNilAlone = map[string]string{
 	"spf.LookupReport.Tree":         alwaysThere,
 	"dmarc.GenerateReport.Analysis": alwaysThere,
@@ -51,7 +51,7 @@ func TestNoReportPanics(t *testing.T) {
 			for _, at := range nils(reflect.ValueOf(empty).Elem(), 3) {
 				assert.NotEmpty(t, mayBeNil[at]+mayBeNilAlone[at], "%s is nil in an empty report", at)
 			}
-			synctest.Test(t, func(t *testing.T) { // who is silent costs no time
+			synctest.Test(t, func(t *testing.T) { // silence costs no time
 				world, answered := troubledWorld(t), 0
 				for _, host := range hosts {
 					request := strings.ReplaceAll(string(exampleRequest(t, ep)), "example.com", host)
@@ -75,8 +75,8 @@ func TestNoReportPanics(t *testing.T) {
 	}
 }
 
-// nils lists the pointers to structs that are nil among the exported fields of a struct, and of what is in them so many
-// levels deep. Embedded structs are no level.
+// nils lists the pointers to structs that are nil among the exported fields of a struct, and of its members so many
+// levels deep. Embedded structs do not count as a level.
 func nils(v reflect.Value, levels int) (list []string) {
 	for _, sf := range reflect.VisibleFields(v.Type()) {
 		f, err := v.FieldByIndexErr(sf.Index)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each kind of problem has examples as the server makes them, and they are what the document says.
+// Each kind of problem has examples as the server makes them, and they match the document.
 func TestProblemExamples(t *testing.T) {
 	d := newDocument(t)
 	shown := problemExamples()

@@ -213,7 +213,7 @@ func (s *schemas) object(t reflect.Type) schema {
 	return o
 }
 
-// groups says that exactly one member of each oneof group must be there.
+// groups requires exactly one member of each oneof group.
 func (s *schemas) groups(t reflect.Type, o schema) {
 	all := []any{}
 	for _, members := range sortedGroups(objectOf(t).at(inBody)) {
@@ -268,7 +268,7 @@ func (s *schemas) property(sf reflect.StructField) schema {
 	if _, ok := sf.Tag.Lookup("enum"); ok {
 		withEnum(base, enumOf(sf.Type, sf.Tag))
 	}
-	if text, ok := sf.Tag.Lookup("default"); ok && s.request { // a reply has what it has
+	if text, ok := sf.Tag.Lookup("default"); ok && s.request { // a reply has no defaults
 		p["default"] = literal(text, p)
 	}
 	if text, ok := sf.Tag.Lookup("example"); ok && s.request {

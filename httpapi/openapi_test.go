@@ -76,7 +76,7 @@ func (d *document) request(t testing.TB, ep Endpoint) *jsonschema.Schema {
 	return d.schema(t, "paths", Prefix+ep.Path, strings.ToLower(ep.Method), "requestBody", "content", jsonMedia, "schema")
 }
 
-// parameters lists what is described of the path and the query, by name.
+// parameters lists the described parameters of the path and the query, by name.
 func (d *document) parameters(ep Endpoint) map[string]map[string]any {
 	op := d.root["paths"].(map[string]any)[Prefix+ep.Path].(map[string]any)[strings.ToLower(ep.Method)].(map[string]any)
 	named := map[string]map[string]any{}

@@ -126,7 +126,7 @@ func layOut(b *bytes.Buffer, text []byte, line, indent string) {
 		b.Write(text)
 		return
 	}
-	d := json.NewDecoder(bytes.NewReader(text)) // of what was encoded: it does not fail
+	d := json.NewDecoder(bytes.NewReader(text)) // of encoded JSON: it does not fail
 	_, _ = d.Token()
 	b.WriteByte(text[0])
 	for separator := ""; d.More(); separator = "," {

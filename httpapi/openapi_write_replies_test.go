@@ -83,7 +83,7 @@ func documentResponses() schema {
 	}
 }
 
-// problemExamples are replies as the server makes them, by status and by what is wrong.
+// problemExamples are replies as the server makes them, by status and fault.
 func problemExamples() map[int]schema {
 	caller := &metering.Caller{Key: &metering.Key{Scopes: []metering.Scope{metering.DNSRead}}}
 	examples := map[int]schema{}
@@ -178,7 +178,7 @@ func headerComponents(deprecation bool) map[string]schema {
 	components := sentHeaders()
 	maps.DeleteFunc(components, func(name string, _ schema) bool {
 		return slices.Contains([]string{"X-Credits-Consumed", "X-Credits-Overage", "X-Idempotent-Replay"}, name) ||
-			!deprecation && slices.Contains(deprecationHeaders, name) // what no reply has need not be described
+			!deprecation && slices.Contains(deprecationHeaders, name) // no reply has them
 	})
 	return components
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pages get what is theirs and what browsers ask for outside of the API; the API answers for everything else.
+// Pages get their own paths and what browsers request outside of the API; the API answers all else.
 func TestPages(t *testing.T) {
 	var seen []Observation
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

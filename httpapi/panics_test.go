@@ -75,7 +75,8 @@ var startsGoroutines = map[string]string{
 	"metering/sqlite/health.go":   "waits for two channels",
 }
 
-// A goroutine in which a panic is not recovered ends the process. In what others import, [diag.Group] starts them all.
+// A goroutine with an unrecovered panic ends the process. In packages that others import, [diag.Group] starts them
+// all.
 func TestGoroutines(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		name := strings.TrimPrefix(filepath.ToSlash(path), "../")

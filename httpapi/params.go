@@ -21,7 +21,7 @@ import (
 // A Param is one field of an endpoint's request, for command lines and forms.
 type Param struct {
 	Name     string   `json:"name"`
-	In       Place    `json:"-"`              // where the HTTP API has it; on a command line and in JSON all are alike
+	In       Place    `json:"-"`              // its place in the HTTP API; on a command line and in JSON all are alike
 	Kinds    []string `json:"types"`          // that a value may have in JSON: string, integer, number, boolean, object
 	List     bool     `json:"list,omitempty"` // a list of such values
 	Required bool     `json:"required"`
@@ -162,9 +162,9 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 	return command, nil
 }
 
-// GoCall is the call of the library that answers a request, a JSON object of all its fields, as the endpoint does,
-// and the path of the package to import. In the call, ctx, env and access are what their types say; long texts and
-// files are the variables text and data. Both are empty for a function that no other package can call.
+// GoCall returns the call of the library that answers a request, a JSON object of all its fields, as the endpoint
+// does, and the path of the package to import. In the call, ctx, env and access have their usual types; long texts
+// and files are the variables text and data. Both are empty for a function that no other package can call.
 func (ep Endpoint) GoCall(fields []byte) (pkg, call string, err error) {
 	request, err := ep.Operation.decode(fields)
 	if err != nil {
@@ -230,8 +230,8 @@ func goLiteral(v reflect.Value) string {
 	return t.String() + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// A field is what the struct tags of a request say about one JSON member. A member is required unless
-// its tag says omitempty. The tags, all optional:
+// A field is a JSON member of a request, as described by its struct tags. A member is required unless its tag has
+// omitempty. The tags, all optional:
 //
 //	doc      what it means           example  a value for the documentation
 //	default  what absence means (documentation: the diagnostic itself applies it)

@@ -109,8 +109,8 @@ func (s *server) methodsAt(path string) map[string]*Endpoint {
 	return p.methods
 }
 
-// match returns the rows whose template a path matches, or nil. A row that has the very path of the
-// request goes before: it is looked up first.
+// match returns the rows whose template a path matches, or nil. A row with exactly the path of the request takes
+// precedence: it is looked up first.
 func (s *server) match(u *url.URL) map[string]*Endpoint {
 	escaped := u.EscapedPath()
 	if len(escaped) > maxPath {
@@ -155,7 +155,7 @@ type places struct {
 
 var placesByType sync.Map // reflect.Type to *places
 
-// placesOf sorts the fields of a request once. It panics where a field cannot be where it is said to be.
+// placesOf sorts the fields of a request once. It panics if a field cannot be in its declared place.
 func placesOf(t reflect.Type) *places {
 	if p, ok := placesByType.Load(t); ok {
 		return p.(*places)
@@ -244,8 +244,8 @@ func (ep Endpoint) places() (p *places) {
 	return p
 }
 
-// described does something with the types of a row. One that the API cannot carry panics with the name of the row, and
-// at start, not under a request.
+// described processes the types of a row. One that the API cannot carry panics with the name of the row, and at
+// start, not under a request.
 func (ep Endpoint) described(do func()) {
 	defer func() {
 		if fault := recover(); fault != nil {

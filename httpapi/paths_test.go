@@ -78,7 +78,7 @@ func library() []Endpoint {
 	}
 }
 
-// says is an operation that answers with a text.
+// says returns an operation that answers with a text.
 func says[Req any](text func(Req) string) Operation {
 	return Call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
 		return &testReport{Text: text(req)}, nil

@@ -51,7 +51,7 @@ type Problem struct {
 	RequestID string         `json:"request_id" doc:"identifies the request in logs and to support" pattern:"^req_[a-z2-7]{26}$"`
 }
 
-// ProblemDetails says more about a problem. Which fields are there depends on the code.
+// ProblemDetails holds details of a problem. Which fields are present depends on the code.
 type ProblemDetails struct {
 	Reason     string          `json:"reason,omitempty" doc:"what exactly is at fault"`
 	Fields     []Violation     `json:"fields,omitempty" doc:"every fault found in the request"`
@@ -94,7 +94,7 @@ type failure struct {
 	allow      string // for 405
 	retryAfter int64  // seconds; 0: no header
 	cause      error  // for the log only
-	private    bool   // cause may name what a customer asked about
+	private    bool   // cause may name a customer's subject
 }
 
 func (f *failure) Error() string { return string(f.problem.Code) + ": " + f.problem.Message }

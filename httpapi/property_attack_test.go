@@ -79,7 +79,7 @@ type attack struct {
 	forged    follows // at the most lenient receiver
 	lost      string  // why a message to the name is not delivered
 	lostKnown bool
-	own       []string // hosts that may send as the name, by whom it is delivered
+	own       []string // hosts that may send as the name, whose mail is delivered
 	refused   []string // hosts of the name, whose mail is refused
 	keys      []string
 }
@@ -101,7 +101,7 @@ func (r *drillRun) attack() attack {
 		}
 	}
 	a.lost = r.delivers(domain)
-	// Silence is no answer: many networks do not let a mail server be asked.
+	// Silence is not an answer: many networks block connections to mail servers.
 	a.lostKnown = a.lost != unknownMX && !strings.Contains(a.lost, "timeout")
 	o := r.observer()
 	for _, ip := range o.addresses {
@@ -137,7 +137,7 @@ func (r *drillRun) openKey(domain string) bool {
 	return false
 }
 
-// against lists where the model of a name, or the headline about it, says otherwise than what was played.
+// against lists contradictions between the model of a name, or the headline about it, and the played attack.
 func (a *attack) against(n *nameuse.Name, headline string) (faults []string) {
 	fail := func(is bool, format string, args ...any) {
 		if is {

@@ -112,8 +112,8 @@ var (
 	inDMARC  = regexp.MustCompile(`^(record|policy|syntax|tag|uri|rua)\.`)
 )
 
-// names lists what of the record that is the cause is not to be read in a reply: its owner and its text, in the
-// finding, in the part that found it, or in the step that asks for it.
+// names lists what a reply omits of the record that is the cause: its owner and its text, in the finding, in the part
+// that found it, or in the step that advises it.
 func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults []string) {
 	var heard strings.Builder
 	write := func(v any) {
@@ -153,7 +153,7 @@ func (r *drillRun) names(reply *drillReply, f *diag.Finding, at place) (faults [
 		case *dns.TXT:
 			text = unescaped(rr.Txt)
 			if spfText.MatchString(text) == strings.HasPrefix(at.name, "_") {
-				continue // another record, or what an alias leads to
+				continue // another record, or the target of an alias
 			}
 		case *dns.MX:
 			text = strings.TrimSuffix(rr.Mx, ".")
@@ -218,7 +218,7 @@ func partsWith(v any, code string) (list []any) {
 	return list
 }
 
-// ends says why the steps for a finding do not end it; empty if they do.
+// ends returns why the steps for a finding do not end it; empty if they do.
 func (r *drillRun) ends(before *drillReply, steps []view.Step) string {
 	fresh, steps := r.copied(steps)
 	for _, s := range steps {

@@ -72,7 +72,7 @@ func PlayOrder(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*v
 // served maps each sender to an empty text, or to why its mail fails.
 type served map[string]string
 
-// lost lists who was served before and is not now.
+// lost lists senders that were served before and are not now.
 func (before served) lost(now served) (list []string) {
 	for _, who := range sortedKeys(before) {
 		if why := now[who]; before[who] == "" && why != "" {
@@ -138,8 +138,8 @@ func (o *observer) look(r *drillRun) served {
 	return list
 }
 
-// copied is a fresh copy of a world with the steps in it. What the servers of a world present is made anew with it, and
-// what is said of their keys, too.
+// copied returns a fresh copy of a world with the steps in it. The certificates of its servers are made anew with it,
+// and the records of their keys, too.
 func (r *drillRun) copied(steps []view.Step) (*drillRun, []view.Step) {
 	fresh := r.again()
 	if slices.ContainsFunc(steps, func(s view.Step) bool { return strings.Contains(s.Value, " IN TLSA ") }) {
@@ -150,7 +150,7 @@ func (r *drillRun) copied(steps []view.Step) (*drillRun, []view.Step) {
 	return fresh, steps
 }
 
-// inOrder does the steps of a reply that publish something, and lists what they break or leave as it is.
+// inOrder applies the steps of a reply that publish something, and lists what they break or leave unchanged.
 func (r *drillRun) inOrder(before *drillReply, steps []view.Step) (done int, faults []string) {
 	o := r.observer()
 	first := o.look(r)
@@ -201,7 +201,7 @@ func (r *drillRun) inOrder(before *drillReply, steps []view.Step) (done int, fau
 	return done, faults
 }
 
-// remains says that the fault of a step is still there, and no milder; empty if it is not.
+// remains reports that the fault of a step is still there, and no milder; empty if it is not.
 func remains(before, after *drillReply, s view.Step, steps []view.Step) string {
 	if after.status != 200 {
 		return fmt.Sprintf("then status %d: %s", after.status, after.body)

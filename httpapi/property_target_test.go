@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/target"
 )
 
-// TestPropertyAttack plays in each world what diag says of its domain in a sentence.
+// TestPropertyAttack plays in each world the one-sentence summary that diag prints of its domain.
 func TestPropertyAttack(t *testing.T) { httpapi.PlayAttacks(t, viewOf(target.Mail, target.DNS)) }
 
 // TestPropertyOrderOfTarget does the steps that diag prints.

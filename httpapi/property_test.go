@@ -28,8 +28,7 @@ import (
 // printed (TestPropertyOrder), its sentences about attacks and losses come true when these are played
 // (TestPropertyAttack), and a fault that is in one record names that record (TestPropertyCause).
 
-// propertyCases ask mail/domain-check about the domains of all scenarios, of the demonstration, and of generated
-// worlds.
+// propertyCases run mail/domain-check on the domains of all scenarios, of the demonstration, and of generated worlds.
 func propertyCases(t *testing.T, share uint64) (list []drillCase) {
 	_, others := drillCases(t)
 	const asks = " by mail/domain-check"
@@ -106,7 +105,7 @@ var (
 	}
 )
 
-// kindsOfNames are those of the model, and what a name may be used for.
+// kindsOfNames are those of the model, and the possible uses of a name.
 var kindsOfNames = []string{
 	"organization", "organization", "organization", "organization", "parked", "parked with null MX",
 	"web only", "www", "alias", "sender", "receiver", "wildcard", "public suffix", "reserved", "delegated", "MX unknown",
@@ -164,7 +163,7 @@ func generatedCase(seed uint64) drillCase {
 		name = g.below(kind)
 	}
 	g.world.Zone = g.zone.String()
-	text, err := json.Marshal(g.world) // as a file has it
+	text, err := json.Marshal(g.world) // in the form of a file
 	if err != nil {
 		panic(err)
 	}
@@ -400,7 +399,7 @@ func (r *drillRun) keys(domain string) (list []string) {
 
 const unknownMX = "the MX records are not known"
 
-// delivers says why a sender that asks for nothing does not deliver a message to a name; empty if it does.
+// delivers returns why a sender without requirements does not deliver a message to a name; empty if it does.
 func (r *drillRun) delivers(domain string) string {
 	m, err := r.world.Exchange(r.t.Context(), new(dns.Msg).SetQuestion(dns.Fqdn(domain), dns.TypeMX))
 	if err != nil || m.Rcode == dns.RcodeServerFailure {
@@ -429,7 +428,7 @@ func (r *drillRun) delivers(domain string) string {
 	return strings.Join(why, "; ")
 }
 
-// accepts says why a mail server takes no mail.
+// accepts returns why a mail server accepts no mail.
 func (r *drillRun) accepts(host string) string {
 	conn, err := r.dial(host, 25)
 	if err != nil {
@@ -450,7 +449,7 @@ func (r *drillRun) accepts(host string) string {
 	return ""
 }
 
-// apply does a step where it says that its value belongs, and reports whether there is such a place.
+// apply applies a step at the place that it names, and reports whether there is such a place.
 func (r *drillRun) apply(before *drillReply, s view.Step) bool {
 	advice := diag.Recommendation{Code: s.Code, Title: s.Title, Detail: s.Text, SuggestedValue: s.Value}
 	switch at := strings.TrimSuffix(s.Name, "."); {

@@ -16,7 +16,7 @@ var programText = regexp.MustCompile(`\n|%!|<nil>|map\[|\b(dial|read|write) (udp
 // prose are the members of a reply that people read.
 var prose = map[string]bool{"title": true, "detail": true, "advice": true, "verdict_headline": true, "verdict_sub": true, "message": true}
 
-// checkProse fails for texts of a reply that are no sentences for people, and for one thing under two names.
+// checkProse fails for texts of a reply that are not readable sentences, and for one thing under two names.
 func checkProse(t *testing.T, reply []byte) {
 	t.Helper()
 	var v any

@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/qr"
 )
 
-// An image comes as base64, as the file of a form, or as the whole body (CONTRACT 1.11). What is larger than the limits
-// is refused before it is decoded, and free; what is broken is described by a finding, and charged (CONTRACT 1.4).
+// An image comes as base64, as the file of a form, or as the whole body (CONTRACT 1.11). An image above the limits is
+// refused before it is decoded, and free; a broken one is described by a finding, and charged (CONTRACT 1.4).
 func TestImageUploads(t *testing.T) {
 	at := slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Path == "/http/qr/decode" })
 	a := newAPI(t, "self", nil, endpoints[at])

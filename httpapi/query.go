@@ -41,9 +41,9 @@ func (x *exchange) serveParameters() *failure {
 	return x.charge(req, body)
 }
 
-// content reads the body of a row that may do without one. On GET it must be empty: it would have no
-// meaning, and what a server ignores and a proxy does not, or the other way round, smuggles requests
-// (RFC 9110 section 9.3.1). On POST nothing says the same as an empty object, whatever the media type.
+// content reads the body of a row that does not require one. On GET it must be empty: it would have no meaning, and a
+// body that a server ignores and a proxy does not, or the other way round, smuggles requests (RFC 9110 section
+// 9.3.1). On POST no body means an empty object, whatever the media type.
 func (x *exchange) content() ([]byte, *failure) {
 	if more, f := x.hasContent(); f != nil || !more {
 		return nil, f
@@ -133,9 +133,9 @@ func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	return target.Interface(), nil
 }
 
-// readQuery reads the parameters behind the question mark, in the form of HTML forms (WHATWG URL
-// Standard, application/x-www-form-urlencoded): pairs between ampersands, a plus sign for a space. An
-// empty value is given, and empty: ?cursor= says another thing than no cursor.
+// readQuery reads the parameters behind the question mark, in the form of HTML forms (WHATWG URL Standard,
+// application/x-www-form-urlencoded): pairs between ampersands, a plus sign for a space. An empty value is given, and
+// empty: ?cursor= differs from no cursor.
 func (r *fieldReader) readQuery(raw string) {
 	r.path = r.path[:0]
 	if len(raw) > maxQuery {
@@ -178,8 +178,8 @@ func unescape(raw string) (string, error) {
 	return text, nil
 }
 
-// readParameter reads a text as if it were a member of a body: as the JSON value that it looks like,
-// if the field takes such a one, and else as a string.
+// readParameter reads a text as if it were a member of a body: as the JSON value that it looks like, if the field
+// takes that type, and otherwise as a string.
 func (p *parser) readParameter(v reflect.Value, f *field, text string, kinds []string) {
 	p.member(0, f.name)
 	p.data, p.pos = textJSON(text, kinds), 0
@@ -187,7 +187,7 @@ func (p *parser) readParameter(v reflect.Value, f *field, text string, kinds []s
 	p.path = p.path[:0]
 }
 
-// Target splits a JSON object of all the request's fields into what an HTTP request carries: the path below the
+// Target splits a JSON object of all the request's fields into the parts of an HTTP request: the path below the
 // server's root with its query, and the body, which is nil on GET. It checks no values: that is the server's part. A
 // field that the request does not have, and one of the path that is missing or empty, is a *[ViolationsError].
 func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error) {
@@ -199,7 +199,7 @@ func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error)
 	query, rest, faults := []string{}, map[string]json.RawMessage{}, []Violation{}
 	for _, p := range ep.Params() {
 		value, ok := given[p.Name]
-		ok = ok && string(value) != "null" // which says the same as absence
+		ok = ok && string(value) != "null" // which means absence
 		delete(given, p.Name)
 		switch text := valueText(value); {
 		case p.In == InPath && (!ok || text == ""):

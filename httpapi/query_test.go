@@ -245,7 +245,7 @@ func TestRunWithParameters(t *testing.T) {
 	require.Equal(t, inQuery, rows[0].Params()[0].In)
 }
 
-// What a query says, its encoding says too; and no query panics.
+// A query and its encoding are equivalent; and no query panics.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"limit=5&cursor=a+b", "cursor=%C3%A4%00&hidden=true", "ratio=0.25&mark=%21", "limit=1e1&&=&%=%zz",

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A kept reply is for who may send the request now: key, address, rate and scope are checked before it.
+// A kept reply is only for callers who may send the request now: key, address, rate and scope are checked before it.
 func TestReplaysPassTheGate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

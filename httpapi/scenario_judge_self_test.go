@@ -24,7 +24,7 @@ Findings
   ▲ More than 10 DNS lookups  warning
 `
 
-// The judge of scenarios sees what differs, and nothing else.
+// The judge of scenarios reports every difference, and nothing else.
 func TestScenarioJudge(t *testing.T) {
 	for _, c := range []struct {
 		name, good, bad string // expectations that are fulfilled, and that are not
@@ -63,7 +63,7 @@ func TestScenarioJudge(t *testing.T) {
 		})
 	}
 	require.Len(t, (&screenExpectation{}).judge(""), 1, "an error has no screen")
-	// Another value of the same kind may not have what a good one lacks.
+	// Another value of the same kind may not contain what a good one must not.
 	var e suggestionExpectation
 	require.NoError(t, json.Unmarshal([]byte(`{"present": true, "holds": ["mx"], "lacks": ["-all"]}`), &e))
 	require.Empty(t, e.judge([]string{"v=spf1 mx ~all", "v=DMARC1; x=-all"}))

@@ -66,7 +66,7 @@ func (f repliedFinding) String() string {
 	return fmt.Sprintf("%s %s: %s · %s · %s", f.Severity, f.Code, f.Title, f.Detail, f.Advice)
 }
 
-// judge lists what is not as expected in a reply.
+// judge lists the differences between a reply and the expectation.
 func (e *expectation) judge(played playedReply) []string {
 	status, body := played.status, played.body
 	var faults []string

@@ -53,7 +53,7 @@ func askedResolver(t *testing.T, w *diagtest.World, name string, qtype uint16) *
 	return m
 }
 
-// Name servers answer one question as the file says, and resolvers say what follows from that.
+// Name servers answer one question as the file defines, and resolvers accordingly.
 func TestScenarioAnswers(t *testing.T) {
 	const (
 		mute    = -1
@@ -168,7 +168,7 @@ func signerOf(rrs []dns.RR) uint16 {
 	return rrs[i].(*dns.RRSIG).KeyTag
 }
 
-// What a registry says is found by the operation that asks it.
+// The data of a registry is found by the operation that queries it.
 func TestScenarioRegistries(t *testing.T) {
 	lookup := endpoints[slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Name() == "rdap/lookup" })]
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ type screenExpectation struct {
 	Order     []string   `json:"order"`
 }
 
-// judge lists what is not as expected on a screen.
+// judge lists the differences between a screen and the expectation.
 func (e *screenExpectation) judge(screen string) []string {
 	var faults []string
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

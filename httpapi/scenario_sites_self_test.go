@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the certificate of a site has, and has not without the key of the file that says so.
+// The certificate of a site has a property if and only if the file has its key.
 func TestScenarioCertificates(t *testing.T) {
 	type chain = []*x509.Certificate
 	inList := func(want string) func(*diagtest.World, chain) bool {
@@ -75,7 +75,7 @@ func presented(t *testing.T, w *diagtest.World, addr string, config *tls.Config)
 	return client.ConnectionState()
 }
 
-// listed509 says what the list that a certificate names has of it.
+// listed509 returns the certificate's entry in the revocation list that it names.
 func listed509(t *testing.T, w *diagtest.World, chain []*x509.Certificate) string {
 	if len(chain[0].CRLDistributionPoints) == 0 {
 		return ""
@@ -119,7 +119,7 @@ func TestScenarioSecondCertificate(t *testing.T) {
 	})
 }
 
-// A box in front of a site drops what it cannot take, and hands on the rest.
+// A middlebox in front of a site drops what it cannot process, and forwards the rest.
 func TestScenarioFront(t *testing.T) {
 	const text = `{"zone": "example.com. 300 IN A 192.0.2.80\n", "https": {"example.com": {
 		"newest_version": "TLS 1.2", "front": {"max_octets": 1000}}}}`

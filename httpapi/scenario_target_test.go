@@ -65,7 +65,7 @@ func targetOptions(args []string) (o target.Options, verbose bool, err error) {
 	return o, verbose, nil
 }
 
-// The flags of a scenario do what they do on the command line, and no others are taken.
+// The flags of a scenario work as on the command line, and no others are accepted.
 func TestScenarioArgs(t *testing.T) {
 	o, verbose, err := targetOptions([]string{"--only", "mail,web", "--no-smtp", "-v"})
 	require.NoError(t, err)

@@ -32,8 +32,8 @@ type scenarioFile struct {
 	path      string
 }
 
-// superseded says, by the name of a scenario, why a copy in $CONFORMANCE_DIR that differs from the one in testdata is not
-// played: the contract has changed since.
+// superseded maps the name of a scenario to the reason why a copy in $CONFORMANCE_DIR that differs from the one in
+// testdata is not played: the contract has changed since.
 var superseded = map[string]string{
 	"deliver-dmarc-p-none-monitoring": "no value is suggested in place of a p=none that works (CONTRACT 1.8)",
 	"domain-dmarc-none-with-reports":  "no value is suggested in place of a p=none that works (CONTRACT 1.8)",
@@ -182,7 +182,7 @@ func PlayScenarios(t *testing.T, screenOf TargetScreen) {
 type playedReply struct {
 	status int
 	body   []byte
-	screen string // what diag prints of it; empty if there is no report
+	screen string // the output of diag; empty if there is no report
 }
 
 // play runs the request as the server decodes it.

@@ -46,7 +46,7 @@ type scenarioNames struct {
 	servers  map[string]*diagtest.Server // those that are named, by their names
 }
 
-// open opens the servers that something is said of, before all others.
+// open opens the servers that the file mentions, before all others.
 func (n *scenarioNames) open() {
 	for name, server := range n.scenario.Servers {
 		n.server(name).Configure(diagtest.ServerConfig{LowerCase: server.LowerCase})
@@ -155,7 +155,7 @@ func (n *scenarioNames) trouble() {
 	}
 }
 
-// answer lets servers give one answer, and resolvers what follows from it.
+// answer makes servers give one answer, and resolvers accordingly.
 func (n *scenarioNames) answer(a *scenarioAnswer) {
 	qtype := n.qtype(a.Type)
 	fault, known := map[string]diagtest.Fault{

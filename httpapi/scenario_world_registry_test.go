@@ -18,7 +18,7 @@ var scenarioRegistries = map[string]scenarioRegistry{
 	"org": {"rdap.publicinterestregistry.org", "/rdap/domain/", "whois.publicinterestregistry.org"},
 }
 
-// register lets registries answer about domains. With WHOIS alone, nothing listens at their RDAP services.
+// register makes registries answer about domains. With WHOIS alone, no server listens at their RDAP services.
 func (s *scenarioWorld) register(t testing.TB, w *diagtest.World) {
 	registryOf := func(domain string) scenarioRegistry {
 		registry, known := scenarioRegistries[domain[strings.LastIndex(domain, ".")+1:]]

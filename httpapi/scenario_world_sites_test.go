@@ -47,7 +47,7 @@ type scenarioRoute struct {
 	Headers map[string]headerValues `json:"headers"`
 	Body    string                  `json:"body"`
 	Base64  []byte                  `json:"body_base64"`
-	Raw     []byte                  `json:"raw_base64"` // instead of all else
+	Raw     []byte                  `json:"raw_base64"` // in place of all else
 	DelayMS int                     `json:"delay_ms"`
 }
 

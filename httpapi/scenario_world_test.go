@@ -56,7 +56,7 @@ type scenarioMail struct {
 
 var scenarioStart = time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
 
-// build makes the world. Zones are delegated validly from a signed root; what no one serves refuses
+// build makes the world. Zones are delegated validly from a signed root; addresses without a service refuse
 // connections.
 func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 	one := *s // several worlds of one file may be made concurrently, each with certificates of its own

@@ -32,7 +32,7 @@ const (
 // unseenShare is the part of an address's requests that may still show a key with the right checksum.
 var unseenShare = int(budget.Of(budget.Strangers).Network / budget.Of(budget.UnseenKeys).Network)
 
-// Config says what the API works with. Only Gate is required.
+// Config configures the API. Only Gate is required.
 type Config struct {
 	// Gate admits, holds and charges.
 	Gate *metering.Gate
@@ -53,11 +53,11 @@ type Config struct {
 	HostedSPF hostedspf.Store
 	// SPFZone is the zone that the bundled name server serves, as in [hostedspf.Access]; zero if it serves none.
 	SPFZone diag.Name
-	// NotifySPF, if set, is called with what a request did to a hosted SPF profile, after it was stored.
+	// NotifySPF, if set, is called with each change of a hosted SPF profile by a request, after it was stored.
 	NotifySPF func(hostedspf.Event)
 	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
 	TrustedProxies []netip.Prefix
-	// Pages answers for what browsers ask for outside of the API, such as [pages.Handler]. Nil means none.
+	// Pages answers browsers' requests outside of the API, such as [pages.Handler]. Nil means none.
 	//
 	// [pages.Handler]: https://pkg.go.dev/github.com/diagkit/diagkit/httpapi/pages#Handler
 	Pages http.Handler
@@ -104,7 +104,7 @@ type server struct {
 	clock     func() time.Time
 	log       *slog.Logger
 	limiter   *metering.IPLimiter
-	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
+	unseen    *metering.IPLimiter             // for possible good keys, once an address has no token left
 	proxySeen sync.Once                       // logs a proxy that is not configured
 	routes    map[string]map[string]*Endpoint // path to method to row
 
@@ -148,7 +148,7 @@ func newServer(c Config, table Table) *server {
 		methods := s.methodsAt(Prefix + ep.Path)
 		methods[ep.Method] = row
 		if ep.Method == http.MethodGet {
-			methods[http.MethodHead] = row // RFC 9110 section 9.1; it asks the same, at the same price
+			methods[http.MethodHead] = row // RFC 9110 section 9.1; the same operation, at the same price
 		}
 	}
 	s.document = documentOf(Endpoints(c.Endpoints...))
@@ -192,7 +192,8 @@ func (x *exchange) forPages() bool {
 	return strings.HasPrefix(path, "/docs/") || strings.Contains(x.r.Header.Get("Accept"), "text/html")
 }
 
-// servePages lets the pages answer. They are the same for everybody and made once, so that no limiter guards them.
+// servePages runs the handler of the pages. They are the same for everyone and made once, so that no limiter guards
+// them.
 func (x *exchange) servePages() {
 	x.ip = x.clientIP(x.r)
 	x.seen.Endpoint = "pages"
@@ -262,7 +263,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return &http1Conn{Conn: c}, nil
 }
 
-// accept takes the next connection for which there is room.
+// accept accepts the next connection for which there is room.
 func (l *Listener) accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -323,7 +324,7 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent.
+// CloseWrite closes the sending side.
 func (c *countedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -339,8 +340,8 @@ type http1Conn struct {
 	headers string // of each reply of ours
 }
 
-// CloseWrite ends what is sent, so that a client reads the reply before the connection is gone: net/http
-// does so where it closes with a request half read.
+// CloseWrite closes the sending side, so that a client reads the reply before the connection is gone: net/http does
+// so when it closes with a request half read.
 func (c *http1Conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Write implements [net.Conn].

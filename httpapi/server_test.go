@@ -249,7 +249,7 @@ func TestQuotaOfOverage(t *testing.T) {
 	require.Equal(t, int64(50_009), *p.Details.Current)
 }
 
-// What was replied to before is still sent to a suspended account; what is new is refused, and says why.
+// An earlier reply is still replayed to a suspended account; a new request is refused, with the reason.
 func TestSuspended(t *testing.T) {
 	a := newAPI(t, "pack", nil, row("/one", 1, echo))
 	suspend := func(s *metering.Suspension) {
@@ -371,7 +371,7 @@ func TestObservations(t *testing.T) {
 	}, a.observed())
 }
 
-// No secret, no body and no idempotency key may be found in what the server writes about a request.
+// No secret, no body and no idempotency key may occur in the server's log of a request.
 func TestLogHoldsNoSecret(t *testing.T) {
 	a := newAPI(t, "free", nil, row("/x", 1, func(_ context.Context, _ *diag.Env, req testRequest) (*testReport, error) {
 		panic("while working")
@@ -387,8 +387,8 @@ func TestLogHoldsNoSecret(t *testing.T) {
 	require.Contains(t, a.log.String(), string(a.key.ID))
 }
 
-// What customers ask about is not logged unless the operator asks for it, and servers of the world that
-// do not answer are no errors of the server.
+// Customers' subjects are not logged unless the operator enables it, and remote servers that do not answer are not
+// errors of the server.
 func TestLogHoldsNoNames(t *testing.T) {
 	fails := func(err error) func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 		return func(context.Context, *diag.Env, testRequest) (*testReport, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// specialNames are names that a caller may ask about and that no zone of the Internet has, in the spellings that a
+// specialNames are names that a caller may submit and that no zone of the Internet has, in the spellings that a
 // request may have: those of RFC 6761 and its successors, and one that is too long with a label in front of it.
 var specialNames = []string{
 	"localhost", "LOCALHOST", "localhost.", "foo.localhost", "x.localhost.", "a.b.LocalHost",

@@ -160,7 +160,7 @@ func richPage(w http.ResponseWriter, _ *http.Request) {
 <form action="%[1]s/form"><input type=password></form>`, strings.TrimSuffix(to("/"), "/"))
 }
 
-// starts are what is sent in the fields that lead somewhere.
+// starts returns the values of the fields that lead to other addresses.
 func starts(field string) []string {
 	switch field {
 	case "url":
@@ -174,7 +174,7 @@ func starts(field string) []string {
 	return newTrap(inside).values(field)
 }
 
-// walk sends all that starts to all operations, and returns which of them asked for what inside.
+// walk sends all starts to all operations, and returns which of them requested what inside.
 func (m *maze) walk(t *testing.T) map[string]string {
 	by := map[string]map[string]bool{}
 	for _, ep := range endpoints {
@@ -204,9 +204,9 @@ func (m *maze) walk(t *testing.T) map[string]string {
 	return list
 }
 
-// Everything that an operation follows is followed where that is allowed, so that the tests above test something:
-// redirects of first and of second requests, refreshes, the robots.txt of other hosts, issuers of certificates,
-// logos and registries. Where it is not allowed, the same requests reach nothing.
+// Every reference that an operation follows is followed if that is allowed, so that the tests above are effective:
+// redirects of first and of second requests, refreshes, the robots.txt of other hosts, issuers of certificates, logos
+// and registries. If it is not allowed, the same requests reach nothing.
 func TestSSRFLeads(t *testing.T) {
 	t.Run("allowed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// most connections that a request may cause: propagation asks every public resolver, and asks again.
+	// most connections that a request may cause: propagation queries every public resolver, and retries.
 	maxConnections = 400
 
-	// most memory that may be live after a request, beyond what was before it.
+	// most memory that may be live after a request, above the level before it.
 	maxLive = 64 << 20
 )
 
@@ -59,7 +59,7 @@ func TestConformanceSSRFRedirects(t *testing.T) {
 	t.Logf("redirects: %d/%d", passed, len(scenarios))
 }
 
-// bounded sends all requests of all operations, and holds what they take against the limits.
+// bounded sends all requests of all operations, and checks their use of resources against the limits.
 func (p trap) bounded(t *testing.T) map[string][]netip.AddrPort {
 	dialled := map[string][]netip.AddrPort{}
 	w := p.build(t)

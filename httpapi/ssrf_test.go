@@ -195,7 +195,7 @@ func (p trap) refer(w *diagtest.World) {
 	}
 }
 
-// values are what is sent in a field that may lead somewhere; nil for other fields.
+// values returns the values of a field that may lead to other addresses; nil for other fields.
 func (p trap) values(field string) []string {
 	names := append(p.domains(), "mixed.com", "chain.com")
 	var addresses []string
@@ -270,7 +270,7 @@ func requests(t *testing.T, ep Endpoint, values func(field string) []string) (li
 // and look up SPF records as spf/lookup does.
 func outgoing(ep Endpoint) bool { return ep.Operation.time > 0 && !ep.Operation.owned }
 
-// spring sends requests of all operations into a trap, one of how many, and returns what was dialled by which.
+// spring sends requests of all operations into a trap, one of how many, and returns which operation dialled what.
 func (p trap) spring(t *testing.T, share uint64) (dialled map[string][]netip.AddrPort) {
 	dialled = map[string][]netip.AddrPort{}
 	w := p.build(t)
@@ -303,8 +303,8 @@ func (p trap) spring(t *testing.T, share uint64) (dialled map[string][]netip.Add
 	return dialled
 }
 
-// guarded fails for every forbidden address that was dialled. World.Dial has been asked by then, so it is
-// the guard that is tested and not the network.
+// guarded fails for every forbidden address that was dialled. World.Dial has been called by then, so it is the guard
+// that is tested and not the network.
 func guarded(t *testing.T, dialled map[string][]netip.AddrPort) {
 	t.Helper()
 	var guard diag.Guard

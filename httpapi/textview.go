@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// textView is the view of a report of textutil, which is a leaf and knows no views: what was done, or why not.
+// textView returns the view of a report of textutil, which is a leaf and knows no views: what was done, or why not.
 func textView(report any) *view.View {
 	switch r := report.(type) {
 	case *textutil.CaseReport:
@@ -87,7 +87,7 @@ func plainView(report any) *view.View {
 	return v
 }
 
-// nested says how deep a value is, or what it is if that is flat.
+// nested describes how deep a value is, or its type if it is flat.
 func nested(root textutil.RootType, depth int) string {
 	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+diag.Count(depth, "level")+" deep")
 }
@@ -109,7 +109,7 @@ func converted(done string, result *string, bytes int, findings []textutil.Findi
 // maxShownResult bounds a result that is shown within a view, in characters; a longer one is only in the report.
 const maxShownResult = 400
 
-// notValid is the view of a text that is not what it should be: where, and why.
+// notValid returns the view of an invalid text: where, and why.
 func notValid(kind, where, message string) *view.View {
 	v := view.Answer("", view.Join("not valid "+kind, where))
 	v.State, v.Sub = diag.Bad, diag.Upper(message)
@@ -240,8 +240,8 @@ func View(report any) *view.View {
 	return textView(report)
 }
 
-// Recognize finds out which endpoint a report is of, by the names of its members. It returns the report, too; ok is
-// false for what no endpoint answers.
+// Recognize determines the endpoint of a report, by the names of its members. It also returns the report; ok is false
+// if it is the reply of no endpoint.
 func Recognize(reply []byte) (ep Endpoint, report any, ok bool) {
 	for _, ep := range endpoints {
 		if ep.Operation.report == nil {

@@ -26,7 +26,7 @@ var tripDomains = []string{
 // TestRoundTrips counts how many exchanges with the network, one after the other, each operation waits for: a question
 // to the DNS, a TCP connection, and each turn of a conversation over it, 100 ms each in a bubble's time. The table
 // testdata/roundtrips.txt holds the counts by domain, or that the reply is an error; -update writes it. An operation
-// that takes more than it did waits for an answer that it does not need for its next question, or has a reason to.
+// that takes more than before waits for an answer that its next query does not need, or has a reason to.
 func TestRoundTrips(t *testing.T) {
 	counts := map[string][]string{}
 	for _, domain := range tripDomains {
@@ -83,8 +83,8 @@ func farAway(dial dialFunc) dialFunc {
 // A farConn is a connection to a server that is far away.
 type farConn struct {
 	net.Conn
-	turn  chan struct{} // held by who delivers; no mutex, whose waiting is not idle in a bubble
-	queue chan func()   // what is under way
+	turn  chan struct{} // held by the delivering goroutine; no mutex, whose waiting is not idle in a bubble
+	queue chan func()   // segments under way
 }
 
 func (c *farConn) Write(b []byte) (int, error) {

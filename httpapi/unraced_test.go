@@ -49,7 +49,7 @@ func TestRepliesMatchDocument(t *testing.T) {
 	d := newDocument(t)
 	for _, ep := range endpoints {
 		t.Run(ep.Name(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testReplies(t, d, ep) }) // who is silent costs no time
+			synctest.Test(t, func(t *testing.T) { testReplies(t, d, ep) }) // silence costs no time
 		})
 	}
 }

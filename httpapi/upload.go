@@ -27,12 +27,12 @@ const (
 type upload struct {
 	field string   // of the request, a []byte: base64 in JSON
 	max   int64    // bytes of the file
-	media []string // types of a body that is the file and nothing else; other fields are in the query then
+	media []string // types of a body that is only the file; other fields are in the query then
 	kinds map[*field][]string
 }
 
-// uploads lets a row take a file of at most so many bytes: in JSON as the base64 of a field, as the part
-// "file" of a form (RFC 7578), and, if media types are given, as the whole body.
+// uploads makes a row accept a file of at most so many bytes: in JSON as the base64 of a field, as the part "file" of
+// a form (RFC 7578), and, if media types are given, as the whole body.
 func (op Operation) uploads(name string, max int64, media ...string) Operation {
 	op.upload = &upload{field: name, max: max, media: media, kinds: map[*field][]string{}}
 	op.upload.check(op.request)
@@ -54,8 +54,8 @@ func (u *upload) check(t reflect.Type) {
 	}
 }
 
-// uploaded returns the media type of a body that is a form or a file, and its boundary if it is a form.
-// Of JSON, and of what the row does not take, it returns nothing.
+// uploaded returns the media type of a body that is a form or a file, and its boundary if it is a form. For JSON, and
+// for types that the row does not accept, it returns nothing.
 func (x *exchange) uploaded() (media, boundary string) {
 	u, types := x.ep.Operation.upload, x.r.Header["Content-Type"]
 	if u == nil || len(types) != 1 || encoded(x.r.Header) {
@@ -101,7 +101,7 @@ func (x *exchange) decodeBody(body []byte) (req any, err error) {
 	return req, err
 }
 
-// decodeFile reads a request from a form, or from a bare file where there is no boundary.
+// decodeFile reads a request from a form, or from a bare file if there is no boundary.
 func (x *exchange) decodeFile(body []byte, boundary string) (any, error) {
 	target, u := reflect.New(x.ep.Operation.request), x.ep.Operation.upload
 	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.Operation.request), kinds: u.kinds, what: "field"}

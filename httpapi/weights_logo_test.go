@@ -61,7 +61,7 @@ func TestWeightOfLogo(t *testing.T) {
 	}
 }
 
-// withinWeight holds what an operation keeps alive in a world against the weight that its row reckons with.
+// withinWeight compares the memory that an operation keeps alive in a world with the weight of its row.
 func withinWeight(t *testing.T, ep Endpoint, w *diagtest.World, body, name string) {
 	t.Helper()
 	req, err := ep.Operation.decode([]byte(body))

@@ -116,7 +116,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// signingRequest is a request to judge a signing request with so many names.
+// signingRequest returns a request to judge a signing request with so many names.
 func signingRequest(t *testing.T, names int) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func signingRequest(t *testing.T, names int) string {
 	return string(body)
 }
 
-// photo is a request to decode a photo of a code, of so many pixels each way.
+// photo returns a request to decode a photo of a code, of so many pixels each way.
 func photo(t *testing.T, side int) string {
 	file, err := qr.Encode(qr.Request{Data: "https://example.com/", Size: min(side, 4096), Format: qr.JPEG})
 	require.NoError(t, err)

@@ -14,12 +14,12 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// pureTime bounds how long a client waits for work that no context ends. What an operation may be
-// asked takes well under a second, so this is for a machine that has no time left.
+// pureTime bounds how long a client waits for work that no context ends. The work of such an operation takes well
+// under a second, so this is for an overloaded machine.
 const pureTime = 15 * time.Second
 
-// work runs the diagnostic. With an idempotency key it goes on when the client is lost: the reply is
-// kept, and waits for the client to ask again.
+// work runs the diagnostic. With an idempotency key it continues when the client disconnects: the reply is kept, and
+// waits for a retry.
 func (x *exchange) work(req any) (*Result, *failure) {
 	ctx := x.r.Context()
 	if x.idem != nil {
@@ -35,7 +35,7 @@ func (x *exchange) work(req any) (*Result, *failure) {
 		return nil, f
 	}
 	x.logPanics(result.Report)
-	x.memory.Shrink(int64(len(result.Body))) // until the client has it
+	x.memory.Shrink(int64(len(result.Body))) // until the client has received it
 	return result, nil
 }
 
@@ -92,8 +92,8 @@ func run(f func() (*Result, error)) (r ran) {
 	return r
 }
 
-// outcome is what the store keeps of a success: nothing without an idempotency key. Of a reply that is
-// large, and the same each time, it keeps that there was one.
+// outcome returns what the store keeps of a success: nothing without an idempotency key. Of a reply that is large,
+// and deterministic, it keeps only that there was one.
 func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	out := metering.Outcome{At: x.clock()}
 	if x.idem == nil {

@@ -204,7 +204,7 @@ func TestFloods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := p.raw()
 			go io.WriteString(w.Conn, text)
-			n, _ := io.Copy(io.Discard, w) // until it is closed, or reset since something was left to read
+			n, _ := io.Copy(io.Discard, w) // until it is closed, or reset since some bytes were unread
 			require.Less(t, n, int64(200*maxReplies))
 		})
 	}
@@ -281,7 +281,7 @@ func TestHeaders(t *testing.T) {
 	require.Equal(t, 200, w.Code)
 }
 
-// What is written above a message is read as it was meant, whatever the client says.
+// The fields above a message are parsed as they were meant, whatever the client sends.
 func FuzzTrace(f *testing.F) {
 	for _, helo := range []string{"mail.example.org", "by", "[198.51.100.9]", "a.[198.51.100.9]", "x\r\nFrom: y", "helo=z", "IPv6:::1", "box.example", ""} {
 		f.Add(helo, "alice@example.org", "From: a@example.org\r\n\r\nx\r\n", uint32(0xc0000219), true)

@@ -24,14 +24,14 @@ import (
 type letter struct {
 	Address string
 	Until   time.Time    // when it is forgotten
-	network netip.Prefix // of who asked for it, the largest
+	network netip.Prefix // of the client that requested it, the largest
 	State   state
 
 	*delivery        // once it has arrived
 	Report    string // HTML, once it is analyzed
 }
 
-// state says how far a letter is.
+// state returns the progress of a letter.
 type state string
 
 // The states of a letter.
@@ -121,7 +121,7 @@ func (b *Box) makeRoom(size func(*letter) int) bool {
 	return true
 }
 
-// sweep forgets what is over, at most once a minute.
+// sweep removes expired letters, at most once a minute.
 func (b *Box) sweep(now time.Time) {
 	if now.Sub(b.swept) < time.Minute {
 		return
@@ -168,7 +168,7 @@ func (b *Box) expects(local string) bool {
 	return b.expected(local) != nil
 }
 
-// claim takes an address for the analysis of a message that has arrived; false if it waits for none any more.
+// claim takes an address for the analysis of a message that has arrived; false if it no longer waits for one.
 func (b *Box) claim(local string, d *delivery) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -293,7 +293,7 @@ func (d *delivery) trace(id, local, domain string) []byte {
 		from, id, result, d.IP, literal, helo, domain, with, local, secured, d.At.UTC().Format(time.RFC1123Z))
 }
 
-// Facts are what the session tells, for the page: labels and values.
+// Facts returns the facts of the session, for the page: labels and values.
 func (d *delivery) Facts() [][2]string {
 	if d == nil {
 		return nil

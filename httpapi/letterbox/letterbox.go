@@ -40,7 +40,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// The bounds of what the letter box does with one message.
+// The bounds of processing one message.
 const (
 	// maxMessage is the limit of mail/header-analyze, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
@@ -63,7 +63,7 @@ var (
 	maxReportBytes = int(budget.Of(budget.LetterPages).All)
 )
 
-// Config says what a letter box works with. Only Domain is required.
+// Config configures a letter box. Only Domain is required.
 type Config struct {
 	// Env is the world that analyses see. Nil is the real one.
 	Env *diag.Env
@@ -147,8 +147,8 @@ func (b *Box) Close() error {
 	return err
 }
 
-// read reads a message of a client, as long as there is room for it and its networks have their share. The caller is to
-// release what it holds.
+// read reads a message of a client, as long as there is room for it and its networks have their share. The caller
+// must release what it holds.
 func (b *Box) read(r io.Reader, ip netip.Addr) (text []byte, held *metering.NetworkHold, err error) {
 	held = b.Budget.Letters.Open(ip)
 	chunk := make([]byte, 32<<10)

@@ -54,7 +54,7 @@ type post struct {
 	from string // address of clients
 }
 
-// from lets a connection seem to come from elsewhere.
+// from sets the apparent source of a connection.
 type fromConn struct {
 	net.Conn
 	addr net.Addr
@@ -114,7 +114,7 @@ func (p *post) set(from string, later time.Duration) {
 	p.now = p.now.Add(later)
 }
 
-// get asks for a page.
+// get requests a page.
 func (p *post) get(method, path string, fields ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(fields); i += 2 {
@@ -294,7 +294,7 @@ func TestOneRecipient(t *testing.T) {
 	c.ask("RCPT TO:<"+b+">", 452)
 }
 
-// Senders that could be anything else above a message are refused.
+// Senders that are not safe in the fields above a message are refused.
 func TestSenders(t *testing.T) {
 	for from, ok := range map[string]bool{
 		"": true, "a@example.org": true, `a b@example.org`: true, "a@[192.0.2.1]": true, "a@_x.example.org": true,
@@ -305,7 +305,7 @@ func TestSenders(t *testing.T) {
 	}
 }
 
-// A wire is a session that says whatever it likes.
+// A wire is a session that sends arbitrary bytes.
 type wire struct {
 	t *testing.T
 	net.Conn
@@ -410,7 +410,7 @@ func TestPipelining(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, "^220", w.hear())
 	secured := tls.Client(w.Conn, &tls.Config{InsecureSkipVerify: true})
-	if err := secured.Handshake(); err == nil { // what was injected may as well have broken it
+	if err := secured.Handshake(); err == nil { // the injected bytes may as well have broken it
 		inside := &wire{t, secured, bufio.NewReader(secured)}
 		require.Regexp(t, "^250", inside.say("EHLO y"))
 		require.Regexp(t, "^502", inside.say("RCPT TO:<"+to+">"))

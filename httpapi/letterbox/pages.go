@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// policy lets a page have its style, and nothing else.
+// policy allows a page its style, and nothing else.
 const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 var (
@@ -62,7 +62,7 @@ type content struct {
 	Problem string
 	Letter  *letter
 	View    template.HTML
-	Wait    bool // for what is to come of the letter
+	Wait    bool // until the letter has a result
 }
 
 // hand makes an address for the visitor.

@@ -145,7 +145,7 @@ func TestRepliesLeakNothing(t *testing.T) {
 		},
 		"550 5.0.0 Handshake": func(_ *post, w *wire, _ string) string {
 			says(w, hello)
-			w.handshake(&tls.Config{ServerName: "box.example", MaxVersion: tls.VersionTLS12}) // which trusts nobody
+			w.handshake(&tls.Config{ServerName: "box.example", MaxVersion: tls.VersionTLS12}) // without trusted roots
 			return w.rest()
 		},
 		"550 5.0.0": func(_ *post, w *wire, _ string) string {

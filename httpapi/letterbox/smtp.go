@@ -79,7 +79,7 @@ type session struct {
 // senderDomain matches the domain of a sender, and the name of a client: address literals too.
 var senderDomain = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,255}$`)
 
-// checkSender refuses what could be anything else above a message.
+// checkSender refuses what is not safe in the fields above a message.
 func checkSender(from string) error {
 	if from == "" { // bounces
 		return nil
@@ -201,7 +201,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// A conn has an end, and a bound of what it reads.
+// A conn has a deadline, and a bound of the bytes that it reads.
 type conn struct {
 	net.Conn
 	leave func()

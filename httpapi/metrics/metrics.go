@@ -91,10 +91,10 @@ func New() *Metrics {
 	return m
 }
 
-// A Gauge names a value that is asked for when the metrics are read.
+// A Gauge names a value that is computed when the metrics are read.
 type Gauge string
 
-// The gauges, each of which a server exposes if it has what the gauge measures.
+// The gauges, each of which a server exposes if it has the measured part.
 const (
 	StoreUp           Gauge = "diagkit_store_up"
 	LimiterAway       Gauge = "diagkit_limiter_away"

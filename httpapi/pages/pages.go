@@ -62,11 +62,11 @@ type site struct {
 	table      httpapi.Table
 	operations []operation
 	findings   func() []finding                // all codes in the order of the table
-	files      map[string]func() *httpapi.File // by path; made when they are first asked for
+	files      map[string]func() *httpapi.File // by path; made on the first request
 }
 
-// Handler serves "/", "/docs", what is below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other path
-// it answers with status 404 and the operation that was probably meant.
+// Handler serves "/", "/docs", the paths below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other
+// path it answers with status 404 and the operation that was probably meant.
 func Handler(c Config) http.Handler {
 	s := &site{Config: c, files: map[string]func() *httpapi.File{}}
 	if s.Plans == nil {
@@ -267,7 +267,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 func (s *site) functions(doc map[string]any) template.FuncMap {
 	components, _ := json.Marshal(doc["components"]) // which were JSON before
 	return template.FuncMap{
-		"component": func(ref string) any { // what a reference leads to
+		"component": func(ref string) any { // the target of a reference
 			var at any = doc
 			for step := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 				at = at.(map[string]any)[step]

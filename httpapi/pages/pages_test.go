@@ -24,7 +24,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// get asks for a path with header fields, given as names and values.
+// get requests a path with header fields, given as names and values.
 func get(h http.Handler, method, path string, fields ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(fields); i += 2 {
@@ -126,7 +126,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Every link leads to something on this server, and every anchor is there.
+// Every link leads to a path of this server, and every anchor exists.
 func TestLinks(t *testing.T) {
 	s := shared()
 	pages := allPages()
@@ -253,7 +253,7 @@ func TestGuides(t *testing.T) {
 	require.NotContains(t, pages["/docs/credits"].text(), "Own use")
 }
 
-// What is served may be kept and asked for again, compressed or not; HEAD says what GET would.
+// Pages may be kept and revalidated, compressed or not; HEAD matches GET.
 func TestServing(t *testing.T) {
 	s := shared()
 	for path := range s.files {
@@ -306,7 +306,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// The document in YAML says what it says in JSON.
+// The document in YAML is equivalent to that in JSON.
 func TestYAML(t *testing.T) {
 	s := shared()
 	var fromYAML, fromJSON any

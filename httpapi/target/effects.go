@@ -17,7 +17,7 @@ type effect struct {
 	codes []diag.Code
 }
 
-// effects are in the order of what is felt first.
+// effects are ordered by their impact on a user.
 var effects = []effect{
 	{"exists", "{it} does not exist", []diag.Code{
 		"zone.parent.nxdomain", "check.domain.nxdomain", "url.host.nxdomain",
@@ -105,8 +105,8 @@ var effects = []effect{
 	}},
 }
 
-// mailEffects are what others can do with the name by mail, and its owner cannot, as far as it is known what the name
-// is: they follow from that and not from single findings.
+// mailEffects returns what others can do with the name by mail, and its owner cannot, as far as the use of the name
+// is known: they follow from that and not from single findings.
 func mailEffects(n *nameuse.Name, findings []diag.Finding) (list []clause) {
 	if n == nil {
 		return nil

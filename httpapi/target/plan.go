@@ -44,7 +44,7 @@ type Standing struct {
 	parts    []diag.Finding // of each part for itself, also those that follow from another part's
 }
 
-// A PlanStep is a step of the whole, with what it changes in the DNS.
+// A PlanStep is a step of the whole, with its changes in the DNS.
 type PlanStep struct {
 	Number int `json:"number"`
 	view.Step
@@ -69,12 +69,12 @@ type Change struct {
 	held    uint32 // how long resolvers may cache the old set, or its absence
 }
 
-// newTTL is the time to live of what a plan publishes, in seconds: what turns out to be wrong is forgotten in an hour.
+// newTTL is the time to live of what a plan publishes, in seconds: a mistake expires from caches in an hour.
 const newTTL = 3600
 
-// MakePlan runs all checks of a domain once, lays the changes that its steps ask for over the DNS one after the other,
-// and examines the domain after each. Name servers and mail servers are asked once. What they and web servers say is
-// taken as it is, so that steps of their operators are named and their effect is not computed.
+// MakePlan runs all checks of a domain once, overlays the changes of its steps on the DNS one after the other, and
+// examines the domain after each. Name servers and mail servers are queried once. Their replies and those of web
+// servers stay the same, so that steps of their operators are named and their effect is not computed.
 func MakePlan(ctx context.Context, env *diag.Env, t Target, o Options) (*Plan, error) {
 	if t.Kind != Domain {
 		return nil, diag.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
@@ -119,7 +119,7 @@ type planner struct {
 // yours matches placeholders that must be replaced before a value is published.
 var yours = diag.Regexp(`\bYOUR[A-Z0-9_-]*`)
 
-// do computes the effect of a step, or says why it does not.
+// do computes the effect of a step, or returns why it cannot.
 func (m *planner) do(ctx context.Context, s *PlanStep) {
 	changes, reason := m.changes(ctx, &s.Step)
 	s.Changes = changes
@@ -150,7 +150,7 @@ func (m *planner) do(ctx context.Context, s *PlanStep) {
 	}
 }
 
-// handed are the words for steps that are no change in the DNS, by who does them.
+// handed are the words for steps that are not a change in the DNS, by who does them.
 var handed = map[view.Who]string{
 	view.Zone: "in the zone; only its owner knows which records are right", view.NameServer: "at the name servers",
 	view.MailServer: "at the mail servers", view.WebServer: "at the web server", view.Registrar: "at the registrar",
@@ -160,7 +160,7 @@ var handed = map[view.Who]string{
 // zoneLines matches a value that is lines of a zone file.
 var zoneLines = diag.Regexp(`\A(?:\S+\.[ \t]+(?:\d+[ \t]+)?IN[ \t]+[A-Z0-9]+[ \t]+.+(?:\n|\z))+\z`)
 
-// changes are those of the DNS that a step asks for, or the reason why none are known.
+// changes returns the DNS changes of a step, or the reason why none are known.
 func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, reason string) {
 	text := s.Value
 	if strings.HasSuffix(s.Name, ".") && s.Type != "" && s.Value != "" {
@@ -192,8 +192,8 @@ func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, rea
 	return list, ""
 }
 
-// replace completes a change by what is there now: records that stay, and those that go. It is false if that is not
-// known.
+// replace completes a change by the current records: those that stay, and those that are removed. It returns false if
+// they are not known.
 func (m *planner) replace(ctx context.Context, c *Change) bool {
 	written := func(rr dns.RR) string { return strings.ReplaceAll(rr.String(), "\t", " ") }
 	c.Added = diag.Map(c.records, written)
@@ -280,7 +280,7 @@ func (m *planner) resolver(sets map[string]*Change) diag.Resolver {
 	return &planned{overlay.New(m.world, zone), m.world}
 }
 
-// planned is the DNS with changes. Zones will be signed as they are now: what is asked to validate them is answered by
+// planned returns the DNS with changes. Zones will be signed as they are now: queries for validation are answered by
 // the world, and a changed set is as authentic as the one before.
 type planned struct{ changed, world diag.Resolver }
 
@@ -343,8 +343,8 @@ func standing(w *Whole) Standing {
 	return s
 }
 
-// worse says what is worse after a step than before: a grave finding that was not there and does not take the place of
-// one as grave of its family, or a lower score.
+// worse describes what is worse after a step than before: a grave finding that was not there and does not replace one
+// as grave of its family, or a lower score.
 func worse(before, after Standing) (list []string) {
 	news := without(after.parts, before.parts)
 	gone := without(before.parts, after.parts)

@@ -24,7 +24,7 @@ import (
 type printedStep struct {
 	code   diag.Code
 	lines  []string // records to publish
-	served []string // what a web server is to answer
+	served []string // the new content of a web server
 }
 
 var (
@@ -152,7 +152,7 @@ func TestPlanFollowed(t *testing.T) {
 			k := &keeper{T: t, world: world, domain: domain, host: host}
 			var left []diag.Code
 			published := 0
-			for range 3 { // what is in the way of other things is first
+			for range 3 { // prerequisites of others come first
 				p := plan(t, world, domain, target.Options{})
 				printed, err := p.Format(target.PlanZone)
 				require.NoError(t, err)

@@ -47,8 +47,8 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// Name servers and mail servers are asked no more often than by the checks alone, however many steps there are, and a
-// web server only for a policy whose record has changed.
+// Name servers and mail servers get no more queries than from the checks alone, for any number of steps, and a web
+// server only for a policy whose record has changed.
 func TestPlanAsksOnce(t *testing.T) {
 	type asking func(t *testing.T, world *diagtest.World)
 	count := func(t *testing.T, ask asking) (connections int, questions map[string]int) {
@@ -56,7 +56,7 @@ func TestPlanAsksOnce(t *testing.T) {
 			ask(t, world)
 			questions = map[string]int{}
 			for _, q := range world.Queries() {
-				if q.Type == dns.TypeDS { // which is asked ahead, and dropped where it is of no use
+				if q.Type == dns.TypeDS { // which is queried ahead, and dropped if not needed
 					continue
 				}
 				questions[fmt.Sprint(q.Server, q.Transport, q.Name, q.Type)]++

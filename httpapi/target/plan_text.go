@@ -52,7 +52,7 @@ func (p *Plan) Format(f PlanFormat) ([]byte, error) {
 			if s.Name != "" {
 				comment("at %s", s.Name)
 			}
-			for line := range strings.Lines(s.Value) { // of what is no record, as the policy of a web server
+			for line := range strings.Lines(s.Value) { // a value that is not a record, as an MTA-STS policy
 				comment("  %s", strings.TrimRight(line, "\r\n"))
 			}
 		}

@@ -58,14 +58,14 @@ const (
 type Target struct {
 	Kind Kind
 	Text string // as the checks take it: a domain without the mailbox before it, a record without its quotes
-	Note string // what was left out, if anything was
+	Note string // what was omitted, if anything
 
 	check  string         // of a record or a file: the name of its endpoint
 	fields map[string]any // and the request
 	read   *view.View     // instead, where no endpoint is needed
 }
 
-// Parse finds out what a word is. The error says which forms there are.
+// Parse determines what a word is. The error lists the possible forms.
 func Parse(word string) (Target, error) {
 	text := strings.TrimSpace(word)
 	if t, ok := record(text); ok {
@@ -100,7 +100,7 @@ func Parse(word string) (Target, error) {
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }
 
-// Read returns what the text says by itself, or nil where a check says it.
+// Read returns the report of the text itself, or nil if a check makes it.
 func (t Target) Read() *view.View { return t.read }
 
 // One returns the name of the only check that applies, and its request; ok is false where several do.
@@ -164,7 +164,7 @@ const (
 	Web  = "web"
 )
 
-// Options say which checks are wanted.
+// Options select the checks.
 type Options struct {
 	Only   []string // groups; all if empty
 	NoSMTP bool     // connect to no mail server, as where port 25 is closed
@@ -272,8 +272,8 @@ func senders(r *spf.LookupReport) (list []string) {
 	return list
 }
 
-// Content finds out what is in a file: a message, a DMARC or TLS report, a signing request, a certificate, an image or
-// a record. The error says which there are.
+// Content determines what a file contains: a message, a DMARC or TLS report, a signing request, a certificate, an
+// image or a record. The error lists these.
 func Content(data []byte) (Target, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
 	inside := expanded(data)
@@ -395,7 +395,7 @@ var (
 func expanded(data []byte) []byte {
 	const enough = 4096
 	if zr, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
-		data, _ = io.ReadAll(io.LimitReader(zr, enough)) // what is cut off is still a beginning
+		data, _ = io.ReadAll(io.LimitReader(zr, enough)) // a truncated file is still a beginning
 	}
 	return bytes.TrimSpace(data[:min(len(data), enough)])
 }

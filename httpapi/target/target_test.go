@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// what is the target in short: its kind, its text, and the only check of it.
+// what describes the target in short: its kind, its text, and the only check of it.
 func what(t Target) string {
 	return strings.TrimSpace(strings.Join([]string{string(t.Kind), t.Text, t.check}, " "))
 }
@@ -215,7 +215,7 @@ func TestDistinct(t *testing.T) {
 	}, diag.Map(steps, func(s view.Step) string { return s.Text }))
 }
 
-// Whatever a word is, it is a target or refused, and a target can be asked about: endpoints take its requests.
+// Every word is a target or refused, and endpoints accept the requests of a target.
 func FuzzParse(f *testing.F) {
 	for _, word := range []string{
 		"example.com", "a@example.com", "https://example.com/", "192.0.2.1", "192.0.2.0/24", "v=spf1 -all", "v=STSv1;",

@@ -76,7 +76,7 @@ func (w *Whole) name() *nameuse.Name {
 	return nil
 }
 
-// web says whether there is a web site, and nothing where no web server was asked.
+// web states whether there is a web site, and nothing if no web server was contacted.
 func (w *Whole) web() (c nameuse.Claim) {
 	for _, p := range w.Parts {
 		r, ok := p.Report.(*headers.Report)
@@ -120,7 +120,7 @@ var doers = map[string]view.Who{
 	"tls": view.WebServer, "hsts": view.WebServer, "headers": view.WebServer, "redirects": view.WebServer,
 }
 
-// step is a step of the part within the whole: it says who can do it, and which check asks for it.
+// step returns the step of the part within the whole: who can do it, and which check advises it.
 func (p *Part) step(s view.Step) view.Step {
 	s = named(s)
 	if s.Who == "" {
@@ -176,7 +176,7 @@ var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
 // same fact, and all but the first about a name that does not exist.
 func distinct(steps []view.Step) []view.Step {
-	told := map[string]int{} // the step that said it, from 1
+	told := map[string]int{} // the number of the step with that text, from 1
 	var list []view.Step
 	for _, s := range steps {
 		keys := []string{s.Text, string(s.Code) + s.Name + s.Type}
@@ -215,7 +215,7 @@ type clause struct {
 	worst diag.Severity
 }
 
-// headline says what the gravest findings mean, at most two of them.
+// headline describes the gravest findings, at most two of them.
 func (w *Whole) headline(v *view.View) string {
 	name := w.name()
 	told := mailEffects(name, v.Findings)
@@ -240,7 +240,7 @@ func (w *Whole) headline(v *view.View) string {
 		strings.ReplaceAll(genitive().ReplaceAllString(told[1].text, "its $1"), "{it}", "it") + "."
 }
 
-// topics are in the order of what is felt first.
+// topics are ordered by their impact on a user.
 var topics = []string{"exists", "reach", "receive", "forge", "send", "relay", "listed", "web", "ends", "dns", "private",
 	"name"}
 

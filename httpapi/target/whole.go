@@ -24,7 +24,7 @@ import (
 // An Ask runs an endpoint: here, or at a server. The result has a report or, where it came over the network, its JSON.
 type Ask func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error)
 
-// Local asks in this process. All checks of one Local share their questions to the DNS.
+// Local runs checks in this process. All checks of one Local share their DNS lookups.
 func Local(env *diag.Env) Ask {
 	env = env.Cached()
 	return func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
@@ -40,14 +40,14 @@ type Part struct {
 	View   *view.View
 	Err    error
 
-	credits int64 // what the answer costs at the API
+	credits int64 // the price of the answer at the API
 }
 
 // A Whole is the result of all checks of a target.
 type Whole struct {
 	Target  Target
 	Parts   []Part
-	Credits int64 // what the answers cost at the API, where only they are charged
+	Credits int64 // the price of the answers at the API, if charged
 	Took    time.Duration
 }
 
@@ -157,7 +157,7 @@ func (c Check) ask(ctx context.Context, ask Ask) Part {
 	return p
 }
 
-// Err is why nothing could be learned, or nil if something was.
+// Err returns why nothing could be learned, or nil if something was.
 func (w *Whole) Err() error {
 	if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.View != nil }) || len(w.Parts) == 0 {
 		return nil
@@ -204,8 +204,8 @@ type row struct {
 	checks      int  // that share the line, if several do
 }
 
-// rows are the parts, those of the check of mail each for itself: groups in the order of a reader, and in each the
-// worst first. Parts that have the same to say share a line.
+// rows returns the parts, those of the check of mail each for itself: groups in the order of a reader, and in each
+// the worst first. Parts with the same text share a line.
 func (w *Whole) rows() []row {
 	var list, later []row
 	for _, p := range w.Parts {
@@ -289,8 +289,8 @@ func sharedCauses(list []row) {
 	}
 }
 
-// unneeded marks what a name without mail need not have and an alias can not, and what protects mail on its way to a name
-// of which nothing shows that it receives any.
+// unneeded marks what a name without mail need not have and an alias cannot, and what protects mail on its way to a
+// name without any sign that it receives mail.
 func (w *Whole) unneeded(list []row) {
 	n := w.name()
 	if n == nil {
@@ -332,7 +332,7 @@ func (r row) only(suffixes ...string) bool {
 	})
 }
 
-// why says in a few words why a check said nothing.
+// why returns in a few words why a check has no result.
 func why(err error) string {
 	silent, ok := errors.AsType[*diag.UnavailableError](err)
 	switch {

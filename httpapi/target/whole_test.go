@@ -44,7 +44,7 @@ func TestConcurrency(t *testing.T) {
 		slowest := time.Duration(0)
 		for _, c := range tg.Checks(target.Options{}) {
 			if c.Name == "reputation" {
-				continue // which asks two operations, one after the other
+				continue // which runs two operations, one after the other
 			}
 			env := world.NewEnv()
 			env.Data = world.Env().Data
@@ -121,7 +121,7 @@ func TestIgnorance(t *testing.T) {
 		assert.True(t, v.Partial)
 		assert.NotContains(t, v.Headline, "in order")
 		for _, r := range v.Drawing.Rows {
-			if !strings.Contains(r.Cells[1], "registration") { // of which the registry was asked
+			if !strings.Contains(r.Cells[1], "registration") { // from the registry
 				assert.NotEqual(t, view.Good, r.Mark, r.Cells)
 			}
 		}

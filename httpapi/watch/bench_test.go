@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The list of an account with 10,000 domains, each of which has run, must be there within 200 ms on PostgreSQL. Of each
-// of them something has changed, and something expires.
+// The list of an account with 10,000 domains, each of which has run, must be there within 200 ms on PostgreSQL. Each
+// of them has changes, and expiries.
 func BenchmarkList(b *testing.B) {
 	const count = 10_000
 	for name, open := range map[string]func(testing.TB, *meteringtest.Clock) metering.Store{
@@ -43,7 +43,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// fill adds to each watch what one has of which there is something to tell, and returns the size of a body.
+// fill adds to each watch a reportable state, and returns the size of a body.
 func (f *fleet) fill() (size int) {
 	f.Helper()
 	var list []metering.Record

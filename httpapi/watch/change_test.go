@@ -41,7 +41,7 @@ func started(t *testing.T, s watch.Settings, change ...func(*watch.Config)) *wor
 	return w
 }
 
-// confirm lets some minutes pass, in each of which the watch may run.
+// confirm advances some minutes, in each of which the watch may run.
 func (w *world) confirm() {
 	w.Helper()
 	for range 6 {
@@ -79,7 +79,7 @@ func TestChangedRecord(t *testing.T) {
 
 	w.net.Zone(`example.com. NS ns3.provider.example.
 ns3.provider.example. A 203.0.113.53`)
-	w.net.ServeZones() // the new server too: whichever is asked answers
+	w.net.ServeZones() // the new server too: any of them may be queried
 	w.advance(2 * day)
 	require.Len(t, w.told(), 2)
 	assert.Equal(t, "NS", w.told()[1].Label)
@@ -137,7 +137,7 @@ func TestGoneRecord(t *testing.T) {
 	assert.Equal(t, view.Good, w.get().Mark)
 }
 
-// Where there is no second resolver, three answers of the first suffice.
+// Without a second resolver, three answers of the first suffice.
 func TestGoneWithoutSecondResolver(t *testing.T) {
 	w := started(t, cheap)
 	w.replace("_dmarc.example.com.", dns.TypeTXT, "")
@@ -148,7 +148,7 @@ func TestGoneWithoutSecondResolver(t *testing.T) {
 	assert.Contains(t, w.events(), metering.EventDomainRecordChanged)
 }
 
-// Silence is no change: it is counted, and what was known stays.
+// Silence is not a change: it is counted, and the known state stays.
 func TestSilence(t *testing.T) {
 	w := started(t, cheap)
 	before := w.get()

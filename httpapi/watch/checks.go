@@ -23,7 +23,7 @@ var records = map[string][]string{target.DNS: {"NS", "DS"}, target.Web: {"A", "A
 
 // A catalogue is what watches know of the operations.
 type catalogue struct {
-	operations map[string]httpapi.Endpoint // those that say something of a domain and need nothing else, by name
+	operations map[string]httpapi.Endpoint // those that take a domain and need nothing else, by name
 	titles     map[diag.Code]string        // of all rules
 	rules      string                      // identifies the rules of a build: a digest of their codes and severities
 }
@@ -55,13 +55,13 @@ func catalogueOf(table httpapi.Table) *catalogue {
 	return c
 }
 
-// title says what a code of a finding means: the fault in a few words.
+// title returns the meaning of a finding's code: the fault in a few words.
 func (c *catalogue) title(code diag.Code) string { return cmp.Or(c.titles[code], string(code)) }
 
-// Title says what a code of a finding of the public API means: the fault in a few words.
+// Title returns the meaning of a finding's code in the public API: the fault in a few words.
 func Title(code diag.Code) string { return commonCatalogue().title(code) }
 
-// Title says what a code of a finding means, also of an operation of one's own.
+// Title returns the meaning of a finding's code, also for operations of one's own.
 func (w *Watches) Title(code diag.Code) string { return w.catalogue().title(code) }
 
 // Checks lists what can be watched: the groups, and the operations that take a domain.
@@ -69,7 +69,7 @@ func (w *Watches) Checks() []string {
 	return append(slices.Clone(groups), slices.Sorted(maps.Keys(w.catalogue().operations))...)
 }
 
-// checks are those of a run. Those that only ask for records are named by their type.
+// checks returns those of a run. Those that only query records are named by their type.
 func (c *catalogue) checks(domain string, names []string) []target.Check {
 	var list []target.Check
 	for _, name := range names {
@@ -86,7 +86,7 @@ func (c *catalogue) checks(domain string, names []string) []target.Check {
 	return list
 }
 
-// question asks for records. It belongs to no group, which is left out where a domain has no web site.
+// question queries records. It belongs to no group, which is omitted if a domain has no web site.
 func question(name, kind, resolver string) target.Check {
 	ep, _ := httpapi.Endpoints().Named("resolve")
 	body := map[string]string{"qname": name, "qtype": kind}
@@ -145,7 +145,7 @@ func covered(parts []string) (examined, all int) {
 	return examined, all
 }
 
-// checkOf is the check of which something is a part.
+// checkOf returns the check to which a part belongs.
 func checkOf(part string) string {
 	if slices.Contains(mailParts, part) {
 		return "mail"

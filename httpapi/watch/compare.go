@@ -34,7 +34,7 @@ func (c *comparison) weigh(regular bool) {
 		c.Answered, c.All = covered(parts)
 		c.Nothing, c.Siteless = len(parts) > 0 && idle == len(parts), o.siteless
 		if !known && o.end == "" && c.End == "" {
-			c.suspect(theDomain, string(Unreachable), "", c.at) // without counting it: the DNS is asked
+			c.suspect(theDomain, string(Unreachable), "", c.at) // without counting it: the DNS is queried
 		}
 	}
 	if o.end != "" || c.End != "" {
@@ -145,7 +145,7 @@ func (f Finding) told() bool {
 	return f.Severity > diag.Info && !slices.Contains(expiring, property(f.Code))
 }
 
-// put takes a finding for known.
+// put adds a finding to the known state.
 func (c *comparison) put(f Finding) {
 	if c.Findings = without(c.Findings, f.key()); len(c.Findings) < maxFindings {
 		c.Findings = append(c.Findings, f)
@@ -160,7 +160,7 @@ func (c *comparison) weighFacts() {
 	c.Facts = append(c.Facts, o.facts...)
 	c.Facts = c.Facts[:min(len(c.Facts), maxFacts)]
 	addressed := slices.ContainsFunc(c.Records, func(r Record) bool { return r.Type == "A" || r.Type == "AAAA" })
-	if o.siteless && !addressed { // there is no site any more: what was wrong with it is not put right
+	if o.siteless && !addressed { // the site is gone: its faults are not resolved
 		c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return slices.Contains(sites, f.Part) })
 	}
 }
@@ -178,7 +178,7 @@ func (c *comparison) questions() (keys []string) {
 	return keys
 }
 
-// asks is the set of records that a question is about.
+// asks returns the set of records that a question is about.
 func (c *comparison) asks(key string) Set {
 	if r := cmp.Or(find(c.Records, key), c.Suspicions[key].Record); r != nil {
 		return r.Set
@@ -277,7 +277,7 @@ func (c *comparison) conclude() {
 	}
 }
 
-// believe takes what was suspected of records or of a fault for known.
+// believe adds a suspicion of records or of a fault to the known state.
 func (c *comparison) believe(key string, p *suspicion) {
 	d := p.doubt
 	p.doubt = doubt{}

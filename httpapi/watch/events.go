@@ -18,7 +18,7 @@ type data struct {
 	Watch   string             `json:"watch_id"`
 	Domain  string             `json:"domain"`
 	URL     string             `json:"url,omitempty"`  // of the domain's page
-	Mend    string             `json:"mend,omitempty"` // who can
+	Mend    string             `json:"mend,omitempty"` // who can fix it
 	Mark    view.Mark          `json:"mark"`           // of the domain now
 
 	*Change            // of records
@@ -79,7 +79,7 @@ func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	}
 }
 
-// events are the records of what a run has to tell.
+// events returns the records of the notices of a run.
 func (s *session) events(c *comparison) (list []metering.Record, err error) {
 	page := ""
 	if s.PublicURL != "" {
@@ -103,7 +103,7 @@ func (s *session) events(c *comparison) (list []metering.Record, err error) {
 
 const maxChange = 120 // characters
 
-// text says in a few words what has changed, of several things the gravest; nothing if nothing has.
+// text describes in a few words what has changed, the gravest of several; empty if nothing has.
 func (c *comparison) text() string {
 	for _, t := range []metering.EventType{
 		metering.EventDomainUnreachable, metering.EventDomainWorsened, metering.EventDomainRecordChanged,

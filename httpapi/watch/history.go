@@ -27,7 +27,7 @@ type Run struct {
 	Difference           // to the run before
 }
 
-// A chapter is a record of the history: of a month at most, and of so many bytes beyond which the next one begins.
+// A chapter is a record of the history: of at most a month, and of so many bytes beyond which the next one begins.
 type chapter struct {
 	Base Snapshot `json:"base"` // after the first of the runs
 	Runs []Run    `json:"runs"`
@@ -74,7 +74,7 @@ func (w *Watches) History(ctx context.Context, account metering.AccountID, id st
 	return list, nil
 }
 
-// At returns what was known of a domain at an instant, or [metering.ErrNotFound] if nothing was.
+// At returns the known state of a domain at an instant, or [metering.ErrNotFound] if there was none.
 func (w *Watches) At(ctx context.Context, account metering.AccountID, id string, at time.Time) (*Snapshot, error) {
 	chapters, err := w.chapters(ctx, account, id, at, at.Add(time.Microsecond))
 	if err != nil {
@@ -92,7 +92,7 @@ func (w *Watches) At(ctx context.Context, account metering.AccountID, id string,
 	return s, nil
 }
 
-// Now returns what is known of a domain. It is empty before the first run.
+// Now returns the known state of a domain. It is empty before the first run.
 func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string) (*Snapshot, error) {
 	if _, _, err := w.read(ctx, account, id); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 	return &s.Snapshot, nil
 }
 
-// known reads what is known of a domain, which is nothing before the first run.
+// known reads the known state of a domain, which is empty before the first run.
 func (w *Watches) known(ctx context.Context, account metering.AccountID, id string) (metering.Record, *state, error) {
 	r, err := w.Store.Record(ctx, account, stateKind, id)
 	if errors.Is(err, metering.ErrNotFound) {
@@ -117,7 +117,7 @@ func (w *Watches) known(ctx context.Context, account metering.AccountID, id stri
 	return r, s, err
 }
 
-// extend adds a row to the history: to its newest chapter, or to a new one, with which what is too old goes.
+// extend adds a row to the history: to its newest chapter, or to a new one, which removes expired ones.
 func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]metering.Record, error) {
 	watch := s.record
 	f := metering.RecordFilter{Kind: historyKind(watch.ID), Account: watch.Account, Newest: true, Limit: 1}

@@ -133,7 +133,7 @@ func (w *world) revoke() error {
 	return err
 }
 
-// Credits that end within a run end the run: what it has learned is kept, and it waits.
+// Credits that run out within a run end it: its results are kept, and it waits.
 func TestCreditsEndWithinARun(t *testing.T) {
 	calls := 0
 	w := newWorld(t, func(c *watch.Config) {
@@ -177,7 +177,7 @@ func TestFailingServer(t *testing.T) {
 	assert.Empty(t, w.told())
 }
 
-// A panic ends one run, which is logged and made again later; the watches of others go on.
+// A panic ends one run, which is logged and repeated later; the watches of others continue.
 func TestPanicInARun(t *testing.T) {
 	fail := false
 	var log strings.Builder

@@ -33,7 +33,7 @@ type fleet struct {
 	nodes    []*node
 
 	mu      sync.Mutex
-	running map[string]bool // domains that are being asked about
+	running map[string]bool // domains that are being checked
 	twice   []string        // domains that were checked twice concurrently
 	asked   atomic.Int64
 }
@@ -44,7 +44,7 @@ type node struct {
 	fleet   *fleet
 	watches *watch.Watches
 	dead    atomic.Bool
-	dies    atomic.Int64 // after so many asks from now; 0: it does not
+	dies    atomic.Int64 // after so many calls from now; 0: it does not
 }
 
 var errKilled = errors.New("the node was killed")
@@ -165,7 +165,7 @@ func (f *fleet) day(count int) {
 		most = max(most, int(f.asked.Load()-before))
 	}
 	require.True(f, f.nodes[0].dead.Load())
-	f.advance(step) // what the dead node had claimed in the end
+	f.advance(step) // the last claims of the dead node
 	assert.Empty(f, f.twice)
 	runs := f.runs(count, began.Add(time.Microsecond))
 	late := 5 + count/50 // slots of the last step, which come again only tomorrow; accounts and so slots are random
@@ -178,7 +178,7 @@ func (f *fleet) day(count int) {
 	assert.Zero(f, overdue)
 }
 
-// simulate lets watches find their places in the day, and then a day pass.
+// simulate lets watches find their times of the day, and then a day pass.
 func simulate(t *testing.T, count int) {
 	f := newFleet(t, func(_ testing.TB, c *meteringtest.Clock) metering.Store {
 		return memory.New(memory.Config{Clock: c.Now})

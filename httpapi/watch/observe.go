@@ -23,7 +23,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/tlscert"
 )
 
-// The bounds of what is kept of a domain, whatever it publishes: together they fit into a record of the store.
+// The bounds of the stored state of a domain, whatever it publishes: together they fit into a record of the store.
 const (
 	maxFindings = 80
 	maxFacts    = 50
@@ -35,11 +35,11 @@ const (
 // A part is the result of a part of the checks in a run.
 type part struct {
 	name     string
-	check    string // by which it is asked again
+	check    string // that repeats it
 	known    bool   // it answered
 	whole    bool   // complete: what it does not contain does not exist
 	idle     bool   // the domain does not have what it examines
-	asks     bool   // it asks for records, and judges nothing
+	asks     bool   // it queries records, and judges nothing
 	findings []Finding
 	records  []Record
 }
@@ -49,12 +49,12 @@ type observation struct {
 	parts      []part
 	facts      []Fact
 	score      *int   // the lowest
-	end        Reason // what the domain has come to, as one of the parts says
-	ended      string // the check whose finding says so
+	end        Reason // the end of the domain, as one of the parts reports
+	ended      string // the check that found it
 	expiries   []expiry
 	registrar  string
 	registered bool     // a registry has answered
-	siteless   bool     // there is no web site, as one of the parts says
+	siteless   bool     // there is no web site, as one of the parts reports
 	idle       []string // the parts that had nothing to examine, and are not among parts
 }
 
@@ -95,7 +95,7 @@ func partOf(p target.Part) part {
 	records, answered := recordsOf(p.Report)
 	known := answered && p.View.State != diag.Unknown
 	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial, records: records}
-	if _, n.asks = p.Report.(*resolve.Report); !n.asks { // which is asked for its records alone
+	if _, n.asks = p.Report.(*resolve.Report); !n.asks { // which only queries records
 		n.findings = findingsOf(p.View)
 	}
 	switch p.Report.(type) {
@@ -165,7 +165,7 @@ func addPart[R any](add func(string, *compose.Summary, any), name string, p *com
 	}
 }
 
-// read takes from a reply what is more than findings and records.
+// read takes from a reply what findings and records do not contain.
 func (o *observation) read(domain string, p target.Part) {
 	if _, ok := p.Report.(*resolve.Report); !ok {
 		for _, f := range p.View.Facts {
@@ -225,7 +225,7 @@ func property(code diag.Code) string {
 	return string(code[strings.LastIndexByte(string(code), '.')+1:])
 }
 
-// tidy brings what a part said into the form in which it is kept: of each code the gravest finding.
+// tidy brings the findings of a part into their stored form: of each code the gravest.
 func (p *part) tidy(at time.Time) {
 	slices.SortStableFunc(p.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	seen := map[diag.Code]bool{}
@@ -243,7 +243,7 @@ func (p *part) tidy(at time.Time) {
 	}
 }
 
-// clip cuts what others have written, and leaves out what moves a cursor.
+// clip shortens third-party text, and removes characters that move a cursor.
 func clip(text string) string {
 	return diag.Clip(strings.Join(strings.FieldsFunc(text, unicode.IsControl), " "), maxText)
 }
@@ -268,7 +268,7 @@ func (o *observation) fault(code string) *Finding {
 	return nil
 }
 
-// all reports whether something holds for all parts of a check, which was made.
+// all reports whether a condition holds for all parts of a check, which was run.
 func (o *observation) all(check string, holds func(part) bool) (all bool) {
 	for _, p := range o.parts {
 		if p.check == check {

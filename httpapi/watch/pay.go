@@ -16,7 +16,7 @@ import (
 // retryWait is when a watch that may not run checks again whether it may, in addition to the start of a month.
 const retryWait = time.Hour
 
-// may says why the run must wait, if it must.
+// may returns why the run must wait, if it must.
 func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	month := metering.PeriodOf(s.at)
 	if s.doc.Month != month.Number() {
@@ -56,7 +56,7 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	return "", nil
 }
 
-// wait puts the run off: to the month's turn where only that helps, else for an hour.
+// wait postpones the run: to the next month if only that helps, otherwise for an hour.
 func (doc *document) wait(r *metering.Record, reason Reason, now time.Time) {
 	turn := metering.PeriodOf(now).End().Add(place(r, min(doc.Every, day)))
 	soon := now.Add(retryWait + place(r, retryWait/4))
@@ -72,7 +72,7 @@ func (w *Watches) observe(outcome string) {
 	}
 }
 
-// claim makes the run this node's, and holds what it may spend.
+// claim assigns the run to this node, and holds what it may spend.
 func (s *session) claim(ctx context.Context, need int64) error {
 	s.left = min(s.left, need+mostQuestions)
 	s.doc.Claim = claim{Token: rand.Text(), Until: s.at.Add(lease), Held: s.left}
@@ -81,13 +81,13 @@ func (s *session) claim(ctx context.Context, need int64) error {
 	return s.put(ctx, s.record, s.doc)
 }
 
-// errSpent ends a run that has spent what it may, or was refused.
+// errSpent ends a run that has used up its credits, or was refused.
 var errSpent = errors.New("the run has spent what it may")
 
 // overloadTries is how often an operation is tried if the server itself causes a problem, which is soon over.
 const overloadTries = 5
 
-// ask runs an operation as the account's key for watches, and counts what it costs.
+// ask runs an operation as the account's key for watches, and counts its cost.
 func (s *session) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	s.mu.Lock()
 	if s.refusal != "" || s.left < ep.Credits {
@@ -121,7 +121,7 @@ func overloaded(err error) bool {
 	return ok && p.Details.Reason == "overloaded"
 }
 
-// refusalOf says what the watch must wait for, if an error says so.
+// refusalOf returns the reason why the watch must wait, if an error is one.
 func refusalOf(err error) Reason {
 	if _, ok := errors.AsType[*metering.RefusedError](err); ok {
 		return NoKey

@@ -22,7 +22,7 @@ const (
 	servfail = "SERVFAIL"
 )
 
-// says reports whether a reply says what there is.
+// says reports whether a reply is conclusive.
 func says(rcode string) bool { return rcode == noError || rcode == nxdomain }
 
 // published are the reports about one record, by how that begins.
@@ -86,7 +86,7 @@ func setOf(set Set, values []string) []Record {
 		case "TXT":
 			begins := strings.HasPrefix(strings.ToLower(strings.TrimSpace(v)), strings.ToLower(set.Begins))
 			if set.Begins != "v=DKIM1" && !begins {
-				continue // of something else at that name; keys need not say what they are
+				continue // another record at that name; the version tag of keys is optional
 			}
 		case "NS", "MX", "DS":
 			v = strings.ToLower(strings.TrimSuffix(v, "."))

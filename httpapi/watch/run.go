@@ -14,13 +14,13 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// mostQuestions bounds what resolvers are asked in a run.
+// mostQuestions bounds the resolver queries of a run.
 const mostQuestions = 16
 
 // How runs end, for [Config].
 const (
 	OutcomeOK      = "ok"
-	OutcomeWaiting = "waiting" // for what the watch says
+	OutcomeWaiting = "waiting" // for the Reason of the watch
 	OutcomeLost    = "lost"    // it was broken off, or its lease has ended
 )
 
@@ -37,12 +37,12 @@ type session struct {
 	before  Snapshot
 
 	mu      sync.Mutex
-	left    int64 // what the run may still spend
+	left    int64 // credits that the run may still spend
 	spent   int64
 	refusal Reason // of a call, after which no other is made
 }
 
-// run runs a watch that is due, or says why it waits.
+// run runs a watch that is due, or returns why it waits.
 func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	doc, err := parse(r)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 // second is the resolver in addition to that of the environment: the authoritative servers themselves.
 const second = "authoritative"
 
-// resolve asks a resolver for a set of records; nil if it does not answer.
+// resolve queries a resolver for a set of records; nil if it does not answer.
 func (s *session) resolve(ctx context.Context, set Set, resolver string) *resolve.Report {
 	q := question(set.Name, set.Type, resolver)
 	r, ok := target.RunChecks(ctx, target.Target{}, []target.Check{q}, s.ask, nil).Parts[0].Report.(*resolve.Report)

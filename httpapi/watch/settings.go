@@ -24,19 +24,19 @@ const (
 	maxChannels  = 16
 )
 
-// Settings are what an account chooses for a watch.
+// Settings are an account's choices for a watch.
 type Settings struct {
 	// Checks are "mail", "web", "dns", or names of operations that take a domain; empty means the three.
 	Checks []string `json:"checks"`
 	// Every is the time between runs; 0 means a day.
 	Every time.Duration `json:"every"`
-	// Budget is of credits a month; 0 means what the runs cost, and a quarter more to confirm changes.
+	// Budget is in credits a month; 0 means the cost of the runs, and a quarter more to confirm changes.
 	Budget int64 `json:"budget_credits"`
 	// Channels are the IDs of those that are notified, whatever they subscribe to; empty: all that take "domain".
 	Channels []string `json:"channels"`
 }
 
-// A Request asks for a watch.
+// A Request creates a watch.
 type Request struct {
 	Account metering.AccountID
 	Domain  string
@@ -51,11 +51,11 @@ const (
 	Fresh   State = "new"     // it has not run yet
 	OK      State = "ok"      // it runs when it is due
 	Running State = "running" // now
-	Waiting State = "waiting" // for what Reason says
+	Waiting State = "waiting" // for the Reason
 	Ended   State = "ended"   // the domain is gone, which Reason explains; it is checked once a week
 )
 
-// A Reason says why a watch waits, or how its domain ended.
+// A Reason is why a watch waits, or how its domain ended.
 type Reason string
 
 // The reasons.
@@ -94,7 +94,7 @@ type Summary struct {
 	Unknown int       `json:"unknown_parts"`   // parts that did not answer in the last run
 	Coverage
 
-	Changed time.Time `json:"changed_at,omitzero"` // when something changed last; zero: nothing has
+	Changed time.Time `json:"changed_at,omitzero"` // the last change; zero: nothing has changed
 	Change  string    `json:"change,omitempty"`    // what that was
 	Expires time.Time `json:"expires_at,omitzero"` // of what expires next; zero if that is not known
 	Expiry  string    `json:"expiring,omitempty"`  // what that is: "registration" or "certificate"
@@ -128,7 +128,7 @@ func countsOf(findings []Finding) (n Counts) {
 	return n
 }
 
-// parseDomain reads what a watch is of.
+// parseDomain reads the domain of a watch.
 func parseDomain(text string) (diag.Domain, error) {
 	d, err := diag.ParseDomain(strings.TrimSpace(text))
 	switch {
@@ -141,7 +141,7 @@ func parseDomain(text string) (diag.Domain, error) {
 	return d, nil
 }
 
-// checked fills in what was left open. The error joins all faults.
+// checked fills in defaults. The error joins all faults.
 func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Settings) (Settings, error) {
 	var faults []error
 	fault := func(field, format string, args ...any) {
@@ -198,7 +198,7 @@ type document struct {
 type claim struct {
 	Token string    `json:"token"`
 	Until time.Time `json:"until"`
-	Held  int64     `json:"held"` // of Spent, what the run may cost; what a dead node has spent stays so
+	Held  int64     `json:"held"` // of Spent, the maximum cost of the run; what a dead node has spent stays so
 }
 
 func parse(r metering.Record) (*document, error) {

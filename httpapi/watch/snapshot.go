@@ -40,7 +40,7 @@ type Fact struct {
 
 func (f Fact) key() string { return f.Part + " " + f.Label }
 
-// A Finding is one of a part of the checks. [Title] says it in words.
+// A Finding is one of a part of the checks. [Title] describes it in words.
 type Finding struct {
 	Code     diag.Code     `json:"code"`
 	Severity diag.Severity `json:"severity"`
@@ -94,7 +94,7 @@ type Difference struct {
 // What a snapshot lists has a name there.
 type keyed interface{ key() string }
 
-// find returns what has a key in a list, or nil.
+// find returns the element with a key in a list, or nil.
 func find[T keyed](list []T, key string) *T {
 	for i := range list {
 		if list[i].key() == key {
@@ -104,7 +104,7 @@ func find[T keyed](list []T, key string) *T {
 	return nil
 }
 
-// without is a list of its own that leaves out what has a key.
+// without returns a list of its own that omits the element with a key.
 func without[T keyed](list []T, key string) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return v.key() == key })
 }
@@ -124,7 +124,7 @@ func apart[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
 	return changed, gone
 }
 
-// Diff compares what was known at two times.
+// Diff compares the known states at two times.
 func Diff(a, b *Snapshot) (d Difference) {
 	d.Appeared, d.Gone = apart(a.Findings, b.Findings, func(old, now Finding) bool { return old.Severity == now.Severity })
 	same := func(old, now Record) bool { return slices.Equal(old.Values, now.Values) }

@@ -11,13 +11,13 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// stateKind is that of the records with what is known of the domain of a watch.
+// stateKind is that of the records with the state of a watched domain.
 const stateKind = "watch_state"
 
 // A state is the knowledge about a domain, and what is suspected.
 type state struct {
 	Snapshot
-	End        Reason                `json:"end,omitempty"`        // what the domain has come to
+	End        Reason                `json:"end,omitempty"`        // the end of the domain
 	Seen       []string              `json:"seen,omitempty"`       // parts that have answered in full
 	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or theDomain
 	Expiries   []expiry              `json:"expiries,omitempty"`
@@ -33,7 +33,7 @@ func (s *state) judgedBy(rules string) {
 	}
 }
 
-// The rule by which something counts as gone or as there to stay (CONTRACT 9).
+// The rule by which something counts as gone or as permanent (CONTRACT 9).
 const (
 	answersNeeded = 3
 	answersApart  = 5 * time.Minute
@@ -51,8 +51,8 @@ const (
 
 const maxSuspicions = 64
 
-// theDomain is the key of the suspicion that the domain has come to what its Value says, which is a Reason. The others
-// are that records or faults are there, or gone.
+// theDomain is the key of the suspicion that the domain has ended; its Value is the Reason. The others are that
+// records or faults are there, or gone.
 const (
 	theDomain = "domain"
 	there     = "there"
@@ -70,9 +70,9 @@ type suspicion struct {
 
 // A doubt counts the answers for a change.
 type doubt struct {
-	Value  string    `json:"value,omitempty"`  // what may be so; none if there is no doubt
+	Value  string    `json:"value,omitempty"`  // the suspected value; empty without a doubt
 	Check  string    `json:"check,omitempty"`  // the check that repeats it; otherwise the DNS is queried
-	Count  int       `json:"count,omitempty"`  // answers that say so
+	Count  int       `json:"count,omitempty"`  // answers that confirm it
 	Other  int       `json:"other,omitempty"`  // those of another resolver
 	Silent int       `json:"silent,omitempty"` // questions without an answer, of which the other resolver gets the first
 	First  time.Time `json:"first,omitzero"`
@@ -80,7 +80,7 @@ type doubt struct {
 	Record *Record   `json:"record,omitempty"` // of records that are there: as they are now
 }
 
-// asked reports whether the doubt is settled by questions to resolvers, of which there may be two.
+// asked reports whether the doubt is settled by queries to resolvers, of which there may be two.
 func (d *doubt) asked() bool { return d.Value != "" && d.Check == "" }
 
 // other reports whether the next question is for the second resolver.
@@ -100,7 +100,7 @@ func (d *doubt) sure() bool {
 	return d.Count >= answersNeeded && !d.other()
 }
 
-// says counts an answer that says so, unless it comes too soon after the last one.
+// says counts an answer that confirms it, unless it comes too soon after the last one.
 func (d *doubt) says(at time.Time, other bool) {
 	if other {
 		d.Other++
@@ -119,8 +119,8 @@ func (d *doubt) mute(at time.Time) {
 	}
 }
 
-// suspect returns the doubt that something has come to a value, which is a new one if it was in doubt of another. Where
-// there is no room it is not kept.
+// suspect returns the doubt that something has changed to a value, which is a new one if the suspected value was
+// another. If there is no room it is not kept.
 func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
 	p := s.Suspicions[key]
 	if p == nil {
@@ -180,8 +180,8 @@ func (p *suspicion) stale(at time.Time) bool {
 	return p.Value == "" && p.Flips == 0 && at.Sub(p.At) >= steady
 }
 
-// record is the state as it is to be stored, in the place of the record that it was read from. What does not fit loses
-// what is known again after the next runs.
+// record returns the state in its stored form, in place of the record that it was read from. A state that does not
+// fit loses what the next runs learn again.
 func (s *state) record(r metering.Record) (metering.Record, error) {
 	written, err := write(r, s)
 	if err == nil && len(written.Body) > metering.MaxRecordBytes {

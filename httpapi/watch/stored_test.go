@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a parser of stored bodies takes can be used and stored again; what it refuses it says.
+// A parsed stored body can be used and stored again; otherwise the parser returns an error.
 func FuzzStored(f *testing.F) {
 	f.Add([]byte(`{"domain":"example.com","checks":["mail"],"every":86400000000000,"budget_credits":0,"spent_credits":5,` +
 		`"claim":{"token":"x","until":"2026-01-15T12:00:00Z","held":9}}`))
@@ -60,7 +60,7 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// Whatever a domain publishes, what is kept of it fits into a record of the store.
+// Whatever a domain publishes, its stored state fits into a record of the store.
 func TestBoundsOfWhatIsKept(t *testing.T) {
 	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	o := &observation{}

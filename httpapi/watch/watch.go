@@ -31,7 +31,7 @@ type Config struct {
 	Endpoints []httpapi.Endpoint
 
 	Clock func() time.Time // nil means time.Now
-	// Doubt says why the clock may not be believed. Meanwhile no history is forgotten. Nil means that it may be.
+	// Doubt returns why the clock may be wrong. Meanwhile no history is removed. Nil means that it is trusted.
 	Doubt     func() error
 	Log       *slog.Logger // nil means silence
 	PublicURL string       // where people reach the dashboard, to which events link; without it they link to nothing
@@ -72,7 +72,7 @@ func New(c Config) *Watches {
 	}
 }
 
-// The part of the server by whose key watches ask.
+// The part of the server by whose key watches call operations.
 const actor = "watches"
 
 // ID is the name of the watch of a domain: an account has one for each.
@@ -218,7 +218,7 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 				return err
 			}
 		}
-		record.Body = nil // in the end: who writes the others writes it too, and then all is done again
+		record.Body = nil // last: a writer of the others writes it too, and then all is done again
 		return w.Store.PutRecords(ctx, record)
 	})
 }

@@ -172,7 +172,7 @@ func TestForeignWatches(t *testing.T) {
 	assert.Equal(t, []string{"channels[0]"}, fieldsOf(err), "nor are its channels")
 }
 
-// An account may watch so many domains and no more, whatever others watch.
+// An account may watch so many domains and no more, independently of others.
 func TestWatchesAreBounded(t *testing.T) {
 	const most = 10_000
 	w := newWorld(t)

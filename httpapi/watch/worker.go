@@ -43,8 +43,8 @@ func (w *Watches) poke() {
 }
 
 // Run runs watches as they fall due, until the context ends. It then begins none, waits a moment for those under way,
-// breaks off the others, and returns the context's error. That the store fails is logged, and it is asked again. Any
-// number of workers may share a store.
+// aborts the others, and returns the context's error. A failure of the store is logged, and retried. Any number of
+// workers may share a store.
 func (w *Watches) Run(ctx context.Context) error {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -66,8 +66,8 @@ func (w *Watches) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Flush runs what is due, and returns when nothing is: for tests, and programs that run for a moment only. The error is
-// the store's, or the context's.
+// Flush runs what is due, and returns when nothing is: for tests, and short-lived programs. The error is the store's,
+// or the context's.
 func (w *Watches) Flush(ctx context.Context) error {
 	for {
 		began, err := w.step(ctx, ctx)
@@ -91,7 +91,7 @@ func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error)
 	return count, err
 }
 
-// step begins what is due, as far as there is room. It returns how much it began.
+// step begins what is due, as far as there is room. It returns how many runs it began.
 func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 	var due []metering.Record
 	free := w.free()

@@ -1,6 +1,7 @@
-// Package exporter lets Prometheus watch domains. An [Exporter] examines each domain of a list on its own schedule,
-// keeps what it learned, and serves that as metrics: all domains at /metrics, one at /probe?target=example.com. A
-// scrape only reads what is kept, so that neither the interval of scrapes nor a stranger decides who is asked.
+// Package exporter exposes the state of domains to Prometheus. An [Exporter] examines each domain of a list on its
+// own schedule, keeps the results, and serves them as metrics: all domains at /metrics, one at
+// /probe?target=example.com. A scrape only reads what is kept, so that neither the interval of scrapes nor a stranger
+// decides which servers are queried.
 //
 //	e := exporter.New(exporter.Config{List: list, Ask: func() target.Ask { return target.Local(env) }, …})
 //	go http.Serve(listener, e)
@@ -31,11 +32,11 @@ import (
 	"github.com/diagkit/diagkit/httpapi/target"
 )
 
-// Config says what is examined, and how often.
+// Config sets what is examined, and how often.
 type Config struct {
 	List     func() (string, error) // a domain in each line, # begins a comment; called every half minute
 	Reload   <-chan os.Signal       // triggers a reload; may be nil
-	Ask      func() target.Ask      // asks in one run, such as target.Local: runs share no answers
+	Ask      func() target.Ask      // of one run, such as target.Local: runs share no answers
 	Options  target.Options         // choose the checks; zero: all
 	Interval time.Duration          // from one run to the next
 	Timeout  time.Duration          // of a run
@@ -51,7 +52,7 @@ const (
 	jitter      = 0.05             // share of the interval by which a run moves, so as not to meet another's forever
 )
 
-// An Exporter examines domains, and is the handler that serves what it learned.
+// An Exporter examines domains, and is the handler that serves the results.
 type Exporter struct {
 	Config
 	slots chan struct{} // one for each domain that is being examined
@@ -63,7 +64,7 @@ type Exporter struct {
 	broken bool // the list cannot be read, and one before it is in force
 }
 
-// A site is a domain and what is known of it.
+// A site is a domain and its state.
 type site struct {
 	target target.Target
 	result // its lists are replaced, never changed
@@ -108,8 +109,8 @@ func (e *Exporter) Run(ctx context.Context) error {
 	}
 }
 
-// load reads the list. Domains that stay keep their schedule and what is known of them; new ones are examined soon, one
-// after another.
+// load reads the list. Domains that stay keep their schedule and state; new ones are examined soon, one after
+// another.
 func (e *Exporter) load(ctx context.Context) error {
 	text, err := e.List()
 	e.mu.Lock()
@@ -177,7 +178,7 @@ func (e *Exporter) watch(ctx context.Context, s *site, due time.Time) {
 		select {
 		case <-ctx.Done():
 			return
-		case e.slots <- struct{}{}: // who waits longest is first
+		case e.slots <- struct{}{}: // the longest waiting is first
 		}
 		e.examine(ctx, s)
 		<-e.slots
@@ -200,7 +201,7 @@ func (e *Exporter) examine(ctx context.Context, s *site) {
 	r, err := e.run(ctx, s)
 	switch {
 	case ctx.Err() != nil:
-		return // it was broken off, which says nothing of the domain
+		return // it was aborted, which means nothing for the domain
 	case err != nil:
 		e.Log.Warn("nothing could be learned", "target", s.target.Text, "error", err)
 	}
@@ -209,7 +210,7 @@ func (e *Exporter) examine(ctx context.Context, s *site) {
 	s.result = r
 }
 
-// run runs the checks, and returns what is known then. One that panics must not end the schedule.
+// run runs the checks, and returns the new state. One that panics must not end the schedule.
 func (e *Exporter) run(ctx context.Context, s *site) (r result, err error) {
 	began := e.Clock()
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
@@ -223,7 +224,7 @@ func (e *Exporter) run(ctx context.Context, s *site) (r result, err error) {
 	return s.after(whole, err, began, e.Clock()), err
 }
 
-// metrics are all that there are: name, type, and what it says.
+// metrics are all metrics: name, type, and help text.
 var metrics = [][3]string{
 	{"diag_exporter_targets", "gauge", "Domains in the list."},
 	{"diag_exporter_running", "gauge", "Domains that are being examined."},
@@ -275,7 +276,7 @@ func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write writes what is known of a domain, or of all, and reports whether there is such a domain.
+// write writes the state of a domain, or of all, and reports whether there is such a domain.
 func (e *Exporter) write(p page, only string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

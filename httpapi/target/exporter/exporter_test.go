@@ -34,7 +34,7 @@ func (l *locked) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock()
 func (l *locked) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 func (l *locked) Reset()                      { l.mu.Lock(); defer l.mu.Unlock(); l.b.Reset() }
 
-// A bench runs an exporter in a bubble of synctest, and notes what it examines.
+// A bench runs an exporter in a bubble of synctest, and records what it examines.
 type bench struct {
 	*exporter.Exporter
 	reload chan os.Signal
@@ -154,7 +154,7 @@ func (p scraped) with(words ...string) scraped {
 
 var errSilent = errors.New("nobody answers")
 
-// slow takes a while for each check, and learns nothing.
+// slow takes a while for each check, and returns no knowledge.
 func slow(ctx context.Context, _ httpapi.Endpoint, _ []byte) (*httpapi.Result, error) {
 	time.Sleep(20 * time.Second)
 	return nil, errSilent

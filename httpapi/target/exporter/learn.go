@@ -40,14 +40,14 @@ type kept struct {
 	score     *int
 	findings  []diag.Finding // code, severity and count alone
 	ends      []end
-	partial   bool        // something was not learned
+	partial   bool        // a part is unknown
 	open      []diag.Code // rules of which it is unknown whether they are violated
 }
 
-// An end is when something expires.
+// An end is the expiry of something.
 type end struct {
 	kind, subject     string
-	from, to, learned time.Time // from is zero where a lifetime says nothing
+	from, to, learned time.Time // from is zero if unknown
 }
 
 // maxEnds bounds the dates of a check: a domain has a handful of mail servers.
@@ -180,7 +180,7 @@ func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
 	}
 }
 
-// ends are the dates in a report at which something expires.
+// ends returns the expiry dates in a report.
 func ends(report any, now time.Time) (list []end) {
 	add := func(kind, subject string, from, to time.Time) {
 		e := end{kind, subject, from, to, now}

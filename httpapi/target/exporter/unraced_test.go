@@ -69,7 +69,7 @@ func TestSilenceChangesNothing(t *testing.T) {
 		require.Empty(t, shown("silent.example").with(`check="mail"`), "what was never learned is absent")
 		require.Empty(t, shown("silent.example").with(`check="spf"`), "silence is no fault")
 
-		// One name after another is silent: no finding comes or goes, no date is lost.
+		// One name after another is silent: no finding appears or disappears, no date is lost.
 		for _, name := range []string{"", "_dmarc.", "_mta-sts.", "_smtp._tls.", "mx.", "mx1.", "www.", "default._domainkey."} {
 			world.Silence(name + "good.example")
 			world.Silence(name + "hopeless.example")
@@ -77,7 +77,7 @@ func TestSilenceChangesNothing(t *testing.T) {
 			found := shown("hopeless.example").with("diag_finding{")
 			delete(found, `diag_finding{target="hopeless.example",check="dnssec",`+
 				`code="dnssec.resolver.differs",severity="warning"}`)
-			require.Equal(t, hopeless.with("diag_finding{"), found, name) // but that a resolver says less than the servers
+			require.Equal(t, hopeless.with("diag_finding{"), found, name) // a resolver reveals less than servers
 			require.Equal(t, good.with("diag_expiry_timestamp"), shown("good.example").with("diag_expiry_timestamp"), name)
 			require.NotEmpty(t, b.scrape(t, "/metrics").with("diag_check_known"), name)
 			for _, name := range []string{name + "good.example", name + "hopeless.example"} {
