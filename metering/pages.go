@@ -88,7 +88,7 @@ func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 		order = "due"
 		add(" AND due IS NOT NULL AND due <= $%d", f.DueBy.UnixMicro())
 	}
-	if !f.Before.IsZero() { // rounded up, so that what is stored to the microsecond compares as the instant does
+	if !f.Before.IsZero() { // rounded up, so that stored microseconds compare like the instant
 		add(" AND at < $%d", f.Before.Add(time.Microsecond-time.Nanosecond).UnixMicro())
 	}
 	if last != nil {
@@ -198,7 +198,7 @@ const commitSlack = time.Hour
 // the first charge whose Seq is not below a number, or the zero time without one.
 func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)) (int64, error) {
 	since = since.Add(-commitSlack)
-	first := int64(0) // what is not above this was completed before
+	first := int64(0) // charges not above this were completed before
 	for first < last {
 		middle := first + (last-first+1)/2
 		when, err := at(middle)
@@ -231,7 +231,7 @@ func (w Watching) Changes(ctx context.Context, since int64) iter.Seq2[Change, er
 	}
 	return func(yield func(Change, error) bool) {
 		for next := since; err == nil; {
-			changed := w.Changed() // before looking, so that nothing is missed
+			changed := w.Changed() // before polling, so that nothing is missed
 			var list []Change
 			list, err = w.After(ctx, next)
 			if end := w.Ready(ctx); end != nil {

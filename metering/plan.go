@@ -62,7 +62,7 @@ func (p Plan) following(old Plan, from Period) Plan {
 	return p
 }
 
-// Equal compares what two plans say.
+// Equal reports whether two plans have the same terms.
 func (p Plan) Equal(q Plan) bool {
 	same := Same(p.PriceCents, q.PriceCents)
 	p.PriceCents, q.PriceCents = nil, nil

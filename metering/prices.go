@@ -95,7 +95,7 @@ type priceStep struct {
 	plans Plans
 }
 
-// NewPriceList makes a list of versions that were read.
+// NewPriceList returns a list of the given versions.
 func NewPriceList(versions ...PlanVersion) *PriceList {
 	l := new(PriceList)
 	l.set(versions)
@@ -147,9 +147,9 @@ func (l *PriceList) In(p Period) Plans {
 	return nil
 }
 
-// ImportPlans lets plans hold from a month on, those that differ from what the store has for it, and returns what it
-// has added. What is in force stays as it is: the month must be a later one, or the plans be new. Accounts that have a
-// plan keep its allowance where the new one is smaller, unless Existing says otherwise.
+// ImportPlans puts plans into force from a month on, those that differ from the store's versions for it, and returns
+// the added ones. Plans in force do not change: the month must be a later one, or the plans be new. Accounts that have
+// a plan keep its allowance where the new one is smaller, unless Existing says otherwise.
 func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]PlanVersion, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, &FieldError{Field: "plans", Reason: err.Error()}

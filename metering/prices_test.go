@@ -41,7 +41,7 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// imports lets an edited plan hold from a month on.
+// imports puts an edited plan into force from a month on.
 func (s *shop) imports(id metering.PlanID, from metering.Period, edit func(*metering.Plan)) error {
 	plan := metering.DefaultPlans()["pack"]
 	plan.ID = id
@@ -89,7 +89,7 @@ func TestPricesByMonth(t *testing.T) {
 	require.Equal(t, [2]int{30, 10}, at(january.End()))
 }
 
-// What is in force stays as it is: only later months change, and what is new may begin at once.
+// Plans in force do not change: only later months change, and a new plan may begin immediately.
 func TestImportPlans(t *testing.T) {
 	s := newShop(t)
 	january := metering.PeriodOf(s.now)
@@ -126,8 +126,8 @@ func TestImportPlans(t *testing.T) {
 	require.Nil(t, metering.NewPriceList(metering.PlanVersion{From: january.Next()}).In(january))
 }
 
-// A dearer plan, by price and then by credits, holds at once; a cheaper one from the next month on, or now if that is
-// said.
+// A more expensive plan, by price and then by credits, takes effect immediately; a cheaper one from the next month on,
+// or now on request.
 func TestChangeOfPlan(t *testing.T) {
 	s := newShop(t)
 	next := metering.PeriodOf(s.now).Next()
@@ -135,7 +135,7 @@ func TestChangeOfPlan(t *testing.T) {
 		to     metering.PlanID
 		agreed *int64
 		now    bool
-		want   metering.PlanID // this month; another one is scheduled
+		want   metering.PlanID // this month; otherwise it is scheduled
 	}
 	for from, changes := range map[metering.PlanID][]change{
 		"free":       {{"pack", nil, false, "pack"}, {"self", nil, false, "self"}},

@@ -43,7 +43,7 @@ func TestChangesReachAnotherProcess(t *testing.T) {
 	}
 	defer gate.Close()
 
-	// until asks the gate again and again, for at most a minute after the change.
+	// until polls the gate, for at most a minute after the change.
 	until := func(what string, done func(*metering.Caller, error) bool) {
 		t.Helper()
 		begun := time.Now()

@@ -25,7 +25,7 @@ type ReasonError struct {
 // Error implements error.
 func (e *ReasonError) Error() string { return e.Reason }
 
-// Unwrap returns what is behind the reason.
+// Unwrap returns the error behind the reason.
 func (e *ReasonError) Unwrap() error { return e.Err }
 
 // Reason returns why a request to a peer, such as a receiver, failed, in words for members: the text of a
@@ -71,7 +71,7 @@ func reasonOf(err error, peer string) string {
 	return ""
 }
 
-// certificateFault says why the certificate of a peer is not trusted; empty if that is not the reason.
+// certificateFault returns why the certificate of a peer is not trusted; empty for another error.
 func certificateFault(err error, peer string) string {
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)

@@ -19,9 +19,9 @@ const (
 	MaxRecordsPut = 256
 )
 
-// A Record is a small document that a store keeps beside accounts, keys and the ledger: an invoice, a
-// notification channel, an event, a delivery. What Body says is the business of the package whose kind
-// it is; the store knows only what it needs to find a record, and to have one writer win.
+// A Record is a small document that a store keeps in addition to accounts, keys and the ledger: an invoice, a
+// notification channel, an event, a delivery. Body is opaque to the store and belongs to the package that defines the
+// kind; the other fields are those by which a store finds a record, and detects conflicting writers.
 type Record struct {
 	Account AccountID
 	Kind    string // "invoice", "channel", …: 1 to MaxRecordID printable ASCII characters
@@ -31,11 +31,11 @@ type Record struct {
 	// changing Due: of two that have read the same version, one gets ErrVersion.
 	Due time.Time
 
-	At   time.Time // when it came to be, to the microsecond; lists are in this order
+	At   time.Time // creation time, to the microsecond; lists are in this order
 	Body []byte    // any bytes, at most MaxRecordBytes; nil asks PutRecords to remove the record
 }
 
-// RecordBody is the body that says v in JSON: texts, numbers and times of this age, which cannot fail.
+// RecordBody returns v as JSON: texts, numbers and times of this age, which cannot fail.
 func RecordBody(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -71,7 +71,8 @@ type RecordFilter struct {
 	Limit   int       // at most so many; 0 means all
 }
 
-// CheckRecords reports what no store may keep: too many records at once, one twice, names or bodies that are too long.
+// CheckRecords reports records that no store may keep: too many records at once, one twice, names or bodies that are
+// too long.
 func CheckRecords(records []Record) error {
 	if len(records) > MaxRecordsPut {
 		return fmt.Errorf("%d records are more than %d", len(records), MaxRecordsPut)

@@ -27,7 +27,7 @@ const (
 type result struct {
 	verdict  verdict
 	status   int
-	after    time.Duration // for which the receiver asks to be left alone
+	after    time.Duration // the delay requested by the receiver
 	err      string
 	response string
 	cause    error // for the log: why no message could be made
@@ -101,7 +101,7 @@ func (w *Worker) lastEnded(d *Delivery) bool {
 
 // parts reads channel and event of a delivery. Where one is missing, it notes why.
 func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
-	fail := func(reason string) { // as an attempt that was not made: an operator looks there
+	fail := func(reason string) { // recorded as an attempt, where an operator looks for it
 		j.Attempts = append(j.Attempts, Attempt{At: metering.Now(w.Clock), Ended: true, Error: reason})
 	}
 	r, err := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
@@ -162,7 +162,7 @@ func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) e
 	return w.disable(ctx, j, c)
 }
 
-// put stores the delivery, with other records if there are any.
+// put stores the delivery, with further records if given.
 func (w *Worker) put(ctx context.Context, j job, others ...metering.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -208,7 +208,7 @@ const MaxAttempts = 6
 var waits = [MaxAttempts]time.Duration{10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour,
 	24 * time.Hour}
 
-// maxRetryAfter bounds what a receiver may ask for, so that none parks deliveries beyond their retention.
+// maxRetryAfter bounds the delay that a receiver may request, so that none parks deliveries beyond their retention.
 const maxRetryAfter = 24 * time.Hour
 
 // wait returns the delay after failed attempt n, counted from 1. A receiver may ask for more (Retry-After), not for

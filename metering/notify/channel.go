@@ -18,14 +18,14 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Kind says what a channel speaks.
+// Kind is the protocol of a channel.
 type Kind string
 
 // The kinds.
 const (
 	Webhook  Kind = "webhook"  // the signed JSON of CONTRACT 7
 	slack    Kind = "slack"    // a Slack incoming webhook, or a compatible one
-	teams    Kind = "teams"    // a workflow of Microsoft Teams that posts what a webhook receives
+	teams    Kind = "teams"    // a workflow of Microsoft Teams that posts the requests of a webhook
 	telegram Kind = "telegram" // a bot's message to a chat
 	email    Kind = "email"    // a message over the operator's submission server
 )
@@ -33,13 +33,13 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Webhook, slack, teams, telegram, email} }
 
-// ChannelState says whether a channel receives anything.
+// ChannelState is the state of a channel.
 type ChannelState string
 
 // The states of a channel.
 const (
 	channelActive      ChannelState = "active"
-	channelUnconfirmed ChannelState = "unconfirmed" // of mail: its address was asked, and has not answered
+	channelUnconfirmed ChannelState = "unconfirmed" // of mail: its address has not confirmed yet
 	ChannelDisabled    ChannelState = "disabled"
 )
 
@@ -61,7 +61,7 @@ type Channel struct {
 	SignedTwiceUntil time.Time `json:"signed_twice_until,omitzero"`
 
 	CreatedAt time.Time `json:"created_at"`
-	// ConfirmUntil is until when an address can confirm that it wants mail; zero where it is not asked.
+	// ConfirmUntil is the deadline for an address to confirm; zero if no confirmation is pending.
 	ConfirmUntil time.Time `json:"confirm_until,omitzero"`
 }
 
@@ -81,7 +81,7 @@ func (d *channelDoc) wants(e metering.Event) bool {
 // channelKind is the kind of records that hold channels.
 const channelKind = "channel"
 
-// A channelDoc is a channel as it is stored, with its secrets. It is never printed or returned.
+// A channelDoc is the stored form of a channel, with its secrets. It is never printed or returned.
 type channelDoc struct {
 	Name          string                   `json:"name"`
 	Kind          Kind                     `json:"kind"`
@@ -107,7 +107,7 @@ func readChannel(r metering.Record) (*channelDoc, error) {
 	return d, nil
 }
 
-// put is the record that replaces the one that the channel was read from.
+// put returns the record that replaces the one that the channel was read from.
 func (d *channelDoc) put() metering.Record {
 	r := d.record
 	r.Body = metering.RecordBody(d)
@@ -140,7 +140,7 @@ func (d *channelDoc) view(now time.Time) Channel {
 	return c
 }
 
-// shownURL leaves out of a URL what may be a secret.
+// shownURL returns a URL without the parts that may be secret.
 func shownURL(k Kind, u *url.URL) string {
 	if k != Webhook {
 		return u.Scheme + "://" + u.Host + "/…"
@@ -167,7 +167,7 @@ func (d *channelDoc) secrets(now time.Time) []Secret {
 	return list
 }
 
-// clean takes secrets out of a text that a receiver or the network has written.
+// clean removes secrets from a text of a receiver or the network.
 func (d *channelDoc) clean(text string) string {
 	hidden := []string{d.Secret, d.Previous, strings.TrimPrefix(d.Secret, secretPrefix)}
 	if d.Kind != email && d.Kind != telegram {
@@ -184,7 +184,8 @@ func (d *channelDoc) clean(text string) string {
 	return text
 }
 
-// maxTarget bounds the URL of a channel, in bytes. RFC 9110 section 4.1 asks all to take 8000, and many take 2048.
+// maxTarget bounds the URL of a channel, in bytes. RFC 9110 section 4.1 recommends support of 8000, and many support
+// 2048.
 const maxTarget = 2048
 
 // maxAddress bounds a mail address (RFC 5321 section 4.5.3.1.3, less the angle brackets).
@@ -263,7 +264,7 @@ const (
 // newID returns a new unique id.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// derivedID returns the same id for the same parts: what is derived twice is found to exist.
+// derivedID returns the same id for the same parts, so that a duplicate is detected.
 func derivedID(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:idLength]

@@ -25,7 +25,7 @@ const (
 // maxChannels bounds the channels of an account.
 var maxChannels = int(budget.Of(budget.Channels).Account)
 
-// Channels administers channels and their deliveries. It keeps nothing itself. Only Store is required. Errors are
+// Channels administers channels and their deliveries. It has no state. Only Store is required. Errors are
 // *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
 type Channels struct {
 	Store metering.Store
@@ -51,8 +51,8 @@ type ChannelRequest struct {
 	Categories []metering.EventCategory // empty for all
 }
 
-// Create creates a channel; one of mail begins when its address has confirmed, see [Channels.Confirm]. The secret that signs its deliveries is returned too, and can never be shown again; it is
-// zero where nothing is signed.
+// Create creates a channel; one of mail begins when its address has confirmed, see [Channels.Confirm]. The secret that
+// signs its deliveries is returned too, and can never be shown again; it is zero without signatures.
 func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret, error) {
 	doc, err := c.newDoc(r)
 	if err != nil {
@@ -183,8 +183,8 @@ func (c Channels) Channel(ctx context.Context, account metering.AccountID, id st
 	return d.view(metering.Now(c.Clock)), nil
 }
 
-// RotateSecret replaces the secret of a webhook by a new one, or by the one given. Both sign for the overlap, 0 to
-// 30 days; a receiver that checks the old one goes on working until then.
+// RotateSecret replaces the secret of a webhook by a new one, or by the one given. Both sign for the overlap, 0 to 30
+// days; a receiver that checks the old one keeps working until then.
 func (c Channels) RotateSecret(
 	ctx context.Context, account metering.AccountID, id string, secret Secret, overlap time.Duration,
 ) (Channel, Secret, error) {
@@ -270,7 +270,7 @@ func (c Channels) changeWith(
 	return Channel{}, fmt.Errorf("changing channel %s: %w", id, metering.ErrVersion)
 }
 
-// store writes a channel over what it was read from, with the event where it has been disabled.
+// store replaces the record that a channel was read from, and adds the event if it was disabled.
 func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState, beside []metering.Record) error {
 	records := append(beside, d.put())
 	if before == channelActive && d.State == ChannelDisabled {

@@ -14,7 +14,7 @@ const (
 	maxSlackFields = 10  // fields of a section block
 )
 
-// slackEscaper is all that Slack's mrkdwn wants escaped.
+// slackEscaper escapes the special characters of Slack's mrkdwn.
 var slackEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 type slackText struct {
@@ -29,7 +29,7 @@ type slackBlock struct {
 	Elements []slackText `json:"elements,omitempty"`
 }
 
-// slack is a message of blocks, with a text for notifications and for what knows no blocks.
+// slack is a message of blocks, with a text for notifications and for clients without blocks.
 func (m *message) slack() ([]byte, error) {
 	s, err := describe(m.event)
 	if err != nil {
@@ -154,8 +154,8 @@ func (r *result) judge(k Kind, body []byte) {
 	}
 }
 
-// judgeSlack reads what Slack, or something that takes its messages, answered: "ok" or an object that says so. A
-// page of something else, such as a proxy that wants a login, has delivered nothing.
+// judgeSlack interprets a response of Slack, or of a compatible service: "ok" or an object that says so. Any other
+// page, such as that of a proxy that requires a login, is a failure.
 func (r *result) judgeSlack(body []byte) {
 	if r.verdict != accepted {
 		return
@@ -168,7 +168,7 @@ func (r *result) judgeSlack(body []byte) {
 	r.verdict, r.err = retry, "the answer is not that of Slack"
 }
 
-// judgeTeams reads what a workflow or connector of Teams answered. Some report failures with status 200.
+// judgeTeams interprets a response of a workflow or connector of Teams. Some report failures with status 200.
 func (r *result) judgeTeams(body []byte) {
 	if r.verdict == accepted && strings.Contains(string(body), "Webhook message delivery failed") {
 		r.verdict, r.err = retry, "Teams could not deliver the message"

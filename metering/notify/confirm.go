@@ -18,7 +18,7 @@ import (
 const (
 	// confirmTime is how long a confirmation request is valid.
 	confirmTime = 7 * 24 * time.Hour
-	// mailboxKind is the kind of records that hold what is known of addresses.
+	// mailboxKind is the kind of records that hold the state of addresses.
 	mailboxKind = "mailbox"
 )
 
@@ -196,7 +196,7 @@ func (d *channelDoc) confirmCode() string {
 	return derivedID("", d.Secret, "confirm", d.ConfirmUntil.UTC().Format(time.RFC3339Nano))
 }
 
-// Confirm lets a channel of mail begin by the code that its address was sent, once and within seven days.
+// Confirm activates a mail channel by the code sent to its address, once and within seven days.
 func (c Channels) Confirm(ctx context.Context, account metering.AccountID, id, code string) (Channel, error) {
 	for range versionTries {
 		d, err := c.read(ctx, account, id)
@@ -229,7 +229,7 @@ func (c Channels) Confirm(ctx context.Context, account metering.AccountID, id, c
 	return Channel{}, fmt.Errorf("confirming channel %s: %w", id, metering.ErrVersion)
 }
 
-// optOut ends all channels of an account that send mail to the address of one, until it confirms again.
+// optOut disables all channels of an account that send mail to the address of one, until it confirms again.
 func (c Channels) optOut(ctx context.Context, d *channelDoc) error {
 	account := d.record.Account
 	err := metering.Retry(func() error {

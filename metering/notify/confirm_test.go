@@ -38,7 +38,7 @@ func (w *world) mailChannel(target string) Channel {
 	return c
 }
 
-// newPost is a world whose mail goes to a post office.
+// newPost returns a world whose mail goes to a test server.
 func newPost(t *testing.T) (*world, *postOffice) {
 	p, w := &postOffice{}, newWorld(t)
 	w.worker.Mail = p.open(t, true, "user:p%40ss")
@@ -92,7 +92,7 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, channelActive, w.mailChannel("OPS@example.com").State, "the address has confirmed")
 }
 
-// The question is for seven days, and a newer one takes the place of an older.
+// A confirmation request is valid for seven days, and a newer one replaces an older one.
 func TestConfirmationEnds(t *testing.T) {
 	w, _ := newPost(t)
 	c := w.mailChannel("ops@example.com")

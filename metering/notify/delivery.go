@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// DeliveryState says how far a delivery is.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery (CONTRACT 7).
@@ -43,7 +43,7 @@ type Delivery struct {
 // An Attempt is one try to deliver.
 type Attempt struct {
 	At       time.Time `json:"at"`
-	Ended    bool      `json:"ended"`              // false while it runs, and where its node died
+	Ended    bool      `json:"ended"`              // false while it runs, and after its node died
 	Status   int       `json:"status,omitempty"`   // of HTTP or SMTP; 0 without an answer
 	Error    string    `json:"error,omitempty"`    // why it failed; empty for a success
 	Millis   int64     `json:"millis,omitempty"`   // how long it took
@@ -121,7 +121,7 @@ func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id s
 	return *d, nil
 }
 
-// maxAsked bounds the deliveries of an account that tests and replays ask for within askedWindow: each is kept for a
+// maxAsked bounds the deliveries of an account requested by tests and replays within askedWindow: each is kept for a
 // month, and goes to a server that the account has named and may not be its own.
 var (
 	maxAsked    = int(budget.Of(budget.Replays).Account)

@@ -214,7 +214,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	w := newWorld(t)
 	const token = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 	kinds := []ChannelRequest{
-		{Kind: Webhook, Target: "https://a.example.com/p?token=topsecret" + strings.Repeat("s", 60)}, // cut where it is shown
+		{Kind: Webhook, Target: "https://a.example.com/p?token=topsecret" + strings.Repeat("s", 60)}, // cut when shown
 		{Kind: slack, Target: "https://hooks.slack.com/services/T0/B0/topsecret"},
 		{Kind: teams, Target: "https://prod.example.com/workflows/topsecret?sig=topsecret"},
 		{Kind: telegram, Target: "-100", Token: token},

@@ -22,7 +22,7 @@ const (
 	defaultEvery = 10 * time.Second
 	// lookRests bounds the cost of checks: the pause after one is at least this multiple of its duration.
 	lookRests = 20
-	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
+	// maxNudges bounds the accounts that wait for a check; further ones are found by the next full check.
 	maxNudges = 1024
 	// maxFaults bounds the accounts that are named in an error of a check.
 	maxFaults = 5
@@ -36,7 +36,7 @@ const (
 type Deriver struct {
 	Store metering.Store
 	Plans metering.Prices // nil means metering.DefaultPlans
-	SPF   SPF             // nil means that there are no hosted SPF profiles
+	SPF   SPF             // nil means no hosted SPF profiles
 	Clock func() time.Time
 	Log   *slog.Logger
 	Every time.Duration // minimum interval between checks of all accounts; 0 means 10 s
@@ -49,7 +49,7 @@ type Deriver struct {
 	watched  atomic.Pointer[map[metering.AccountID]*watch]
 	reports  reports
 	limited  *budget.NameLimiter // accounts notified of keys beyond their rate
-	// Of the goroutine that looks.
+	// Owned by the goroutine of the checks.
 	mu      sync.Mutex
 	written map[string]time.Time // ids of events that exist, and when they occurred
 	spfSeen map[string]time.Time // profiles, and how far their history was read
@@ -99,7 +99,7 @@ func (d *Deriver) report(ctx context.Context, err error) {
 	}
 }
 
-// follow nudges about every change of a key or an account, until the context ends.
+// follow triggers a check for every change of a key or an account, until the context ends.
 func (d *Deriver) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		d.report(ctx, metering.Contain(func() error { d.nudgeChanged(ctx); return nil }))
@@ -123,7 +123,7 @@ func (d *Deriver) nudgeChanged(ctx context.Context) {
 	}
 }
 
-// Nudge has an account looked at soon. It does not block.
+// Nudge requests a check of an account. It does not block.
 func (d *Deriver) Nudge(account metering.AccountID) {
 	d.init()
 	select {
@@ -132,7 +132,7 @@ func (d *Deriver) Nudge(account metering.AccountID) {
 	}
 }
 
-// NudgeKey has the account of a key looked at soon.
+// NudgeKey requests a check of the account of a key.
 func (d *Deriver) NudgeKey(ctx context.Context, id metering.KeyID) {
 	if key, err := d.Store.Key(ctx, id); err == nil {
 		d.Nudge(key.Account)
@@ -190,7 +190,7 @@ func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (b
 	return false, err
 }
 
-// look derives all events of an account.
+// look checks an account and derives all its events.
 func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
 	at := metering.Now(d.Clock)
 	account, err := d.Store.Account(ctx, id)
@@ -385,7 +385,7 @@ func keyEvents(
 	return list
 }
 
-// endOf says when and by what a key ends or has ended: by what comes first, revocation, end of grace or expiry.
+// endOf returns when and why a key ends or has ended: whichever comes first, revocation, end of grace or expiry.
 func endOf(k metering.Key) (at time.Time, by metering.EventType) {
 	first := func(when *time.Time, t metering.EventType) {
 		if when != nil && (by == "" || when.Before(at)) {

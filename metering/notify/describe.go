@@ -13,12 +13,12 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A summary is an event in words, from which each kind of channel makes its own message.
+// A summary describes an event in words; each kind of channel formats it as a message.
 type summary struct {
-	Title  string // what happened, without a full stop
+	Title  string // of the event, without a full stop
 	Text   string // one or two sentences
 	Facts  []fact // at most 9
-	Action string // what to do; empty where nothing need be done
+	Action string // recommended action; empty if none is needed
 }
 
 type fact struct{ Name, Value string }
@@ -56,7 +56,7 @@ var wordings = sync.OnceValue(func() map[metering.EventType]wording {
 	return all
 })
 
-// describe puts an event into words.
+// describe returns the summary of an event.
 func describe(e metering.Event) (s summary, err error) {
 	w, ok := wordings()[e.Type]
 	if !ok {
@@ -172,7 +172,7 @@ func (f facts) aboutDomain(values map[string]string) {
 	}
 }
 
-// money is an amount with two decimals. Of currencies that have other minor units there is no plan.
+// money formats an amount with two decimals. No plan has a currency with other minor units.
 func (f facts) money(cents int64) string {
 	return fmt.Sprintf("%s %s.%02d", cmp.Or(f.Currency, "EUR"), number(cents/100), cents%100)
 }
@@ -243,7 +243,7 @@ type facts struct {
 	Invoice     string     `json:"invoice_number,omitempty"`
 	Tax         int64      `json:"tax_cents,omitempty"`
 	Total       int64      `json:"total_cents,omitempty"`  // with tax
-	Amount      int64      `json:"amount_cents,omitempty"` // the total without what was credited
+	Amount      int64      `json:"amount_cents,omitempty"` // the total less credits
 	Attempt     int        `json:"attempt,omitempty"`      // to charge the invoice
 	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
 

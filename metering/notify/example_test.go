@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/metering/notify"
 )
 
-// A receiver verifies what it gets before it believes it.
+// A receiver verifies a request before it trusts it.
 func ExampleVerify() {
 	ctx := context.Background()
 	var secret notify.Secret

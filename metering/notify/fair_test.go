@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run starts the worker, and returns what stops it.
+// run starts the worker, and returns a function that stops it.
 func (w *world) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -23,7 +23,7 @@ func (w *world) run() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// silent is a receiver that never answers where the name of the host begins with dead.
+// silent is a receiver that never answers if the host name begins with dead.
 type silent struct{ *internet }
 
 func (s silent) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -168,7 +168,7 @@ func TestProfileRemovedWhileDisabled(t *testing.T) {
 	assert.Equal(t, []metering.EventType{metering.EventSPFRemoved}, types(t, w.pump()))
 }
 
-// A panic ends one attempt, which counts as one that failed; the others go on.
+// A panic ends one attempt, which counts as failed; the others continue.
 func TestPanicInAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

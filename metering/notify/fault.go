@@ -13,7 +13,7 @@ import (
 // A ReasonError is returned by the dialer of a [Worker] or a [MailServer] to give the reason why a connection failed.
 type ReasonError = metering.ReasonError
 
-// plain says what went wrong on the way, in words for members.
+// plain returns the cause of a failed attempt, in words for members.
 func plain(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "no answer within " + strconv.Itoa(int(attemptTime/time.Second)) + " s"

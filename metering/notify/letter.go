@@ -19,7 +19,7 @@ type letter struct {
 	more                  [][2]string // additional fields, names and values
 }
 
-// write writes a letter, and signs it unless there is no signer.
+// write writes a letter, and signs it if there is a signer.
 func (l *letter) write(from string, signer *MailSigner) ([]byte, error) {
 	_, domain, _ := strings.Cut(from, "@")
 	var b bytes.Buffer
@@ -63,7 +63,7 @@ func (s *MailSigner) sign(text []byte, names []string) ([]byte, error) {
 	return signed.Bytes(), nil
 }
 
-// letter is the message of an event. Its id is that of the delivery, so that attempts of one are the same message.
+// letter is the message of an event. Its id is that of the delivery, so that all its attempts are the same message.
 // The question to an address has a link below confirm, or a code where that is empty.
 func (m *message) letter(confirm string) (*letter, error) {
 	s, err := describe(m.event)
@@ -87,7 +87,7 @@ func (m *message) letter(confirm string) (*letter, error) {
 // maxSubject keeps subjects on one line in most programs.
 const maxSubject = 120
 
-// subject encodes what a header cannot hold (RFC 2047), also what would be taken for encoded already.
+// subject encodes text that a header cannot hold (RFC 2047), and text that looks already encoded.
 func subject(title string) string {
 	title = cut(title, maxSubject)
 	if strings.Contains(title, "=?") {

@@ -22,11 +22,11 @@ import (
 type MailServer struct {
 	// From is the address that messages come from.
 	From string
-	// Dial connects to the server. It is to ask the guard.
+	// Dial connects to the server. It must apply the guard.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// TLS is the configuration for its certificate. Nil means the authorities of the system.
 	TLS *tls.Config
-	// DKIM signs what is sent. Nil means that nothing is signed.
+	// DKIM signs messages. Nil disables signing.
 	DKIM *MailSigner
 	// Unsubscribe is where [Unsubscribe] is served, such as https://diag.example.com/unsubscribe/: mail of channels has
 	// links there. Empty means none.
@@ -34,7 +34,7 @@ type MailServer struct {
 	// Confirm is where [Confirm] is served, such as https://diag.example.com/confirm/: the question to an address has a
 	// link there. Empty means that it has a code instead.
 	Confirm string
-	// Clock dates what [MailServer.Send] sends. Nil means time.Now.
+	// Clock dates the messages of [MailServer.Send]. Nil means time.Now.
 	Clock func() time.Time
 
 	host, port string
@@ -72,7 +72,7 @@ func ParseMailServer(text, from string) (*MailServer, error) {
 	return s, nil
 }
 
-// Send mails a text of lines to an address, signed where there is a key, and returns when the server has taken it. The
+// Send mails a text of lines to an address, signed if there is a key, and returns when the server has accepted it. The
 // error may be shown to an operator. It works on nil, which is a server without --mail-server: that is an error.
 func (s *MailServer) Send(ctx context.Context, to, subject, text string) error {
 	if s == nil {
@@ -112,7 +112,7 @@ func (s *MailServer) submit(ctx context.Context, l *letter) result {
 		return unsendable(err)
 	}
 	client, err := s.connect(ctx)
-	if err != nil { // whatever the server says here, it says of us and not of the message
+	if err != nil { // an error here concerns the connection, not the message
 		r := result{verdict: retry, err: plain(ctx, err)}
 		if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
 			r.status = answer.Code
@@ -162,7 +162,7 @@ func (s *MailServer) connect(ctx context.Context) (*smtp.Client, error) {
 	return client, nil
 }
 
-// greet makes the connection one over TLS.
+// greet upgrades the connection to TLS.
 func (s *MailServer) greet(ctx context.Context, conn net.Conn) (*smtp.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.TLS != nil {

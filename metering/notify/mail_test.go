@@ -194,7 +194,7 @@ func TestMailFailures(t *testing.T) {
 	})
 }
 
-// A server that says nothing is left at the end of the time.
+// A silent server is abandoned after the timeout.
 func TestMailTimeout(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -13,7 +13,7 @@ import (
 
 var _ metering.Observer = (*Deriver)(nil)
 
-// watch makes accounts known to the path of charges.
+// watch registers accounts with the hot path of charges.
 func (d *Deriver) watch(active map[metering.AccountID]bool) {
 	old := *d.watched.Load()
 	current := make(map[metering.AccountID]*watch, len(active))
@@ -30,8 +30,8 @@ func (d *Deriver) watch(active map[metering.AccountID]bool) {
 	}
 }
 
-// Settled implements [metering.Observer]. It costs a lookup in a map, and never blocks: what it does not pass on is
-// found by the next look.
+// Settled implements [metering.Observer]. It costs a lookup in a map, and never blocks: whatever it drops is found by
+// the next check.
 func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
 	all := d.watched.Load()
 	if all == nil {
@@ -152,7 +152,7 @@ func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at t
 	d.enqueue(refusal{name, period.End(), c.Account.ID, u.event(metering.EventQuotaExceeded, "", at, f)})
 }
 
-// enqueue passes a refusal on, if there is room.
+// enqueue passes a refusal on, if the queue has room.
 func (d *Deriver) enqueue(s refusal) {
 	select {
 	case d.refusals <- s:
@@ -185,7 +185,7 @@ func (d *Deriver) record(ctx context.Context, s refusal) error {
 	return nil
 }
 
-// spent says that the budget is spent also where the last credits are too few for a request.
+// spent reports that the budget is spent even if a few credits are left, too few for a request.
 func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error) {
 	account, err := d.Store.Account(ctx, s.account)
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error
 		return nil, err
 	}
 	cents, ok := u.budget()
-	if !ok || u.balance.Used < u.budgetMark() { // what is held may still be given back
+	if !ok || u.balance.Used < u.budgetMark() { // held credits may still be released
 		return nil, nil
 	}
 	part := "/" + strconv.FormatInt(cents, 10)

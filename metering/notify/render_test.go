@@ -22,7 +22,7 @@ import (
 
 var occurred = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
-// samples are data of each type, as what emits them fills them in.
+// samples are the data of each type as emitted.
 func samples(t *testing.T) map[metering.EventType]any {
 	const account = "acc_4v2q6jz3w7x5y2n6m4k3h2g7fa"
 	key := facts{
@@ -132,7 +132,7 @@ func TestRendering(t *testing.T) {
 	}
 }
 
-// Texts have the bounds that the services set, and sentences that end, whatever customers and servers wrote.
+// Texts stay within the limits of the services, and have complete sentences, whatever customers and servers wrote.
 func TestRenderingOfAnything(t *testing.T) {
 	long := strings.Repeat("<&*_[x](https://evil.example)`~=?utf-8?q?a?=\r\nBcc: x@example.com ", 40)
 	hostile := facts{

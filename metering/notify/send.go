@@ -80,7 +80,7 @@ func printable(body []byte) string {
 	return text
 }
 
-// request builds the request that a kind of channel wants.
+// request builds the request for a kind of channel.
 func (m *message) request(ctx context.Context) (*http.Request, error) {
 	target := m.channel.Target
 	var body []byte

@@ -26,7 +26,7 @@ var (
 	errSignature = errors.New("no signature matches")
 )
 
-// The headers of Standard Webhooks. Those named X-Service-… say the same.
+// The headers of Standard Webhooks. Those named X-Service-… have the same values.
 const (
 	headerID        = "Webhook-Id"
 	headerTimestamp = "Webhook-Timestamp"
@@ -82,7 +82,7 @@ func Verify(h http.Header, body []byte, now time.Time, secrets ...Secret) error 
 	return errSignature
 }
 
-// The bounds of a signing secret, in bytes before base64 (CONTRACT 7), and what a new one has.
+// The bounds of a signing secret, in bytes before base64 (CONTRACT 7), and of a new one.
 const (
 	minSecretBytes = 24
 	maxSecretBytes = 64
@@ -130,7 +130,7 @@ func (s Secret) Reveal() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(*s.key))
 }
 
-// IsZero reports whether there is no secret.
+// IsZero reports whether s is the zero Secret.
 func (s Secret) IsZero() bool { return s.key == nil }
 
 // String returns a redacted text.

@@ -40,7 +40,7 @@ func TestConformanceVerify(t *testing.T) {
 			for name, value := range v.Headers {
 				h.Set(name, value)
 			}
-			// These two cases carry the very header of which their name says that it is missing.
+			// These two cases contain the header that is missing according to their name.
 			switch v.Name {
 			case "missing id":
 				h.Del(headerID)

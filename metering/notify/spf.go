@@ -41,8 +41,8 @@ type SPFResolution struct {
 	Error   string
 }
 
-// spfKind is the kind of the records that note which profiles there are: a profile leaves no history behind, and
-// that it was removed is seen by its note.
+// spfKind is the kind of the records that list the existing profiles: a removed profile leaves no history, and that it
+// was removed is seen by its note.
 const spfKind = "spf_profile"
 
 // lookAtSPF derives events about the profiles of an account.
@@ -109,7 +109,7 @@ func (d *Deriver) lookAtProfile(
 		return fmt.Errorf("looking at SPF profile %s: %w", p.ID, err)
 	}
 	for i, r := range resolutions {
-		if r.At.Before(since) { // it says how things were
+		if r.At.Before(since) { // it is the earlier state
 			continue
 		}
 		failing := i > 0 && resolutions[i-1].Failed
@@ -120,7 +120,7 @@ func (d *Deriver) lookAtProfile(
 		case !r.Failed && failing:
 			events = append(events, event(metering.EventSPFRecovered, "/"+r.ID, r.At, f))
 		}
-		if r.Changed && i > 0 { // the first records are no news beside the profile
+		if r.Changed && i > 0 { // the first records are not news next to the profile
 			changed := event(metering.EventSPFChanged, "/"+r.ID, r.At, f)
 			changed.Data = changeFacts{changed.Data.(facts), r.Added, r.Removed}
 			events = append(events, changed)
@@ -152,7 +152,7 @@ func (c Channels) forgetProfiles(ctx context.Context, account metering.AccountID
 	return nil
 }
 
-// profileRemoved takes the note of a profile away, in one transaction with the event.
+// profileRemoved removes the note of a profile, in one transaction with the event.
 func (d *Deriver) profileRemoved(ctx context.Context, note metering.Record, at time.Time) error {
 	var p SPFProfile
 	if err := json.Unmarshal(note.Body, &p); err != nil {

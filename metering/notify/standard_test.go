@@ -25,7 +25,7 @@ func TestIndependentLibraryVerifies(t *testing.T) {
 	defer server.Close()
 
 	w := newWorld(t)
-	w.clock.Set(time.Now()) // the library asks the wall clock
+	w.clock.Set(time.Now()) // the library uses the wall clock
 	w.worker.Client = server.Client()
 	w.channels.Ports = []uint16{port(t, server.URL)}
 	c, old, err := w.channels.Create(t.Context(), ChannelRequest{

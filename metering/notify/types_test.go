@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// acts has for each event type what makes it happen.
+// acts maps each event type to the actions that cause it.
 var acts = map[metering.EventType]func(*world){
 	metering.EventKeyCreated: func(w *world) { w.key(nil) },
 	metering.EventKeyRotated: func(w *world) {
@@ -147,7 +147,7 @@ func (w *world) profile() {
 	w.spf.resolve(SPFResolution{ID: "res_1", At: w.clock.Now(), Changed: true, Added: 3})
 }
 
-// step1 makes one round, without the deliveries that follow from it.
+// step1 runs one round, without the deliveries that follow from it.
 func (w *Worker) step1() error {
 	w.init()
 	_, err := w.step(context.Background())

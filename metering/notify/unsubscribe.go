@@ -21,7 +21,8 @@ func (d *channelDoc) unsubscribeKey() string {
 	return derivedID("", d.Secret, "unsubscribe")
 }
 
-// listFields let a recipient end a channel (RFC 2369), also by one click of a mail program (RFC 8058).
+// listFields are the header fields by which a recipient ends a channel (RFC 2369), also by one click of a mail program
+// (RFC 8058).
 func (m *message) listFields(base string) [][2]string {
 	key := m.channel.unsubscribeKey()
 	if base == "" || key == "" {

@@ -23,7 +23,7 @@ const budgetPercent = 80
 // checked.
 const lateSettlement = 10 * time.Minute
 
-// A usage is a balance with what it is judged by.
+// A usage is a balance with its limits.
 type usage struct {
 	account metering.Account
 	plan    metering.Plan
@@ -63,7 +63,7 @@ func (d *Deriver) balance(ctx context.Context, account metering.Account, p meter
 // included is the use within the allowance.
 func (u usage) included() int64 { return u.balance.Used - u.balance.Overage }
 
-// ceiling is the largest use that can come.
+// ceiling returns the largest possible use.
 func (u usage) ceiling() int64 {
 	b := u.balance
 	return u.plan.Limits(u.account).Ceiling(metering.Taken{Credits: b.Used, Overage: b.Overage, Micros: b.OverageMicros})
@@ -200,7 +200,7 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 // A watch is what the hot path of charges knows of an account that has channels.
 type watch struct {
 	next   atomic.Pointer[mark]
-	nudged atomic.Bool // the account waits to be looked at
+	nudged atomic.Bool // the account waits for a check
 }
 
 // A mark is the use of a month at which the next event is due.

@@ -23,9 +23,9 @@ const (
 	// The defaults of a [Worker].
 	defaultPerChannel = 4
 	pollEvery         = time.Second // between polls of the store
-	// storeTime bounds the wait for a store to take the result of an attempt.
+	// storeTime bounds the wait for a store to save the result of an attempt.
 	storeTime = 15 * time.Second
-	// After a look at the store a worker rests for so many times what the look took, and at most so long.
+	// After a poll of the store a worker pauses for this multiple of the duration of the poll, and at most so long.
 	rests   = 3
 	maxRest = time.Second
 	// maxEvents bounds how many events are read at a time.
@@ -90,9 +90,9 @@ func (w *Worker) Wake() {
 	}
 }
 
-// Run delivers until the context ends. It then begins nothing, waits for the attempts under way, which takes no
-// longer than 10 seconds and a moment for the store, and returns the context's error. That the store fails is
-// logged, and it is asked again.
+// Run delivers until the context ends. It then starts nothing new, waits for running attempts, which takes no longer
+// than 10 seconds and a moment for the store, and returns the context's error. That the store fails is logged, and it
+// is asked again.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
 	ticker := time.NewTicker(pollEvery)
@@ -117,7 +117,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Flush delivers what is due, and returns when nothing is: for programs that run for a moment only. The error is the
+// Flush delivers all due deliveries, and returns when none is left: for short-lived programs. The error is the
 // store's, or the context's.
 func (w *Worker) Flush(ctx context.Context) error {
 	w.init()
@@ -133,7 +133,8 @@ func (w *Worker) Flush(ctx context.Context) error {
 	}
 }
 
-// step writes deliveries of new events, and begins what is due as far as there is room. It returns how much it began.
+// step writes deliveries of new events, and starts due deliveries as far as there is room. It returns how many it
+// started.
 func (w *Worker) step(ctx context.Context) (began int, err error) {
 	began, err = w.fanOut(ctx)
 	if err != nil {
@@ -241,8 +242,8 @@ type job struct {
 	version int64
 }
 
-// due picks the deliveries for which there is room. Those of a channel that is slow stay where they are: the others
-// are read past them.
+// due picks the deliveries for which there is room. Those of a slow channel stay in the queue: the others are read
+// past them.
 func (w *Worker) due(ctx context.Context) (list []job, err error) {
 	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, DueBy: metering.Now(w.Clock)}) {
 		if err != nil {

@@ -149,7 +149,7 @@ func TestDeadWorker(t *testing.T) {
 	d := w.test(c)
 	dying := &dyingStore{Store: w.store}
 	w.net.answers(func(*http.Request) (int, http.Header, string) {
-		dying.dead.Store(true) // it has sent, and never says so
+		dying.dead.Store(true) // it has sent, and never reports it
 		return 200, nil, "ok"
 	})
 	first := &Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}
@@ -260,7 +260,7 @@ func TestSlowChannel(t *testing.T) {
 	})
 }
 
-// A stop lets the attempt under way end, and begins no other.
+// A stop lets running attempts finish, and starts no other.
 func TestStopInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

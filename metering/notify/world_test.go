@@ -49,7 +49,7 @@ func (n *internet) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	spelled := req.Header
 	req = req.Clone(req.Context())
-	req.Header = http.Header{} // as a server gets it
+	req.Header = http.Header{} // as a server receives it
 	for name, values := range spelled {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -81,7 +81,7 @@ func (n *internet) answers(f func(*http.Request) (int, http.Header, string)) {
 	n.answer = f
 }
 
-// take returns what was received since it was last called.
+// take returns the requests received since the last call.
 func (n *internet) take() []received {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,7 +90,7 @@ func (n *internet) take() []received {
 	return got
 }
 
-// A world has one account with a plan that sells overage, and all parts on one clock.
+// A world has one account with a plan that sells overage, and one clock for all parts.
 type world struct {
 	testing.TB
 	clock    *meteringtest.Clock
