@@ -63,7 +63,7 @@ func (a *analysis) settle() {
 	}
 }
 
-// A note is a result that a server wrote into an Authentication-Results.
+// A note is a result that a server recorded in Authentication-Results.
 type note struct {
 	*authField
 	result  *authres.Result

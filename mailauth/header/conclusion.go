@@ -211,7 +211,7 @@ const (
 	staleRecord = 90 * 24 * time.Hour
 )
 
-// mitigation is why a message may be genuine although DMARC fails.
+// mitigation is a reason why a message may be genuine although DMARC fails.
 type mitigation int
 
 const (

@@ -159,8 +159,8 @@ func (a *analysis) verified() {
 	a.lengthKnown = a.mayCoverAll() || len(a.tails()) > 0
 }
 
-// tails lists the signatures that leave an end of the body unsigned, unless one of the author's domain covers it all,
-// or might: its key is not known.
+// tails lists the signatures that leave the end of the body unsigned, unless one of the author's domain covers it
+// all, or might, with an unknown key.
 func (a *analysis) tails() []*dkim.Result {
 	if c := a.best; c != nil && c.tail == 0 || a.mayCoverAll() {
 		return nil
@@ -240,8 +240,8 @@ func (a *analysis) origin() string {
 	return "may come from anyone"
 }
 
-// listAnswers reports whether an address belongs to the mailing list that delivered the message, or may: the names of
-// the server are not known.
+// listAnswers reports whether an address belongs to the mailing list that delivered the message, or may, if the names
+// of the server are unknown.
 func (a *analysis) listAnswers(to message.Address) bool {
 	org := route.Organizational(to.Domain)
 	listed := a.list.ID != "" || a.list.ListPost != ""

@@ -8,7 +8,7 @@
 //		by mx.example.com (Postfix) with ESMTPS id 4XcQ1Z0abc
 //		for <bob@example.com>; Sun, 1 Nov 2026 09:00:04 +0000
 //
-// The border server, which takes the message from outside, checks SPF, DKIM and DMARC and records the results in
+// The border server, which accepts the message from outside, checks SPF, DKIM and DMARC and records the results in
 // Authentication-Results (package authres). Filters add their verdicts. Fields above that point can be trusted;
 // fields below were written by the sender, who can write anything: an Authentication-Results field that came with the
 // message proves nothing (RFC 8601 section 5).

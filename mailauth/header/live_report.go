@@ -181,7 +181,7 @@ type Live struct {
 	Recorded   []Comparison   `json:"recorded" doc:"what servers of the receiver noted, beside what is found now; at most 20"`
 }
 
-// OutsideHop is where the receiver's side took the message from elsewhere.
+// OutsideHop is the hop at which the receiver's side accepted the message from elsewhere.
 type OutsideHop struct {
 	Known  bool   `json:"known" doc:"whether the hop is known"`
 	Index  *int   `json:"index,omitempty" min:"0" doc:"the hop in hops"`

@@ -14,8 +14,8 @@ import (
 const (
 	// maxAhead is how far Date may lie after the time of arrival: clocks of devices are wrong by minutes.
 	maxAhead = 15 * time.Minute
-	// maxBehind is how far Date may lie before it: the first server takes a message minutes after it was written, and a
-	// clock or a time zone that is wrong is wrong by an hour or more.
+	// maxBehind is how far Date may lie before it: the first server accepts a message minutes after it was written,
+	// and a clock or a time zone that is wrong is wrong by an hour or more.
 	maxBehind = 90 * time.Minute
 	// longDelay is a delay that users complain about.
 	longDelay = time.Hour

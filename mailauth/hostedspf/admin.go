@@ -17,9 +17,9 @@ import (
 // maxProfileName bounds the names of profiles, in characters.
 const maxProfileName = 100
 
-// Create makes a profile for the owner and resolves it for the first time. If that fails for reasons of the DNS,
-// the profile is there nonetheless, with the status error and without records, and is tried again by the
-// schedule. It is there likewise if the context ends while it is resolved.
+// Create makes a profile for the owner and resolves it for the first time. If that fails because of the DNS, the
+// profile still exists, with the status error and without records, and is retried on schedule. It also exists if the
+// context ends during the resolution.
 //
 // The error is a *[diag.InputError], wraps [diag.ErrUnavailable] if the published record was requested as the source
 // and the name servers did not answer, is that of the context, or one of the store.

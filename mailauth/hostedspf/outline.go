@@ -92,7 +92,7 @@ func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 	}
 }
 
-// follow adds the record of a node that decides as if it were the source record: itself, or where it hands over to.
+// follow adds a record that decides for the outline: the source record itself, or the target of a redirect.
 func (o *outline) follow(n *spf.Node) {
 	o.items = append(o.items, alternatives(n)...)
 	if t := n.Modifier(eval.Exp); t != nil && o.exp == "" {

@@ -42,8 +42,8 @@ func room(name string) int {
 	}
 }
 
-// partDigits is how many characters of a hash name a part: 40 bits. The parts of one host that are served at a
-// time are some hundred at most.
+// partDigits is how many characters of a hash name a part: 40 bits. One host serves some hundred parts at a time at
+// most.
 const partDigits = 8
 
 // partName returns the name of a part published below a host beside its first record. It is derived from the content:
@@ -127,7 +127,7 @@ func (p *packer) divide(words []word) []*chunk {
 	return chunks
 }
 
-// saving is how many bytes of the records that decide a part of its own saves.
+// saving returns how many bytes a part of its own saves in the records.
 func (p *packer) saving(c *chunk) int {
 	return length(c.words, nil) - length([]word{{qualifier: c.qualifier, text: p.include(c, false)}}, nil)
 }
@@ -171,8 +171,8 @@ func (p *packer) chain(lines []word) ([][]word, bool) {
 	return append(chain, lines), true
 }
 
-// onward is the ending of a record that hands over to a name. It has the modifier exp of the last: that of the record
-// counts whose term fails (RFC 7208 section 6.2).
+// onward returns the ending of a record that redirects to a name. It has the modifier exp of the last record, because
+// the exp of the record whose term fails counts (RFC 7208 section 6.2).
 func (p *packer) onward(name string) []string {
 	ending := []string{"redirect=" + name}
 	for _, e := range p.ending {

@@ -194,8 +194,8 @@ const (
 	month = 30 * day
 )
 
-// maxSamples bounds the resolutions that statistics look at, the newest first: every five minutes for thirty
-// days is 8640.
+// maxSamples bounds the resolutions that statistics read, the newest first: every five minutes for thirty days is
+// 8640.
 const maxSamples = 100_000
 
 // A sample is the part of a resolution that statistics need.

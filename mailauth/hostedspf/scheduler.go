@@ -304,8 +304,8 @@ func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began 
 }
 
 const (
-	// jitter is by which part of itself a wait varies, either way, so that profiles that were made together
-	// drift apart.
+	// jitter is the fraction by which a wait varies, in both directions, so that profiles created together drift
+	// apart.
 	jitter = 0.1
 	// maxDoublings bounds the waits after failures: 2048 minutes are more than any refresh interval.
 	maxDoublings = 11

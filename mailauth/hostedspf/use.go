@@ -51,7 +51,7 @@ func (p *Profile) LookupUse(ctx context.Context, env *diag.Env) Use {
 	return Use{Unused, e.suggestion(p.LookupsAfter)}
 }
 
-// maxSuggested is how many DNS lookups a suggested record needs at most: with more, a check of SPF would warn.
+// maxSuggested bounds the DNS lookups of a suggested record: with more, a check of SPF would warn.
 const maxSuggested = 7
 
 // suggestion returns the record to publish at the domain that keeps every passing host passing, or "" if unknown. The

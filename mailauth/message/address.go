@@ -49,7 +49,7 @@ type addressParser struct {
 
 	begin    int      // of the item
 	words    []span   // of the display name or the bare address
-	glued    bool     // whether the last word goes on without a blank
+	glued    bool     // whether the last word continues without a blank
 	hasAt    bool     // whether one of the words has an @
 	angles   []string // contents of angle brackets
 	comments []string

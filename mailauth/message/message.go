@@ -61,7 +61,7 @@ type Line struct {
 type LineEnds struct {
 	CRLF   int
 	LF     int // as on Unix, and in most pasted text
-	CRCRLF int // a program has put CR before what was CRLF already
+	CRCRLF int // a program inserted CR before an existing CRLF
 	CR     int // as on old Macs; only recognized where there is no LF at all
 }
 

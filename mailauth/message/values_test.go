@@ -113,7 +113,7 @@ func TestParseAddresses(t *testing.T) {
 func TestParseDate(t *testing.T) {
 	tests := []struct {
 		value, want string
-		odd         string // first letters of what is odd: NoZone, ObsoleteZone, WrongWeekday, Unusual
+		odd         string // first letters of the irregularities: NoZone, ObsoleteZone, WrongWeekday, Unusual
 	}{
 		{"Sun, 01 Nov 2026 09:00:04 +0000", "2026-11-01T09:00:04Z", ""},
 		{"Sun, 1 Nov 2026 01:00:08 -0800 (PST)", "2026-11-01T01:00:08-08:00", ""},

@@ -53,7 +53,7 @@ type Service struct {
 	Sign string
 	// ReturnPath describes how a customer makes it use a return path in the customer's domain; may be empty.
 	ReturnPath string
-	// Docs is where the vendor describes that; may be empty.
+	// Docs is the address of the vendor's instructions; may be empty.
 	Docs string
 }
 

@@ -114,7 +114,7 @@ var termRules = diag.Rules[*evidence]{
 	}),
 }
 
-// reportModifiers are those by which a domain asks for reports of failures (RFC 6652 section 3), each with a function
+// reportModifiers are those by which a domain requests failure reports (RFC 6652 section 3), each with a function
 // that returns why a value is invalid; empty if valid.
 var reportModifiers = map[string]func(value string) string{
 	"ra": func(value string) string {
@@ -280,7 +280,7 @@ var policyRules = diag.Rules[*evidence]{
 			"mail for it.",
 		When: func(e *evidence) bool {
 			return len(e.mail.MX.Records) > 0 && !e.mail.NullMX() &&
-				!(e.refusesAll() && slices.ContainsFunc(e.tree.Root.Terms, listsSender)) // which spf.senders.none is about
+				!(e.refusesAll() && slices.ContainsFunc(e.tree.Root.Terms, listsSender)) // reported by spf.senders.none
 		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.refusesAll(), "%s has MX records, and no host passes by its record %q.", e.domain,

@@ -86,7 +86,7 @@ type ResolvedTerm struct {
 	Err      error          // the name servers did not answer
 	Cut      bool           // not examined: the tree is too large
 	Child    *Node          // of include and redirect
-	Asked    bool           // of exp: its text was asked for, which does not happen in included records
+	Asked    bool           // of exp: its text was queried, which does not happen in included records
 	Texts    []string       // of exp: the TXT records at the target
 }
 

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxDatagram bounds messages sent and accepted over UDP: the largest size that arrives unfragmented on nearly
-	// every path (RFC 9715 section 3.1 sets out why fragments are to be avoided).
+	// every path (RFC 9715 section 3.1 explains why to avoid fragments).
 	maxDatagram = 1232
 	// minDatagram is the size that every client accepts (RFC 1035 section 4.2.1).
 	minDatagram = dns.MinMsgSize
@@ -68,8 +68,8 @@ func optional(opt *dns.OPT) []dns.RR {
 	return []dns.RR{opt}
 }
 
-// reply is an empty reply to a question. Recursion is not available, and whether signatures should be checked does
-// not concern a server that checks none (RFC 4035 section 3.1.6): those bits are clear.
+// reply returns an empty reply to a question. Recursion is not available, and whether signatures should be checked
+// does not concern a server that checks none (RFC 4035 section 3.1.6): those bits are clear.
 func reply(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg)
 	m.Id, m.Opcode, m.Response, m.Compress = q.Id, q.Opcode, true, true

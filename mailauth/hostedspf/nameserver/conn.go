@@ -19,9 +19,9 @@ const (
 	// A resolver needs one.
 	maxConns     = 1024
 	maxConnsEach = 16
-	// firstTimeout is how long a new connection may take to ask its first question, idleTimeout how long
-	// it may be silent afterwards (RFC 7766 section 6.2.3 wants seconds), writeTimeout how long a client may
-	// take to accept an answer.
+	// firstTimeout is how long a new connection may take to send its first question, idleTimeout how long it may be
+	// silent afterwards (RFC 7766 section 6.2.3 wants seconds), writeTimeout how long a client may take to accept an
+	// answer.
 	firstTimeout = 5 * time.Second
 	idleTimeout  = 10 * time.Second
 	writeTimeout = 5 * time.Second

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/ipv6"
 )
 
-// batch is how many datagrams one system call reads or sends, where the system can (recvmmsg(2)).
+// batch is how many datagrams one system call reads or sends, where supported (recvmmsg(2)).
 const batch = 64
 
 // datagrams answers plain questions, and leaves others to the DNS library, for which it is a [net.PacketConn].
@@ -133,7 +133,7 @@ const (
 	// maxPacked bounds the answers of a snapshot that are kept packed, some 30 MB: types and sizes are the client's to
 	// choose.
 	maxPacked = 1 << 16
-	// packedLife is how long an answer is kept packed: signatures are made anew long before they end.
+	// packedLife is how long an answer is kept packed: signatures are renewed long before they expire.
 	packedLife = time.Minute
 	headerSize = 12 // octets: RFC 1035 section 4.1.1
 	optSize    = 11 // of an OPT record without options: RFC 6891 section 6.1.2

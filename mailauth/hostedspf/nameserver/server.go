@@ -153,7 +153,7 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// bindTries is how often a free port is sought that is free for both UDP and TCP.
+// bindTries bounds the attempts to find a port that is free for both UDP and TCP.
 const bindTries = 16
 
 func bind(ctx context.Context, address string) (net.PacketConn, net.Listener, error) {
@@ -284,7 +284,7 @@ func (s *Server) observe(outcome string) {
 // Addr is the address that is listened on, such as 127.0.0.1:53.
 func (s *Server) Addr() string { return s.address }
 
-// Records is how many published records are being served.
+// Records returns the number of records that are being served.
 func (s *Server) Records() int { return s.current.Load().records }
 
 // Err returns a channel that receives the failure of a socket. It is never closed.

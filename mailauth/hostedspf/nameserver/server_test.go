@@ -387,7 +387,7 @@ func TestPanicInAnAnswer(t *testing.T) {
 	s.ServeDNS(&sink{}, ask(t, "h1.spf.example.net.", dns.TypeTXT, nil))
 }
 
-// A panic of the store ends one look at it, and not the process.
+// A panic of the store ends one check, not the process.
 func TestPanicOfTheStore(t *testing.T) {
 	s := &Server{}
 	require.ErrorContains(t, s.contained(func() error { panic("a bug in one store") }), "a bug in one store")

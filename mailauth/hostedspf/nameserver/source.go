@@ -21,7 +21,7 @@ const (
 	// pollShare is the minimum ratio of the wait to the duration of the last check: a store with very many profiles
 	// changes all the time, and must not be read all the time.
 	pollShare = 10
-	// pollTimeout bounds one look at the store.
+	// pollTimeout bounds one check of the store.
 	pollTimeout = 30 * time.Second
 	// pageProfiles is how many profiles are read per page.
 	pageProfiles = 500
@@ -130,13 +130,14 @@ func (r *reading) head(p hostedspf.Profile) string {
 	return value
 }
 
-// maxGap is how long the store may go unread before that counts as an outage: longer than from one look to the next.
+// maxGap is how long the store may go unread before that counts as an outage: longer than the interval between two
+// checks.
 const maxGap = 2 * time.Minute
 
 // An outage is a time in which the store was not read.
 type outage struct{ lost, found time.Time }
 
-// resume notes that the store can be read again, if that was last so a while ago.
+// resume records that the store is readable again, after an outage.
 func (s *source) resume(last, now time.Time) {
 	if s.known && now.Sub(last) > maxGap {
 		s.outages = append(s.outages, outage{last, now})
@@ -155,7 +156,7 @@ func (r *reading) known(replaced time.Time) time.Time {
 	return replaced
 }
 
-// until notes that something that is served ends.
+// until records the time at which a served record ends.
 func (r *reading) until(end time.Time) {
 	if r.next.IsZero() || end.Before(r.next) {
 		r.next = end

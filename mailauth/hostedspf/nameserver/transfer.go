@@ -30,7 +30,7 @@ func (s *snapshot) isTransfer(q *dns.Msg) bool {
 		fault(q) == dns.RcodeSuccess && dns.CanonicalName(one.Name) == s.apex
 }
 
-// mayTransfer reports whether a client may transfer the zone: one that has the key or, if there is none, one with the
+// mayTransfer reports whether a client may transfer the zone: one that has the key or, without a key, one with the
 // address of a secondary.
 func (s *Server) mayTransfer(from netip.Addr, signed bool) bool {
 	if s.config.Key != nil {

@@ -54,7 +54,7 @@ type Zone struct {
 type Nameserver struct {
 	// Name is its host name.
 	Name diag.Name
-	// Addrs are its addresses, at least one and at most four if the name is in the zone, and none otherwise, since
+	// Addrs are its addresses, at least one and at most four if the name is in the zone, and empty otherwise, because
 	// they are then published elsewhere.
 	Addrs []netip.Addr
 }

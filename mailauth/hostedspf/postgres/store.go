@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// connections is how many a store opens at most, unless the URL has pool_max_conns. Calls are short and few.
+	// connections bounds the connections of a store, unless the URL has pool_max_conns. Calls are short and few.
 	connections = 4
 	// patience bounds a call, whatever its context: PostgreSQL may have disappeared silently.
 	patience = 10 * time.Second

@@ -36,7 +36,7 @@ type Store struct {
 
 var _ hostedspf.Store = (*Store)(nil)
 
-// readers is how many connections read beside the one that writes. Reads are short.
+// readers is how many connections read beside the writer. Reads are short.
 const readers = 2
 
 // Open opens a database, creating or migrating its tables where needed.

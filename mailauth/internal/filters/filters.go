@@ -1,8 +1,8 @@
 // Package filters reads the verdicts of spam filters in the header of a message: call [Read] with the message.
 //
 // Filters add fields of their own to messages that they pass or mark (RFC 5322 section 3.6.8). Each vendor has its
-// own names, words and scales; a [Verdict] expresses them alike: who filtered, how the message was classified, with
-// which score, and what the codes mean. Anyone can write such fields; the package does not decide which to trust.
+// own names, words and scales; a [Verdict] expresses them alike: the filter, the classification of the message, its
+// score, and the meaning of the codes. Anyone can write such fields; the package does not decide which to trust.
 package filters
 
 import (

@@ -12,7 +12,7 @@
 //
 // A mechanism names hosts: by address (ip4, ip6), by DNS lookup (a, mx, ptr, exists), by the record of another domain
 // (include), or all of them. The first match decides, by its qualifier: + or no qualifier is pass, - fail, ~
-// softfail, ? neutral. A modifier has no qualifier: redirect= hands over to another record if nothing matched, exp=
+// softfail, ? neutral. A modifier has no qualifier: redirect= continues with another record if nothing matched, exp=
 // explains a fail. Names may contain macros, such as %{i} for the client address.
 //
 // Receivers limit their work. Terms that need a DNS lookup are counted over all records that the first one leads to,
@@ -22,7 +22,7 @@
 //
 // # How to use the package
 //
-// A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and notes the
+// A mail server calls [Check] once it has MAIL FROM, refuses mail on [Fail] if its policy says so, and records the
 // outcome in Authentication-Results (RFC 8601). With an empty Sender, as in bounces, the HELO name is checked;
 // [Lookups.Check] checks both identities without repeating queries. The environment chooses the resolver: nil means
 // the name servers of the system, and any implementation that exchanges DNS messages works.

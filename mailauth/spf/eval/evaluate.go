@@ -81,7 +81,7 @@ func (e *evaluation) terms(record *Record, domain string, included bool) verdict
 	return verdict{outcome: Neutral} // RFC 7208 section 4.7
 }
 
-// redirect hands over to another record (RFC 7208 section 6.1).
+// redirect continues with another record (RFC 7208 section 6.1).
 func (e *evaluation) redirect(record *Record, t *Term, domain string, included bool) verdict {
 	if v := e.count(t, domain); v.outcome != "" {
 		return v

@@ -330,7 +330,7 @@ func (p *parser) badLength(at int, text string, width int) bool {
 	return p.here(BadPrefix, at, len(text), "%.20q is not a length from 0 to %d", text, width)
 }
 
-// prefixes cuts the prefix lengths from the end of what follows a or mx:
+// prefixes cuts the prefix lengths from the end of the text that follows a or mx:
 //
 //	dual-cidr-length = [ ip4-cidr-length ] [ "/" ip6-cidr-length ]
 func (p *parser) prefixes(t *Term, s string, at int) (head string, valid bool) {
