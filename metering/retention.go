@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Retention says how much of the past a store keeps. The zero value keeps all.
+// Retention is how much history a store keeps. The zero value keeps all.
 type Retention struct {
 	// Ledger is the first month whose charges and balances are kept; those of earlier months go, together,
 	// so that an audit holds. The zero Period keeps all. This month and the one before it cannot go.

@@ -21,7 +21,7 @@ type Shelf struct {
 // maxItems bounds what a shelf has of one account, so that the list fits into a record.
 const maxItems = 300
 
-// A shelved is something on a shelf: records that came together.
+// A shelved is an entry of a shelf: records that were put together.
 type shelved struct {
 	ID    string `json:"id"`
 	Parts int    `json:"parts"`
@@ -37,7 +37,7 @@ func PartID(id string, part int) string {
 	return fmt.Sprintf("%s.%d", id, part)
 }
 
-// listKind is the kind of the record that lists what an account has on the shelf, with the id listID.
+// listKind is the kind of the record that lists the entries of an account, with the id listID.
 func (s Shelf) listKind() string { return s.Kind + "_list" }
 
 const listID = "list"
@@ -60,7 +60,7 @@ func (s Shelf) Put(ctx context.Context, records ...Record) error {
 		if err != nil {
 			return err
 		}
-		has = slices.DeleteFunc(has, func(i shelved) bool { return i.ID == added.ID }) // which it takes the place of
+		has = slices.DeleteFunc(has, func(i shelved) bool { return i.ID == added.ID }) // which it replaces
 		if has, err = s.makeRoom(ctx, account, has, added); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s Shelf) Put(ctx context.Context, records ...Record) error {
 	return ErrVersion
 }
 
-// list reads what an account has on the shelf, the oldest first.
+// list reads the entries of an account, the oldest first.
 func (s Shelf) list(ctx context.Context, account AccountID) (r Record, has []shelved, err error) {
 	r, err = s.Store.Record(ctx, account, s.listKind(), listID)
 	if errors.Is(err, ErrNotFound) {
@@ -94,7 +94,7 @@ func (s Shelf) list(ctx context.Context, account AccountID) (r Record, has []she
 	return r, has, err
 }
 
-// makeRoom removes the oldest until there is room for what is added, and returns what is left.
+// makeRoom removes the oldest entries until the added one fits, and returns the rest.
 func (s Shelf) makeRoom(ctx context.Context, account AccountID, has []shelved, added shelved) ([]shelved, error) {
 	if s.Age > 0 {
 		has = slices.DeleteFunc(has, func(i shelved) bool { return time.Duration(added.At-i.At)*time.Second >= s.Age })

@@ -47,13 +47,13 @@ type QuotaError struct {
 	Limit     int64 // allowance of the period, in credits
 	Current   int64 // used and held, in credits
 	Requested int64 // the price of the request, in credits
-	Left      int64 // what may still be taken: of the allowance, and of overage as far as the budget goes
+	Left      int64 // credits that may still be used: of the allowance, and of overage as far as the budget goes
 	// Overage is how many credits of Current were admitted above the allowance, and OverageMicros their cost.
 	Overage, OverageMicros int64
 	Reason                 QuotaReason
 }
 
-// QuotaReason says why an account cannot pay.
+// QuotaReason is the reason why an account cannot pay.
 type QuotaReason string
 
 const (
@@ -96,9 +96,9 @@ type Accounts interface {
 	// Accounts lists all accounts by creation time and id.
 	Accounts(ctx context.Context) ([]Account, error)
 
-	// PutAccount creates an account (Version 0) or replaces the one with the same Version. The
-	// stored Version is one more; it returns ErrVersion where another writer was first. A new plan
-	// or budget holds for the very next Begin on this node.
+	// PutAccount creates an account (Version 0) or replaces the one with the same Version. The stored Version is one
+	// more; it returns ErrVersion on a conflict with another writer. A new plan or budget takes effect for the very
+	// next Begin on this node.
 	PutAccount(ctx context.Context, a Account) error
 }
 
@@ -145,8 +145,9 @@ type Generational interface {
 	Generation() uint64
 }
 
-// Healthy is an optional ability of a [Store]: what is known of its ability to write, without trying. While Health
-// returns an error, Begin refuses with ErrUnavailable before any work is done, and a server is not ready.
+// Healthy is an optional ability of a [Store]: it reports whether the store is known to be unable to write, without
+// trying. While Health returns an error, Begin refuses with ErrUnavailable before any work is done, and a server is
+// not ready.
 type Healthy interface {
 	// Health returns nil, or an error that wraps ErrUnavailable.
 	Health() error
@@ -252,7 +253,7 @@ type Outcome struct {
 	Reply *Reply    // kept for replays; nil when the operation has no idempotency key
 }
 
-// A Reply is a stored reply: what a replay sends again byte for byte.
+// A Reply is a stored reply, which a replay sends again byte for byte.
 type Reply struct {
 	Status int
 	Header map[string]string // media type and the end-point's own headers
@@ -263,7 +264,7 @@ type Reply struct {
 	Form ReplyForm
 }
 
-// ReplyForm says how a kept reply is stored.
+// ReplyForm is the form in which a kept reply is stored.
 type ReplyForm uint8
 
 // The forms of a kept reply.
@@ -274,7 +275,7 @@ const (
 	GoneReply   ReplyForm = 3
 )
 
-// Kept is the reply as a store keeps it: of one that is too large only the fact remains.
+// Kept is the reply as a store keeps it: of one that is too large only the fact is kept.
 func (r *Reply) Kept() Reply {
 	if len(r.Body) > MaxReplyBytes {
 		return Reply{Status: r.Status, Form: GoneReply}
@@ -349,7 +350,7 @@ type Audit struct {
 	Faults   []AuditFault
 }
 
-// AuditFault is a place where the ledger and what was derived from it disagree.
+// AuditFault is a difference between the ledger and the data derived from it.
 type AuditFault struct {
 	Account AccountID `json:"account"`
 	Period  Period    `json:"period"`

@@ -17,7 +17,7 @@ type Terms struct {
 	OverageEnabled   bool      `json:"overage_enabled"`
 	AgreedPriceCents *int64    `json:"agreed_price_cents,omitempty"` // of a plan without a price
 	PlanSince        Period    `json:"plan_since,omitzero"`          // the month since which the plan was held
-	Began            time.Time `json:"-"`                            // when they came into force, where that is known
+	Began            time.Time `json:"-"`                            // when they came into force, if known
 }
 
 // equal compares what the terms say. As long as the plan is the same it has been held since the same month.
@@ -46,8 +46,8 @@ func (a Account) settled(now time.Time) (Account, []Record) {
 	return a, []Record{note}
 }
 
-// note remembers terms that the account leaves at an instant. It is written before the change: what it says is true
-// even if the change is never made.
+// note records terms that the account leaves at an instant. It is written before the change: what it says is true even
+// if the change is never made.
 func (a Account) note(prefix string, t Terms, left time.Time) Record {
 	id := fmt.Sprintf("%s%019d", prefix, a.Version) // sorts by version: two changes may be of one microsecond
 	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: RecordBody(t)}

@@ -55,7 +55,7 @@ func (k *Timekeeper) Follow(s Store) {
 	}
 }
 
-// Doubt says why the clock may not be believed now; nil if it may.
+// Doubt returns why the clock cannot be trusted now; nil if it can.
 func (k *Timekeeper) Doubt() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,9 +63,8 @@ func (k *Timekeeper) Doubt() error {
 	return k.doubt
 }
 
-// Now is the time as far as it is known: that of a store that nodes share, else that of this node without what it has
-// jumped by since it was believed, and not before what the store has seen. Months, expiry and what is written down go
-// by it.
+// Now returns the best known time: that of a store that nodes share, else that of this node without its jumps since it
+// was trusted, and not before the newest instant of the store. Months, expiry and what is written down go by it.
 func (k *Timekeeper) Now() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()

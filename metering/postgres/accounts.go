@@ -37,7 +37,7 @@ func (s *Store) administer(ctx context.Context, act func(pgx.Tx) error) error {
 	return s.failure(err)
 }
 
-// note records a change. Numbers have no gaps: where one is seen, what was there has been forgotten.
+// note records a change. Numbers have no gaps: a gap means that changes were pruned.
 func note(ctx context.Context, tx pgx.Tx, key metering.KeyID, account metering.AccountID) error {
 	_, err := tx.Exec(ctx, `INSERT INTO changes (seq, key, account)
 		SELECT coalesce(max(seq), 0) + 1, $1::text, $2::text FROM changes`, key, account)
@@ -54,7 +54,7 @@ func scanAccount(row pgx.CollectableRow) (a metering.Account, err error) {
 	return a, cmp.Or(err, readAgreement(&a, agreement))
 }
 
-// readAgreement reads what else was agreed with an account, which with most is nothing.
+// readAgreement reads the further agreements with an account; most have none.
 func readAgreement(a *metering.Account, text string) error {
 	if text == "{}" {
 		return nil

@@ -35,7 +35,7 @@ const (
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
 		LEFT JOIN taken t ON t.account = $1 AND t.period = $2
 		WHERE a.account = $1`
-	// Where nothing is noted there are no holds either: the period is new, or PostgreSQL has crashed.
+	// Without a row there are no holds either: the period is new, or PostgreSQL has crashed.
 	startTaken = `INSERT INTO taken (account, period, credits, overage, micros, lapse)
 		SELECT $1, $2, coalesce(b.used, 0), coalesce(b.overage, 0), coalesce(b.micros, 0), ` + never + `
 		FROM accounts a LEFT JOIN balances b ON b.account = $1 AND b.period = $2 WHERE a.account = $1
@@ -145,7 +145,7 @@ func (s *Store) beginGroup(g *group[metering.Op, metering.Begun]) {
 	}
 }
 
-// promise locks the account, decides, and writes what was granted.
+// promise locks the account, decides, and writes the grants.
 func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) error {
 	t, err := s.admit(ctx, conn, g)
 	if err != nil {
@@ -255,12 +255,12 @@ func (s *Store) admit(ctx context.Context, conn *pgx.Conn, g *group[metering.Op,
 	return t, err
 }
 
-// reading says what else is done in the round trip of a read.
+// reading is the additional work in the round trip of a read.
 type reading int
 
 const (
 	firstly reading = iota // the transaction begins with the lock
-	exactly                // under the lock, what lapsed is dropped and the rest counted
+	exactly                // under the lock, lapsed holds are dropped and the rest counted
 )
 
 // read reads all that a decision needs in one round trip.

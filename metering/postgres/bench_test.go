@@ -27,12 +27,12 @@ import (
 	"github.com/diagkit/diagkit/metering/postgres"
 )
 
-// benchGoroutines charge at once.
+// benchGoroutines is the number of concurrent clients.
 const benchGoroutines = 64
 
-// BenchmarkSettle measures what a charge costs: begin and settle, and settle alone. pgbench, in the same run, is
-// what PostgreSQL does with the plain way: a row-locked update and an insert for each charge. Without
-// sslmode=disable both encrypt what they say to a server on this machine.
+// BenchmarkSettle measures what a charge costs: begin and settle, and settle alone. pgbench, in the same run, is the
+// baseline of PostgreSQL: a row-locked update and an insert for each charge. Without sslmode=disable both encrypt
+// their traffic to a server on this machine.
 func BenchmarkSettle(b *testing.B) {
 	reply := &metering.Reply{
 		Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(strings.Repeat("x", 700)),
@@ -223,7 +223,7 @@ COMMIT;
 	b.ReportMetric(rate, "charges/s")
 }
 
-// BenchmarkAudit audits 100,000 accounts with ten charges each, which PostgreSQL itself makes up.
+// BenchmarkAudit audits 100,000 accounts with ten charges each, which PostgreSQL itself generates.
 func BenchmarkAudit(b *testing.B) {
 	const accounts, charges = 100_000, 10
 	store, text := openBench(b)

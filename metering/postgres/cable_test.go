@@ -102,9 +102,9 @@ func (c *cable) mend() {
 	c.down = false
 }
 
-// TestCutCable cuts the connection to PostgreSQL again and again while requests are charged, and lets every
-// client repeat its request until it is answered: what was acknowledged is in the ledger, nothing is there
-// twice, and the store says when it cannot work.
+// TestCutCable cuts the connection to PostgreSQL again and again while requests are charged, and lets every client
+// repeat its request until it is answered: what was acknowledged is in the ledger, nothing is there twice, and the
+// store reports when it cannot work.
 func TestCutCable(t *testing.T) {
 	line, text := newCable(t, newSchema(t))
 	testCut(t, text, line.cut, line.mend)
@@ -142,7 +142,7 @@ func testCut(t *testing.T, text string, cut, mend func()) {
 		healthy(false)
 		_, err := store.Begin(t.Context(), example(clock, "while it is cut"))
 		require.ErrorIs(t, err, metering.ErrUnavailable)
-		clock.Advance(2 * time.Minute) // what was promised then has lapsed
+		clock.Advance(2 * time.Minute) // the promises of that time have lapsed
 		mend()
 		healthy(true)
 	}
@@ -163,7 +163,7 @@ func testCut(t *testing.T, text string, cut, mend func()) {
 	}
 }
 
-// TestCutCableReleases cuts the connection while requests are charged that give up what failed, as a server does.
+// TestCutCableReleases cuts the connection while requests are charged, whose failures are cancelled, as by a server.
 // No claim and no hold stays behind, though no lease ends.
 func TestCutCableReleases(t *testing.T) {
 	text := newSchema(t)
@@ -195,7 +195,7 @@ func TestCutCableReleases(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	require.Eventually(t, func() bool { return queryInt(t, text, "SELECT count(*) FROM holds") == 0 }, time.Minute, 10*time.Millisecond)
-	for client := range 64 { // each of them can be asked again
+	for client := range 64 { // each of them can be repeated
 		require.Eventually(t, func() bool { return askOnce(t, store, clock, fmt.Sprint(client, "-0"), &broken) },
 			20*time.Second, 10*time.Millisecond)
 	}
@@ -204,7 +204,7 @@ func TestCutCableReleases(t *testing.T) {
 	require.Empty(t, audit.Faults)
 }
 
-// askOnce is ask, which gives back what it could not settle.
+// askOnce is ask, but cancels a ticket that it could not settle.
 func askOnce(t *testing.T, store metering.Store, clock *meteringtest.Clock, name string, broken *atomic.Int64) bool {
 	begun, err := store.Begin(context.Background(), example(clock, name))
 	if err == nil && begun.Ticket != nil {

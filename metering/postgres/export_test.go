@@ -12,7 +12,7 @@ import (
 // Traced returns a configuration whose statements the tracer receives.
 func (c Config) Traced(tracer pgx.QueryTracer) Config { c.tracer = tracer; return c }
 
-// Polling is a configuration that looks for changes as seldom as that.
+// Polling returns a configuration with a poll interval for changes.
 func (c Config) Polling(pause time.Duration) Config { c.poll = pause; return c }
 
 // SweepAll sweeps once, now.
@@ -21,10 +21,10 @@ func (s *Store) SweepAll() { s.sweepAll() }
 // Pooled reports whether the store keeps nothing on a connection beyond a transaction.
 func (s *Store) Pooled() bool { return postgresdb.Pooled(s.pool) }
 
-// FirstLayout makes the tables as they were at first.
+// FirstLayout creates the tables of the first layout.
 var FirstLayout = migrations[0]
 
-// MakeReadOnly lets the connections that the store has refuse to write, as those to a standby do.
+// MakeReadOnly makes the store's connections refuse writes, like those to a standby.
 func (s *Store) MakeReadOnly(ctx context.Context) error {
 	for _, c := range s.pool.AcquireAllIdle(ctx) {
 		_, err := c.Exec(ctx, "SET default_transaction_read_only = on")

@@ -14,7 +14,7 @@ import (
 type grants struct {
 	limits  metering.Limits
 	ceiling int64
-	beyond  bool           // what comes next is beyond the allowance
+	beyond  bool           // the next grants are beyond the allowance
 	sum     metering.Taken // the total
 	tickets []*metering.Ticket
 }
@@ -102,8 +102,8 @@ type terms struct {
 // maxTerms bounds the accounts whose terms are remembered.
 const maxTerms = 1 << 16
 
-// knownTerms are those of accounts whose last group was granted. Nothing rests on their being right: the statement
-// that uses them asks whether they are.
+// knownTerms are those of accounts whose last group was granted. They need not be correct: the statement that uses
+// them checks them.
 type knownTerms struct {
 	mu sync.Mutex
 	of map[metering.AccountID]terms

@@ -28,7 +28,7 @@ type health struct {
 
 func (h *health) init() { h.doubts = make(chan struct{}, 1) }
 
-// doubt lets the server be looked at now. One connection that breaks is no trouble of the store.
+// doubt triggers a check of the server now. A single broken connection is not a fault of the store.
 func (h *health) doubt() {
 	select {
 	case h.doubts <- struct{}{}:
@@ -36,7 +36,8 @@ func (h *health) doubt() {
 	}
 }
 
-// Health implements [metering.Healthy]: what a charge writes is written every two seconds, and at once after an error.
+// Health implements [metering.Healthy]: the writes of a charge are tried every two seconds, and immediately after an
+// error.
 func (s *Store) Health() error {
 	if err := s.health.trouble.Load(); err != nil {
 		return *err
@@ -44,7 +45,7 @@ func (s *Store) Health() error {
 	return nil
 }
 
-// examine looks after the server until the store closes.
+// examine monitors the server until the store closes.
 func (s *Store) examine() {
 	tick := time.NewTicker(examinePause)
 	defer tick.Stop()
@@ -90,7 +91,7 @@ const (
 		DELETE FROM holds WHERE account = '' AND token = $1`
 )
 
-// probe writes what a charge writes. Servers that probe at once have rows of their own.
+// probe does the writes of a charge. Servers that probe at the same time use separate rows.
 func (s *Store) probe() error {
 	ctx, cancel := context.WithTimeout(s.ctx, examineTimeout)
 	defer cancel()

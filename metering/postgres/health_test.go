@@ -39,7 +39,7 @@ func TestLockedTables(t *testing.T) {
 	}
 }
 
-// A store that cannot write refuses what is new, and goes on replaying.
+// A store that cannot write refuses new requests, and continues to replay.
 func TestReplayWithoutWrites(t *testing.T) {
 	text := newSchema(t)
 	clock := meteringtest.NewClock()

@@ -17,7 +17,7 @@ const keyColumns = `SELECT k.account, k.id, k.version, k.name, k.environment, k.
 	k.ip_allowlist, k.created, k.expires, k.revoked, k.revoked_reason, k.rotated_from, k.rotated_to, k.grace_until, u.at
 	FROM keys k LEFT JOIN key_uses u ON u.account = k.account AND u.key = k.id `
 
-// keyOf finds a key by what the directory knows of it.
+// keyOf finds a key by its entry in the directory.
 const keyOf = keyColumns + "JOIN key_directory d ON k.account = d.account AND k.id = d.id "
 
 func scanKey(row pgx.CollectableRow) (k metering.Key, err error) {

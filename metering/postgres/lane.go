@@ -60,8 +60,8 @@ type lanes[In, Out any] struct {
 	tasks   sync.WaitGroup
 }
 
-// do has a job done and waits for its outcome. When the context ends before its group began, the job is taken
-// back; later the outcome is unknown, which is metering.ErrUnavailable.
+// do runs a job and waits for its outcome. When the context ends before its group began, the job is taken back; later
+// the outcome is unknown, which is metering.ErrUnavailable.
 func (l *lanes[In, Out]) do(ctx context.Context, account metering.AccountID, in In) (out Out, err error) {
 	j := &job[In, Out]{in: in}
 	g, err := l.add(account, j)
@@ -92,7 +92,7 @@ func (l *lanes[In, Out]) do(ctx context.Context, account metering.AccountID, in 
 	}
 }
 
-// add puts a job into the last group of the account if it fits there, and sees to it that the lane runs.
+// add puts a job into the last group of the account if it fits there, and starts the lane if needed.
 func (l *lanes[In, Out]) add(account metering.AccountID, j *job[In, Out]) (*group[In, Out], error) {
 	var period metering.Period
 	var bytes int

@@ -250,7 +250,7 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 	return audit, nil
 }
 
-// auditAll gives an auditor all there is.
+// auditAll passes all data to an auditor.
 func auditAll(ctx context.Context, tx pgx.Tx) (audit metering.Audit, err error) {
 	var accounts int
 	var plans int64

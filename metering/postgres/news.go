@@ -55,7 +55,7 @@ func (n *news) met() int64 {
 	return n.cursor
 }
 
-// meet says that changes up to seq can be read.
+// meet notes that changes up to seq can be read.
 func (n *news) meet(seq int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Store) changesAfter(ctx context.Context, seq int64) ([]metering.Change,
 	return list, s.failure(err)
 }
 
-// look meets the changes that there are.
+// look processes the available changes.
 func (s *Store) look(ctx context.Context) error {
 	s.news.looking.Lock()
 	defer s.news.looking.Unlock()
@@ -112,7 +112,7 @@ func (s *Store) changedHere() {
 	}
 }
 
-// follow looks for changes until the store closes. An error is met again by the next look.
+// follow polls for changes until the store closes. An error recurs in the next poll.
 func (s *Store) follow(pause time.Duration) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -167,7 +167,7 @@ func (s *Store) listenOnce() error {
 	}
 	for {
 		select {
-		case s.news.notified <- struct{}{}: // at first for what came before this was listening
+		case s.news.notified <- struct{}{}: // the first time for changes from before the listener started
 		default:
 		}
 		if _, err := conn.WaitForNotification(s.ctx); err != nil {

@@ -57,7 +57,7 @@ func (s server) settle(ticket metering.Ticket) error {
 	return err
 }
 
-// TestServersShareCap lets goroutines on three servers fight for a prime number of credits.
+// TestServersShareCap lets goroutines on three servers compete for a prime number of credits.
 func TestServersShareCap(t *testing.T) {
 	list, op := servers(t, 3, meteringtest.Prime)
 	var sold atomic.Int64
@@ -68,7 +68,7 @@ func TestServersShareCap(t *testing.T) {
 			for refusals := 0; refusals < 3; {
 				op := op
 				op.Credits = 1 + dice.Int64N(30)
-				if dice.IntN(4) == 0 { // decided under the lock, beside those that are granted at once
+				if dice.IntN(4) == 0 { // decided under the lock, concurrently with those granted in one statement
 					var hash [32]byte
 					binary.LittleEndian.PutUint64(hash[:], dice.Uint64())
 					op.Idempotency, op.Fingerprint = &hash, &hash
@@ -167,8 +167,8 @@ func TestServersShareClaims(t *testing.T) {
 	}
 }
 
-// TestDeadServer lets a server fall silent with credits and a claim in its hand. When its lease has ended on
-// another, that sells them again, and the first is refused, even if its clock is behind.
+// TestDeadServer lets a server go silent while it holds credits and a claim. When its lease has ended on another, that
+// sells them again, and the first is refused, even if its clock is behind.
 func TestDeadServer(t *testing.T) {
 	list, op := servers(t, 2, meteringtest.Tiny)
 	silent, other := list[0], list[1]

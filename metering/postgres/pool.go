@@ -40,7 +40,7 @@ func openPool(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) 
 	return pool, nil
 }
 
-// unavailable marks an error of the machine, the network or another transaction: what may pass.
+// unavailable marks an error of the machine, the network or another transaction: a transient one.
 func unavailable(err error) error {
 	if err == nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, context.Canceled) || !postgresdb.Unavailable(err) {
 		return err

@@ -71,7 +71,7 @@ func freePort(t *testing.T) string {
 	}
 }
 
-// ownUser is whom the programs of PostgreSQL run as: they refuse to be run by root.
+// ownUser is the user as which the programs of PostgreSQL run: they refuse to be run by root.
 func ownUser() string {
 	if os.Getuid() == 0 {
 		return "postgres"
@@ -115,7 +115,7 @@ func TestStoreBehindPooler(t *testing.T) {
 	}, only...)
 }
 
-// A pooler that is killed again and again takes no charge along.
+// A pooler that is killed again and again loses no charge.
 func TestKilledPooler(t *testing.T) {
 	p := newPooler(t, newSchema(t), "")
 	testCut(t, p.url, p.kill, p.start)

@@ -86,7 +86,7 @@ func (s *Store) pruneLedger(ctx context.Context, first int32, pruned *metering.P
 	}
 }
 
-// pruneMonth forgets some charges of a month, and reports whether there are more.
+// pruneMonth removes some charges of a month, and reports whether there are more.
 func (s *Store) pruneMonth(ctx context.Context, m oldMonth, pruned *metering.Pruned) (more bool, err error) {
 	var charges int64
 	var batch pgx.Batch // one transaction

@@ -89,7 +89,7 @@ func putRecords(ctx context.Context, tx pgx.Tx, records []metering.Record) error
 	if err != nil {
 		return err
 	}
-	// All that are new come first, in one statement: many at once are several times as fast as one by one.
+	// All new ones come first, in one statement: many at once are several times as fast as one by one.
 	var batch pgx.Batch
 	var fresh, changed []metering.Record
 	for _, r := range records {
@@ -116,7 +116,7 @@ func putRecords(ctx context.Context, tx pgx.Tx, records []metering.Record) error
 	return results.Close()
 }
 
-// putFresh creates records. One that is there already is missing from the answer.
+// putFresh creates records. Existing ones are missing from the result.
 func putFresh(ctx context.Context, tx pgx.Tx, records []metering.Record) error {
 	if len(records) == 0 {
 		return nil

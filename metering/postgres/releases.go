@@ -36,7 +36,7 @@ func (r *releases) take() []release {
 	return list
 }
 
-// releaseAll gives back what is noted, and notes again what may still be there.
+// releaseAll releases the noted holds, and notes those again that may still exist.
 func (s *Store) releaseAll() {
 	accounts := make(map[metering.AccountID][]release)
 	for _, r := range s.releases.take() {

@@ -55,7 +55,7 @@ const (
 
 // The statements of a sweep. Rows locked by others are skipped.
 const (
-	// Begin drops what lapsed where it needs the room; this is for accounts at rest.
+	// Begin drops lapsed holds when it needs their credits; this is for idle accounts.
 	findLapsed   = "SELECT DISTINCT account FROM holds WHERE lease <= $1 LIMIT $2"
 	findExpired  = `SELECT account, line, hash, id FROM replies WHERE expires <= $1 ORDER BY expires LIMIT $2`
 	sweepReplies = `WITH old AS (

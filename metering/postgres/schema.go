@@ -162,8 +162,8 @@ var migrations = [schemaVersion]string{
 	CREATE INDEX records_account_at ON records (account, kind, at, id);
 	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
 
-	// What a charge was taken from, and chains of hashes over charges and plans. What was there before has no chain, and
-	// what of it was overage is not known. A server that does not know of this can charge nothing more.
+	// The parts of a charge, and hash chains over charges and plans. Older rows have no chain, and their share of
+	// overage is unknown. A server of an earlier layout can charge nothing more.
 	`ALTER TABLE accounts ADD COLUMN agreement text NOT NULL DEFAULT '{}'; -- JSON
 	ALTER TABLE taken ADD COLUMN overage bigint NOT NULL DEFAULT 0, ADD COLUMN micros bigint NOT NULL DEFAULT 0,
 		ADD COLUMN lapse bigint NOT NULL DEFAULT 0; -- before which no lease ends of what is held

@@ -226,7 +226,8 @@ func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
 	}
 }
 
-// errForgotten is of a promise that is gone before its time: PostgreSQL has crashed, or a standby has taken its place.
+// errForgotten is the error for a promise that vanished before its end: PostgreSQL has crashed, or a standby has taken
+// its place.
 var errForgotten = fmt.Errorf("%w: PostgreSQL has lost its promises: %w", metering.ErrUnavailable, metering.ErrLapsed)
 
 // charge runs the statement and sets the balance of each job. A job that was not charged has lapsed.
@@ -314,7 +315,7 @@ func (r *settledSum) balance(s *Store) (metering.Balance, error) {
 const (
 	// useResolution is the resolution of the last use of a key: a busy key is not written for each charge.
 	useResolution = time.Second
-	// maxUses bounds what is remembered of keys.
+	// maxUses bounds the remembered keys.
 	maxUses = 1 << 18
 )
 

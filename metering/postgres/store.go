@@ -15,17 +15,17 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// Config says how a store behaves. The zero value is a server's.
+// Config is the configuration of a store. The zero value is that of a server.
 type Config struct {
 	// Present refuses a database whose tables are not those of this version, instead of bringing them up to date.
 	Present bool
 
 	Plans metering.Prices  // nil means metering.DefaultPlans()
-	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
+	Clock func() time.Time // decides when leases end and rows are swept; nil means that of the server
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
 	// These are for tests.
 	tracer pgx.QueryTracer // receives each statement
-	poll   time.Duration   // between two looks for changes that were not notified; 0 means followPause
+	poll   time.Duration   // between two polls for changes without a notification; 0 means followPause
 }
 
 // A Store is a [metering.Store] in a PostgreSQL database, which it may share with any number of others. Make
@@ -54,7 +54,7 @@ type Store struct {
 	ctx    context.Context // ends with the store
 	cancel context.CancelFunc
 	close  sync.Once
-	tasks  sync.WaitGroup // what runs beside the lanes
+	tasks  sync.WaitGroup // background tasks
 }
 
 var (
@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 		s.tasks.Wait()
 		s.begins.close()
 		s.settles.close()
-		s.cancels.close() // after these, for what was begun too late
+		s.cancels.close() // after these, for grants that came too late
 		s.singleBegins.close()
 		s.singleSettles.close()
 		s.releaseAll()
@@ -149,7 +149,7 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 	if err != nil {
 		return metering.Begun{}, err
 	}
-	if s.shared { // what the node says counts from its own now
+	if s.shared { // instants of the node are relative to its own now
 		now := s.clock()
 		op.Now, op.Lease = now, now.Add(op.Lease.Sub(op.Now))
 	}
@@ -168,7 +168,7 @@ func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
 	if t := j.out.Ticket; t != nil {
 		ctx, cancel := working()
 		defer cancel()
-		_, _ = s.cancels.do(ctx, t.Account, *t) // what fails is tried again later
+		_, _ = s.cancels.do(ctx, t.Account, *t) // failed ones are retried later
 	}
 }
 
@@ -176,12 +176,12 @@ func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
 type settlement struct {
 	ticket metering.Ticket
 	at     int64           // microseconds
-	reply  *metering.Reply // as it is kept, if it is
+	reply  *metering.Reply // as kept, if it is
 }
 
-// Settle implements [metering.Ledger]. A charge that still waits when the context ends is taken back. One
-// that is being written, or whose connection breaks meanwhile, may have been made: the error is
-// [metering.ErrUnavailable], and hold and claim stay until they are settled or lapse.
+// Settle implements [metering.Ledger]. A charge that still waits when the context ends is withdrawn. One that is being
+// written, or whose connection breaks meanwhile, may have been made: the error is [metering.ErrUnavailable], and hold
+// and claim stay until they are settled or lapse.
 func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
 	if err := s.ready(ctx); err != nil {
 		return metering.Balance{}, err
@@ -210,7 +210,7 @@ func fitsSettle(c settlement) (period metering.Period, bytes int) {
 
 // Cancel implements [metering.Ledger].
 func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
-	// The context is not asked: that it has ended is why most requests are cancelled.
+	// The context is ignored: its end is why most requests are cancelled.
 	if err := s.ready(context.Background()); err != nil {
 		return err
 	}

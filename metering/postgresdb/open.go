@@ -19,7 +19,7 @@ import (
 // connectTimeout bounds the time to connect, unless the URL has connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// Config says how a database is opened. Parameters of the URL come before it.
+// Config configures how a database is opened. Parameters of the URL come before it.
 type Config struct {
 	Layout      Layout
 	Present     bool              // the tables must be there in this program's version; nothing is created or migrated
@@ -74,7 +74,7 @@ func onError(usable pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 		switch err.Code {
 		case readOnly: // the name that has led to a standby may lead to the primary by now
 			return false
-		case "26000", "42P05": // a prepared statement is not there, or there already
+		case "26000", "42P05": // a prepared statement is missing, or exists already
 			err.Message += "; behind a pooler that does not show itself, the URL needs default_query_exec_mode=exec"
 			return false
 		}
@@ -82,7 +82,7 @@ func onError(usable pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	}
 }
 
-// errURL is all that is said of a URL: the parts of a mistyped one may be those of a password.
+// errURL says nothing about the URL: parts of a mistyped one may belong to a password.
 var errURL = errors.New("the URL of PostgreSQL must be such as postgres://user:password@host:5432/database; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 

@@ -33,7 +33,7 @@ func behindPooler(ctx context.Context, conn *pgx.Conn) (bool, error) {
 // isolation is the level that every condition and decision is designed for.
 const isolation = "read committed"
 
-// checkIsolation refuses a database in which statements have another isolation, where none can be asked for.
+// checkIsolation refuses a database whose default isolation differs, when the connection cannot set it.
 func checkIsolation(ctx context.Context, conn *pgx.Conn) error {
 	var is string
 	err := conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')").Scan(&is)

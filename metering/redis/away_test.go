@@ -114,7 +114,7 @@ func TestBlackHole(t *testing.T) {
 	require.EqualValues(t, 1001, l.Away())
 }
 
-// A server starts without Redis, and finds it when it comes.
+// A server starts without Redis, and uses it once it is available.
 func TestStartWithoutRedis(t *testing.T) {
 	server := miniredis.NewMiniRedis()
 	require.NoError(t, server.Start())
@@ -141,7 +141,7 @@ func TestRefusalsAreAbsence(t *testing.T) {
 	require.Eventually(t, func() bool { return l.Health() == nil }, soon, often)
 }
 
-// The end of a request's context is the caller's affair, not Redis's.
+// The end of a request's context is not a failure of Redis.
 func TestEndedContext(t *testing.T) {
 	l, _ := watched(t, "redis://"+miniredis.RunT(t).Addr())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,7 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// errURL is all that is said of a URL: the parts of a mistyped one may be those of a password.
+// errURL says nothing about the URL: parts of a mistyped one may belong to a password.
 var errURL = errors.New("the URL of Redis must be such as redis://user:password@host:6379/0, or rediss:// for TLS; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 

@@ -5,10 +5,10 @@
 // one round trip, in the same integer arithmetic as [metering.LocalLimiter], so both decide alike. A bucket expires
 // when it has been full for [metering.MaxSkew]. The braces keep a bucket on one node of a cluster.
 //
-// The time of a request is that of the server that received it. While server clocks differ by no more than MaxSkew,
-// a key never gets more than its limit by the fastest clock, and a slow server refuses for longer by the difference.
-// Servers whose clocks differ by more take each other's buckets for those of a clock that was set back, and cut
-// them: keep clocks synchronized.
+// The time of a request is that of the server that received it. While server clocks differ by no more than MaxSkew, a
+// key never gets more than its limit by the fastest clock, and a slow server refuses for longer by the difference.
+// Servers whose clocks differ by more treat each other's buckets as those of a clock that was set back, and cut them:
+// keep clocks synchronized.
 //
 // # When Redis is unavailable
 //

@@ -26,7 +26,7 @@ const (
 	prefix     = "diag:rate:"
 )
 
-// Config says how a limiter behaves. The zero value is a server's.
+// Config is the configuration of a limiter. The zero value is that of a server.
 type Config struct {
 	Log     *slog.Logger  // logs when Redis goes away and when it is back; nil disables logging
 	Prefix  string        // of the names of buckets; empty means "diag:rate:"
@@ -71,7 +71,7 @@ func newLimiter(url string, c Config) (l *Limiter, err error) {
 	return l, err
 }
 
-// start looks whether Redis answers, and begins to watch over it.
+// start checks whether Redis answers, and starts to monitor it.
 func (l *Limiter) start(ctx context.Context) {
 	if err := l.probe(ctx); err != nil {
 		l.lose(err)
@@ -157,13 +157,13 @@ func (l *Limiter) take(ctx context.Context, id string, p metering.Policy, cost i
 		if r.taken {
 			return p.Decide(r.debt, cost), nil
 		}
-		// The debt is of another plan's token. To convert it takes products of 128 bits, which Lua has not.
+		// The debt is of another plan's token. Its conversion needs 128-bit products, which Lua lacks.
 		args = append(args[:9], r.bucket)
 		args = pair(args, p.Convert(r.debt, r.token))
 	}
 }
 
-// pair appends a time as the script wants it.
+// pair appends a time in the format of the script.
 func pair(args []any, d time.Duration) []any {
 	return append(args, int64(d/time.Second), int64(d%time.Second))
 }

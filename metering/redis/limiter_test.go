@@ -204,7 +204,7 @@ func TestPlanChange(t *testing.T) {
 func TestBucketsAreForgotten(t *testing.T) {
 	server := miniredis.RunT(t)
 	l := open(t, "redis://"+server.Addr(), "")
-	server.FlushAll() // what the probe left
+	server.FlushAll() // the key of the probe
 	p := metering.Policy{Limit: 60}
 	d, err := l.take(t.Context(), "key_a", p, 1, noon)
 	require.NoError(t, err)

@@ -117,7 +117,7 @@ func (w *writer) checkVersion(sql, id string, version int64) error {
 	return err
 }
 
-// change notes that a key or an account is not what it was.
+// change records that a key or an account has changed.
 func (w *writer) change(key, account string) error {
 	err := sqlitedb.Exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", sqlitedb.Args(key, account))
 	if err == nil {

@@ -17,7 +17,7 @@ type sum struct {
 	chain metering.Chain
 }
 
-// callerNames are by whom and for what a charge is made.
+// callerNames identify the caller and the operation of a charge.
 type callerNames struct {
 	account  metering.AccountID
 	key      metering.KeyID
@@ -78,7 +78,7 @@ func (w *writer) charge(j *job) error {
 	return w.keep(j, line)
 }
 
-// caller returns what is known of a caller.
+// caller returns the state of a caller.
 func (w *writer) caller(n callerNames) (c *caller, err error) {
 	if c, ok := w.callers[n]; ok {
 		return c, nil
@@ -227,7 +227,7 @@ func (w *writer) dropBodies() error {
 	return nil
 }
 
-// sum writes what the jobs add up to, and drops the bodies for which the last transaction left no room.
+// sum writes the totals of the jobs, and drops the bodies that exceeded the bound after the last transaction.
 func (w *writer) sum() error {
 	if err := w.dropBodies(); err != nil {
 		return err

@@ -84,8 +84,8 @@ func crashOp(account int) metering.Op {
 	}
 }
 
-// serveUntilKilled starts a server, lets the clients loose on it, and kills it after a random number
-// of acknowledgements.
+// serveUntilKilled starts a server, lets the clients send requests to it, and kills it after a random number of
+// acknowledgements.
 func (w *crashWorld) serveUntilKilled(t *testing.T, round int) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(append(os.Environ(), crashPath+"="+w.path), w.environment...)
@@ -113,7 +113,7 @@ func (w *crashWorld) serveUntilKilled(t *testing.T, round int) {
 			dice := rand.New(rand.NewPCG(uint64(round), uint64(i)))
 			conn, err := net.Dial("tcp", address[:len(address)-1])
 			if err != nil {
-				return // it was killed before we came
+				return // it was killed before this client connected
 			}
 			defer conn.Close()
 			replies := bufio.NewReader(conn)
@@ -184,7 +184,7 @@ func (w *crashWorld) choose(dice *rand.Rand, id string) *crashRequest {
 	return r
 }
 
-// verify holds the database to what the clients know.
+// verify checks the database against the knowledge of the clients.
 func (w *crashWorld) verify(t *testing.T) error {
 	store, err := sqlite.Open(t.Context(), w.path, sqlite.Config{Plans: meteringtest.Plans()})
 	if err != nil {
@@ -290,7 +290,7 @@ func answerCrash(ctx context.Context, ledger metering.Ledger, conn net.Conn) err
 	return err
 }
 
-// chargeCrash returns two words: what happened, and to what.
+// chargeCrash returns two words: the event, and its object.
 func chargeCrash(ctx context.Context, ledger metering.Ledger, op metering.Op) string {
 	begun, err := ledger.Begin(ctx, op)
 	switch {

@@ -25,9 +25,9 @@ func (h *health) set(err error) { h.trouble.Store(&err) }
 
 func (h *health) clear() { h.trouble.Store(nil) }
 
-// Health implements [metering.Healthy]. Every second the store writes what a charge writes and takes it back, without
-// a flush of the disk unless there is doubt. It is an error from the first write that failed for want of the machine until
-// one succeeds, and once the file was removed.
+// Health implements [metering.Healthy]. Every second the store does the writes of a charge and rolls them back,
+// without a flush of the disk unless in doubt. It is an error from the first write that failed because of the machine
+// until one succeeds, and once the file was removed.
 func (s *Store) Health() error {
 	if err := s.health.trouble.Load(); err != nil {
 		return *err
@@ -43,7 +43,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", metering.ErrUnavailable, err)
 }
 
-// examine looks after the file until the store closes.
+// examine monitors the file until the store closes.
 func (s *Store) examine() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
@@ -108,7 +108,7 @@ func (s *Store) probe(ctx context.Context) {
 	}
 }
 
-// untilClose is a context that ends with the store.
+// untilClose returns a context that ends with the store.
 func (s *Store) untilClose() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

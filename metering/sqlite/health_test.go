@@ -158,7 +158,7 @@ func TestFileRemoved(t *testing.T) {
 		s.health.clear()
 		s.probe(t.Context()) // detects it without a charge
 		require.ErrorIs(t, s.Health(), sqlitedb.ErrReplaced)
-		s.probe(t.Context()) // and goes on doing so
+		s.probe(t.Context()) // and continues to do so
 		_, err = s.Begin(t.Context(), op)
 		require.ErrorIs(t, err, metering.ErrUnavailable)
 	}
@@ -193,7 +193,7 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, before, rows())
 }
 
-// A store that cannot write refuses what is new, and goes on replaying.
+// A store that cannot write refuses new requests, and continues to replay.
 func TestReplayWithoutWrites(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
@@ -219,7 +219,7 @@ func logSize(t *testing.T, s *Store) int64 {
 	return info.Size()
 }
 
-// TestMigrateReplies brings a file of the first layout up to date: what it keeps is replayed, and counts.
+// TestMigrateReplies brings a file of the first layout up to date: its kept replies are replayed, and count.
 func TestMigrateReplies(t *testing.T) {
 	clock := meteringtest.NewClock()
 	path := filepath.Join(t.TempDir(), "diag.db")

@@ -70,7 +70,7 @@ func count(t *testing.T, s *Store, sql string) (n int64) {
 	return n
 }
 
-// limitPages fills the disk, or makes room.
+// limitPages fills the disk, or frees space.
 func limitPages(t *testing.T, s *Store, pages int64) {
 	require.NoError(t, s.administer(t.Context(), func(w *writer) error {
 		return sqlitex.ExecuteTransient(w.conn, fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil)
@@ -107,7 +107,7 @@ func TestDiskFull(t *testing.T) {
 	require.NoError(t, s.Health())
 	require.ErrorIs(t, charge(t, s, op, 2, nil), metering.ErrInFlight)
 
-	// Now that there is room again, the same ticket can be settled.
+	// Now that there is space again, the same ticket can be settled.
 	balance, err := s.Settle(t.Context(), *begun.Ticket, out)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), balance.Used)
@@ -211,8 +211,8 @@ func TestJoinedShareTheEnd(t *testing.T) {
 	require.Empty(t, audit.Faults)
 }
 
-// TestEntriesAreNotSorted asks for the plan of reading the ledger: what runs in its order stops after
-// a page, what must be sorted reads all of an account for each page.
+// TestEntriesAreNotSorted checks the query plan of reading the ledger: what runs in its order stops after a page, what
+// must be sorted reads all of an account for each page.
 func TestEntriesAreNotSorted(t *testing.T) {
 	s, clock := opened(t)
 	period := metering.PeriodOf(clock.Now())
@@ -243,7 +243,7 @@ func TestEntriesAreNotSorted(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotSorted asks the same of the lists of keys.
+// TestKeysAreNotSorted checks the same for the lists of keys.
 func TestKeysAreNotSorted(t *testing.T) {
 	s, clock := opened(t)
 	for _, f := range []metering.KeyFilter{
@@ -268,7 +268,7 @@ func TestKeysAreNotSorted(t *testing.T) {
 	}
 }
 
-// TestRecordsAreNotSorted asks the same of the lists of records.
+// TestRecordsAreNotSorted checks the same for the lists of records.
 func TestRecordsAreNotSorted(t *testing.T) {
 	s, clock := opened(t)
 	for _, f := range []metering.RecordFilter{
@@ -310,7 +310,7 @@ func TestFileModes(t *testing.T) {
 	require.ElementsMatch(t, want, names)
 }
 
-// TestWriterIsDurable asks SQLite itself: FULL is 2.
+// TestWriterIsDurable queries SQLite itself: FULL is 2.
 func TestWriterIsDurable(t *testing.T) {
 	s, _ := opened(t)
 	var mode string

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// Balance implements [metering.Ledger]. A store for administration does not see what a server holds.
+// Balance implements [metering.Ledger]. A store for administration does not see a server's holds.
 func (s *Store) Balance(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Balance, error) {
 	if err := s.ready(ctx); err != nil {
 		return metering.Balance{}, err
@@ -236,7 +236,7 @@ func (s *Store) atOnce(ctx context.Context, queries func(*sqlite.Conn) error) er
 	})
 }
 
-// Balances implements [metering.Monthly]. A store for administration does not see what a server holds.
+// Balances implements [metering.Monthly]. A store for administration does not see a server's holds.
 func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[metering.MonthBalance, error] {
 	return func(yield func(metering.MonthBalance, error) bool) {
 		held := s.book.Held(p)
@@ -260,7 +260,7 @@ func (s *Store) Balances(ctx context.Context, p metering.Period) iter.Seq2[meter
 	}
 }
 
-// auditAll gives an auditor all there is.
+// auditAll passes all data to an auditor.
 func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 	names := make(map[int64]string)
 	keys := make(map[metering.KeyID]bool)

@@ -53,7 +53,7 @@ func (n *news) publish(seqs []int64) {
 	n.wake()
 }
 
-// wake lets the watchers look, under the lock.
+// wake wakes the watchers, under the lock.
 func (n *news) wake() {
 	close(n.changed)
 	n.changed = make(chan struct{})
@@ -103,7 +103,7 @@ func (s *Store) follow() {
 	}
 }
 
-// look lets one page of changes take effect here, and reports whether there may be more.
+// look applies one page of changes here, and reports whether there may be more.
 func (s *Store) look(ctx context.Context) (more bool, err error) {
 	s.news.looking.Lock()
 	defer s.news.looking.Unlock()

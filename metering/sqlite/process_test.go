@@ -111,7 +111,7 @@ func TestAdministrationDoesNotCharge(t *testing.T) {
 	require.ErrorIs(t, err, metering.ErrNotFound)
 }
 
-// TestWritersOfTwoProcesses lets a server charge while administration writes beside it.
+// TestWritersOfTwoProcesses lets a server charge while administration writes at the same time.
 func TestWritersOfTwoProcesses(t *testing.T) {
 	server, admin := beside(t)
 	require.NoError(t, admin.PutAccount(t.Context(), metering.Account{ID: "acc_a", Plan: meteringtest.Large}))

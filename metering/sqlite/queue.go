@@ -27,7 +27,7 @@ var (
 	// errQueue is the error beyond maxQueue.
 	errQueue = fmt.Errorf("%w: too many writes are waiting for the disk", metering.ErrUnavailable)
 
-	// errSlow is the end of a context that the writer has not met.
+	// errSlow is the error for a context that ended before the writer was done.
 	errSlow = fmt.Errorf("%w: the disk does not answer in time", metering.ErrUnavailable)
 )
 
@@ -84,8 +84,8 @@ type queue struct {
 
 func (q *queue) init() { q.wake = make(chan struct{}, 1) }
 
-// do hands a job to the writer and waits for its end. When the context ends first, the job is taken back;
-// if it is being written already, do returns a channel that is closed when it has ended.
+// do hands a job to the writer and waits for its end. When the context ends first, the job is withdrawn; if it is
+// being written already, do returns a channel that is closed when it has ended.
 func (q *queue) do(ctx context.Context, j *job) (writing <-chan struct{}, err error) {
 	q.mu.Lock()
 	if q.closed || q.waiting >= maxQueue {
@@ -117,7 +117,7 @@ func (q *queue) do(ctx context.Context, j *job) (writing <-chan struct{}, err er
 	return b.done, fmt.Errorf("%w: the outcome is not known yet: %w", metering.ErrUnavailable, err)
 }
 
-// withdraw takes a job back, unless its batch has been cut off.
+// withdraw removes a job, unless its batch has been taken.
 func (q *queue) withdraw(b *batch, j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

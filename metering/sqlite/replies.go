@@ -51,7 +51,7 @@ func (k *known) add(tag uint32) {
 	s.tags[tag]++
 }
 
-// giveUp proves nothing any more, and frees the memory.
+// giveUp stops proving absence, and frees the memory.
 func (k *known) giveUp() {
 	k.full.Store(true)
 	for i := range k.shards {
@@ -90,7 +90,7 @@ func (k *known) absent(tag uint32) bool {
 	return !ok && !k.full.Load() // asked last: giveUp says so before it empties the shard
 }
 
-// learn reads what earlier runs have kept. What this one keeps meanwhile is younger.
+// learn reads the replies kept by earlier runs. Those that this run keeps meanwhile are newer.
 func (s *Store) learn() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
@@ -143,7 +143,7 @@ const (
 	sweepRows  = 250
 )
 
-// sweep learns what is kept, and then frees what has expired until the store closes.
+// sweep loads the kept replies, and then removes expired ones until the store closes.
 func (s *Store) sweep() {
 	s.learn()
 	tick := time.NewTicker(sweepPause)

@@ -154,8 +154,8 @@ var migrations = [SchemaVersion]string{
 	CREATE INDEX records_account_at ON records (account, kind, at, id);
 	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
 
-	// What a charge was taken from, and chains of hashes over charges and plans. What was there before has no chain, and
-	// what of it was overage is not known.
+	// The parts of a charge, and hash chains over charges and plans. Older rows have no chain, and their share of
+	// overage is unknown.
 	`ALTER TABLE accounts ADD COLUMN agreement TEXT NOT NULL DEFAULT '{}'; -- JSON
 	ALTER TABLE ledger ADD COLUMN overage INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE ledger ADD COLUMN rate INTEGER NOT NULL DEFAULT 0; -- of a credit of it, in millionths of a cent

@@ -14,12 +14,12 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// Config says how a store behaves. The zero value is a server's.
+// Config is the configuration of a store. The zero value is that of a server.
 type Config struct {
 	Plans metering.Prices  // nil means metering.DefaultPlans()
-	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+	Clock func() time.Time // decides when leases end and rows are swept; nil means time.Now
 	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
-	// Admin opens the file beside a running server, or without one: accounts, keys, balances, entries and audits, but
+	// Admin opens the file next to a running server, or without one: accounts, keys, balances, entries and audits, but
 	// no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server holds is not seen.
 	Admin bool
 
@@ -49,8 +49,8 @@ type Store struct {
 	closing chan struct{}
 	close   sync.Once
 	closed  error
-	tasks   sync.WaitGroup // the writer and what runs beside it
-	upkeep  sync.WaitGroup // what uses the writer
+	tasks   sync.WaitGroup // the writer and background tasks
+	upkeep  sync.WaitGroup // tasks that use the writer
 }
 
 var _ metering.Store = (*Store)(nil)
@@ -118,7 +118,7 @@ func (s *Store) connect(ctx context.Context) error {
 	return nil
 }
 
-// start starts what runs until Close.
+// start starts the tasks that run until Close.
 func (s *Store) start() {
 	s.tasks.Go(s.write)
 	s.upkeep.Go(s.follow)
@@ -159,7 +159,7 @@ func (s *Store) ready(ctx context.Context) error {
 	}
 }
 
-// charging is ready for a call that only a server may make.
+// charging is ready for calls that only a server may make.
 func (s *Store) charging(ctx context.Context) error {
 	if s.config.Admin {
 		return ErrAdmin
@@ -231,7 +231,7 @@ func (s *Store) settled(j *job) (metering.Balance, error) {
 
 // Cancel implements [metering.Ledger].
 func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
-	// The context is not asked: that it has ended is why most requests are cancelled.
+	// The context is ignored: its end is why most requests are cancelled.
 	if err := s.charging(context.Background()); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestCrashBesideTools(t *testing.T) {
 	require.Greater(t, w.visits.Load(), int64(kills), "no program came and went: the test proves too little")
 }
 
-// TestCrashNoticesEarlyAcknowledgement makes the very mistake that TestCrash exists for.
+// TestCrashNoticesEarlyAcknowledgement makes the mistake that TestCrash is meant to detect.
 func TestCrashNoticesEarlyAcknowledgement(t *testing.T) {
 	w := newCrashWorld(t)
 	w.environment = []string{crashEarly + "=1"}

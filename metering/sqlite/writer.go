@@ -18,7 +18,7 @@ const (
 	// moves slightly fewer pages, but a short one is soon overwritten instead of extended, and the disk flushes
 	// overwritten pages faster.
 	checkpointPages = 8000
-	// maxNames bounds what is remembered of names. Accounts, keys and endpoints are some thousands.
+	// maxNames bounds the cached names. Accounts, keys and endpoints are some thousands.
 	maxNames = 1 << 18
 	// blockSize is the number of ledger rows per entry of ledger_blocks. It is part of the layout of the file.
 	blockSize = 4096
@@ -149,7 +149,7 @@ func (w *writer) transact(first *batch, q *queue) error {
 	}
 	err := w.fill(first, q)
 	if err == nil {
-		err = w.file.Check() // what is written to a file that has gone is lost
+		err = w.file.Check() // writes to a removed file are lost
 	}
 	if err == nil {
 		err = run(w.commit)
@@ -204,7 +204,7 @@ func remember[K comparable, V any](known map[K]V, key K, value V) {
 	known[key] = value
 }
 
-// rollback undoes the transaction, unless SQLite has done so itself, and forgets what it had learnt.
+// rollback undoes the transaction, unless SQLite has done so itself, and drops its additions to the caches.
 func (w *writer) rollback() error {
 	for _, name := range w.fresh {
 		delete(w.names, name)
@@ -266,7 +266,7 @@ func bind(stmt *sqlite.Stmt, first int, numbers ...int64) {
 	}
 }
 
-// run steps a statement that returns no rows, and makes it ready for the next time.
+// run steps a statement that returns no rows, and resets it for the next use.
 func run(stmt *sqlite.Stmt) error {
 	if _, err := stmt.Step(); err != nil {
 		return err
@@ -274,7 +274,7 @@ func run(stmt *sqlite.Stmt) error {
 	return stmt.Reset()
 }
 
-// count takes in the bodies of a transaction that is durable now.
+// count adds the bodies of a transaction that is durable now.
 func (w *writer) count() {
 	w.excess = w.excess[:0]
 	for _, k := range w.kept {

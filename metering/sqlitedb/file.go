@@ -186,7 +186,7 @@ func (f *File) Check() error {
 	return same(f.path+"-wal", log)
 }
 
-// same compares a file with what it was.
+// same compares a file with its earlier state.
 func same(path string, was os.FileInfo) error {
 	is, err := os.Stat(path)
 	switch {
@@ -212,7 +212,7 @@ func (f *File) Connect() (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// prepare sets what every connection of a store needs.
+// prepare applies the settings that every connection of a store needs.
 func prepare(conn *sqlite.Conn) error {
 	mode := ""
 	err := Rows(conn, "PRAGMA journal_mode = WAL", nil, func(stmt *sqlite.Stmt) error {

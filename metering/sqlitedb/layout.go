@@ -41,7 +41,7 @@ func (l Layout) Migrate(ctx context.Context, conn *sqlite.Conn) (from, to int, e
 	return from, to, nil
 }
 
-// steps takes the steps that a file lacks.
+// steps runs the migrations that a file lacks.
 func (l Layout) steps(conn *sqlite.Conn) (from int, err error) {
 	if from, err = l.Version(conn); err != nil {
 		return 0, err

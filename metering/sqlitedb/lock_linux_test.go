@@ -63,7 +63,7 @@ func TestLocksAreKept(t *testing.T) {
 	}
 }
 
-// closing closes what was opened.
+// closing closes the opened files.
 func closing[C interface{ Close() error }](c C, err error) error {
 	if err != nil {
 		return err

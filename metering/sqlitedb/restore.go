@@ -15,10 +15,10 @@ import (
 // suffixes are those of the database and of the files that SQLite puts next to it.
 var suffixes = []string{"", "-wal", "-shm"}
 
-// Restore puts a copy that [Backup] made in the place of a database, which is renamed to the name aside with
-// the files beside it, and stays as it was; where there was none, moved is false. Before that the copy is
-// examined: by SQLite, and by verify, which may also migrate it. On any error nothing has changed. It
-// returns [ErrServing] where a server has the database open. The backup itself is only read.
+// Restore replaces a database with a copy that [Backup] made, which is renamed to the name aside with the files beside
+// it, and stays as it was; where there was none, moved is false. Before that the copy is examined: by SQLite, and by
+// verify, which may also migrate it. On any error nothing has changed. It returns [ErrServing] where a server has the
+// database open. The backup itself is only read.
 func Restore(
 	ctx context.Context, from, path, aside string, verify func(ctx context.Context, path string) error,
 ) (moved bool, err error) {
@@ -56,7 +56,7 @@ func Restore(
 	return swap(fresh, path, aside)
 }
 
-// claim keeps servers away from a database, if there is one.
+// claim locks out servers from a database, if it exists.
 func claim(path string) (release func() error, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
@@ -109,7 +109,7 @@ func copyFile(from, to string) (err error) {
 // maxFaults bounds how many faults of a file SQLite lists.
 const maxFaults = 5
 
-// examine lets SQLite look for damage in a whole file.
+// examine runs SQLite's integrity check on a whole file.
 func examine(ctx context.Context, path string) (err error) {
 	f, err := Open(path)
 	if err != nil {
