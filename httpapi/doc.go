@@ -4,7 +4,7 @@
 // that does the work. Router, decoder, validation, OpenAPI document, command line and price list are derived from
 // that line and from the function's request and report types; adding an operation changes nothing else.
 //
-// CONTRACT.md, beside this file, specifies what the server accepts and answers; comments in all packages cite its
+// CONTRACT.md, next to this file, specifies what the server accepts and answers; comments in all packages cite its
 // sections, as in "CONTRACT 1.7".
 //
 // Every request passes the same steps: request ID, rate limit of its address, route, API key and its rate limit,

@@ -257,7 +257,7 @@ func (x *exchange) deprecate(what string, d Deprecation) {
 	}
 }
 
-// aboutText says of each operation in three sentences what it examines: a paragraph each, which begins with its name.
+// aboutText describes in three sentences what each operation examines: a paragraph each, which begins with its name.
 //
 //go:embed docs/about.txt
 var aboutText string

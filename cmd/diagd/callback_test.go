@@ -158,8 +158,8 @@ func TestCallbackOutcome(t *testing.T) {
 	}
 }
 
-// Whoever sends callbacks is told nothing of the inside of the server: of bad signatures, of bodies that are broken or
-// do not arrive, and of a store that fails.
+// Replies to callbacks reveal no internals of the server: for bad signatures, for bodies that are broken or do not
+// arrive, and for a store that fails.
 func TestCallbackLeaksNothing(t *testing.T) {
 	database := errors.New(`ERROR: relation "records" does not exist (SQLSTATE 42P01)`)
 	header := func(name, value string) func(*http.Request) {

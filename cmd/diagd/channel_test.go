@@ -152,7 +152,7 @@ func TestUsageIsNotified(t *testing.T) {
 	assert.Empty(t, got)
 }
 
-// The guard protects every receiver: nothing is sent to addresses that are not public, whoever names them.
+// The guard protects every receiver: nothing is sent to addresses that are not public.
 func TestChannelsAreGuarded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")

@@ -117,7 +117,7 @@ func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.
 	if kind == "sqlite" {
 		path = filepath.Join(filepath.Dir(place), firstStartFile)
 	}
-	// A failed start may have left one: a new file replaces it, whoever may read the old one.
+	// A failed start may have left one: a new file replaces it, with its own permissions.
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
 	}

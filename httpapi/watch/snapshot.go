@@ -88,7 +88,7 @@ type Difference struct {
 	Appeared []Finding `json:"appeared,omitempty"` // or have become graver or milder
 	Gone     []Finding `json:"gone,omitempty"`
 	Changed  []Change  `json:"changed,omitempty"` // records
-	Facts    []Fact    `json:"facts,omitempty"`   // their current values; without a value: there is none any more
+	Facts    []Fact    `json:"facts,omitempty"`   // their current values; no value: it is gone
 }
 
 // What a snapshot lists has a name there.
