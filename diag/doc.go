@@ -22,6 +22,6 @@
 //
 // Every address that a caller's input leads to is dialled through [Env.DialHost] or [Env.DialAddr], below name
 // resolution, where the [Guard] refuses special-purpose addresses and unusual ports. It checks the very address that
-// is dialled, so neither DNS rebinding nor a redirect bypasses it. The domains under examination belong to
-// strangers: every list and every wait that depends on them is bounded, and goroutines are started in a [Group].
+// is dialled, so neither DNS rebinding nor a redirect bypasses it. The domains under examination are untrusted:
+// every list and every wait that depends on them is bounded, and goroutines are started in a [Group].
 package diag

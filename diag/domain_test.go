@@ -147,7 +147,7 @@ func TestParseDomainRefuses(t *testing.T) {
 	}
 }
 
-// An A-label is accepted only if it is how its U-label is written.
+// An A-label is accepted only if it is the A-label of its U-label.
 func TestParseDomainALabels(t *testing.T) {
 	for _, s := range []string{
 		"xn--u-ccb",      // decodes to a letter and a combining mark that ought to be one letter

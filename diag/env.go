@@ -234,7 +234,7 @@ func (e *Env) WithResolver(r Resolver) *Env {
 	}
 }
 
-// withheld is a resolver that is not asked about names that are not published yet: it would tell of another version.
+// withheld is a resolver that is not queried for names that are not published yet: it would return another version.
 type withheld struct {
 	Resolver
 	env *Env

@@ -199,7 +199,7 @@ func FuzzGuard(f *testing.F) {
 		if !g.allowsAddr(ip) {
 			return
 		}
-		// What the standard library knows of addresses must agree with every permission.
+		// Every permission must agree with the standard library's classification of addresses.
 		plain := ip.Unmap()
 		if !plain.IsGlobalUnicast() || plain.IsPrivate() || plain.IsLoopback() || plain.IsMulticast() {
 			t.Errorf("%s is allowed", ip)
@@ -225,7 +225,7 @@ func BenchmarkGuardCheck(b *testing.B) {
 	}
 }
 
-// What is public for everybody does not depend on what the operator denies.
+// Public does not depend on the networks that the operator denies.
 func TestPublic(t *testing.T) {
 	env := &Env{Guard: Guard{
 		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},

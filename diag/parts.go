@@ -53,7 +53,7 @@ func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, 
 // absentee is evidence of a part that may not have answered at all, as its scope shows.
 type absentee interface{ Absent() bool }
 
-// A course is how the rules went so far in one part.
+// A course holds the outcomes of the rules so far in one part.
 type course[E any] struct {
 	evidence E
 	absent   bool

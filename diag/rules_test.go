@@ -342,7 +342,7 @@ func TestSuggestedValue(t *testing.T) {
 	}, v.Recommendations, "one for each rule, with the first value")
 }
 
-// What is advised for one place goes before what the rule advises for all, and is recommended once.
+// Advice for one place takes precedence over the rule's advice for all, and is recommended once.
 func TestAdviceOfAFailure(t *testing.T) {
 	r := rule("t.services", Warning, 0)
 	r.Advice = "Set up signing."

@@ -42,7 +42,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// What is listed is bounded, and a decoded scope says the same as the one that was sent.
+// The lists are bounded, and a decoded scope equals the one that was sent.
 func TestScopeBound(t *testing.T) {
 	var parts []ScopePart
 	for i := range 40 {

@@ -168,7 +168,7 @@ func Series(list []string, most int) string {
 // maxQuoted bounds what a sentence quotes from a record, in bytes.
 const maxQuoted = 200
 
-// Clip makes a text of strangers valid UTF-8 of at most so many bytes, and an ellipsis where it is longer.
+// Clip makes an untrusted text valid UTF-8 of at most so many bytes, and an ellipsis where it is longer.
 func Clip(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
@@ -176,8 +176,8 @@ func Clip(s string, most int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// Quote makes a text of strangers fit for a sentence: valid UTF-8, at most 200 bytes and an ellipsis,
-// and quoted as Go does if it has control characters.
+// Quote makes an untrusted text fit for a sentence: valid UTF-8, at most 200 bytes and an ellipsis, and quoted as Go
+// does if it has control characters.
 func Quote(s string) string {
 	s = Clip(s, maxQuoted)
 	if strings.ContainsFunc(s, unicode.IsControl) {

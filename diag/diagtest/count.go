@@ -21,7 +21,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Latency is how long things take in a world.
+// Latency is the duration of operations in a world.
 type Latency struct {
 	DNS     time.Duration // from each question to its answer
 	Connect time.Duration // for each TCP connection to come about

@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// EDNS is how a name server takes questions with EDNS (RFC 6891).
+// EDNS is a name server's reaction to queries with EDNS (RFC 6891).
 type EDNS string
 
 // The ways to take EDNS.

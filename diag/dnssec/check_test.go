@@ -244,7 +244,7 @@ func (h hanging) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return nil, ctx.Err()
 }
 
-// What has not answered is reported as unknown before the caller's time is up; nothing is left behind.
+// Missing answers are reported as unknown before the caller's deadline; nothing is left running.
 func TestTimeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

@@ -161,7 +161,7 @@ func (m model) compare(t *testing.T, whole, part *denials, n name) {
 		if part.nodata(n, rrtype).status == diag.Secure && m.has(n, rrtype) {
 			t.Fatalf("%s %s is denied by a part of %v", dns.Type(rrtype), n, m.nodes)
 		}
-		// What is at a delegation, the zone below says, but for the DS record.
+		// The child zone is authoritative at a delegation, except for the DS record.
 		elsewhere := m.nodes[m.source(n)].has(dns.TypeNS) && rrtype != dns.TypeDS && m.source(n) != m.apex
 		if got := whole.nodata(n, rrtype).status == diag.Secure; got != (!missing && !elsewhere && !m.has(n, rrtype)) {
 			t.Fatalf("%s %s is denied: %t, in %v", dns.Type(rrtype), n, got, m.nodes)

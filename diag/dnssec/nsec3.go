@@ -34,7 +34,7 @@ type hashed struct {
 	exhausted  bool // the bound of the work was met
 }
 
-// base32hex is how hashes are written (RFC 5155 section 3.3, RFC 4648 section 7).
+// base32hex is the encoding of hashes (RFC 5155 section 3.3, RFC 4648 section 7).
 var base32hex = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 // add takes a record if it can be understood. Unknown hashes and flags, and parameters other than

@@ -96,7 +96,7 @@ func TestHalfProvenWildcard(t *testing.T) {
 	require.Contains(t, rules.Judge(r, texts).Findings[0].Advice, "sign the zone with NSEC3")
 }
 
-// What is not signed in the zone itself is its own fault.
+// Records that are unsigned in the zone itself are its own fault.
 func TestNothingOwed(t *testing.T) {
 	f := newFarm(t)
 	f.edit("www.zone.test.", dns.TypeA, drop(dns.TypeRRSIG))

@@ -54,8 +54,8 @@ func strip(m *dns.Msg) {
 
 func servfail(m *dns.Msg) { m.Rcode, m.Answer, m.Ns = dns.RcodeServerFailure, nil, nil }
 
-// What the resolver does wrong is not blamed on the domain: where the authoritative servers can be
-// reached, their answers count; where they cannot, nothing is known.
+// Faults of the resolver are not blamed on the domain: where the authoritative servers can be reached, their answers
+// count; where they cannot, nothing is known.
 func TestResolverIsNotTheDomain(t *testing.T) {
 	fresh := diagtest.Signing{}
 	expired := diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigExpired}}}

@@ -82,7 +82,7 @@ type Signature struct {
 	OriginalTTL uint32    `json:"-"` // that was signed
 }
 
-// DenialType is how a zone proves that something is not there.
+// DenialType is the method by which a zone proves absence.
 type DenialType string
 
 // The types of denial.

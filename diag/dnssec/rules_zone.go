@@ -72,7 +72,7 @@ var insecureRules = diag.Rules[*Result]{{
 // island reports whether a zone has keys without a chain of trust to them.
 func (z Zone) island() bool { return z.Status == diag.Insecure && len(z.DS) == 0 && len(z.Keys) > 0 }
 
-// island reports whether that is how the chain ends.
+// island reports whether the chain ends in an island.
 func (r *Result) island() bool {
 	return slices.ContainsFunc(r.Chain, func(z Zone) bool { return z.island() && z.Zone == r.Failure.Zone })
 }

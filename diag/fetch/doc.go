@@ -12,10 +12,10 @@
 // "shared declarative refresh steps"). [Request].Next makes a fetch follow them; [Refresh] and [ParseRefresh] read
 // them.
 //
-// What servers write is read as browsers do. A Location is read by the URL Standard ([diag.URL.Read]), and
-// [Hop].Oddities says what RFC 3986 does not allow in it. Lines that no head of HTTP/1.1 may have are [Hop].Faults, and the
-// rest of the head is read; strict clients such as net/http refuse the whole answer. A Content-Encoding that is not
-// registered leaves the body as it came ([Result].Coding).
+// Server output is parsed as browsers do. A Location is read by the URL Standard ([diag.URL.Read]), and
+// [Hop].Oddities says what RFC 3986 does not allow in it. Lines that no head of HTTP/1.1 may have are [Hop].Faults,
+// and the rest of the head is read; strict clients such as net/http refuse the whole answer. A Content-Encoding that
+// is not registered leaves the body as it came ([Result].Coding).
 //
 // A dead host, an untrusted certificate and a redirect into a private network are results: [Result].Err says what
 // ended the chain, and the hops before it are kept. [Do] returns an error only if the request is invalid

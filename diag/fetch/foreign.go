@@ -22,7 +22,7 @@ func (e *foreignError) Error() string {
 	return text + ": it begins with " + quoted(strings.TrimRight(string(line), "\r"))
 }
 
-// quoted shows bytes of strangers.
+// quoted shows untrusted bytes.
 func quoted(s string) string { return `"` + diag.Quote(strings.ToValidUTF8(s, "\uFFFD")) + `"` }
 
 // greetings are how servers of other protocols begin to speak, by themselves or when they meet what they do not

@@ -154,7 +154,7 @@ const maxRefresh = 1 << 31 // seconds
 
 // ParseRefresh reads the value of a Refresh header field or of a meta element of that kind, such as
 // "5; url=/new" (html.spec.whatwg.org, "shared declarative refresh steps"): after how long to go where.
-// Without a target the document is to be loaded again. It reports whether a browser would do anything.
+// Without a target the document is reloaded. It reports whether a browser would do anything.
 func ParseRefresh(s string) (after time.Duration, target string, ok bool) {
 	s = strings.TrimLeft(s, whitespace)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))

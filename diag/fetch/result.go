@@ -55,7 +55,7 @@ type Hop struct {
 	Target   diag.URL      `json:"-"`
 	Refused  *Error        `json:"-"`
 	Oddities diag.Oddities `json:"-"` // of the Location
-	// After is how long a document waits until it leads elsewhere; 0 for redirects of HTTP.
+	// After is the delay before a document redirects; 0 for HTTP redirects.
 	After time.Duration `json:"-"`
 }
 
@@ -112,7 +112,7 @@ type Error struct {
 
 	Missing bool `json:"-"` // the host does not exist (NXDOMAIN); Code is DNS
 	Limit   bool `json:"-"` // what ended the chain is a limit of ours, and no fault of the site; Code is Blocked
-	// Step is how far the last hop came, where Code does not tell it.
+	// Step is how far the last hop came, if Code does not imply it.
 	Step Step `json:"-"`
 
 	Cause error `json:"-"` // may be nil

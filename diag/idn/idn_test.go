@@ -216,7 +216,7 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// What is not seen is named, with its place.
+// Invisible characters are named, with their place.
 func TestUnseenCharacters(t *testing.T) {
 	cases := map[string]string{
 		"google.com\u200B":     "U+200B ZERO WIDTH SPACE was left out, which IDNA ignores. It is character 11 of the name.",

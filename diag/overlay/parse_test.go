@@ -116,7 +116,7 @@ func TestLarge(t *testing.T) {
 	assert.Len(t, z.nodes["a.example.com."][dns.TypeTXT], 40001)
 }
 
-// What is no fault, and not served either.
+// Contents that are not a fault, and not served either.
 func TestWarnings(t *testing.T) {
 	const text = "@ SOA a b 1 1 1 1 1\nwww.example.net. A 192.0.2.1\n@ CH TXT x\n@ DNSKEY 257 3 13 aaaa\n"
 	z, err := Parse(text, "", "x.example.zone")
@@ -126,7 +126,7 @@ func TestWarnings(t *testing.T) {
 		{2, "www.example.net is outside the zone x.example and will not be served"}}, z.Warnings)
 }
 
-// What is read can be written and read again; an error names a line that there is.
+// A parsed zone can be written and parsed again; an error names an existing line.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{bind, whole, partial, "a A 192.0.2.1\n$INCLUDE x", "a TXT \"\\\"", "a TXT ( ; )\n )",
 		"\\\n a A 192.0.2.1",

@@ -136,7 +136,7 @@ func (c *Curve) right(x *big.Int) *big.Int {
 
 // y returns the y of a compressed point, nil if it is not on the curve (SEC 1 section 2.3.4).
 func (c *Curve) y(x *big.Int, odd uint) *big.Int {
-	if c.OID == "" || x.Cmp(c.P) >= 0 { // of strangers' parameters the modulus may not be a prime
+	if c.OID == "" || x.Cmp(c.P) >= 0 { // the modulus of untrusted parameters may not be a prime
 		return nil
 	}
 	y := new(big.Int).ModSqrt(c.right(x), c.P)

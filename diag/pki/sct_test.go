@@ -132,7 +132,7 @@ func TestParseLogs(t *testing.T) {
 	}
 }
 
-// What is not a list of timestamps is an error, and nothing panics.
+// Data that are not a list of timestamps are an error, and nothing panics.
 func FuzzSCTs(f *testing.F) {
 	f.Add([]byte{4, 4, 0, 2, 0, 0})
 	f.Add([]byte{4, 0})
@@ -147,7 +147,7 @@ func FuzzSCTs(f *testing.F) {
 	})
 }
 
-// What is left of a certificate without its timestamps is a certificate without them, and can be cut once only.
+// Removing the timestamps of a certificate leaves a certificate without them, and works once only.
 func FuzzWithoutSCTs(f *testing.F) {
 	log, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(f, err)

@@ -57,7 +57,7 @@ func TestCurvesAgree(t *testing.T) {
 		digest[0] ^= 1
 		good, done = k.checkECDSA(digest[:], signature)
 		require.True(t, !good && done)
-		require.Zero(t, k.Curve.y(k.X, 0)) // strangers' parameters are not trusted to have a prime
+		require.Zero(t, k.Curve.y(k.X, 0)) // untrusted parameters may lack a prime
 	}
 }
 
@@ -94,7 +94,7 @@ func TestCheckRSA(t *testing.T) {
 	require.Equal(t, Unchecked, k.Check(SignatureAlgorithm{}, nil, nil))
 }
 
-// Whatever bytes are given as key, nothing panics, and what is a key of Go is one of ours.
+// No bytes given as a key cause a panic, and any key that Go accepts is accepted.
 func FuzzReadKey(f *testing.F) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(f, err)

@@ -15,7 +15,7 @@ const maxValueText = 200 // bytes of data that a sentence quotes
 
 func truthTold(e *evidence) bool { return e.truth.told }
 
-// What the rules read that may go unanswered.
+// The sources of the rules that may be unanswered.
 const (
 	reference diag.Source = "reference" // what resolvers are held against
 	servers   diag.Source = "servers"   // what each authoritative server says

@@ -17,7 +17,7 @@ type Vantage struct {
 	Name     string `json:"name"`     // for people
 	Operator string `json:"operator"` // its operator
 	Country  string `json:"country"`  // where the operator is seated, by ISO 3166-1 alpha-2; may be empty
-	// Transport is how it is asked: udp, with TCP for what does not fit; tcp, dot or doh.
+	// Transport is the query transport: udp, with TCP for truncated replies; tcp, dot or doh.
 	Transport resolver.Transport `json:"transport"`
 	// Addresses are tried in this order, each an IP address or IP:port. Over dot and doh they may be
 	// missing if TLSName is there, which then is looked up; and all have the same port.

@@ -292,7 +292,7 @@ func TestEnumerations(t *testing.T) {
 	var _ interface{ Rules() []diag.RuleInfo } = (*Report)(nil)
 }
 
-// Whatever a server replies, it is compared, judged and described.
+// Any reply of a server can be compared, judged and described.
 func FuzzReply(f *testing.F) {
 	for _, text := range []string{"www.example.com. 60 A 192.0.2.1", "www.example.com. 60 CNAME www.example.com."} {
 		m := new(dns.Msg).SetQuestion("www.example.com.", dns.TypeA)

@@ -70,7 +70,7 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
-// What a date in figures means follows from all dates of the answer.
+// The meaning of a numeric date follows from all dates of the answer.
 func TestDatesOfOneAnswer(t *testing.T) {
 	tests := []struct{ name, domain, created, expires, more, want string }{
 		{"month first", "example.com", "05/12/1994.", "05/13/2027.", "Record last updated on..: 04/08/2026.",

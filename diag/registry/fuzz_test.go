@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Whatever a server sends, what is reported of it is bounded, valid and printable.
+// For any response of a server, the report is bounded, valid and printable.
 func FuzzParseObject(f *testing.F) {
 	f.Add(good)
 	f.Add(detailed)
@@ -132,7 +132,7 @@ func FuzzParseDate(f *testing.F) {
 	})
 }
 
-// What is printed is read as the same tables.
+// Printed tables parse to the same tables.
 func FuzzParseBootstrap(f *testing.F) {
 	f.Add(`{"dns": {"services": [[["com", "uk.com"], ["http://example.com", "https://example.com/"]]]}}`)
 	f.Add(`{"ipv4": {"services": [[["8.0.0.0/8"], ["https://example.com/"]]]},

@@ -122,7 +122,7 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 	}
 }
 
-// nameAndHandle is how ARIN names an organization.
+// nameAndHandle matches ARIN's form of an organization.
 var nameAndHandle = diag.Regexp(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
 
 func parseNetwork(text string) (start, end netip.Addr) {

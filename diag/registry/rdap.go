@@ -224,8 +224,8 @@ var roleWords = []struct{ word, role string }{
 	{"technical", "technical"}, {"tech", "technical"}, {"billing", "billing"}, {"abuse", "abuse"},
 }
 
-// readRedactions reads of whom something was left out (RFC 9537 section 4.2). Whose it is follows from
-// the name of the field, or else from the path to it.
+// readRedactions reads the contacts with redacted data (RFC 9537 section 4.2). The contact follows from the name of
+// the field, or else from the path to it.
 func (o *object) readRedactions(n node) {
 	for _, r := range n.get("redacted").list() {
 		name := r.get("name")

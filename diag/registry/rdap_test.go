@@ -55,7 +55,7 @@ func TestParseCard(t *testing.T) {
 	}
 }
 
-// What is not as it should be is read as far as it goes.
+// Malformed answers are read as far as possible.
 func TestTolerance(t *testing.T) {
 	o, err := parseObject([]byte(`{
 		"objectClassName": "DOMAIN", "ldhName": "Example.COM.", "status": "active", "handle": 7, "links": {"rel": "RELATED",
@@ -87,7 +87,7 @@ func TestTolerance(t *testing.T) {
 	require.Equal(t, []Contact{{Role: tech, Redacted: true}, {Role: billing, Redacted: true}}, f.contacts)
 }
 
-// A registrar is a company, of which nothing is left out though it has a role of which there is.
+// A registrar is a company, whose data are not redacted even if it has a role that is.
 func TestRedactedRoles(t *testing.T) {
 	o, err := parseObject([]byte(`{"entities": [{"roles": ["registrar", "technical"]}, {"roles": ["technical"]},
 		{"roles": ["administrative"]}], "redacted": [{"name": {"type": "Tech Email"}}]}`))

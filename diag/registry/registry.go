@@ -236,7 +236,7 @@ func PurposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
 	return netip.Prefix{}, Purpose{}, false
 }
 
-// Protocol is how a registry was asked: rdap or whois.
+// Protocol is the protocol used to query a registry: rdap or whois.
 type Protocol string
 
 // The protocols.

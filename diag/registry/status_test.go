@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a status means depends on the others: no two of these texts contradict each other.
+// The meaning of a status depends on the others: no two of these texts contradict each other.
 func TestStatusesTogether(t *testing.T) {
 	const (
 		gone       = "can no longer be restored"

@@ -87,7 +87,7 @@ func TestIPRoundTrips(t *testing.T) {
 	}
 }
 
-// What is only nice to know does not spoil the answer.
+// Failed optional queries do not affect the answer.
 func TestSlowSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)

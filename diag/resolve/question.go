@@ -20,7 +20,7 @@ type Class string
 // The classes that can be asked for.
 const (
 	Internet Class = "IN"
-	Chaos    Class = "CH" // in which servers tell of themselves (RFC 4892)
+	Chaos    Class = "CH" // in which servers identify themselves (RFC 4892)
 )
 
 // Values lists the classes.

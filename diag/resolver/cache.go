@@ -51,9 +51,9 @@ type Cache struct {
 	// minute.
 	MaxTTL         time.Duration
 	MaxNegativeTTL time.Duration
-	// MinTTL is how long every reply is kept at least, whatever it is and whatever its times to live say,
-	// unless it is cut off: for a cache that lives no longer than one diagnostic, whose parts shall see
-	// the same answers. 0 means that replies are kept as they allow.
+	// MinTTL is how long every reply is kept at least, regardless of its kind and its times to live, unless it is
+	// cut off: for a cache that lives no longer than one diagnostic, whose parts shall see the same answers. 0 means
+	// that replies are kept as they allow.
 	MinTTL time.Duration
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock func() time.Time
@@ -277,7 +277,7 @@ func (c *Cache) lifetime(m *dns.Msg, qtype uint16) time.Duration {
 	return max(c.MinTTL, c.allowed(m, qtype))
 }
 
-// allowed is how long a reply lets itself be kept.
+// allowed is how long a reply permits caching.
 func (c *Cache) allowed(m *dns.Msg, qtype uint16) time.Duration {
 	switch m.Rcode {
 	case dns.RcodeServerFailure:

@@ -43,7 +43,7 @@ type Client struct {
 	// Timeout bounds the wait for the reply to one message, connecting included. A question that goes
 	// over UDP and then over TCP has it twice. 0 means what the ConfigFile says, or 2 seconds.
 	Timeout time.Duration
-	// Attempts is how often the servers are gone through, at most 10. 0 means what the ConfigFile says, or twice.
+	// Attempts is how often the servers are tried, at most 10. 0 means the value of the ConfigFile, or twice.
 	Attempts int
 	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it. A server that does
 	// not repeat it is asked over TCP after a tenth of a second; with AsIs, if that fails, once more over UDP.

@@ -64,7 +64,7 @@ const (
 	maxAliases = 16
 )
 
-// What can keep a walk from an answer.
+// Reasons why a walk has no answer.
 var (
 	// ErrLame means that a server does not answer for a zone that is delegated to it.
 	ErrLame = errors.New("lame server")
@@ -107,7 +107,7 @@ type Walk struct {
 	Hops []Hop // all, in the order in which they ended
 }
 
-// transport is how servers are asked first.
+// transport is the transport of the first query to a server.
 func (it *Iterator) transport() Transport {
 	if it.TCP {
 		return TCP

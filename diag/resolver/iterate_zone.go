@@ -210,7 +210,7 @@ func (w *walk) lookUpAll(ctx context.Context, servers []NameServer, tried map[st
 	}
 }
 
-// read takes a hop's reply for what it means to the walk: an answer, a referral, or nothing of use.
+// read classifies a hop's reply for the walk: an answer, a referral, or unusable.
 func (h *Hop) read() {
 	m := h.Reply
 	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {

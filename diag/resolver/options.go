@@ -42,7 +42,7 @@ func (o Options) admits(s Server) bool {
 	return o.IPVersion == 0 || len(s.Addrs) == 0 || slices.ContainsFunc(s.Addrs, of)
 }
 
-// manner is how to ask the servers of a set.
+// manner returns the query parameters for the servers of a set.
 func (o Options) manner(c *Client, set *upstreams) (how manner, attempts int) {
 	return manner{
 		timeout: positive(o.Timeout, set.timeout), fold: c.Case0x20, asIs: c.AsIs, tcp: o.TCP,

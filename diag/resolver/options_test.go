@@ -64,7 +64,7 @@ func TestOptionIPVersion(t *testing.T) {
 	assert.Len(t, f.all(), 1)
 }
 
-// What is asked in another way is no question for a cache.
+// A query with options is not cached.
 func TestOptionsPassTheCache(t *testing.T) {
 	f := serve(t, healthy, healthy)
 	cache := &resolver.Cache{Upstream: newClient(t, f.server(resolver.UDP))}

@@ -106,7 +106,7 @@ func (u *upstream) close() {
 	}
 }
 
-// A manner is how questions are asked, whichever the server.
+// A manner is the set of query parameters that apply to any server.
 type manner struct {
 	timeout time.Duration
 	fold    bool // random letter case over UDP

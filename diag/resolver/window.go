@@ -194,7 +194,7 @@ func (w *window) leave(ctx context.Context, q *query, number uint64, sent time.T
 	defer w.end(number, now)
 	switch {
 	case errors.Is(err, ErrTimeout) && !came.forged:
-		// What was sent before the window became smaller is part of the same loss.
+		// A query sent before the window shrank is part of the same loss.
 		if w.lossy && q.halved == nil && sent.After(w.halved) && w.heard.After(sent) {
 			w.size, w.halved, q.halved = max(w.size/2, smallestWindow), now, w
 		}

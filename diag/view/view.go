@@ -128,7 +128,7 @@ func Of(subject string, j diag.Verdict, partial bool) *View {
 	return v
 }
 
-// severityOf is how grave a recommendation is whose finding is not in the report.
+// severityOf returns the severity of a recommendation whose finding is not in the report.
 var severityOf = map[diag.Priority]diag.Severity{diag.High: diag.Error, diag.Medium: diag.Warning, diag.Low: diag.Info}
 
 // Answer begins the view of a report that judges nothing: the headline is the answer in a sentence.
@@ -258,7 +258,7 @@ func (v *View) BriefIf(is bool, parts ...string) {
 	}
 }
 
-// A Kind is how the rows of a drawing belong together.
+// A Kind is the relation between the rows of a drawing.
 type Kind string
 
 // The kinds of drawings.

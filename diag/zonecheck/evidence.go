@@ -112,7 +112,8 @@ func silent(ad *survey.Address) bool {
 	return !r.OK() && r.Result != survey.Refused && r.Result != survey.Blocked
 }
 
-// fails reports whether a server fails for the records that tell whether it serves the zone. One that refuses does not.
+// fails reports whether a server fails for the records that show whether it serves the zone. One that refuses does
+// not.
 func fails(ad *survey.Address) bool {
 	return ad.SOA().Rcode() == dns.RcodeServerFailure && ad.Asked(survey.ProbeNS) && !ad.Replies[survey.ProbeNS].Settled()
 }

@@ -171,7 +171,7 @@ func (r *record) grounded(code string) bool {
 	panic("no ground for " + code)
 }
 
-// What a domain is worth of which nothing, or no good, is known.
+// The score of a domain about which nothing, or nothing good, is known.
 func TestOutcome(t *testing.T) {
 	failing := func(s *stage) {
 		s.serve(goodZone)
@@ -236,7 +236,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// What breaks next comes first among findings of one severity.
+// The earliest due date comes first among findings of one severity.
 func TestOrder(t *testing.T) {
 	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	r := play(t, func(s *stage) {

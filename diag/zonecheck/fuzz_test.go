@@ -48,7 +48,7 @@ func hostile(tb testing.TB) [][]byte {
 	return append(list, nil, []byte{0}, bytes.Repeat([]byte{0xff}, 40))
 }
 
-// Whatever servers answer, the audit ends in time, keeps to its budget and does not panic.
+// With any answers, the audit ends in time, stays within its budget and does not panic.
 func FuzzHostileReplies(f *testing.F) {
 	for _, packed := range hostile(f) {
 		f.Add(packed)

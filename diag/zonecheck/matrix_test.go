@@ -198,7 +198,7 @@ func TestMatrixControl(t *testing.T) {
 	}
 }
 
-// What concerns one set of servers is one finding with its types; of another set it is another.
+// A fault of one set of servers is one finding with its types; of another set it is another finding.
 func TestMatrixSets(t *testing.T) {
 	fails := func(s *stage, servers []*diagtest.Server, rcode int, types ...uint16) {
 		for _, ns := range servers {

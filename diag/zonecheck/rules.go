@@ -96,7 +96,7 @@ func (Category) Values() (codes []string) {
 	return codes
 }
 
-// What the rules read, beside the probes.
+// The sources of the rules other than the probes.
 const (
 	isZone    diag.Source = "zone"      // whether the name is a zone of its own
 	parents   diag.Source = "parents"   // the delegation at each server of the parent zone that is asked

@@ -127,7 +127,7 @@ func (e *evidence) wwwRecords(ad *survey.Address) []dns.RR {
 	return append(survey.RRSet(r.Msg.Answer, name, dns.TypeCNAME), survey.RRSet(r.Msg.Answer, name, dns.TypeA)...)
 }
 
-// longChain is how many aliases some resolvers find too many.
+// longChain is the number of aliases that some resolvers reject.
 const longChain = 7
 
 // followed reports whether any chain of aliases was followed to its end, or to where no end is in sight.

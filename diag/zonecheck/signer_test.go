@@ -73,7 +73,8 @@ func signerScenes() []scene {
 	}
 }
 
-// What is wrong between providers says which server lacks which key, and the DS records to publish are those of all.
+// A fault between providers names the server and the key that it lacks, and the DS records to publish are those of
+// all.
 func TestSigners(t *testing.T) {
 	apart := func(ds string) func(*stage) {
 		return signedBy(ds, by("ksk-1 zsk-1", "ksk-1 zsk-1"), by("ksk-2 zsk-1 zsk-2", "ksk-2 zsk-2"))

@@ -106,7 +106,7 @@ func targetScenes() []scene {
 	}
 }
 
-// What is suggested is the whole set, and works; what is advised is about the fault itself.
+// The suggestion is the whole set, and works; the advice is about the fault itself.
 func TestTargetAdvice(t *testing.T) {
 	const dotless = "example.com. MX 10 mx.mail.example.net.example.com."
 	for _, tt := range []struct {

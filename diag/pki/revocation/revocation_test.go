@@ -292,7 +292,7 @@ func FuzzCRL(f *testing.F) {
 	})
 }
 
-// Whatever a responder sends, an answer is an error or a status.
+// For any response, an answer is an error or a status.
 func FuzzOCSP(f *testing.F) {
 	ca := newAuthority(f, "CA", signsBoth)
 	cert := ca.leaf(f)

@@ -68,7 +68,7 @@ func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
 	if err := t.ExecuteTemplate(&b, name, &section{HTMLOptions: o, View: v, ids: map[string]int{}}); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, printableLines(b.String())) // what strangers wrote is escaped, but may have controls
+	_, err := io.WriteString(w, printableLines(b.String())) // untrusted text is escaped, but may have controls
 	return err
 }
 
@@ -285,9 +285,9 @@ func width(text string) (n int) {
 	}
 }
 
-// Printable makes a stranger's text safe for a terminal: controls, format characters and separators of lines, which
-// move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are bytes that are no
-// UTF-8.
+// Printable makes an untrusted text safe for a terminal: control characters, format characters and separators of
+// lines, which move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are
+// bytes that are no UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, Unsafe) {
 		return s
