@@ -57,7 +57,7 @@ type Config struct {
 
 	// Secure means that browsers reach the server by TLS, also if a proxy terminates it. Cookies depend on it.
 	Secure bool
-	// PublicURL is the address of the server for browsers, such as https://api.example.com, without a final slash. Links in
+	// PublicURL is the server's URL for browsers, such as https://api.example.com, without a final slash. Links in
 	// mails begin with it, and it is an origin that forms may come from, also where a proxy changes the name of the host.
 	PublicURL string
 	// Mail sends sign-in links. Nil means that visitors cannot request one.
