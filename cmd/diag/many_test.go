@@ -29,7 +29,7 @@ func targetsOf(t testing.TB, text []byte) (list []string) {
 	return list
 }
 
-// Each line is a target; comments, blank lines and repetitions are none. What fails has a line too.
+// Each line is a target; comments, blank lines and repetitions are not. What fails has a line too.
 func TestMany(t *testing.T) {
 	s := newSession(testWorld(t))
 	s.stdin = strings.NewReader("# ours\nexample.com\n\nbroken.example\nexample.com\nsilent.example\nexa..mple\n")

@@ -81,7 +81,7 @@ func (c *callbacks) handler() *httpapi.Mux {
 	return mux
 }
 
-// hear verifies a word and passes it on. Whoever has shown no good signature learns no more than that.
+// hear verifies a word and passes it on. A caller without a good signature learns no more than that.
 func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, text string) {
 	now := c.clock()
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)

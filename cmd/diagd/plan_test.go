@@ -256,7 +256,7 @@ func TestAuditHead(t *testing.T) {
 
 	conn, err := sqlite.OpenConn(strings.TrimPrefix(store, "--store=sqlite:"), sqlite.OpenReadWrite)
 	require.NoError(t, err)
-	// Whoever is thorough leaves a ledger without chains, as if it were of an earlier version.
+	// A thorough intruder leaves a ledger without chains, as if it were of an earlier version.
 	for _, sql := range []string{
 		"UPDATE ledger SET credits = 1, chain = NULL", "UPDATE balances SET used = charges, chain = NULL",
 		"UPDATE heads SET count = 100 WHERE name = 'unchained'",

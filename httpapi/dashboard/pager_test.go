@@ -233,7 +233,7 @@ func (s *cutStore) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq
 	}
 }
 
-// Whoever reads on in a list that is cut at instants sees all of it, each row once.
+// Reading on in a list that is cut at instants shows all of it, each row once.
 func TestOlder(t *testing.T) {
 	h, own, _ := furnished(t)
 	h.multiply(own.ID, "delivery", 120)

@@ -72,7 +72,7 @@ func TestRules(t *testing.T) {
 	report := flatten(t, unheard, "v=spf1 include:pass.example -all")
 	require.Empty(t, seen.Add(report.Verdict))
 	require.True(t, report.Partial)
-	// Whoever passes by another record of the domain may not pass by the source record.
+	// A host that passes by another record of the domain may not pass by the source record.
 	for _, zone := range []string{`example.com. TXT "v=spf1 ip4:192.0.2.1 -all"`, "example.com. TXT \"v=spf1 a -all\"\n" +
 		`example.com. TXT "v=spf1 include:pass.example -all"`} {
 		report := flatten(t, world(t, zone), "v=spf1 include:pass.example -all")

@@ -53,7 +53,7 @@ func (c *cookie) title() string {
 // sessionNames are parts of names of cookies by which sites recognise who has logged in.
 var sessionNames = []string{"sess", "login", "auth", "jwt", "token", "logged_in", "remember", "connect.sid", "sid", "identity"}
 
-// notSessions are parts of names that look like those and are none.
+// notSessions are parts of names that look like those but are not.
 var notSessions = []string{"csrf", "xsrf", "consent", "cookie_policy", "_ga", "_gid", "sidebar", "side"}
 
 // session reports whether the cookie looks like that of a login.

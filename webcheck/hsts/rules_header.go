@@ -152,7 +152,7 @@ var headerRules = diag.Rules[*evidence]{
 // lineRule is the rule about lines that were meant as the header, or a part of it.
 const lineRule diag.Code = "hsts.header.line"
 
-// lostLines fails for the lines of the answer that were meant as the header or a part of it, and are none: malformed ones,
+// lostLines fails for the lines of the answer that were meant as the header or a part of it, but are not: malformed ones,
 // and fields whose name is misspelt. Where browsers know from elsewhere to use HTTPS, that is a warning.
 func lostLines(e *evidence) (all diag.Failures) {
 	h := first(e.https)

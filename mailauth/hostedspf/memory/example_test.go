@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 )
 
-// Whoever claims a profile resolves it alone, until the claim is finished, released or lapses.
+// The holder of a claim resolves the profile alone, until the claim is finished, released or lapses.
 func Example() {
 	ctx := context.Background()
 	store := memory.New(memory.Config{})

@@ -115,7 +115,7 @@ func TestAdmit(t *testing.T) {
 	require.NoError(t, answers(dial(t, s, "tcp")))
 }
 
-// Whoever has an IPv6 network has more addresses than there are connections.
+// The owner of an IPv6 network has more addresses than there are connections.
 func TestHostOf(t *testing.T) {
 	for ip, want := range map[string]string{
 		"192.0.2.7":           "192.0.2.7",

@@ -54,7 +54,7 @@ const (
 	InRecords              // two records in one segment (RFC 8446 section 5.1)
 )
 
-// The numbers of the two suites that are none.
+// The numbers of the two signaling values, which are not suites.
 const (
 	renegotiationSCSV = 0x00FF // RFC 5746 section 3.3
 	fallbackSCSV      = 0x5600 // RFC 7507 section 4
