@@ -43,7 +43,7 @@ type Env struct {
 	// HelloName is the host name with which mail servers are greeted (RFC 5321 section 4.1.1.1): that of
 	// this machine in the DNS, if it has one. If empty, its address is used.
 	HelloName string
-	// Clock tells the time. If nil, it is the wall clock.
+	// Clock returns the time. If nil, it is the wall clock.
 	Clock Clock
 	// Guard says which addresses and ports may be reached. Its zero value allows public addresses
 	// and the ports of the protocol at hand.
@@ -59,7 +59,7 @@ type Env struct {
 	shared    sync.Map // key to value, see Shared
 }
 
-// A Clock tells the time. The nil Clock is the wall clock.
+// A Clock returns the time. The nil Clock is the wall clock.
 type Clock func() time.Time
 
 // A Resolver sends one query to the DNS. It returns the reply as received: NXDOMAIN and SERVFAIL are answers, and

@@ -270,7 +270,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite shuts down the writing side; reading goes on, as in [net.TCPConn.CloseWrite].
+// CloseWrite shuts down the writing side; reading continues, as in [net.TCPConn.CloseWrite].
 func (c *conn) CloseWrite() error {
 	c.out.closeWrite(syscall.EPIPE)
 	return nil

@@ -226,7 +226,7 @@ type Fault struct {
 	Rcode    int           // the reply has this code and no records; 0 means that it is not changed
 	Delay    time.Duration // the reply comes later
 	Silent   bool          // no reply comes
-	Truncate bool          // over UDP the reply is cut off
+	Truncate bool          // over UDP the reply is truncated
 	Secure   bool          // the resolver vouches for the answer (AD)
 	Explain  uint16        // code of an extended error (RFC 8914), if Rcode is set or Text is not empty
 	Text     string        // text of the extended error

@@ -40,7 +40,7 @@
 //	dnssec.go     the report: what the resolver says, else the servers (rules*.go judge it)
 //	validator.go  what other code asks of the package, and its limits; answer.go: aliases, and what an answer means
 //	chain.go      the way down from the trust anchor (anchor.go) from delegation to delegation
-//	fetch.go      the questions: all that can be foreseen at once
+//	fetch.go      the queries: all predictable ones concurrently
 //	signature.go  which signatures count, and which are right (key.go, name.go)
 //	denial.go     what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
 //

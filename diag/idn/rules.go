@@ -38,7 +38,7 @@ func faults(k kind) func(*evidence) diag.Failures {
 	}
 }
 
-// each returns a failure for each label of which a test has something to say.
+// each returns a failure for each label for which a test returns a text.
 func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var failures diag.Failures
@@ -77,7 +77,7 @@ func removed(e *evidence) diag.Failures {
 
 func international(e *evidence) bool { return e.name.unicode() != e.ascii }
 
-// characters lists the characters of a label of which a test is true, each once.
+// characters lists the characters of a label that pass a test, each once.
 func characters(text string, test func(rune) bool) string {
 	var list []string
 	seen := map[rune]bool{}

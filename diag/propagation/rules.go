@@ -171,7 +171,7 @@ var resolverRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-// resolversThat lists the resolvers of which there is something to tell.
+// resolversThat lists the resolvers for which a function returns a text.
 func resolversThat(tell func(*evidence, *probe) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		return diag.FailEach(e.probes, func(s *probe) diag.Failures {

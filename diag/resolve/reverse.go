@@ -254,7 +254,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{{
 	},
 }}
 
-// eachHost makes the test of a rule that returns a failure for each of the host names of which a test is true.
+// eachHost makes the test of a rule that returns a failure for each host name that passes a test.
 func eachHost(test func(e *reverseEvidence, host string) (what string, is bool)) func(*reverseEvidence) diag.Failures {
 	return func(e *reverseEvidence) diag.Failures {
 		return diag.FailEach(e.hosts, func(host string) diag.Failures {

@@ -49,7 +49,7 @@ func referral(e *evidence) string {
 // maxReferred bounds the servers of a referral that are named.
 const maxReferred = 4
 
-// complete reports whether the reply holds all there is: not cut off, and followed to the last alias.
+// complete reports whether the reply is complete: not truncated, and followed to the last alias.
 func complete(e *evidence) bool { return !e.reply.Truncated && (found(e) || unfollowed(e) == "") }
 
 // rcodeText is the reply code as a sentence, with the reasons that the server gave beside it.

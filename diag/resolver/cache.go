@@ -55,7 +55,7 @@ type Cache struct {
 	// cut off: for a cache that lives no longer than one diagnostic, whose parts shall see the same answers. 0 means
 	// that replies are kept as they allow.
 	MinTTL time.Duration
-	// Clock tells the time. If nil, it is the wall clock.
+	// Clock returns the time. If nil, it is the wall clock.
 	Clock func() time.Time
 
 	once     sync.Once
@@ -309,7 +309,7 @@ func answers(m *dns.Msg, qtype uint16) bool {
 	})
 }
 
-// negativeTTL is how long the absence of a name or of a type may be believed (RFC 2308 section 5).
+// negativeTTL is how long a negative answer may be cached (RFC 2308 section 5).
 func negativeTTL(m *dns.Msg) (uint32, bool) {
 	for _, rr := range m.Ns {
 		if soa, ok := rr.(*dns.SOA); ok {

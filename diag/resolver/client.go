@@ -38,7 +38,7 @@ type Client struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Roots are the certificate authorities to trust. If nil, the system's.
 	Roots *x509.CertPool
-	// Clock tells the time at which certificates must be valid. If nil, it is the wall clock.
+	// Clock returns the time at which certificates must be valid. If nil, it is the wall clock.
 	Clock func() time.Time
 	// Timeout bounds the wait for the reply to one message, connecting included. A question that goes
 	// over UDP and then over TCP has it twice. 0 means what the ConfigFile says, or 2 seconds.

@@ -89,7 +89,7 @@ type Hop struct {
 	NS        []string // the servers of the child, absolute
 	Glue      []dns.RR // their addresses that the server may know
 	Latency   time.Duration
-	Truncated bool  // the reply over UDP was cut off
+	Truncated bool  // the reply over UDP was truncated
 	Err       error // why the reply is unusable or missing; nil if it is usable
 }
 

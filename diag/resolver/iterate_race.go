@@ -227,7 +227,7 @@ func (r *race) failure(ctx context.Context) error {
 }
 
 // ask puts the question of a hop to its server: over UDP, without EDNS if that is refused (RFC 6891
-// section 7), and over TCP if the reply is cut off (RFC 7766 section 5).
+// section 7), and over TCP if the reply is truncated (RFC 7766 section 5).
 func (w *walk) ask(ctx context.Context, h *Hop, edns bool) (*dns.Msg, error) {
 	q := &dns.Msg{MsgHdr: dns.MsgHdr{Id: dns.Id()}, Question: []dns.Question{h.Question}}
 	if edns {

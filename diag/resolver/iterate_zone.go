@@ -272,7 +272,7 @@ func (h *Hop) refer() {
 
 // A chain is the part of an answer found so far: records, and the aliases that led to them.
 type chain struct {
-	zone    string // whose server is being believed
+	zone    string // whose server is being trusted
 	qtype   uint16
 	seen    map[string]bool // the names on the way, canonical
 	records []dns.RR

@@ -22,7 +22,7 @@ func addrOf(conn net.Conn) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
-// errTorn says that a message was cut off on its way, so that nothing can follow it on the stream.
+// errTorn means that a message was written in part, and nothing can follow it on the stream.
 var errTorn = errors.New("connection given up in the middle of a message")
 
 // send writes a query. On failure it reports whether the connection is intact.

@@ -19,7 +19,7 @@ const (
 	// ednsSize is the UDP payload that avoids fragmentation on the Internet (RFC 9715 section 3).
 	ednsSize = 1232
 	// maxDatagram is the largest datagram read. RFC 6891 section 6.2.5 suggests no more than 4096;
-	// what is longer counts as cut off and is asked for again over TCP.
+	// longer ones count as truncated and are queried again over TCP.
 	maxDatagram = 4096
 	// maxMessage is the largest message there is.
 	maxMessage = 65535

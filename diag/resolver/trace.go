@@ -23,7 +23,7 @@ type Step struct {
 	Rcode     int           // reply code, meaningful if Err is nil
 	Latency   time.Duration // from sending to the reply, connecting included
 	Err       error         // why there was no reply, or nil
-	Truncated bool          // the reply was cut off (TC)
+	Truncated bool          // the reply was truncated (TC)
 	FromCache bool          // the reply came from the cache; Server, Addr and Transport tell its origin
 }
 

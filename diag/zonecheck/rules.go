@@ -61,7 +61,7 @@ func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-// together returns rules of which whatever one finds is one finding.
+// together returns rules whose failures are merged into one finding each.
 func together(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {

@@ -161,7 +161,7 @@ func (e *evidence) dsFailures(list []*dns.DS, text string) diag.Failures {
 	})
 }
 
-// eachKey makes a failure for each key of which a function has something to say.
+// eachKey makes a failure for each key for which a function returns a text.
 func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
 	return diag.FailEach(e.sec.keys, func(k *dns.DNSKEY) diag.Failures {
 		text := detail(k)
@@ -172,7 +172,7 @@ func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
 // judged reports whether any set of records, or proof, was examined for its signatures.
 func judged(e *evidence) bool { return signed(e) && e.sec.judged > 0 }
 
-// signatureRules are those of which notices were taken where they have no test of their own.
+// signatureRules are the rules that fail by recorded notices if they have no test of their own.
 var signatureRules = noted(diag.Rules[*evidence]{{
 	Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",

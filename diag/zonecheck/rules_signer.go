@@ -248,7 +248,7 @@ func (c *signedCopy) algorithms() string {
 	return strings.Join(slices.Compact(list), " and ")
 }
 
-// missing lists the keys for want of which a resolver that has those of this copy rejects records of another.
+// missing lists the missing keys that make a resolver with the keys of this copy reject records of another.
 func (c *signedCopy) missing(other *signedCopy) (list []signatureKey) {
 	publishes := func(key signatureKey) bool { return slices.Contains(c.published, key) }
 	for _, keys := range other.signers {

@@ -103,7 +103,7 @@ func (a *audit) askUDP(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
 	return a.complete(ctx, ip, q, a.wire.udp(ctx, ip, q, 2, silentAfter))
 }
 
-// complete asks again over TCP if a reply was cut off (RFC 7766 section 5).
+// complete queries again over TCP if a reply was truncated (RFC 7766 section 5).
 func (a *audit) complete(ctx context.Context, ip netip.Addr, q *dns.Msg, r Reply) Reply {
 	if !r.OK() || !r.Msg.Truncated {
 		return r

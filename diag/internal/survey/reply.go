@@ -23,7 +23,7 @@ const (
 	Malformed  Result = 5 // the reply cannot be read
 	Unroutable Result = 6 // there is no route to the address from here
 	Blocked    Result = 7 // the guard refused the address
-	Truncated  Result = 8 // the reply was cut off, and TCP did not bring the rest
+	Truncated  Result = 8 // the reply was truncated, and TCP failed too
 )
 
 // A Reply is the outcome of one query.

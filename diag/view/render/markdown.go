@@ -182,7 +182,7 @@ func backticks(text string) (longest int) {
 	return longest
 }
 
-// bolded is a text in bold, of which only the words that are no code can be.
+// bolded returns a text in bold, except for its code spans.
 func bolded(text string) string {
 	if text = prose(text); text == "" {
 		return ""
