@@ -101,6 +101,8 @@ var worlds = []struct {
 		"valid 100", ""},
 	{"parent's record", with(good) + "a.example.com. MX 10 mx.example.com.\n", "a.example.com", nil,
 		"missing 0 record.missing", "v=TLSRPTv1; rua=mailto:tls@example.com"},
+	{"parent's record, white space after the version", with("v=TLSRPTv1 ; rua=mailto:tls@example.com") + "a.example.com. MX 10 mx.example.com.\n", "a.example.com", nil,
+		"missing 0 record.missing", "v=TLSRPTv1; rua=mailto:tls@example.com"},
 	{"parent's record, broken", with("v=TLSRPTv1; rua=a@example.com") + "a.example.com. MX 10 mx.example.com.\n", "a.example.com", nil,
 		"missing 0 record.missing", ""},
 	{"no such domain", "example.net. TXT \"x\"\n", "", nil,

@@ -1,6 +1,7 @@
 package tlsrpt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,6 +145,17 @@ func (e *evidence) correct() string {
 		return ""
 	}
 	return s
+}
+
+// asPublished returns a valid record in the form in which it should be published at another name; empty if it is not
+// valid.
+func asPublished(record string) string {
+	if _, err := ParseRecord(record); err != nil {
+		return ""
+	}
+	e := evidence{found: format.Read(record)}
+	e.addresses = addresses(&e.found.List)
+	return cmp.Or(e.correct(), record)
 }
 
 // keeps reports whether no destination of the texts is missing in rua.

@@ -118,9 +118,7 @@ func absent(e *evidence) diag.Failures {
 	case e.parent.Name != "":
 		f[0].Detail += " The record at " + e.parent.Name + " does not apply to subdomains."
 		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not inherited."
-		if _, err := ParseRecord(e.parent.Record); err == nil {
-			f[0].Suggested = e.parent.Record
-		}
+		f[0].Suggested = asPublished(e.parent.Record)
 	default:
 		f[0].Suggested = "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String()
 	}
