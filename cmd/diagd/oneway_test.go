@@ -71,27 +71,49 @@ func (c caller) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.from) }
 func (p *pipes) dial(from string) net.Conn {
 	client, server := net.Pipe()
 	p.conns <- caller{server, netip.AddrPortFrom(netip.MustParseAddr(from), 1234)}
-	c := &clientConn{Conn: client, queue: make(chan []byte, 16), done: make(chan struct{})}
+	c := newClientConn(client)
 	go c.send()
 	return c
 }
 
 // A clientConn is the client's end of a connection. Like a socket, and unlike a pipe, it accepts writes without
-// waiting for the other end: each end of TLS sends close_notify while it holds a lock.
+// waiting for the other end: up to a number of large ones, and any number of small ones, since net/http sends
+// close_notify while it holds a lock, for which the clock of a bubble would not move on.
 type clientConn struct {
 	net.Conn
-	queue  chan []byte
+	large  chan struct{} // one for each large write that is not sent
+	wake   chan struct{} // there may be something to send
 	done   chan struct{}
 	closed sync.Once
+
+	mu      sync.Mutex
+	pending [][]byte
 }
 
-func (c *clientConn) Write(p []byte) (int, error) {
-	select {
-	case c.queue <- bytes.Clone(p):
-		return len(p), nil
-	case <-c.done:
-		return 0, net.ErrClosed
+func newClientConn(c net.Conn) *clientConn {
+	return &clientConn{
+		Conn: c, large: make(chan struct{}, 16), wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
+}
+
+func isLarge(p []byte) bool { return len(p) > 64 }
+
+func (c *clientConn) Write(p []byte) (int, error) {
+	if isLarge(p) {
+		select {
+		case c.large <- struct{}{}:
+		case <-c.done:
+			return 0, net.ErrClosed
+		}
+	}
+	c.mu.Lock()
+	c.pending = append(c.pending, bytes.Clone(p))
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	return len(p), nil
 }
 
 func (c *clientConn) Close() error {
@@ -103,12 +125,22 @@ func (c *clientConn) send() {
 	defer c.Conn.Close()
 	for {
 		select {
-		case p := <-c.queue:
-			if _, err := c.Conn.Write(p); err != nil {
-				c.Close()
-			}
+		case <-c.wake:
 		case <-c.done:
 			return
+		}
+		c.mu.Lock()
+		pending := c.pending
+		c.pending = nil
+		c.mu.Unlock()
+		for _, p := range pending {
+			if isLarge(p) {
+				<-c.large
+			}
+			if _, err := c.Conn.Write(p); err != nil {
+				c.Close()
+				return
+			}
 		}
 	}
 }
