@@ -117,7 +117,8 @@ func (l *NameLimiter) Take(name string, now time.Time) metering.Decision {
 // GiveBack returns the token of the last Take.
 func (l *NameLimiter) GiveBack(name string, now time.Time) { l.limiter.GiveBack(hashed(name), now) }
 
-// hashed is a name in the form of an IP address. The networks of hashes never meet.
+// hashed returns a name in the form of an IPv6 address. That two names share a network of 48 bits is as good as
+// impossible.
 func hashed(name string) netip.Addr {
 	hash := sha256.Sum256([]byte(name))
 	return netip.AddrFrom16([16]byte(hash[:16]))
