@@ -107,13 +107,16 @@ func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 	g.Go(func() {
 		e.handshake(ctx, env, conn)
 		conn.Close()
-		if e.failed(fetch.Timeout) { // what is silent now holds up all else
+		silent := e.failed(fetch.Timeout)
+		if silent { // what is silent now holds up all else
 			e.speak(ctx, env)
-		} else {
+		}
+		others := e.otherTypes() // read before speak, whose second handshake may write what it reads
+		if !silent {
 			g.Go(func() { e.speak(ctx, env) })
 		}
 		if !early {
-			e.present(ctx, env, e.otherTypes())
+			e.present(ctx, env, others)
 		}
 	})
 	g.Wait()
