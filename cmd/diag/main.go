@@ -34,9 +34,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/diagkit/diagkit/cmd/buildinfo"
-	"github.com/diagkit/diagkit/cmd/manual"
-	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/manual"
+	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"

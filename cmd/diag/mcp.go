@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 
-	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
 	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/spf13/cobra"
 )

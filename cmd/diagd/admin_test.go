@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"

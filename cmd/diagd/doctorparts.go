@@ -18,7 +18,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/registry"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"

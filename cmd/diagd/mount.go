@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/diagkit/diagkit/cmd/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/diagkit/diagkit/httpapi/dashboard"

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
-	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/dashboard"

@@ -3,7 +3,7 @@ package worldflags_test
 import (
 	"fmt"
 
-	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/spf13/pflag"
 )
 
