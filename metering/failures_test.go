@@ -50,7 +50,7 @@ var failures = []struct{ what, tests string }{
 	{"a budget is overshot, or used up by estimates",
 		"metering/meteringtest/race.go:testRaceBudget metering/meteringtest/quota.go:testOverage"},
 	{"holds that were dropped are never released",
-		"metering/hold/hold_test.go:TestCancelledPromisesLeaveNothing metering/meteringtest/quota.go:testLease"},
+		"metering/internal/hold/hold_test.go:TestCancelledPromisesLeaveNothing metering/meteringtest/quota.go:testLease"},
 }
 
 // Each failure has tests that exist.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 // chunkSize is the number of entries per chunk, so that a growing ledger is never copied.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 var _ metering.Pruner = (*Store)(nil)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 // Config is the configuration of a store. The zero value is useful.

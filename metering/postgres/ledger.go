@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 // Balance implements [metering.Ledger].

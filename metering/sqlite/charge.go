@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 

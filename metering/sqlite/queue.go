@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 const (

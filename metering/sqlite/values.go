@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/internal/hold"
 )
 
 // micros returns an instant as it is stored.
