@@ -143,6 +143,24 @@ func (e *RefusedError) Error() string {
 // one token of its key.
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
+	return g.admit(ctx, hash, ok, from, now)
+}
+
+// AdmitKey is [Gate.Admit] for a caller that the program authenticated itself, such as by a session cookie: it admits
+// the key with an ID, whose secret is not needed. An ID that no key has is refused as [InvalidKey].
+func (g *Gate) AdmitKey(ctx context.Context, id KeyID, from netip.Addr, now time.Time) (*Caller, error) {
+	key, err := g.store.Key(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, &RefusedError{Reason: InvalidKey}
+	case err != nil:
+		return nil, fmt.Errorf("reading a key: %w", err)
+	}
+	return g.admit(ctx, key.Hash, true, from, now)
+}
+
+// admit decides about a request by the hash of its key's secret; ok is false for a text that is not a secret.
+func (g *Gate) admit(ctx context.Context, hash [32]byte, ok bool, from netip.Addr, now time.Time) (*Caller, error) {
 	e, r := g.cache.find(&hash)
 	// Also for a text that is not a secret, so that it takes as long as an unknown one.
 	if r == nil || !g.fresh(r) || !r.holds(now) {

@@ -34,6 +34,20 @@ func TestAdmit(t *testing.T) {
 	equal(t, 1, h.reads.Load(), "the second request is served from memory")
 }
 
+// A key by its ID is admitted like one by its secret, and takes tokens of the same bucket.
+func TestAdmitKey(t *testing.T) {
+	h := newHouse(t, "pack", nil)
+	g := h.gate(t, true)
+	_, err := g.Admit(t.Context(), h.secret.Reveal(), client, h.now)
+	noError(t, err)
+	c, err := g.AdmitKey(t.Context(), h.key.ID, client, h.now)
+	noError(t, err)
+	equal(t, h.key, *c.Key)
+	equal(t, 58, c.Rate.Remaining)
+	_, err = g.AdmitKey(t.Context(), "key_none", client, h.now)
+	equal[error](t, &RefusedError{Reason: InvalidKey}, err)
+}
+
 // All invalid keys get the same error, byte for byte.
 func TestAdmitInvalid(t *testing.T) {
 	h := newHouse(t, "pack", nil)
