@@ -52,14 +52,14 @@ func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields [
 }
 
 // Forward runs an operation on behalf of a client that sent another request to this server: as if it had sent one for
-// the operation, with the same key and from the same address. The answer and the errors are those of [API.Ask].
+// the operation, with the same credentials and from the same address. The answer and the errors are those of [API.Ask].
 func (a *API) Forward(ctx context.Context, client *http.Request, ep Endpoint, fields []byte) (*Answer, error) {
 	return askHandler(ctx, ep, fields, func(w http.ResponseWriter, r *http.Request) {
-		for _, name := range []string{"Authorization", "X-Forwarded-For", "Forwarded"} {
+		for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
 			r.Header[name] = client.Header[name]
 		}
 		r.RemoteAddr = client.RemoteAddr
-		a.server.ServeHTTP(w, r)
+		a.server.serve(w, r, client)
 	})
 }
 

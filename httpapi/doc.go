@@ -27,6 +27,11 @@
 // knows what it may do. Parts of the server that hold the API (packages dashboard and agent) find these operations
 // there; packages pages and watch take the same list.
 //
+// A program with users of its own mounts the API behind its own authentication, below a path of its own:
+//
+//	tools := httpapi.New(httpapi.Config{Gate: gate, PublicURL: "/tools", Authenticate: keyOfSession})
+//	mux.Handle("/tools/", http.StripPrefix("/tools", http.NewCrossOriginProtection().Handler(tools)))
+//
 // What browsers are shown comes from package pages, which this one does not import: programs that want it set
 // [Config.Pages] and serve the handler at "/".
 package httpapi

@@ -66,13 +66,14 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sharedDocument is that of every server without endpoints of its own.
 var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
 
-// documentOf returns a function that makes the document of a table. One with endpoints of one's own is made
-// immediately, so that a type that cannot be described is detected at start.
-func documentOf(t Table) func() *File {
-	if len(t.own()) == 0 {
+// documentOf returns a function that makes the document of a table for a server at a URL, with API keys or an
+// authentication of its own. One that differs from the document of the public API is made immediately, so that a type
+// that cannot be described is detected at start.
+func documentOf(t Table, publicURL string, keyless bool) func() *File {
+	if len(t.own()) == 0 && publicURL == "" && !keyless {
 		return sharedDocument
 	}
-	file := NewFile(jsonMedia, t.OpenAPI())
+	file := NewFile(jsonMedia, t.openAPIAt(publicURL, keyless))
 	return func() *File { return file }
 }
 

@@ -26,7 +26,8 @@ type exchange struct {
 	*server
 	w      http.ResponseWriter
 	r      *http.Request
-	fields http.Header // of the reply
+	client *http.Request // whose credentials count: r, or the request on whose behalf it is made
+	fields http.Header   // of the reply
 	id     string
 	began  time.Time
 	ip     netip.Addr
@@ -119,7 +120,7 @@ func (x *exchange) admitAddress() *failure {
 		x.counted = x.limiter
 		return nil
 	}
-	secret := bearer(x.r.Header["Authorization"])
+	secret := x.secret()
 	if x.Gate.Recognizes(secret, x.ip, x.began) {
 		return nil
 	}
@@ -147,13 +148,13 @@ func (x *exchange) route() *failure {
 		return x.serveDocument()
 	case path == "/":
 		f := notFound()
-		f.problem.Message = "The API is under " + Prefix + "/, and " + openapiPath + " describes it."
+		f.problem.Message = "The API is under " + x.PublicURL + Prefix + "/, and " + x.PublicURL + openapiPath + " describes it."
 		return f
 	case path == "*": // of OPTIONS alone (RFC 9110 section 9.3.7)
 		return invalidRequest(http.StatusNotImplemented, reasonMethod,
-			"The server as a whole has no options; "+openapiPath+" describes the API.")
+			"The server as a whole has no options; "+x.PublicURL+openapiPath+" describes the API.")
 	case methods == nil:
-		return x.table.noSuchPath(path)
+		return x.noSuchPath(path)
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
 		return methodProblem(slices.Sorted(maps.Keys(methods)))
@@ -166,7 +167,7 @@ func (x *exchange) route() *failure {
 // of its own bucket; without a good key, the reply to an unknown path reveals nothing. An address that presents a
 // good key gets its token back: from there on the customer's plan bounds it.
 func (x *exchange) admitKey() *failure {
-	caller, err := x.Gate.Admit(x.r.Context(), bearer(x.r.Header["Authorization"]), x.ip, x.began)
+	caller, err := x.authenticate()
 	refused, isRefusal := errors.AsType[*metering.RefusedError](err)
 	if isRefusal {
 		caller = refused.Caller
@@ -183,6 +184,29 @@ func (x *exchange) admitKey() *failure {
 		return x.problem(err)
 	}
 	return nil
+}
+
+// authenticate admits the key that a request presents, or the one that the program found by itself.
+func (x *exchange) authenticate() (*metering.Caller, error) {
+	if x.Authenticate == nil {
+		return x.Gate.Admit(x.r.Context(), x.secret(), x.ip, x.began)
+	}
+	id, err := x.Authenticate(x.client)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("authenticating a request: %w", err)
+	case id == "":
+		return nil, unauthenticated()
+	}
+	return x.Gate.AdmitKey(x.r.Context(), id, x.ip, x.began)
+}
+
+// secret returns the API key that a request presents, or nothing.
+func (x *exchange) secret() string {
+	if x.Authenticate != nil {
+		return ""
+	}
+	return bearer(x.client.Header["Authorization"])
 }
 
 // readBody reads the body within the bounds of the row.
@@ -312,7 +336,7 @@ func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 		}
 	case metering.SealedReply:
 		var err error
-		if result.Body, err = unseal(bearer(x.r.Header["Authorization"]), x.idem, kept.Reply.Body); err != nil {
+		if result.Body, err = unseal(x.secret(), x.idem, kept.Reply.Body); err != nil {
 			return x.problem(err)
 		}
 	}
@@ -379,7 +403,7 @@ func (x *exchange) refuse(f *failure) {
 	p.RequestID = x.id
 	x.seen.Code, x.fault, x.private = string(p.Code), f.cause, f.private
 	x.addressHeaders()
-	if f.status == http.StatusUnauthorized {
+	if f.status == http.StatusUnauthorized && x.Authenticate == nil { // cookies have no scheme that could be named
 		x.header("WWW-Authenticate", "Bearer")
 	}
 	if f.allow != "" {

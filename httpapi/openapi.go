@@ -22,9 +22,13 @@ const openapiID = "openapi"
 
 // OpenAPI returns the OpenAPI 3.1 document as JSON: of all endpoints of the public API, and of those of one's own that
 // the table has. Without any it is the same for every server.
-func (t Table) OpenAPI() []byte {
+func (t Table) OpenAPI() []byte { return t.openAPIAt("", false) }
+
+// openAPIAt returns the document of a server at a URL, or at the root of its host if that is empty. A keyless one has
+// an authentication of its own, which the document does not describe.
+func (t Table) openAPIAt(publicURL string, keyless bool) []byte {
 	own := t.own()
-	if len(own) == 0 {
+	if len(own) == 0 && publicURL == "" && !keyless {
 		return []byte(openAPIDocument)
 	}
 	var doc schema
@@ -34,11 +38,29 @@ func (t Table) OpenAPI() []byte {
 		panic("httpapi: the OpenAPI document: " + err.Error())
 	}
 	own.describeIn(doc)
+	if publicURL != "" {
+		doc["servers"].([]any)[0].(schema)["url"] = publicURL
+	}
+	if keyless {
+		removeKeys(doc)
+	}
 	text, err := encode(doc)
 	if err != nil {
 		panic("httpapi: the OpenAPI document: " + err.Error())
 	}
 	return bytes.TrimSpace(text)
+}
+
+// removeKeys removes from the document what it says about API keys.
+func removeKeys(doc schema) {
+	components := doc["components"].(schema)
+	delete(doc, "security")
+	delete(components, "securitySchemes")
+	delete(components["headers"].(schema), "WWW-Authenticate")
+	unauthorized := components["responses"].(schema)["401"].(schema)
+	unauthorized["description"] = "The request is not authenticated."
+	delete(unauthorized["headers"].(schema), "WWW-Authenticate")
+	delete(unauthorized["content"].(schema)[jsonMedia].(schema), "examples")
 }
 
 // describeIn adds the rows to the document of the public API: a path and a tag for each, and the schemas of their

@@ -114,10 +114,10 @@ func notFound() *failure {
 
 // noSuchPath answers if no row has the path, and names the one that may have been meant. It considers the path alone,
 // so that it reveals nothing about IDs.
-func (t Table) noSuchPath(path string) *failure {
+func (s *server) noSuchPath(path string) *failure {
 	f := notFound()
-	if near, ok := t.Nearest(path); ok {
-		f.problem.Message += " Did you mean " + near.ID() + "?"
+	if near, ok := s.table.Nearest(path); ok {
+		f.problem.Message += " Did you mean " + near.Method + " " + s.PublicURL + Prefix + near.Path + "?"
 	}
 	return f
 }
@@ -246,6 +246,13 @@ func refusalProblem(r *metering.RefusedError) *failure {
 			"Send it in a header: Authorization: Bearer svc_live_…"
 	}
 	return f
+}
+
+// unauthenticated refuses a request for which [Config.Authenticate] knows no key.
+func unauthenticated() *failure {
+	return &failure{status: http.StatusUnauthorized, problem: Problem{
+		Code: invalidAPIKey, Message: "The request is not authenticated.",
+	}}
 }
 
 // wholeSeconds rounds up to at least 1.

@@ -43,6 +43,16 @@ type Config struct {
 	Endpoints []Endpoint
 	// Env is the world that diagnostics see. Nil is the real one.
 	Env *diag.Env
+	// PublicURL is the URL at which clients reach the handler, without a final slash, or only its path: of a handler
+	// that [http.StripPrefix] mounts below /tools that is "/tools", or "https://www.example.com/tools". The OpenAPI
+	// document names it as the server, and refusals name paths with it. Empty means the root of the host.
+	PublicURL string
+	// Authenticate replaces API keys in requests, such as by session cookies: it returns the ID of the key for which a
+	// request acts. Scopes, rate, allowlist and credits are those of that key, whose secret is not needed. An empty ID
+	// is refused with 401; an error that [metering.ErrUnavailable] is not part of is an internal one. Requests with
+	// cookies are also sent by pages of other origins: see [http.CrossOriginProtection]. Nil means that requests carry
+	// API keys, as Authorization: Bearer.
+	Authenticate func(*http.Request) (metering.KeyID, error)
 	// Clock returns the time of requests. Nil is the wall clock.
 	Clock func() time.Time
 	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has presented a good key.
@@ -151,7 +161,7 @@ func newServer(c Config, table Table) *server {
 			methods[http.MethodHead] = row // RFC 9110 section 9.1; the same operation, at the same price
 		}
 	}
-	s.document = documentOf(Endpoints(c.Endpoints...))
+	s.document = documentOf(Endpoints(c.Endpoints...), c.PublicURL, c.Authenticate != nil)
 	return s
 }
 
@@ -159,8 +169,14 @@ const openapiPath = Prefix + "/openapi.json"
 
 // ServeHTTP implements [http.Handler].
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.serve(w, r, r)
+}
+
+// serve answers a request with the credentials of another one, which is the same unless it is forwarded.
+func (s *server) serve(w http.ResponseWriter, r, client *http.Request) {
 	x := s.begin(w, r)
 	defer x.finish()
+	x.client = client
 	if f := x.serve(); f != nil {
 		x.refuse(f)
 	}
@@ -168,7 +184,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // begin makes the exchange of a request, which finish ends.
 func (s *server) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: identify(w.Header())}
+	x := &exchange{server: s, w: w, r: r, client: r, fields: w.Header(), began: s.clock(), id: identify(w.Header())}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// A request may also have had a Content-Length, which net/http removes: then the connection must be closed
 		// (RFC 9112 section 6.1), since others may have seen another end of it.

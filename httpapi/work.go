@@ -103,6 +103,9 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	if x.ep.Operation.repeats && len(result.Body) > maxRepeatable {
 		form = metering.RerunReply
 	}
+	if form == metering.SealedReply && x.Authenticate != nil { // there is no secret by which to seal it
+		form = metering.GoneReply
+	}
 	if form != metering.RerunReply && len(result.Body) > metering.MaxReplyBytes {
 		form = metering.GoneReply
 	}
@@ -114,7 +117,7 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	case metering.PlainReply:
 		out.Reply.Body = result.Body
 	case metering.SealedReply:
-		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
+		out.Reply.Body, err = seal(x.secret(), x.idem, result.Body)
 	}
 	return out, err
 }

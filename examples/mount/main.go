@@ -1,16 +1,19 @@
 // Command mount puts the API into your own server: next to its own routes, behind its own middleware, on a store that
-// it opened itself; and with -all the optional parts: watches, the dashboard, and tools for AI agents.
+// it opened itself. It is mounted twice: at /public/v1/ for programs with API keys, and below /tools/ for visitors whom
+// the server's own cookie authenticates. With -all there are the optional parts as well: watches, the dashboard, and
+// tools for AI agents.
 //
 //	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
-//	go run ./examples/mount -all      serves the parts beside the API too, and prints a link into the dashboard
+//	go run ./examples/mount -all      serves the optional parts too, and prints a link into the dashboard
 //	go run ./examples/mount -once     serves all on a free port, calls itself, and ends
 //
 // Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which admits requests and
-// charges for them; and a handler. The handler is an ordinary http.Handler for everything below /public/v1/.
+// charges for them; and a handler, which is an ordinary http.Handler.
 package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,21 +25,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
-	"github.com/diagkit/diagkit/httpapi/agent"
-	"github.com/diagkit/diagkit/httpapi/dashboard"
-	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8088", "address to serve on")
-	all := flag.Bool("all", false, "serve the parts beside the API too")
+	all := flag.Bool("all", false, "serve the optional parts too")
 	once := flag.Bool("once", false, "call the server once, and end")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -66,37 +64,40 @@ func run(ctx context.Context, listen, file string, all, once bool) error {
 		return err
 	}
 	defer gate.Close()
+	secret, visitor, err := newKeys(ctx, store)
+	if err != nil {
+		return err
+	}
 
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "This server has pages of its own.\n")
-	})
+	api := httpapi.New(httpapi.Config{Gate: gate})
+	mux.Handle(httpapi.Prefix+"/", api)
+
+	signIn := &session{token: rand.Text(), key: visitor}
+	mux.Handle("GET /{$}", signIn)
+	tools := httpapi.New(httpapi.Config{Gate: gate, PublicURL: "/tools", Authenticate: signIn.authenticate})
+	protected := http.NewCrossOriginProtection().Handler(tools) // pages of other origins could send the cookie
+	mux.Handle("/tools/", http.StripPrefix("/tools", protected))
+
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
 	}
 	address := "http://" + l.Addr().String()
-	api := httpapi.New(httpapi.Config{Gate: gate})
-	mux.Handle(httpapi.Prefix+"/", api)
 	if all {
-		defer beside(ctx, mux, store, api, address)()
+		defer mountParts(ctx, mux, store, api, address)()
+		if err := invite(ctx, store, address); err != nil {
+			return err
+		}
 	}
 	server := &http.Server{Handler: logged(mux), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	defer server.Close()
-
-	secret, err := newKey(ctx, store)
-	if err != nil {
-		return err
-	}
-	if all {
-		if err := invite(ctx, store, address); err != nil {
-			return err
-		}
-	}
 	if once {
-		return call(ctx, address, secret)
+		header := http.Header{"Authorization": {"Bearer " + secret.Reveal()}}
+		cookie := http.Header{"Cookie": {"session=" + signIn.token}}
+		return errors.Join(call(ctx, address, header), call(ctx, address+"/tools", cookie))
 	}
 	fmt.Printf("serving on %s with the key %s\n", address, secret.Reveal())
 	select {
@@ -107,68 +108,62 @@ func run(ctx context.Context, listen, file string, all, once bool) error {
 	}
 }
 
-// beside mounts the optional parts, and runs watches until the returned function is called.
-func beside(ctx context.Context, mux *http.ServeMux, store metering.Store, api *httpapi.API, address string) (stop func()) {
-	watches := watch.New(watch.Config{Store: store, Ask: api.Ask, PublicURL: address})
-	pages := dashboard.New(dashboard.Config{Store: store, API: api, Watches: watches, PublicURL: address})
-	for _, path := range []string{"/dashboard", "/dashboard/", "/r/"} {
-		mux.Handle(path, pages)
-	}
-	mux.Handle("/mcp", agent.New(agent.Config{API: api}))
-	ctx, end := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { _ = watches.Run(ctx) }) // it returns the reason why it ended
-	return func() { end(); running.Wait() }
+// A session stands for the authentication that your server has. This one has a single visitor, who acts for a key.
+type session struct {
+	token string
+	key   metering.KeyID
 }
 
-// invite makes a member of the first account, and prints a link that signs in once.
-func invite(ctx context.Context, store metering.Store, address string) error {
-	accounts, err := store.Accounts(ctx)
-	if err != nil {
-		return err
+// ServeHTTP is the page that signs the visitor in.
+func (s *session) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: "session", Value: s.token, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	io.WriteString(w, "This server has pages of its own. You are signed in.\n")
+}
+
+// authenticate returns the key of the visitor who sends a request, or none for a stranger.
+func (s *session) authenticate(r *http.Request) (metering.KeyID, error) {
+	if cookie, err := r.Cookie("session"); err == nil && cookie.Value == s.token {
+		return s.key, nil
 	}
-	people := member.Members{Store: store}
-	const email = "you@example.com"
-	_, err = people.Add(ctx, accounts[0].ID, email, member.Owner)
-	if _, again := errors.AsType[*metering.FieldError](err); err != nil && !again { // at the second start he is one
-		return err
-	}
-	token, err := people.NewLink(ctx, email)
-	fmt.Println(dashboard.EnterURL(address, token))
-	return err
+	return "", nil
 }
 
 // logged is middleware: it goes around the API as around any other handler.
 func logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r)
-		// The id of the request is in the reply, and in what the API itself logs.
+		// The ID of the request is in the reply, and in what the API itself logs.
 		log.Printf("%s %s %s", r.Method, r.URL.Path, w.Header().Get("X-Request-Id"))
 	})
 }
 
-// newKey makes a customer with a new key at each start. Only its creator ever sees its secret: the store keeps a hash.
-func newKey(ctx context.Context, store metering.Store) (metering.Secret, error) {
+// newKeys makes a customer with two keys at each start: one for programs, whose secret only its creator ever sees, and
+// one for visitors, whose secret nobody needs.
+func newKeys(ctx context.Context, store metering.Store) (secret metering.Secret, visitor metering.KeyID, err error) {
 	admin := metering.Admin{Store: store}
 	account, err := admin.CreateAccount(ctx, "customer", "pack")
 	if err != nil {
-		return metering.Secret{}, err
+		return metering.Secret{}, "", err
 	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
-		Account: account.ID, Name: "first", Scopes: []metering.Scope{metering.DNSRead},
+	_, secret, err = admin.CreateKey(ctx, metering.KeyRequest{
+		Account: account.ID, Name: "programs", Scopes: []metering.Scope{metering.DNSRead},
 	})
-	return secret, err
+	if err != nil {
+		return metering.Secret{}, "", err
+	}
+	key, err := admin.ActingKey(ctx, account.ID, "visitors")
+	return secret, key.ID, err
 }
 
-func call(ctx context.Context, address string, secret metering.Secret) error {
+// call runs an operation of the server at an address, and prints the report.
+func call(ctx context.Context, address string, credentials http.Header) error {
 	body := strings.NewReader(`{"text":"hello from one's own mux"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+httpapi.Prefix+"/text/upper", body)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+secret.Reveal())
+	req.Header = credentials
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", "one-call-one-charge") // a repetition is free
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
