@@ -205,7 +205,7 @@ const (
 )
 
 // UserAgent is the User-Agent of the client.
-const UserAgent = "Mozilla/5.0 (compatible; diagkit/1; +https://github.com/diagkit/diagkit)"
+const UserAgent = "Mozilla/5.0 (compatible; diagkit/" + diag.Version + "; +https://github.com/diagkit/diagkit)"
 
 // credentials are the header fields that are meant for one host only.
 var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization"}

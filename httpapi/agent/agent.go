@@ -54,7 +54,7 @@ type Config struct {
 	// none may.
 	PublicURL string
 	Clock     func() time.Time // nil means time.Now; decides when the month of the credits ends
-	Version   string           // of the program
+	Version   string           // of the program; empty means [diag.Version]
 	Log       *slog.Logger     // hears of panics; nil means silence
 }
 
@@ -159,7 +159,7 @@ type Local struct {
 	Ask func() target.Ask
 	// Charged means that the tools call a server, which charges for its answers and keeps hosted SPF profiles.
 	Charged bool
-	Version string // of the program
+	Version string // of the program; empty means [diag.Version]
 }
 
 // Serve speaks with one client until the reader or the context ends. Nothing but the protocol is written.
@@ -184,7 +184,7 @@ type service struct {
 
 func (s *service) server(version string) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{
-		Name: "diagkit", Title: "Diagnostics of DNS, mail and web", Version: cmp.Or(version, "devel"),
+		Name: "diagkit", Title: "Diagnostics of DNS, mail and web", Version: cmp.Or(version, diag.Version),
 	}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})

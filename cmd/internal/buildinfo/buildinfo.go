@@ -1,5 +1,5 @@
-// Package buildinfo identifies the build of diag and diagd, by what the Go command recorded in the program: nothing
-// has to be set when it is built.
+// Package buildinfo identifies the build of diag and diagd by what the Go command recorded in the program. Nothing has
+// to be set when building: a build of a tagged commit reports the tag, any other [diag.Version].
 package buildinfo
 
 import (
@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 )
 
 // Info describes a build.
 type Info struct {
-	Version  string     `json:"version"`            // of the module: v1.2.3, or v0.0.0-… between tags; "devel" if not recorded
+	Version  string     `json:"version"`            // of the module, such as v1.2.3
 	Commit   string     `json:"commit,omitempty"`   // empty if the program was not built in a repository
 	Time     *time.Time `json:"time,omitempty"`     // of the commit
 	Modified bool       `json:"modified,omitempty"` // whether there were uncommitted changes
@@ -37,8 +39,8 @@ func of(build *debug.BuildInfo) Info {
 		Version: build.Main.Version, Contract: httpapi.Version, Go: cmp.Or(build.GoVersion, runtime.Version()),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	if info.Version == "" || info.Version == "(devel)" {
-		info.Version = "devel"
+	if v := info.Version; v == "" || v == "(devel)" || strings.HasPrefix(v, "v0.0.0-") { // of a commit before any tag
+		info.Version = "v" + diag.Version
 	}
 	for _, s := range build.Settings {
 		switch s.Key {

@@ -26,8 +26,11 @@ func TestText(t *testing.T) {
 		{"with changes", "v1.2.3+dirty", []debug.BuildSetting{commit, at, {Key: "vcs.modified", Value: "true"}},
 			"diag v1.2.3+dirty\ncommit 4317c95 of 2026-11-26T02:21:44Z, with uncommitted changes\n"},
 		{"no time", "v1.2.3", []debug.BuildSetting{commit, {Key: "vcs.time", Value: "soon"}}, "diag v1.2.3\ncommit 4317c95\n"},
-		{"go run", "(devel)", nil, "diag devel\n"},
-		{"nothing recorded", "", nil, "diag devel\n"},
+		{"before any tag", "v0.0.0-20261126022144-4317c95a8c11", []debug.BuildSetting{commit},
+			"diag v0.9.0\ncommit 4317c95\n"},
+		{"after a tag", "v0.9.1-0.20261126022144-4317c95a8c11", nil, "diag v0.9.1-0.20261126022144-4317c95a8c11\n"},
+		{"go run", "(devel)", nil, "diag v0.9.0\n"},
+		{"nothing recorded", "", nil, "diag v0.9.0\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			build := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: test.version}, Settings: test.settings}
@@ -42,6 +45,6 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, runtime.Version(), info.Go)
 	text, err := json.Marshal(of(&debug.BuildInfo{GoVersion: "go1.26.8"}))
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"version":"devel","contract_version":"`+httpapi.Version+`","go_version":"go1.26.8","platform":"`+
+	assert.JSONEq(t, `{"version":"v0.9.0","contract_version":"`+httpapi.Version+`","go_version":"go1.26.8","platform":"`+
 		runtime.GOOS+"/"+runtime.GOARCH+`"}`, string(text))
 }
