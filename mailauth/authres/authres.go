@@ -1,6 +1,7 @@
-// Package authres parses what mail servers record about the authentication of a message: call [Parse] for
+// Package authres reads and writes what mail servers record about the authentication of a message: call [Parse] for
 // Authentication-Results (RFC 8601, and its older forms in RFC 5451 and RFC 7001), [ParseARC] for
-// ARC-Authentication-Results (RFC 8617 section 4.1.1), [ParseReceivedSPF] for Received-SPF (RFC 7208 section 9.1).
+// ARC-Authentication-Results (RFC 8617 section 4.1.1), [ParseReceivedSPF] for Received-SPF (RFC 7208 section 9.1), and
+// [Header.String] to write either of the first two.
 //
 // A server that checks a message puts one field in front of it, which names the server and lists, separated by
 // semicolons, each method with its result and the properties that were checked:
@@ -57,14 +58,6 @@ type Property struct {
 	Type  string // in lower case: smtp, header, body, policy; empty where it is left out
 	Name  string // in lower case
 	Value string // without quotation marks
-}
-
-// String is the property as in the field.
-func (p Property) String() string {
-	if p.Type == "" {
-		return p.Name + "=" + p.Value
-	}
-	return p.Type + "." + p.Name + "=" + p.Value
 }
 
 // Property returns the value of the first property that has one of these names, such as "header.d"; a name without a

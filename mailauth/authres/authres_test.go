@@ -27,7 +27,7 @@ func write(h *Header) string {
 		id += " none"
 	}
 	for _, p := range h.Properties {
-		id += " " + p.String()
+		id += " " + unquoted(p)
 	}
 	parts = append(parts, id)
 	for _, r := range h.Results {
@@ -43,7 +43,7 @@ func write(h *Header) string {
 			text += " (" + c + ")"
 		}
 		for _, p := range r.Properties {
-			text += " " + p.String()
+			text += " " + unquoted(p)
 		}
 		parts = append(parts, text)
 	}
@@ -52,6 +52,13 @@ func write(h *Header) string {
 		text += fmt.Sprintf(" !%d", len(h.Faults))
 	}
 	return text
+}
+
+func unquoted(p Property) string {
+	if p.Type == "" {
+		return p.Name + "=" + p.Value
+	}
+	return p.Type + "." + p.Name + "=" + p.Value
 }
 
 func TestParse(t *testing.T) {
@@ -253,7 +260,7 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// A header that was read, written by the rules and read again is the same.
+// A header that was read, and then written and read again, is written the same.
 func FuzzParse(f *testing.F) {
 	f.Add("mx.example.com 1; spf=pass (a; b) smtp.mailfrom=\"x@y\"; dkim=fail reason=\"no\" header.d=z")
 	f.Add("spf=fail smtp.mailfrom=a; dkim=none header.d=none;compauth=fail reason=000")
@@ -263,39 +270,15 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %v, %v", value, h, err)
 		}
 		_, _ = ParseReceivedSPF(value)
-		if err != nil || len(h.Faults) > 0 || strings.ContainsAny(value, "\\\"()") {
+		if err != nil || len(h.Faults) > 0 {
 			return
 		}
-		again, err := Parse(format(h))
-		if err != nil || write(again) != write(h) {
-			t.Fatalf("%q: %q became %q", value, write(h), format(h))
+		text := h.String()
+		again, err := Parse(text)
+		if err != nil || again.String() != text {
+			t.Fatalf("%q: %q became %q", value, write(h), text)
 		}
 	})
-}
-
-// format writes a header as servers do.
-func format(h *Header) string {
-	text := h.AuthservID + " " + h.Version
-	if h.None {
-		text += "; none"
-	}
-	for _, p := range h.Properties {
-		text += "; " + p.String()
-	}
-	for _, r := range h.Results {
-		text += "; " + r.Method
-		if r.Version != "" {
-			text += "/" + r.Version
-		}
-		text += "=" + r.Value
-		if r.Reason != "" {
-			text += " reason=" + r.Reason
-		}
-		for _, p := range r.Properties {
-			text += " " + p.String()
-		}
-	}
-	return text
 }
 
 func BenchmarkParse(b *testing.B) {

@@ -2,6 +2,7 @@ package authres_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/authres"
 )
@@ -19,4 +20,19 @@ func ExampleParse() {
 	// Output:
 	// mx.example.com dkim pass example.org [2048-bit key; unprotected]
 	// mx.example.com dmarc fail example.com [p=reject]
+}
+
+// A server writes what it found in front of a message.
+func ExampleHeader_String() {
+	h := &authres.Header{AuthservID: "mx.example.com"}
+	h.Add("spf", "pass", "smtp.mailfrom", "joe@example.org")
+	h.Add("dkim", "pass", "header.d", "example.org", "header.s", "s1")
+	h.Add("dmarc", "pass", "header.from", "example.org")
+	field := fmt.Sprintf("Authentication-Results: %s\r\n", h)
+	fmt.Print(strings.ReplaceAll(field, "\r\n", "\n"))
+	// Output:
+	// Authentication-Results: mx.example.com;
+	// 	spf=pass smtp.mailfrom=joe@example.org;
+	// 	dkim=pass header.d=example.org header.s=s1;
+	// 	dmarc=pass header.from=example.org
 }

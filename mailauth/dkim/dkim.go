@@ -102,6 +102,16 @@ func (v *Verification) Result() AuthResult {
 	return None
 }
 
+// PassDomains returns the domains of the signatures that pass, as DMARC needs them (RFC 9989 section 5.3).
+func (v *Verification) PassDomains() (list []diag.Name) {
+	for i := range v.Signatures {
+		if r := &v.Signatures[i]; r.Result == Pass {
+			list = append(list, r.Signature.Domain.Name())
+		}
+	}
+	return list
+}
+
 // Lookup examines the key of a domain at a selector. The error is a *[diag.InputError], that of the context if
 // it ended, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {

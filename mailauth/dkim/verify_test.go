@@ -166,6 +166,15 @@ func TestVerify(t *testing.T) {
 			assert.Equal(t, tt.cause, r.Cause, r.Reason)
 			assert.Equal(t, tt.crypto, sign3(r.BodyHashOK)+sign3(r.SignatureOK))
 			assert.Equal(t, tt.issues, strings.Join(issues, " "))
+			var passed []string
+			for _, d := range v.PassDomains() {
+				passed = append(passed, d.String())
+			}
+			if tt.result == dkim.Pass {
+				assert.Equal(t, []string{r.Domain}, passed)
+			} else {
+				assert.Empty(t, passed)
+			}
 			t.Log(r.Reason)
 		})
 	}
