@@ -42,9 +42,9 @@ type Answer struct {
 
 // Ask runs an operation like a request that presents the key: its scopes and its account's credits decide, and the
 // answer is charged. Only address and rate limits do not apply. The fields are a JSON object, wherever HTTP carries
-// them. Errors are those of [metering.Gate.Acting] and of [Problem.Err].
+// them. Errors are those of [metering.Gate.Audited] and of [Problem.Err].
 func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields []byte) (*Answer, error) {
-	caller, err := a.server.Gate.Acting(ctx, key, a.server.clock())
+	caller, err := a.server.Gate.CallerByID(ctx, key, a.server.clock())
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ const (
 	actKind, serverActKind = "act", "server_act"
 	// maxActText bounds each text of an act, in characters.
 	maxActText = 400
-	// forgotten is how many records are removed per transaction.
-	forgotten = 100
+	// forgetBatch is how many records are removed per transaction.
+	forgetBatch = 100
 )
 
 // An Act is something that a person did to an account by a command or a page: a row of the log. It holds no secrets.
@@ -59,10 +59,10 @@ type ActFilter struct {
 	Limit   int       // at most so many; 0 means all
 }
 
-// Acting writes a row of the log before it calls do, and adds the error of do afterwards. An act that cannot be logged
+// Audited writes a row of the log before it calls do, and adds the error of do afterwards. An act that cannot be logged
 // is not carried out. An act without an account is logged with the oldest one; without any account, as at the first
 // start, it is carried out without a log.
-func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Context) error) error {
+func Audited(ctx context.Context, store Store, act Act, do func(ctx context.Context) error) error {
 	record, err := act.record(ctx, store)
 	if err != nil {
 		return fmt.Errorf("writing %s into the log: %w", act.What, err)
@@ -81,7 +81,7 @@ func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Conte
 	if err := json.Unmarshal(record.Body, &act); err != nil {
 		return errors.Join(fault, err)
 	}
-	act.Error = oneLine(whyNot(fault))
+	act.Error = oneLine(failureText(fault))
 	record.Body = RecordBody(act)
 	if err := store.PutRecords(context.WithoutCancel(ctx), record); err != nil {
 		return errors.Join(fault, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
@@ -89,11 +89,11 @@ func Acting(ctx context.Context, store Store, act Act, do func(ctx context.Conte
 	return fault
 }
 
-const failed = "it could not be carried out"
+const failedText = "it could not be carried out"
 
-// whyNot returns why an act failed, in words for members: the fault in its input, the text of a [ReasonError], or the
+// failureText returns why an act failed, in words for members: the fault in its input, the text of a [ReasonError], or the
 // kind of the failure. The texts of other errors describe server internals; only the caller gets them.
-func whyNot(fault error) string {
+func failureText(fault error) string {
 	_, field := errors.AsType[*FieldError](fault)
 	_, refused := errors.AsType[*RefusedError](fault)
 	several, joined := fault.(interface{ Unwrap() []error })
@@ -104,17 +104,17 @@ func whyNot(fault error) string {
 	case joined:
 		var list []string
 		for _, one := range several.Unwrap() {
-			if text := whyNot(one); text != failed && !slices.Contains(list, text) {
+			if text := failureText(one); text != failedText && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}
-		return cmp.Or(strings.Join(list, "; "), failed)
+		return cmp.Or(strings.Join(list, "; "), failedText)
 	case reason != "":
 		return reason
 	case field, refused, errors.Is(fault, ErrNotFound), errors.Is(fault, ErrVersion):
 		return fault.Error()
 	}
-	return failed
+	return failedText
 }
 
 // record returns the row as it is stored; one without an account if there is no account.
@@ -199,7 +199,7 @@ func Forget(ctx context.Context, store Records, f RecordFilter) (removed int, er
 			old = append(old, r)
 		}
 	}
-	for group := range slices.Chunk(old, forgotten) {
+	for group := range slices.Chunk(old, forgetBatch) {
 		switch err := store.PutRecords(ctx, group...); {
 		case errors.Is(err, ErrVersion): // another node does the same
 		case err != nil:

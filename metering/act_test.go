@@ -20,7 +20,7 @@ import (
 )
 
 // An act is a row of the log before it is done, and with its error afterwards.
-func TestActing(t *testing.T) {
+func TestAudited(t *testing.T) {
 	ctx := t.Context()
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -28,7 +28,7 @@ func TestActing(t *testing.T) {
 	act := metering.Act{At: now, Who: "root@host", From: "diagd", What: "account create", Subject: "x"}
 	done := 0
 	do := func(context.Context) error { done++; return nil }
-	require.NoError(t, metering.Acting(ctx, store, act, do), "there is no account yet to write it down with")
+	require.NoError(t, metering.Audited(ctx, store, act, do), "there is no account yet to write it down with")
 	require.Equal(t, 1, done)
 
 	first, err := metering.Admin{Store: store}.CreateAccount(ctx, "first", "free")
@@ -40,7 +40,7 @@ func TestActing(t *testing.T) {
 		require.NoError(t, err)
 		return list
 	}
-	require.NoError(t, metering.Acting(ctx, store, act, func(context.Context) error {
+	require.NoError(t, metering.Audited(ctx, store, act, func(context.Context) error {
 		require.Len(t, acts(""), 1, "it is written before it is done")
 		return nil
 	}))
@@ -49,7 +49,7 @@ func TestActing(t *testing.T) {
 	act.Account, act.At, act.What = second.ID, now.Add(time.Minute), "key revoke"
 	act.Detail = "a\r\nb\x1b[31m" + strings.Repeat("x", 1000)
 	boom := &metering.ReasonError{Reason: "it\ndid not work"}
-	require.ErrorIs(t, metering.Acting(ctx, store, act, func(context.Context) error { return boom }), boom)
+	require.ErrorIs(t, metering.Audited(ctx, store, act, func(context.Context) error { return boom }), boom)
 	list := acts(second.ID)
 	require.Len(t, list, 1)
 	assert.Equal(t, "it did not work", list[0].Error)
@@ -64,7 +64,7 @@ func TestActing(t *testing.T) {
 	assert.Equal(t, all[1:], before)
 
 	act.Account = "acc_none"
-	err = metering.Acting(ctx, store, act, do)
+	err = metering.Audited(ctx, store, act, do)
 	assert.ErrorIs(t, err, metering.ErrNotFound)
 	assert.Equal(t, 1, done, "what cannot be written down is not done")
 
@@ -101,7 +101,7 @@ func TestWhyNothingCameOfAnAct(t *testing.T) {
 			"the connection ended before the answer was complete"},
 	} {
 		act := metering.Act{Account: account.ID, At: time.Now(), What: "key create"}
-		require.ErrorIs(t, metering.Acting(t.Context(), store, act, func(context.Context) error { return test.fault }), test.fault)
+		require.ErrorIs(t, metering.Audited(t.Context(), store, act, func(context.Context) error { return test.fault }), test.fault)
 		list, err := metering.Acts(t.Context(), store, metering.ActFilter{Account: account.ID, Limit: 1})
 		require.NoError(t, err)
 		assert.Equal(t, test.want, list[0].Error)

@@ -171,19 +171,19 @@ func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error)
 	return key, secret, nil
 }
 
-// actingKind is the kind of a [Record] that names the key by which a part of the server acts for an account.
-const actingKind = "acting"
+// serviceKeyKind is the kind of a [Record] that names the key by which a part of the server acts for an account.
+const serviceKeyKind = "acting"
 
-// ActingKey returns the key by which a part of the server, such as "watches", acts for an account: an ordinary key
+// ServiceKey returns the key by which a part of the server, such as "watches", acts for an account: an ordinary key
 // with all scopes, whose secret is discarded. It is made at the first call. A revoked key stays revoked, and is
-// returned with a *RefusedError until [Admin.RenewActingKey] makes another.
-func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.acting(ctx, account, part)
+// returned with a *RefusedError until [Admin.RenewServiceKey] makes another.
+func (a Admin) ServiceKey(ctx context.Context, account AccountID, part string) (Key, error) {
+	named, err := a.serviceKeyRecord(ctx, account, part)
 	if err != nil {
 		return Key{}, err
 	}
 	if len(named.Body) == 0 {
-		return a.nameActing(ctx, named)
+		return a.storeServiceKey(ctx, named)
 	}
 	key, err := a.Store.Key(ctx, KeyID(named.Body))
 	if err == nil && key.State(a.Time()) == KeyRevoked {
@@ -192,27 +192,27 @@ func (a Admin) ActingKey(ctx context.Context, account AccountID, part string) (K
 	return key, err
 }
 
-// RenewActingKey makes a new key by which a part of the server acts. Of several concurrent calls one wins, and the
+// RenewServiceKey makes a new key by which a part of the server acts. Of several concurrent calls one wins, and the
 // others return its key.
-func (a Admin) RenewActingKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.acting(ctx, account, part)
+func (a Admin) RenewServiceKey(ctx context.Context, account AccountID, part string) (Key, error) {
+	named, err := a.serviceKeyRecord(ctx, account, part)
 	if err != nil {
 		return Key{}, err
 	}
-	return a.nameActing(ctx, named)
+	return a.storeServiceKey(ctx, named)
 }
 
-// acting returns the record that names the key of a part, or a new one.
-func (a Admin) acting(ctx context.Context, account AccountID, part string) (Record, error) {
-	named, err := a.Store.Record(ctx, account, actingKind, part)
+// serviceKeyRecord returns the record that names the key of a part, or a new one.
+func (a Admin) serviceKeyRecord(ctx context.Context, account AccountID, part string) (Record, error) {
+	named, err := a.Store.Record(ctx, account, serviceKeyKind, part)
 	if errors.Is(err, ErrNotFound) {
-		named, err = Record{Account: account, Kind: actingKind, ID: part}, nil
+		named, err = Record{Account: account, Kind: serviceKeyKind, ID: part}, nil
 	}
 	return named, err
 }
 
-// nameActing makes a key and stores its id in the record, unless another was stored since the record was read.
-func (a Admin) nameActing(ctx context.Context, named Record) (Key, error) {
+// storeServiceKey makes a key and stores its id in the record, unless another was stored since the record was read.
+func (a Admin) storeServiceKey(ctx context.Context, named Record) (Key, error) {
 	key, _, err := a.CreateKey(ctx, KeyRequest{Account: named.Account, Name: named.ID, Scopes: Scopes()})
 	if err != nil {
 		return Key{}, err
@@ -224,7 +224,7 @@ func (a Admin) nameActing(ctx context.Context, named Record) (Key, error) {
 	if _, err = a.RevokeKey(ctx, key.ID, ""); err != nil {
 		return Key{}, err
 	}
-	return a.ActingKey(ctx, named.Account, named.ID)
+	return a.ServiceKey(ctx, named.Account, named.ID)
 }
 
 // RotateKey replaces a key by a new one with the same account, name, environment, scopes, expiry and

@@ -24,11 +24,11 @@ const (
 
 // directory caches the keys that exist: the token bucket permanently, and the record until it changes.
 type directory struct {
-	shards   [cacheShards]cacheShard
-	watching atomic.Bool   // whether Watch would report a change
-	heard    atomic.Uint64 // changes that Watch reported, and restarts of it
-	private  atomic.Uint64 // replaces Generation for a store without it
-	origins  origins
+	shards             [cacheShards]cacheShard
+	watching           atomic.Bool   // whether Watch would report a change
+	changeCount        atomic.Uint64 // changes that Watch reported, and restarts of it
+	fallbackGeneration atomic.Uint64 // replaces Generation for a store without it
+	origins            origins
 
 	mu        sync.Mutex // guards the publication of records and what follows
 	byKey     map[KeyID]*entry
@@ -38,7 +38,7 @@ type directory struct {
 type cacheShard struct {
 	mu      sync.RWMutex
 	entries map[[32]byte]*entry
-	flights map[[32]byte]*flight
+	reads   map[[32]byte]*sharedRead
 	_       [24]byte // keeps two locks out of one cache line
 }
 
@@ -59,17 +59,17 @@ type record struct {
 	until   time.Time
 	allowed []netip.Prefix // IPv4 also for ::ffff:0:0/96 in the list; empty: any address
 
-	generation uint64 // of the store, before reading began
-	heard      uint64 // of the directory, before reading began
-	read       time.Time
-	stale      atomic.Bool // Watch reported a change
+	generation  uint64 // of the store, before reading began
+	changeCount uint64 // of the directory, before reading began
+	read        time.Time
+	stale       atomic.Bool // Watch reported a change
 }
 
-// holds reports whether the plan is that of the month of an instant.
-func (r *record) holds(now time.Time) bool { return !now.Before(r.from) && now.Before(r.until) }
+// coversMonth reports whether the plan is that of the month of an instant.
+func (r *record) coversMonth(now time.Time) bool { return !now.Before(r.from) && now.Before(r.until) }
 
-// flight is a read under way, on which requests for the same key wait together.
-type flight struct {
+// sharedRead is a read under way, on which requests for the same key wait together.
+type sharedRead struct {
 	generation uint64
 	done       chan struct{}
 	entry      *entry
@@ -80,7 +80,7 @@ type flight struct {
 func (d *directory) init() {
 	for i := range d.shards {
 		d.shards[i].entries = make(map[[32]byte]*entry)
-		d.shards[i].flights = make(map[[32]byte]*flight)
+		d.shards[i].reads = make(map[[32]byte]*sharedRead)
 	}
 	d.byKey = make(map[KeyID]*entry)
 	d.byAccount = make(map[AccountID][]*entry)
@@ -88,9 +88,9 @@ func (d *directory) init() {
 
 func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]%cacheShards] }
 
-// alwaysNew is the generation of a store without a counter: each request has its own, so that no record and no read
+// nextFallbackGeneration is the generation of a store without a counter: each request has its own, so that no record and no read
 // under way is ever good enough for the next.
-func (d *directory) alwaysNew() uint64 { return d.private.Add(1) }
+func (d *directory) nextFallbackGeneration() uint64 { return d.fallbackGeneration.Add(1) }
 
 // find returns the cached key with a hash. The map is indexed by SHA-256, which an attacker cannot steer towards a
 // stored hash; the comparison is in constant time nevertheless.
@@ -126,13 +126,13 @@ func (g *Gate) load(ctx context.Context, hash [32]byte, now time.Time) (*entry, 
 	for {
 		generation := g.generation()
 		s.mu.Lock()
-		f := s.flights[hash]
+		f := s.reads[hash]
 		// A read that began before a change may have seen what was before it.
 		if f == nil || f.generation != generation {
-			f = &flight{generation: generation, done: make(chan struct{})}
-			s.flights[hash] = f
+			f = &sharedRead{generation: generation, done: make(chan struct{})}
+			s.reads[hash] = f
 			s.mu.Unlock()
-			g.fly(ctx, s, hash, f, PeriodOf(now))
+			g.readShared(ctx, s, hash, f, PeriodOf(now))
 			return f.entry, f.record, f.err
 		}
 		s.mu.Unlock()
@@ -151,18 +151,18 @@ func (g *Gate) load(ctx context.Context, hash [32]byte, now time.Time) (*entry, 
 	}
 }
 
-// fly performs a read and wakes those who wait for it, even if the store panics.
-func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight, p Period) {
+// readShared performs a read and wakes those who wait for it, even if the store panics.
+func (g *Gate) readShared(ctx context.Context, s *cacheShard, hash [32]byte, f *sharedRead, p Period) {
 	f.err = errors.New("reading the key was broken off")
 	defer func() {
 		s.mu.Lock()
-		if s.flights[hash] == f {
-			delete(s.flights, hash)
+		if s.reads[hash] == f {
+			delete(s.reads, hash)
 		}
 		s.mu.Unlock()
 		close(f.done)
 	}()
-	heard, begun := g.cache.heard.Load(), g.clock()
+	changeCount, begun := g.cache.changeCount.Load(), g.clock()
 	r, err := g.read(ctx, hash, p)
 	if errors.Is(err, errNoKey) {
 		g.cache.forget(s, hash)
@@ -170,7 +170,7 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight,
 		return
 	}
 	if f.err = err; err == nil {
-		r.generation, r.heard, r.read = f.generation, heard, begun
+		r.generation, r.changeCount, r.read = f.generation, changeCount, begun
 		f.record = r
 		f.entry = g.cache.publish(s, hash, r)
 	}
@@ -207,7 +207,7 @@ func (g *Gate) read(ctx context.Context, hash [32]byte, p Period) (*record, erro
 func (d *directory) publish(s *cacheShard, hash [32]byte, r *record) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.heard.Load() != r.heard {
+	if d.changeCount.Load() != r.changeCount {
 		r.stale.Store(true)
 	}
 	e := d.byKey[r.key.ID]
@@ -216,7 +216,7 @@ func (d *directory) publish(s *cacheShard, hash [32]byte, r *record) *entry {
 		d.byKey[r.key.ID] = e
 		d.byAccount[r.key.Account] = append(d.byAccount[r.key.Account], e)
 	}
-	if old := e.record.Load(); old == nil || old.generation <= r.generation && old.heard <= r.heard {
+	if old := e.record.Load(); old == nil || old.generation <= r.generation && old.changeCount <= r.changeCount {
 		e.record.Store(r)
 	}
 	s.mu.Lock()
@@ -237,7 +237,7 @@ func (d *directory) forget(s *cacheShard, hash [32]byte) {
 func (d *directory) invalidate(c Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.heard.Add(1)
+	d.changeCount.Add(1)
 	if c.Key == "" && c.Account == "" {
 		for _, e := range d.byKey {
 			e.record.Load().stale.Store(true)

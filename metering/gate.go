@@ -89,7 +89,7 @@ func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if s, ok := c.Store.(Generational); ok {
 		g.generation = s.Generation
 	} else {
-		g.generation = g.cache.alwaysNew
+		g.generation = g.cache.nextFallbackGeneration
 	}
 	ctx, g.stop = context.WithCancel(ctx)
 	g.done.Go(func() { g.follow(ctx) })
@@ -163,7 +163,7 @@ func (g *Gate) AdmitKey(ctx context.Context, id KeyID, from netip.Addr, now time
 func (g *Gate) admit(ctx context.Context, hash [32]byte, ok bool, from netip.Addr, now time.Time) (*Caller, error) {
 	e, r := g.cache.find(&hash)
 	// Also for a text that is not a secret, so that it takes as long as an unknown one.
-	if r == nil || !g.fresh(r) || !r.holds(now) {
+	if r == nil || !g.fresh(r) || !r.coversMonth(now) {
 		var err error
 		if e, r, err = g.load(ctx, hash, now); err != nil {
 			return nil, err
@@ -199,9 +199,9 @@ func (g *Gate) Recognizes(bearer string, from netip.Addr, now time.Time) bool {
 	return ok && r != nil && r.refuse(from, now) == ""
 }
 
-// Acting returns the caller of a key that acts within this process without a secret: for a watch, or for a member who
+// Audited returns the caller of a key that acts within this process without a secret: for a watch, or for a member who
 // is signed in. It checks no address and takes no token. The error is [ErrNotFound], a *RefusedError or the store's.
-func (g *Gate) Acting(ctx context.Context, id KeyID, now time.Time) (*Caller, error) {
+func (g *Gate) CallerByID(ctx context.Context, id KeyID, now time.Time) (*Caller, error) {
 	key, err := g.store.Key(ctx, id)
 	if err != nil {
 		return nil, err

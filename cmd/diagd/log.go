@@ -52,7 +52,7 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
 			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: flagsGiven(cmd),
 		}
-		return metering.Acting(cmd.Context(), admin.Store, act, func(context.Context) error { return told(run(cmd, args)) })
+		return metering.Audited(cmd.Context(), admin.Store, act, func(context.Context) error { return told(run(cmd, args)) })
 	})
 	if !begun {
 		return run(cmd, args)

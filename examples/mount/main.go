@@ -151,7 +151,7 @@ func newKeys(ctx context.Context, store metering.Store) (secret metering.Secret,
 	if err != nil {
 		return metering.Secret{}, "", err
 	}
-	key, err := admin.ActingKey(ctx, account.ID, "visitors")
+	key, err := admin.ServiceKey(ctx, account.ID, "visitors")
 	return secret, key.ID, err
 }
 

@@ -8,7 +8,7 @@
 //
 // Pages are html/template, one style sheet, and no script. Every page is a row of one table: who may see it, what it
 // shows, and for changes their name in the log. All actions of a page use the functions behind the commands of diagd,
-// and each change is a row of the log before it is made (see [metering.Acting]).
+// and each change is a row of the log before it is made (see [metering.Audited]).
 //
 // Members sign in by a single-use link, which the operator makes or the server mails, or by a header of a trusted
 // proxy; see package member. Requests that change something are refused when they come from a foreign origin

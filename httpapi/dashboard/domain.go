@@ -189,7 +189,7 @@ func (d *dashboard) checkDomain(r *http.Request) (string, error) {
 	}
 	return d.once(r, domainPath(one.Domain), func(ctx context.Context, account metering.AccountID) *run {
 		kept := &run{Domain: one.Domain, At: d.now()}
-		key, err := d.admin().ActingKey(ctx, account, actor)
+		key, err := d.admin().ServiceKey(ctx, account, actor)
 		if err == nil {
 			ask := func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 				answer, err := d.API.Ask(ctx, key.ID, ep, body)

@@ -90,7 +90,7 @@ func (d *dashboard) enter(r *http.Request) (string, error) {
 	}
 	from, secret := sceneOf(r).from.String(), ""
 	act := metering.Act{Account: account, At: d.now(), Who: link.Email, From: from, What: "enter"}
-	err = metering.Acting(r.Context(), d.Store, act, func(ctx context.Context) (err error) {
+	err = metering.Audited(r.Context(), d.Store, act, func(ctx context.Context) (err error) {
 		_, secret, err = d.people().Enter(ctx, token, account, from)
 		return err
 	})

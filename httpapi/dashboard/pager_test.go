@@ -239,7 +239,7 @@ func TestOlder(t *testing.T) {
 	h.multiply(own.ID, "delivery", 120)
 	for range 250 {
 		h.pass(time.Second)
-		require.NoError(t, metering.Acting(t.Context(), h.store, metering.Act{Account: own.ID, At: h.clock(), What: "key create"},
+		require.NoError(t, metering.Audited(t.Context(), h.store, metering.Act{Account: own.ID, At: h.clock(), What: "key create"},
 			func(context.Context) error { return nil }))
 	}
 	b := h.owner()

@@ -61,7 +61,7 @@ func (h *house) furnish(account metering.Account) lodger {
 	for i := range 3 {
 		h.charge(account, key, fmt.Sprintf("req_%s%d", account.ID, i), "spf/lookup", 2)
 	}
-	require.NoError(t, metering.Acting(ctx, h.store, metering.Act{Account: account.ID, At: h.clock(), Who: hostileName,
+	require.NoError(t, metering.Audited(ctx, h.store, metering.Act{Account: account.ID, At: h.clock(), Who: hostileName,
 		From: "192.0.2.1", What: "key rotate", Detail: "name=" + hostileName + "\r\nX-Injected: 1"}, func(context.Context) error { return nil }))
 	return l
 }

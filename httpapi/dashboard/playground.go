@@ -337,7 +337,7 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 	defer release()
 	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
 		asked := &run{Operation: op.Name(), Fields: fields, At: d.now()}
-		key, err := d.admin().ActingKey(ctx, account, actor)
+		key, err := d.admin().ServiceKey(ctx, account, actor)
 		if err != nil {
 			return d.ended(asked, err)
 		}

@@ -113,7 +113,7 @@ func TestPlaygroundFaults(t *testing.T) {
 	none := b.run(b.get("/dashboard/playground/text/hash"))
 	assert.NotEmpty(t, none.words(".fault")+none.words(".notice.bad p+p"))
 
-	key, err := h.admin.ActingKey(t.Context(), h.account.ID, actor)
+	key, err := h.admin.ServiceKey(t.Context(), h.account.ID, actor)
 	require.NoError(t, err)
 	_, err = h.admin.RevokeKey(t.Context(), key.ID, metering.RevokedManual)
 	require.NoError(t, err)

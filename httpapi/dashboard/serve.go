@@ -285,7 +285,7 @@ func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
 	if p.act == "" || s.visitor == nil {
 		err = do(r.Context())
 	} else if err = d.mayChange(r); err == nil {
-		err = metering.Acting(r.Context(), d.Store, d.deed(r), do)
+		err = metering.Audited(r.Context(), d.Store, d.deed(r), do)
 	}
 	if s.form.refused(err) {
 		s.status = http.StatusUnprocessableEntity

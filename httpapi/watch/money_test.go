@@ -76,7 +76,7 @@ func TestWaiting(t *testing.T) {
 		"key": {
 			func(w *world) { require.NoError(w, w.revoke()) },
 			func(w *world) {
-				_, err := w.admin.RenewActingKey(w.Context(), w.account.ID, "watches")
+				_, err := w.admin.RenewServiceKey(w.Context(), w.account.ID, "watches")
 				require.NoError(w, err)
 			}, watch.NoKey,
 		},
@@ -116,7 +116,7 @@ func (w *world) set(change func(*metering.Account)) {
 // spend has the account use credits otherwise.
 func (w *world) spend(credits int64) {
 	w.Helper()
-	key, err := w.admin.ActingKey(w.Context(), w.account.ID, "dashboard")
+	key, err := w.admin.ServiceKey(w.Context(), w.account.ID, "dashboard")
 	require.NoError(w, err)
 	b, err := w.store.Begin(w.Context(), metering.Op{RequestID: metering.NewRequestID(), Account: w.account.ID, Key: key.ID,
 		Endpoint: "POST /x", Credits: credits - w.used(), Now: w.clock.Now(), Lease: w.clock.Now().Add(time.Minute)})
@@ -126,7 +126,7 @@ func (w *world) spend(credits int64) {
 }
 
 func (w *world) revoke() error {
-	key, err := w.admin.ActingKey(w.Context(), w.account.ID, "watches")
+	key, err := w.admin.ServiceKey(w.Context(), w.account.ID, "watches")
 	if err == nil {
 		_, err = w.admin.RevokeKey(w.Context(), key.ID, "")
 	}

@@ -26,7 +26,7 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 	if s.left = s.doc.budget() - s.doc.Spent; s.left < need {
 		return NoBudget, nil
 	}
-	key, err := s.admin.ActingKey(ctx, s.record.Account, actor)
+	key, err := s.admin.ServiceKey(ctx, s.record.Account, actor)
 	if reason := refusalOf(err); reason != "" {
 		return reason, nil
 	}

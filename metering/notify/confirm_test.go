@@ -223,7 +223,7 @@ func TestConfirmedBefore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, step.want, c.State, c.Target)
 	}
-	require.NoError(t, metering.Acting(t.Context(), w.store, metering.Act{Account: w.account.ID, At: w.clock.Now(),
+	require.NoError(t, metering.Audited(t.Context(), w.store, metering.Act{Account: w.account.ID, At: w.clock.Now(),
 		Who: "member@example.com", What: "enter"}, func(_ context.Context) error { return nil }))
 	require.Equal(t, channelActive, w.mailChannel("member@example.com").State)
 	require.Equal(t, channelUnconfirmed, w.mailChannel("nobody@example.com").State)

@@ -13,7 +13,7 @@ import (
 )
 
 // The first caller makes the key, all others find it, and a revoked key is not recreated automatically.
-func TestActingKey(t *testing.T) {
+func TestServiceKey(t *testing.T) {
 	admin := metering.Admin{Store: memory.New(memory.Config{})}
 	account, err := admin.CreateAccount(t.Context(), "test", "free")
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func TestActingKey(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			var err error
-			keys[i], err = admin.ActingKey(t.Context(), account.ID, "watches")
+			keys[i], err = admin.ServiceKey(t.Context(), account.ID, "watches")
 			assert.NoError(t, err)
 		})
 	}
@@ -34,15 +34,15 @@ func TestActingKey(t *testing.T) {
 
 	_, err = admin.RevokeKey(t.Context(), keys[0].ID, "")
 	require.NoError(t, err)
-	_, err = admin.ActingKey(t.Context(), account.ID, "watches")
+	_, err = admin.ServiceKey(t.Context(), account.ID, "watches")
 	_, refused := errors.AsType[*metering.RefusedError](err)
 	require.True(t, refused, err)
-	renewed, err := admin.RenewActingKey(t.Context(), account.ID, "watches")
+	renewed, err := admin.RenewServiceKey(t.Context(), account.ID, "watches")
 	require.NoError(t, err)
-	key, err := admin.ActingKey(t.Context(), account.ID, "watches")
+	key, err := admin.ServiceKey(t.Context(), account.ID, "watches")
 	require.NoError(t, err)
 	assert.Equal(t, renewed.ID, key.ID)
-	_, err = admin.ActingKey(t.Context(), "acc_none", "watches")
+	_, err = admin.ServiceKey(t.Context(), "acc_none", "watches")
 	assert.Error(t, err)
 }
 
@@ -62,17 +62,17 @@ func (s *slowStore) Record(ctx context.Context, account metering.AccountID, kind
 }
 
 // The slower of two callers takes the key of the faster one, and leaves no working key of its own.
-func TestActingKeyOfAnother(t *testing.T) {
+func TestServiceKeyOfAnother(t *testing.T) {
 	slow := &slowStore{Store: memory.New(memory.Config{})}
 	admin := metering.Admin{Store: slow}
 	account, err := admin.CreateAccount(t.Context(), "test", "free")
 	require.NoError(t, err)
 	var first metering.Key
 	slow.meanwhile = func() {
-		first, err = metering.Admin{Store: slow.Store}.ActingKey(t.Context(), account.ID, "watches")
+		first, err = metering.Admin{Store: slow.Store}.ServiceKey(t.Context(), account.ID, "watches")
 		require.NoError(t, err)
 	}
-	second, err := admin.ActingKey(t.Context(), account.ID, "watches")
+	second, err := admin.ServiceKey(t.Context(), account.ID, "watches")
 	require.NoError(t, err)
 	assert.Equal(t, first.ID, second.ID)
 	keys, err := metering.Collect(slow.Keys(t.Context(), metering.KeyFilter{Account: account.ID}))
