@@ -6,31 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 )
-
-// An API serves every endpoint and the OpenAPI document, and runs operations for parts of the same program that act for
-// an account, such as watches and a dashboard.
-type API struct{ server *server }
-
-// New returns the API. It panics without a Gate, and where one of Config.Endpoints cannot be served: those are faults
-// of the program, seen at start. An [http.Server] with DisableGeneralOptionsHandler leaves OPTIONS * to it too.
-func New(c Config) *API { return &API{newServer(c, Endpoints())} }
-
-// Endpoints is the table that the API serves: that of the public API, and behind it Config.Endpoints. The caller owns
-// it.
-func (a *API) Endpoints() Table { return slices.Clone(a.server.table) }
-
-// Handler is [New], for those who serve alone.
-func Handler(c Config) http.Handler { return New(c) }
-
-// ServeHTTP implements [http.Handler].
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
 // An Answer is the reply to a key that acts in this process.
 type Answer struct {
@@ -109,26 +89,6 @@ func (s *server) serveCaller(w http.ResponseWriter, r *http.Request, c *metering
 	}
 }
 
-// Error implements error.
-func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Code, p.Message, p.RequestID) }
-
-// Err returns the problem as the error that the operation itself would have returned, if it reported one: a
-// [*ViolationsError], or the error of [diag.Unavailable] for a silent server. Otherwise it returns the problem.
-func (p *Problem) Err() error {
-	if len(p.Details.Fields) > 0 {
-		return &ViolationsError{Violations: p.Details.Fields}
-	}
-	if p.Code == internalError {
-		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
-		}
-		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
-		}
-	}
-	return p
-}
-
 // answered keeps a reply in memory.
 type answered struct {
 	header http.Header
@@ -136,6 +96,8 @@ type answered struct {
 	body   bytes.Buffer
 }
 
-func (w *answered) Header() http.Header         { return w.header }
-func (w *answered) WriteHeader(status int)      { w.status = status }
+func (w *answered) Header() http.Header { return w.header }
+
+func (w *answered) WriteHeader(status int) { w.status = status }
+
 func (w *answered) Write(p []byte) (int, error) { return w.body.Write(p) }

@@ -4,13 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -18,20 +13,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
-)
-
-// The limits of an operation that sets none of its own (CONTRACT 1.9).
-const (
-	defaultBody = 64 << 10
-	defaultTime = 15 * time.Second
-	// textBody leaves room for a text of 1 MiB and the JSON around it.
-	textBody = 1<<20 + defaultBody
-	// pemBody leaves room for certificates of 256 KiB with their line ends escaped.
-	pemBody = 256<<10 + defaultBody
-	// csrBody leaves room for a signing request of 64 KiB with its line ends escaped.
-	csrBody = 64<<10 + defaultBody
-	// headerBody leaves room for a header of 256 KiB with its line ends and quotation marks escaped.
-	headerBody = 512<<10 + defaultBody
 )
 
 // What operations hold at worst, in bytes. TestWeights measures it.
@@ -121,9 +102,6 @@ func text[Req, Rep any](f func(Req) (*Rep, error)) Operation {
 	return op
 }
 
-// fields is the type of the request; that of an endpoint without an operation has no fields.
-func (op *Operation) fields() reflect.Type { return cmp.Or(op.request, reflect.TypeFor[struct{}]()) }
-
 // A picture is a reply that is not JSON.
 type picture interface {
 	MediaType() string
@@ -142,6 +120,27 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Oper
 	}
 }
 
+// hosted adapts an operation on the hosted SPF profiles of the caller.
+func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) Operation {
+	return Operation{
+		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true, function: f,
+		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
+			o, ok := req.(*ownedRequest)
+			if !ok {
+				return nil, errHosted
+			}
+			return oneOf(f(ctx, env, o.access, *o.request.(*Req)))
+		},
+	}
+}
+
+// An ownedRequest is a request with whose profiles it is about.
+type ownedRequest struct {
+	access  hostedspf.Access
+	request any // pointer to the request of the operation
+}
+
 // about sets what the operation does, if the purpose of the row is that of a family.
 func (op Operation) about(summary string) Operation { op.summary = summary; return op }
 
@@ -151,6 +150,31 @@ func (op Operation) UpTo(bytes int64) Operation { op.body = bytes; return op }
 // Holding sets how many bytes the operation holds at worst, in addition to what depends on the body: the server runs
 // as many requests concurrently as fit into [Config.Memory].
 func (op Operation) Holding(bytes int64) Operation { op.weight = bytes; return op }
+
+// Within sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
+func (op Operation) Within(d time.Duration) Operation { op.time = cmp.Or(d, defaultTime); return op }
+
+// sealed keeps the reply encrypted under a key derived from the caller's API secret, of which the store has only a
+// hash: a reader of the store cannot decrypt it (CONTRACT 5.4).
+//
+// Such an operation draws random numbers: it has another reply each time.
+func (op Operation) sealed() Operation {
+	op.form, op.repeats = metering.SealedReply, false
+	return op
+}
+
+// deprecated marks the row itself. Every reply to an authorized caller reports it.
+func (op Operation) deprecated(d Deprecation) Operation { op.deprecation = &d; return op }
+
+// alsoFor accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
+// answered with its deprecation.
+func (op Operation) alsoFor(scope metering.Scope, d Deprecation) Operation {
+	op.transition = &transition{scope, d}
+	return op
+}
+
+// fields is the type of the request; that of an endpoint without an operation has no fields.
+func (op *Operation) fields() reflect.Type { return cmp.Or(op.request, reflect.TypeFor[struct{}]()) }
 
 // A weighed request computes more exactly than its row how much memory the operation holds.
 type weighed interface{ Memory() int64 }
@@ -163,12 +187,6 @@ func (op *Operation) memory(req any, body int) int64 {
 	}
 	return bytes
 }
-
-// MaxBody bounds the JSON body of a request, in bytes.
-func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
-
-// Within sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
-func (op Operation) Within(d time.Duration) Operation { op.time = cmp.Or(d, defaultTime); return op }
 
 // A Result is the reply of an operation.
 type Result struct {
@@ -187,6 +205,23 @@ func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result
 	req, err := ep.Operation.decode(body)
 	if err != nil {
 		return nil, err
+	}
+	return ep.Operation.execute(ctx, env, req)
+}
+
+// errHosted is the error of [Endpoint.Run] for an operation on hosted SPF profiles: it needs the store
+// in which they are. [Endpoint.RunHosted] takes one.
+var errHosted = errors.New("the operation works on profiles that a server keeps")
+
+// RunHosted is [Endpoint.Run] with access to hosted SPF profiles. Other operations make no use of it.
+func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedspf.Access, body []byte) (
+	*Result, error) {
+	req, err := ep.Operation.decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if ep.Operation.owned {
+		req = &ownedRequest{access, req}
 	}
 	return ep.Operation.execute(ctx, env, req)
 }
@@ -252,104 +287,3 @@ var encoders = sync.Pool{New: func() any {
 	e.json.SetEscapeHTML(false)
 	return e
 }}
-
-// errHosted is the error of [Endpoint.Run] for an operation on hosted SPF profiles: it needs the store
-// in which they are. [Endpoint.RunHosted] takes one.
-var errHosted = errors.New("the operation works on profiles that a server keeps")
-
-// hosted adapts an operation on the hosted SPF profiles of the caller.
-func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) Operation {
-	return Operation{
-		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true, function: f,
-		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
-			o, ok := req.(*ownedRequest)
-			if !ok {
-				return nil, errHosted
-			}
-			return oneOf(f(ctx, env, o.access, *o.request.(*Req)))
-		},
-	}
-}
-
-// Hosted reports whether the operation works on hosted SPF profiles: it then runs at a server or by
-// [Endpoint.RunHosted], and not by [Endpoint.Run].
-func (ep Endpoint) Hosted() bool { return ep.Operation.owned }
-
-// An ownedRequest is a request with whose profiles it is about.
-type ownedRequest struct {
-	access  hostedspf.Access
-	request any // pointer to the request of the operation
-}
-
-// own adds to a request whose profiles it is about: those of the caller's key and of all keys that it was rotated from.
-func (x *exchange) own(req any) (any, error) {
-	first, err := x.Gate.Origin(x.r.Context(), *x.caller.Key)
-	if err != nil {
-		return nil, err
-	}
-	access := hostedspf.Access{Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF, Zone: x.SPFZone}
-	return &ownedRequest{access, req}, nil
-}
-
-// RunHosted is [Endpoint.Run] with access to hosted SPF profiles. Other operations make no use of it.
-func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedspf.Access, body []byte) (
-	*Result, error) {
-	req, err := ep.Operation.decode(body)
-	if err != nil {
-		return nil, err
-	}
-	if ep.Operation.owned {
-		req = &ownedRequest{access, req}
-	}
-	return ep.Operation.execute(ctx, env, req)
-}
-
-// sealed keeps the reply encrypted under a key derived from the caller's API secret, of which the store has only a
-// hash: a reader of the store cannot decrypt it (CONTRACT 5.4).
-//
-// Such an operation draws random numbers: it has another reply each time.
-func (op Operation) sealed() Operation {
-	op.form, op.repeats = metering.SealedReply, false
-	return op
-}
-
-// sealInfo is the purpose of the derived key (RFC 5869 section 3.2).
-const sealInfo = "diagkit kept reply, AES-256-GCM"
-
-// sealer derives the cipher of a caller. The secret has 150 random bits, so that no slow derivation is needed.
-func sealer(secret string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(secret), nil, sealInfo, 32)
-	if err != nil {
-		return nil, fmt.Errorf("deriving the key of a kept reply: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("making the cipher of a kept reply: %w", err)
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
-
-// seal encrypts a body for the holder of a secret, bound to one idempotency key.
-func seal(secret string, idem *[32]byte, body []byte) ([]byte, error) {
-	aead, err := sealer(secret)
-	if err != nil {
-		return nil, err
-	}
-	return aead.Seal(nil, nil, body, idem[:]), nil
-}
-
-var errSealed = errors.New("a kept reply does not open with the caller's secret")
-
-// unseal undoes seal.
-func unseal(secret string, idem *[32]byte, sealed []byte) ([]byte, error) {
-	aead, err := sealer(secret)
-	if err != nil {
-		return nil, err
-	}
-	body, err := aead.Open(nil, nil, sealed, idem[:])
-	if err != nil {
-		return nil, errSealed
-	}
-	return body, nil
-}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 // maxViolations bounds the list of faults: an attacker's body must not make a long reply.
@@ -199,10 +197,6 @@ func (p *parser) unknown(what string, o *object) {
 		return
 	}
 	p.report(reasonUnknown, "is not a %s of this request; the %ss are %s", what, what, strings.Join(o.names(), ", "))
-}
-
-func (o *object) names() []string {
-	return diag.Map(o.fields, func(f *field) string { return f.name })
 }
 
 func (p *parser) checkPresence(o *object, seen []string, base int) {

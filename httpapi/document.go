@@ -63,29 +63,6 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sharedDocument is that of every server without endpoints of its own.
-var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
-
-// documentOf returns a function that makes the document of a table for a server at a URL, with API keys or an
-// authentication of its own. One that differs from the document of the public API is made immediately, so that a type
-// that cannot be described is detected at start.
-func documentOf(t Table, publicURL string, keyless bool) func() *File {
-	if len(t.own()) == 0 && publicURL == "" && !keyless {
-		return sharedDocument
-	}
-	file := NewFile(jsonMedia, t.openAPIAt(publicURL, keyless))
-	return func() *File { return file }
-}
-
-func (x *exchange) serveDocument() *failure {
-	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return methodProblem([]string{http.MethodGet, http.MethodHead})
-	}
-	x.addressHeaders()
-	x.document().ServeHTTP(&statusWriter{x.w, x}, x.r)
-	return nil
-}
-
 // noneMatch reports whether a client has the file already (RFC 9110 section 13.1.2, by the weak
 // comparison of section 8.8.3.2).
 func (f *File) noneMatch(lists []string) bool {
@@ -117,4 +94,52 @@ func acceptsGzip(lists []string) bool {
 		}
 	}
 	return false
+}
+
+const openapiPath = Prefix + "/openapi.json"
+
+func (x *exchange) serveDocument() *failure {
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		return methodProblem([]string{http.MethodGet, http.MethodHead})
+	}
+	x.addressHeaders()
+	x.document().ServeHTTP(&statusWriter{x.w, x}, x.r)
+	return nil
+}
+
+// sharedDocument is that of every server without endpoints of its own.
+var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
+
+// documentOf returns a function that makes the document of a table for a server at a URL, with API keys or an
+// authentication of its own. One that differs from the document of the public API is made immediately, so that a type
+// that cannot be described is detected at start.
+func documentOf(t Table, publicURL string, keyless bool) func() *File {
+	if len(t.own()) == 0 && publicURL == "" && !keyless {
+		return sharedDocument
+	}
+	file := NewFile(jsonMedia, t.openAPIAt(publicURL, keyless))
+	return func() *File { return file }
+}
+
+// forPages reports whether the pages answer: for each page outside of the API, and for whatever else a browser
+// requests there.
+func (x *exchange) forPages() bool {
+	path := x.r.URL.Path
+	reads := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
+	if x.Pages == nil || !reads || strings.HasPrefix(path, Prefix+"/") {
+		return false
+	}
+	switch path {
+	case "/", "/docs", "/llms.txt", "/openapi.json", "/openapi.yaml":
+		return true
+	}
+	return strings.HasPrefix(path, "/docs/") || strings.Contains(x.r.Header.Get("Accept"), "text/html")
+}
+
+// servePages runs the handler of the pages. They are the same for everyone and made once, so that no limiter guards
+// them.
+func (x *exchange) servePages() {
+	x.ip = x.clientIP(x.r)
+	x.seen.Endpoint = "pages"
+	x.Pages.ServeHTTP(&statusWriter{x.w, x}, x.r)
 }

@@ -1,16 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
-	_ "embed" // what is said of each operation
-	"net/http"
-	"reflect"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/idn"
 	"github.com/diagkit/diagkit/diag/netmask"
@@ -57,6 +49,20 @@ const (
 	mailRead  = metering.MailRead
 	mailWrite = metering.MailWrite
 	webRead   = metering.WebRead
+)
+
+// The limits of an operation that sets none of its own (CONTRACT 1.9).
+const (
+	defaultBody = 64 << 10
+	defaultTime = 15 * time.Second
+	// textBody leaves room for a text of 1 MiB and the JSON around it.
+	textBody = 1<<20 + defaultBody
+	// pemBody leaves room for certificates of 256 KiB with their line ends escaped.
+	pemBody = 256<<10 + defaultBody
+	// csrBody leaves room for a signing request of 64 KiB with its line ends escaped.
+	csrBody = 64<<10 + defaultBody
+	// headerBody leaves room for a header of 256 KiB with its line ends and quotation marks escaped.
+	headerBody = 512<<10 + defaultBody
 )
 
 // endpoints is the whole public surface: one line each. It is the only source of server, command line, OpenAPI
@@ -127,155 +133,5 @@ var endpoints = []Endpoint{
 	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", Call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},
 }
 
-// An Endpoint is one operation of the public API: a row of its table. Those of one's own are made like ours, of all
-// fields, and served by [Config.Endpoints].
-type Endpoint struct {
-	Method    string // GET or POST; a GET request has its fields in path and query
-	Path      string // under Prefix, such as /acme/mx-policy or /acme/hosts/{id}
-	Scope     metering.Scope
-	Credits   int64     // price of a reply; what fails costs nothing
-	Purpose   string    // its purpose, in a few words
-	Operation Operation // its work, made by Call or Pure; without it, New panics and Run returns an error
-}
-
-// Name is the path without its first slash, such as "mta-sts/lookup".
-func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
-
-// At is the name as addresses of pages have it: without the braces around parameters.
-func (ep Endpoint) At() string { return unbraced.Replace(ep.Name()) }
-
-var unbraced = strings.NewReplacer("{", "", "}", "")
-
-// ID is the method and the whole path, as the ledger and the metrics name the endpoint.
-func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
-
-// Summary returns what the operation does: its purpose, or a more specific text if that is the purpose of a family.
-func (ep Endpoint) Summary() string { return cmp.Or(ep.Operation.summary, ep.Purpose) }
-
-// Family is the heading under which lists have the endpoint.
-func (ep Endpoint) Family() string {
-	switch scope, _, _ := strings.Cut(string(ep.Scope), ":"); {
-	case strings.HasPrefix(ep.Path, "/text/"):
-		return "Text"
-	case strings.HasPrefix(ep.Path, "/spf/hosted"):
-		return "Hosted SPF"
-	case scope == "mail":
-		return "Mail"
-	case scope == "web":
-		return "Web"
-	}
-	return "DNS and registration"
-}
-
-// Headlined reports whether replies have a verdict in words.
-func (ep Endpoint) Headlined() bool {
-	if ep.Operation.report == nil {
-		return false
-	}
-	_, ok := ep.Operation.report.FieldByName("Headline")
-	return ok
-}
-
-// HasBody reports whether a request carries its fields in a JSON body.
-func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
-
-// Rules describes the rules by which the endpoint's reports are judged, if there are any.
-func (ep Endpoint) Rules() []diag.RuleInfo {
-	if ep.Operation.report == nil {
-		return nil
-	}
-	if judged, ok := reflect.New(ep.Operation.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
-		return judged.Rules()
-	}
-	return nil
-}
-
 // mailReadEnds is since when requests for certificates should not be parsed by a key for mail alone (CONTRACT 1.12).
 var mailReadEnds = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
-
-// A Deprecation holds since when something should no longer be used, and when it ends.
-type Deprecation struct {
-	Since  time.Time // zero: no date is set yet, so replies do not contain one
-	Sunset time.Time // zero: no end is decided yet
-}
-
-// A transition is a scope that a row temporarily accepts in addition to its own.
-type transition struct {
-	scope metering.Scope
-	Deprecation
-}
-
-// deprecated marks the row itself. Every reply to an authorized caller reports it.
-func (op Operation) deprecated(d Deprecation) Operation { op.deprecation = &d; return op }
-
-// alsoFor accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
-// answered with its deprecation.
-func (op Operation) alsoFor(scope metering.Scope, d Deprecation) Operation {
-	op.transition = &transition{scope, d}
-	return op
-}
-
-// Scopes are those of which any one suffices: the row's own, and one that it accepts for a while.
-func (ep Endpoint) Scopes() []metering.Scope {
-	list := []metering.Scope{ep.Scope}
-	if ep.Operation.transition != nil {
-		list = append(list, ep.Operation.transition.scope)
-	}
-	return list
-}
-
-// deprecatedOperation is the value of [Observation.Deprecated] for the use of a deprecated row.
-const deprecatedOperation = "operation"
-
-// admitScope checks that the key carries a scope of the row, and records deprecated use.
-func (x *exchange) admitScope() *failure {
-	_, err := x.caller.Require(x.ep.Scope)
-	if other := x.ep.Operation.transition; err != nil && other != nil {
-		if _, missing := x.caller.Require(other.scope); missing == nil {
-			err = nil
-			x.deprecate(string(other.scope), other.Deprecation)
-		}
-	}
-	if err != nil {
-		return x.problem(err)
-	}
-	if d := x.ep.Operation.deprecation; d != nil && x.seen.Deprecated == "" {
-		x.deprecate(deprecatedOperation, *d)
-	}
-	return nil
-}
-
-func (x *exchange) deprecate(what string, d Deprecation) {
-	x.seen.Deprecated = what
-	x.log.Info("deprecated use", "request_id", x.id, "endpoint", x.seen.Endpoint, "deprecated", what,
-		"key", string(x.caller.Key.ID), "account", string(x.caller.Account.ID))
-	if !d.Since.IsZero() {
-		x.header("Deprecation", "@"+strconv.FormatInt(d.Since.Unix(), 10)) // RFC 9745 section 2.1
-	}
-	if !d.Sunset.IsZero() {
-		x.header("Sunset", d.Sunset.UTC().Format(http.TimeFormat)) // RFC 8594 section 3
-	}
-}
-
-// aboutText describes in three sentences what each operation examines: a paragraph each, which begins with its name.
-//
-//go:embed docs/about.txt
-var aboutText string
-
-var abouts = sync.OnceValue(func() map[string][]string {
-	all := map[string][]string{}
-	for paragraph := range strings.SplitSeq(strings.TrimSpace(aboutText), "\n\n") {
-		lines := strings.Split(paragraph, "\n")
-		all[lines[0]] = lines[1:]
-	}
-	return all
-})
-
-// About describes in three sentences what the operation examines and how; for one of one's own, its purpose. The
-// caller must not change them.
-func (ep Endpoint) About() []string {
-	if own, ok := abouts()[ep.Name()]; ok || ep.Purpose == "" {
-		return own
-	}
-	return []string{diag.Upper(ep.Purpose) + "."}
-}

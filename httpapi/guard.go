@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 
 	"github.com/diagkit/diagkit/metering"
@@ -79,17 +77,4 @@ func (a *API) Guesses(next http.Handler) http.Handler {
 			visits.GiveBack(ip, now)
 		}
 	})
-}
-
-// holdBody reads the body of a request that another handler decodes.
-func (x *exchange) holdBody(most int64) *failure {
-	body, err := io.ReadAll(io.LimitReader(x.r.Body, most+1))
-	if err != nil {
-		return unreadBody(err)
-	}
-	if int64(len(body)) > most {
-		return tooLarge(most)
-	}
-	x.r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
 }

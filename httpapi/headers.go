@@ -1,13 +1,7 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -70,81 +64,4 @@ func decimals(a, b int64) (string, string) {
 	first := strconv.AppendInt(buf[:0], a, 10)
 	both := string(strconv.AppendInt(first, b, 10))
 	return both[:len(first)], both[len(first):]
-}
-
-// maxLoggedID bounds how much of a client's own request ID is logged.
-const maxLoggedID = 100
-
-// level returns the log level of the outcome. Neither a client that left nor remote servers that do not answer are a
-// fault of ours. The unavailability of the store is logged once, by its outage.
-func (x *exchange) level() slog.Level {
-	switch {
-	case x.seen.Status < 500, x.seen.Status == http.StatusBadGateway, x.seen.Status == http.StatusGatewayTimeout,
-		errors.Is(x.fault, context.Canceled), errors.Is(x.fault, metering.ErrUnavailable):
-		return slog.LevelDebug
-	}
-	return slog.LevelError
-}
-
-// logRequest logs the outcome: never a body, a query, a key's secret or any header but the client's own request ID.
-// The error of a diagnostic names a customer's subject, so that only the level debug has its text.
-func (x *exchange) logRequest(level slog.Level) {
-	attrs := []slog.Attr{slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
-		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code), slog.Duration("duration", x.seen.Duration),
-		slog.Int64("credits", x.seen.Credits), slog.Bool("replay", x.seen.Replay)}
-	if x.ip.IsValid() { // otherwise the request came from this process
-		attrs = append(attrs, slog.String("ip", x.ip.String()))
-	}
-	if x.caller != nil {
-		attrs = append(attrs, slog.String("key", string(x.caller.Key.ID)),
-			slog.String("account", string(x.caller.Account.ID)), slog.String("plan", x.seen.Plan))
-	}
-	if theirs := x.r.Header.Get("X-Request-Id"); theirs != "" {
-		attrs = append(attrs, slog.String("client_request_id", theirs[:min(len(theirs), maxLoggedID)]))
-	}
-	switch {
-	case x.fault == nil:
-	case x.private && !x.log.Enabled(x.r.Context(), slog.LevelDebug):
-		attrs = append(attrs, slog.String("error", fmt.Sprintf("%T; its text is logged at level debug", x.fault)))
-	default:
-		attrs = append(attrs, slog.String("error", x.fault.Error()))
-	}
-	x.log.LogAttrs(x.r.Context(), level, "request", attrs...)
-}
-
-// bearer returns the credentials after the scheme (RFC 6750 section 2.1), or nothing.
-func bearer(header []string) string {
-	const scheme = "bearer "
-	if len(header) != 1 || len(header[0]) < len(scheme) || !strings.EqualFold(header[0][:len(scheme)], scheme) {
-		return ""
-	}
-	return strings.TrimLeft(header[0][len(scheme):], " ")
-}
-
-func (x *exchange) reply(result *Result) {
-	if result.MediaType != jsonMedia {
-		x.header("Content-Disposition", "inline")
-	}
-	x.write(http.StatusOK, result.MediaType, result.Body)
-}
-
-// countedBody is the size of a body up to which net/http counts it by itself, at less cost.
-const countedBody = 2000
-
-func (x *exchange) write(status int, media string, body []byte) {
-	x.header("Content-Type", media)
-	if len(body) > countedBody || x.r.Method == http.MethodHead {
-		x.header("Content-Length", decimal(int64(len(body))))
-	}
-	if media != jsonMedia {
-		x.header("X-Content-Type-Options", "nosniff")
-	}
-	x.seen.Status = status
-	if status < 400 {
-		x.seen.Code = "OK"
-	}
-	x.w.WriteHeader(status)
-	if x.r.Method != http.MethodHead {
-		x.w.Write(body) // an error means that the client has disconnected; the charge remains
-	}
 }

@@ -2,7 +2,7 @@ package httpapi
 
 import (
 	"bytes"
-	_ "embed" // the OpenAPI document
+	_ "embed"
 	"encoding/json"
 	"slices"
 	"strings"

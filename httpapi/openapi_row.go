@@ -11,21 +11,6 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// family is the first part of the path.
-func (ep Endpoint) family() string {
-	first, _, _ := strings.Cut(ep.Name(), "/")
-	return first
-}
-
-// operationID makes an identifier of the path: /mta-sts/lookup is mtaStsLookup.
-func (ep Endpoint) operationID() string {
-	words := strings.FieldsFunc(ep.Path, func(r rune) bool { return strings.ContainsRune("/-{}", r) })
-	for i, w := range words[1:] {
-		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	return strings.Join(words, "")
-}
-
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
 func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, responses schema) schema {
 	about := abouts()[ep.Name()] // operations of one's own have none: only the summary is known

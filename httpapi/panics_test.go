@@ -69,7 +69,7 @@ var startsGoroutines = map[string]string{
 	"diag/resolver/ask.go":        "carries panics to the one who waits",
 	"diag/resolver/flight.go":     "carries panics to those who wait",
 	"httpapi/handshake.go":        "contains the handshake, and accepts as a server does",
-	"httpapi/work.go":             "carries panics to the request",
+	"httpapi/charge.go":           "carries panics to the request",
 	"httpapi/letterbox/letter.go": "contains the analysis",
 	"httpapi/dashboard/enter.go":  "contains the job",
 	"metering/sqlite/health.go":   "waits for two channels",

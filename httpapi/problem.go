@@ -66,6 +66,26 @@ type ProblemDetails struct {
 	RetryAfter *int64          `json:"retry_after_seconds,omitempty" doc:"seconds to the next token"`
 }
 
+// Error implements error.
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%s)", p.Code, p.Message, p.RequestID) }
+
+// Err returns the problem as the error that the operation itself would have returned, if it reported one: a
+// [*ViolationsError], or the error of [diag.Unavailable] for a silent server. Otherwise it returns the problem.
+func (p *Problem) Err() error {
+	if len(p.Details.Fields) > 0 {
+		return &ViolationsError{Violations: p.Details.Fields}
+	}
+	if p.Code == internalError {
+		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
+		}
+		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
+			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
+		}
+	}
+	return p
+}
+
 // The reasons of INVALID_REQUEST and INTERNAL_ERROR, and of IDEMPOTENCY_CONFLICT.
 const (
 	reasonMalformed    = "malformed_json"
@@ -98,6 +118,7 @@ type failure struct {
 }
 
 func (f *failure) Error() string { return string(f.problem.Code) + ": " + f.problem.Message }
+
 func (f *failure) Unwrap() error { return f.cause }
 
 func invalidRequest(status int, reason, message string) *failure {
@@ -110,16 +131,6 @@ func invalidRequest(status int, reason, message string) *failure {
 // them belong to others.
 func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
-}
-
-// noSuchPath answers if no row has the path, and names the one that may have been meant. It considers the path alone,
-// so that it reveals nothing about IDs.
-func (s *server) noSuchPath(path string) *failure {
-	f := notFound()
-	if near, ok := s.table.Nearest(path); ok {
-		f.problem.Message += " Did you mean " + near.Method + " " + s.PublicURL + Prefix + near.Path + "?"
-	}
-	return f
 }
 
 // storeRetry is when to try again while the store is unavailable, in seconds: outages rarely end sooner.

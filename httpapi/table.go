@@ -2,10 +2,15 @@ package httpapi
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -24,6 +29,112 @@ func (t Table) Named(name string) (ep Endpoint, ok bool) {
 		}
 	}
 	return Endpoint{}, false
+}
+
+// An Endpoint is one operation of the public API: a row of its table. Those of one's own are made like ours, of all
+// fields, and served by [Config.Endpoints].
+type Endpoint struct {
+	Method    string // GET or POST; a GET request has its fields in path and query
+	Path      string // under Prefix, such as /acme/mx-policy or /acme/hosts/{id}
+	Scope     metering.Scope
+	Credits   int64     // price of a reply; what fails costs nothing
+	Purpose   string    // its purpose, in a few words
+	Operation Operation // its work, made by Call or Pure; without it, New panics and Run returns an error
+}
+
+// Name is the path without its first slash, such as "mta-sts/lookup".
+func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
+
+// At is the name as addresses of pages have it: without the braces around parameters.
+func (ep Endpoint) At() string { return unbraced.Replace(ep.Name()) }
+
+var unbraced = strings.NewReplacer("{", "", "}", "")
+
+// ID is the method and the whole path, as the ledger and the metrics name the endpoint.
+func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
+
+// Summary returns what the operation does: its purpose, or a more specific text if that is the purpose of a family.
+func (ep Endpoint) Summary() string { return cmp.Or(ep.Operation.summary, ep.Purpose) }
+
+// Family is the heading under which lists have the endpoint.
+func (ep Endpoint) Family() string {
+	switch scope, _, _ := strings.Cut(string(ep.Scope), ":"); {
+	case strings.HasPrefix(ep.Path, "/text/"):
+		return "Text"
+	case strings.HasPrefix(ep.Path, "/spf/hosted"):
+		return "Hosted SPF"
+	case scope == "mail":
+		return "Mail"
+	case scope == "web":
+		return "Web"
+	}
+	return "DNS and registration"
+}
+
+// family is the first part of the path.
+func (ep Endpoint) family() string {
+	first, _, _ := strings.Cut(ep.Name(), "/")
+	return first
+}
+
+// operationID makes an identifier of the path: /mta-sts/lookup is mtaStsLookup.
+func (ep Endpoint) operationID() string {
+	words := strings.FieldsFunc(ep.Path, func(r rune) bool { return strings.ContainsRune("/-{}", r) })
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// Headlined reports whether replies have a verdict in words.
+func (ep Endpoint) Headlined() bool {
+	if ep.Operation.report == nil {
+		return false
+	}
+	_, ok := ep.Operation.report.FieldByName("Headline")
+	return ok
+}
+
+// HasBody reports whether a request carries its fields in a JSON body.
+func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
+
+// Hosted reports whether the operation works on hosted SPF profiles: it then runs at a server or by
+// [Endpoint.RunHosted], and not by [Endpoint.Run].
+func (ep Endpoint) Hosted() bool { return ep.Operation.owned }
+
+// MaxBody bounds the JSON body of a request, in bytes.
+func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
+
+// Rules describes the rules by which the endpoint's reports are judged, if there are any.
+func (ep Endpoint) Rules() []diag.RuleInfo {
+	if ep.Operation.report == nil {
+		return nil
+	}
+	if judged, ok := reflect.New(ep.Operation.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
+		return judged.Rules()
+	}
+	return nil
+}
+
+// Scopes are those of which any one suffices: the row's own, and one that it accepts for a while.
+func (ep Endpoint) Scopes() []metering.Scope {
+	list := []metering.Scope{ep.Scope}
+	if ep.Operation.transition != nil {
+		list = append(list, ep.Operation.transition.scope)
+	}
+	return list
+}
+
+// A Deprecation holds since when something should no longer be used, and when it ends.
+type Deprecation struct {
+	Since  time.Time // zero: no date is set yet, so replies do not contain one
+	Sunset time.Time // zero: no end is decided yet
+}
+
+// A transition is a scope that a row temporarily accepts in addition to its own.
+type transition struct {
+	scope metering.Scope
+	Deprecation
 }
 
 // own are the rows that are not of the public API.
@@ -68,6 +179,64 @@ func (t Table) add(ep Endpoint) Table {
 		ep.fail("its example is %s, which is no request: %v; give fields an example in their tags", ep.Example(), err)
 	}
 	return append(t, ep)
+}
+
+// maxTime bounds the deadlines of operations: servers give up writing a little later, and so do tools of agents
+// waiting.
+const maxTime = time.Minute
+
+// check panics where a row cannot be served: it has no operation, its method is neither GET nor POST, a GET row has a
+// field in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the path are not
+// those of the fields in the path. It returns the row as the server keeps it.
+func (ep Endpoint) check() *Endpoint {
+	op := &ep.Operation
+	switch {
+	case op.run == nil:
+		ep.fail("there is no operation: make one by httpapi.Call or httpapi.Pure")
+	case op.request.Kind() != reflect.Struct:
+		ep.fail("the request must be a struct, not %s", op.request)
+	case op.report != nil && op.report.Kind() != reflect.Struct:
+		ep.fail("the report must be a struct, not %s", op.report)
+	case op.body < 1 || op.time < 0 || op.time > maxTime || op.weight < 0:
+		ep.fail("its bounds must be above zero, and the deadline at most %s", maxTime)
+	case ep.Method != http.MethodGet && ep.Method != http.MethodPost:
+		ep.fail("the method must be GET or POST")
+	}
+	p := ep.places()
+	if ep.Method == http.MethodGet && len(p.body.fields) > 0 {
+		ep.fail("the field %s needs a place outside the body", p.body.fields[0].name)
+	}
+	names := parseTemplate(ep.Path).names()
+	if fields := p.path.names(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(fields))) {
+		ep.fail("the path has the parameters %q, the request has fields for %q", names, fields)
+	}
+	if op.upload != nil && op.owned {
+		ep.fail("an operation on profiles takes no files")
+	}
+	op.placed = len(p.path.fields)+len(p.query.fields) > 0 || op.owned
+	return &ep
+}
+
+// places are those of the fields of the request.
+func (ep Endpoint) places() (p *places) {
+	ep.described(func() { p = placesOf(ep.Operation.request) })
+	return p
+}
+
+// described processes the types of a row. One that the API cannot carry panics with the name of the row, and at
+// start, not under a request.
+func (ep Endpoint) described(do func()) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			ep.fail("%s", strings.TrimPrefix(fmt.Sprint(fault), "httpapi: "))
+		}
+	}()
+	do()
+}
+
+// fail panics because a row cannot be served.
+func (ep Endpoint) fail(format string, args ...any) {
+	panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...))
 }
 
 // maxMeant bounds the paths for which the nearest endpoint is searched, in bytes.

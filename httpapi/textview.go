@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +14,7 @@ import (
 )
 
 // textView returns the view of a report of textutil, which is a leaf and knows no views: what was done, or why not.
+// For other reports it returns nil.
 func textView(report any) *view.View {
 	switch r := report.(type) {
 	case *textutil.CaseReport:
@@ -53,38 +51,7 @@ func textView(report any) *view.View {
 	case *textutil.RegexReport:
 		return regexView(r)
 	}
-	return plainView(report)
-}
-
-// plainView returns the view of a report without one of its own, such as that of an operation of one's own: its
-// verdict, if it embeds one, and as facts its members that fit on a line each.
-func plainView(report any) *view.View {
-	r := reflect.Indirect(reflect.ValueOf(report))
-	v := view.Answer("", "answered")
-	if r.Kind() != reflect.Struct {
-		return v
-	}
-	for _, sf := range reflect.VisibleFields(r.Type()) {
-		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if sf.Anonymous && sf.Type == reflect.TypeFor[diag.Verdict]() {
-			v = view.Of("", r.FieldByIndex(sf.Index).Interface().(diag.Verdict), false)
-		}
-		if sf.Anonymous || len(sf.Index) > 1 || !sf.IsExported() || name == "-" || len(v.Facts) == view.MaxFacts {
-			continue
-		}
-		switch kinds := kindsOf(sf.Type); {
-		case sf.Type.Kind() == reflect.Slice, slices.Equal(kinds, []string{"object"}):
-		default:
-			var text string
-			if value, err := encode(r.FieldByIndex(sf.Index).Interface()); err == nil {
-				text = valueText(bytes.TrimSpace(value))
-			}
-			if text != "null" && !strings.Contains(text, "\n") {
-				v.Fact(view.Words(cmp.Or(name, sf.Name)), diag.Clip(text, maxShownResult))
-			}
-		}
-	}
-	return v
+	return nil
 }
 
 // nested describes how deep a value is, or its type if it is flat.
@@ -217,54 +184,4 @@ func textFindings(list []textutil.Finding) []diag.Finding {
 		}
 		return one
 	})
-}
-
-// Decode reads a report of the endpoint from the JSON of a reply, such as that of a server. It returns nil for an
-// endpoint that answers with an image.
-func (ep Endpoint) Decode(reply []byte) (any, error) {
-	if ep.Operation.report == nil {
-		return nil, nil
-	}
-	report := reflect.New(ep.Operation.report).Interface()
-	if err := json.Unmarshal(reply, report); err != nil {
-		return nil, fmt.Errorf("reading the reply: %w", err)
-	}
-	return report, nil
-}
-
-// View returns the human-readable form of a report, which is a pointer as in [Result]. Every report has a view.
-func View(report any) *view.View {
-	if r, ok := report.(interface{ View() *view.View }); ok {
-		return r.View()
-	}
-	return textView(report)
-}
-
-// Recognize determines the endpoint of a report, by the names of its members. It also returns the report; ok is false
-// if it is the reply of no endpoint.
-func Recognize(reply []byte) (ep Endpoint, report any, ok bool) {
-	for _, ep := range endpoints {
-		if ep.Operation.report == nil {
-			continue
-		}
-		report := reflect.New(ep.Operation.report).Interface()
-		d := json.NewDecoder(bytes.NewReader(reply))
-		d.DisallowUnknownFields()
-		if d.Decode(report) != nil {
-			continue
-		}
-		if again, err := encode(report); err == nil && sameMembers(again, reply) {
-			return ep, report, true
-		}
-	}
-	return Endpoint{}, nil, false
-}
-
-// sameMembers reports whether two JSON objects have members of the same names.
-func sameMembers(a, b []byte) bool {
-	var one, other map[string]json.RawMessage
-	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
-		return false
-	}
-	return maps.EqualFunc(one, other, func(json.RawMessage, json.RawMessage) bool { return true })
 }

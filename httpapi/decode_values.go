@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -124,6 +125,37 @@ func (p *parser) checkString(s string, l *limits) bool {
 		p.invalid("must be one of %s", strings.Join(l.enum, ", "))
 	case l.pattern != nil && !l.pattern.MatchString(s):
 		p.invalid("must match %s", l.pattern)
+	default:
+		return true
+	}
+	return false
+}
+
+// readBytes reads a string of base64 (RFC 4648 section 4).
+func (p *parser) readBytes(v reflect.Value, l *limits) {
+	if p.peek() != '"' {
+		p.mismatch("a string of base64")
+		return
+	}
+	text := p.str()
+	data, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library passes over
+		p.invalid("must be base64 with padding, on one line")
+		return
+	}
+	if p.checkBytes(data, l) {
+		v.SetBytes(data)
+	}
+}
+
+func (p *parser) checkBytes(data []byte, l *limits) bool {
+	switch {
+	case len(data) == 0 && l.minLen > 0:
+		p.invalid("must not be empty")
+	case len(data) < l.minLen:
+		p.invalid("must have at least %d bytes", l.minLen)
+	case l.maxBytes > 0 && len(data) > l.maxBytes:
+		p.invalid("must have at most %d bytes, not %d", l.maxBytes, len(data))
 	default:
 		return true
 	}

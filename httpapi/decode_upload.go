@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -80,25 +79,6 @@ func (op *Operation) otherMedia() *failure {
 		text += " or " + strings.Join(append([]string{formMedia}, op.upload.media...), " or ")
 	}
 	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", in UTF-8 and without a content encoding.")
-}
-
-func encoded(h http.Header) bool {
-	codings := h["Content-Encoding"]
-	return codings != nil && !strings.EqualFold(codings[0], "identity")
-}
-
-// decodeBody reads a request from a body of any type that the row takes. Only with a bare file the query has fields.
-func (x *exchange) decodeBody(body []byte) (req any, err error) {
-	media, boundary := x.uploaded()
-	if media == "" {
-		req, err = x.ep.Operation.decode(body)
-	} else {
-		req, err = x.decodeFile(body, boundary)
-	}
-	if x.r.URL.RawQuery != "" && (media == "" || boundary != "") {
-		err = refuseQuery(x.r.URL.RawQuery, err)
-	}
-	return req, err
 }
 
 // decodeFile reads a request from a form, or from a bare file if there is no boundary.
@@ -177,61 +157,4 @@ func formFault(err error) string {
 		return "it ends before its last boundary"
 	}
 	return "a part cannot be read"
-}
-
-// readBytes reads a string of base64 (RFC 4648 section 4).
-func (p *parser) readBytes(v reflect.Value, l *limits) {
-	if p.peek() != '"' {
-		p.mismatch("a string of base64")
-		return
-	}
-	text := p.str()
-	data, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library passes over
-		p.invalid("must be base64 with padding, on one line")
-		return
-	}
-	if p.checkBytes(data, l) {
-		v.SetBytes(data)
-	}
-}
-
-func (p *parser) checkBytes(data []byte, l *limits) bool {
-	switch {
-	case len(data) == 0 && l.minLen > 0:
-		p.invalid("must not be empty")
-	case len(data) < l.minLen:
-		p.invalid("must have at least %d bytes", l.minLen)
-	case l.maxBytes > 0 && len(data) > l.maxBytes:
-		p.invalid("must have at most %d bytes, not %d", l.maxBytes, len(data))
-	default:
-		return true
-	}
-	return false
-}
-
-// A fieldReader reads fields that arrive as text, by their names: from a query or from a form.
-type fieldReader struct {
-	*parser
-	v     reflect.Value
-	o     *object
-	kinds map[*field][]string
-	what  string // field or parameter, as messages call it
-	seen  []string
-}
-
-func (r *fieldReader) read(name, value string) {
-	r.path = r.path[:0]
-	r.member(0, name)
-	switch f := r.o.byName[name]; {
-	case !utf8.ValidString(name) || !utf8.ValidString(value):
-		r.invalid("is not valid UTF-8")
-	case f == nil:
-		r.unknown(r.what, r.o)
-	case slices.Contains(r.seen, name):
-		r.invalid("is given twice")
-	default:
-		r.seen = append(r.seen, name)
-		r.readParameter(r.v, f, value, r.kinds[f])
-	}
 }

@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// aboutText describes in three sentences what each operation examines: a paragraph each, which begins with its name.
+//
+//go:embed docs/about.txt
+var aboutText string
+
+var abouts = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(aboutText), "\n\n") {
+		lines := strings.Split(paragraph, "\n")
+		all[lines[0]] = lines[1:]
+	}
+	return all
+})
+
+// About describes in three sentences what the operation examines and how; for one of one's own, its purpose. The
+// caller must not change them.
+func (ep Endpoint) About() []string {
+	if own, ok := abouts()[ep.Name()]; ok || ep.Purpose == "" {
+		return own
+	}
+	return []string{diag.Upper(ep.Purpose) + "."}
+}
