@@ -22,14 +22,14 @@ import (
 func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Command {
 	params := ep.Params()
 	values := map[string]*[]string{}
-	about := strings.Join(ep.About(), "\n")
-	cmd := &cobra.Command{Short: ep.Summary(), Long: about, GroupID: family(ep)}
+	description := strings.Join(ep.About(), "\n")
+	cmd := &cobra.Command{Short: ep.Summary(), Long: description, GroupID: family(ep)}
 	for _, p := range params {
 		values[p.Name] = new([]string)
 		name := flagName(p.Name)
 		if global.Lookup(name) != nil {
 			if len(p.Enum) > 0 { // both are one flag, see shared
-				cmd.Long = cmp.Or(about, diag.Upper(ep.Summary())+".") + "\n\n--" + name + " also takes: " +
+				cmd.Long = cmp.Or(description, diag.Upper(ep.Summary())+".") + "\n\n--" + name + " also takes: " +
 					strings.Join(p.Enum, ", ") + "."
 			}
 			continue
@@ -45,34 +45,34 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		cmd.Example += digExamples
 	}
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if list := positional(params); len(args) < len(list) {
+		if list := positionalParams(params); len(args) < len(list) {
 			return choices(list[len(args)]), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a.shared(params, values)
+		a.resolveSharedFlags(params, values)
 		switch {
 		case a.batch.file == "" && a.line != nil:
-			return a.askLine(cmd.Context(), values)
+			return a.answerQuestions(cmd.Context(), values)
 		case a.batch.file == "":
-			body, err := a.bodyOf(ep, values, args)
+			body, err := a.completeBody(ep, values, args)
 			if err != nil {
 				return err
 			}
 			return a.check(cmd.Context(), ep, body)
 		case ep.Hosted() && a.server == "":
-			return errHostedHere(ep)
+			return errNeedsServer(ep)
 		}
-		ask, release, err := a.asker()
+		ask, release, err := a.newAsker()
 		if err != nil {
 			return err
 		}
 		defer release()
 		if a.line != nil {
-			return a.many(cmd.Context(), a.eachLine(values, ask()))
+			return a.runBatch(cmd.Context(), a.eachLine(values, ask()))
 		}
-		return a.many(cmd.Context(), a.eachCheck(ep, params, values, args, ask()))
+		return a.runBatch(cmd.Context(), a.eachCheck(ep, params, values, args, ask()))
 	}
 	return cmd
 }
@@ -81,11 +81,11 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 func synopsis(ep httpapi.Endpoint) (use, example string) {
 	params := ep.Params()
 	usage, name, words := []string{ep.Name()}, ep.Name(), []string{}
-	for _, p := range positional(params) {
+	for _, p := range positionalParams(params) {
 		if !p.Required && p.OneOf == "" {
 			continue
 		}
-		if _, ok := fileOf(params, p); ok {
+		if _, ok := fileParam(params, p); ok {
 			usage, words = append(usage, "FILE"), append(words, "FILE")
 			continue
 		}
@@ -99,8 +99,8 @@ func synopsis(ep httpapi.Endpoint) (use, example string) {
 	return strings.Join(usage, " "), strings.TrimRight("  diag "+name+" "+strings.Join(words, " "), " ")
 }
 
-// bodyOf is the body of a request, which lacks nothing that is required.
-func (a *app) bodyOf(ep httpapi.Endpoint, values map[string]*[]string, args []string) ([]byte, error) {
+// completeBody is the body of a request, which lacks nothing that is required.
+func (a *app) completeBody(ep httpapi.Endpoint, values map[string]*[]string, args []string) ([]byte, error) {
 	params := ep.Params()
 	body, err := a.requestBody(params, values, args)
 	if err != nil {
@@ -110,16 +110,16 @@ func (a *app) bodyOf(ep httpapi.Endpoint, values map[string]*[]string, args []st
 	if _, takes, ok := strings.Cut(use, " "); ok && string(body) == "{}" {
 		return nil, usagef("%s takes %s, as in: %s", ep.Name(), takes, strings.TrimSpace(example))
 	}
-	return body, incomplete(ep, params, values)
+	return body, checkRequired(ep, params, values)
 }
 
-// incomplete returns the error of a call that lacks a required argument, with its usage.
-func incomplete(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string) error {
+// checkRequired returns the error of a call that lacks a required argument, with its usage.
+func checkRequired(ep httpapi.Endpoint, params []httpapi.Param, values map[string]*[]string) error {
 	words, missing := []string{"diag", ep.Name()}, ""
-	if short := namesOf()[ep.Name()]; len(short) > 0 {
+	if short := shortNamesByCheck()[ep.Name()]; len(short) > 0 {
 		words[1] = short[0]
 	}
-	for _, p := range positional(params) {
+	for _, p := range positionalParams(params) {
 		given := *values[p.Name]
 		switch {
 		case !p.Required || p.In == httpapi.InPath:
@@ -186,8 +186,8 @@ func (f *valueFlag) Type() string {
 	if f.param.List {
 		return "list"
 	}
-	other := map[string]string{"boolean": "bool", "integer": "int"} // the words that the help of other flags uses
-	return cmp.Or(other[f.param.Kinds[0]], f.param.Kinds[0])
+	typeNames := map[string]string{"boolean": "bool", "integer": "int"} // the words that the help of other flags uses
+	return cmp.Or(typeNames[f.param.Kinds[0]], f.param.Kinds[0])
 }
 
 func (f *valueFlag) Set(text string) error {
@@ -200,9 +200,9 @@ func (f *valueFlag) Set(text string) error {
 }
 
 func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, args []string) ([]byte, error) {
-	for _, p := range positional(params) {
+	for _, p := range positionalParams(params) {
 		if len(args) > 0 && len(*values[p.Name]) == 0 {
-			if err := a.argument(params, p, values, args[0]); err != nil {
+			if err := a.setArgument(params, p, values, args[0]); err != nil {
 				return nil, err
 			}
 			args = args[1:]
@@ -219,11 +219,11 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 		}
 		list := []json.RawMessage{}
 		for _, text := range given {
-			text, err := a.value(p, text)
+			text, err := a.readValue(p, text)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, p.JSON(a.repaired(p.Name, text)))
+			list = append(list, p.JSON(a.normalizeInput(p.Name, text)))
 		}
 		if body[p.Name] = any(list[0]); p.List {
 			body[p.Name] = list
@@ -232,15 +232,15 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 	return json.Marshal(body)
 }
 
-// value is the text of a field, read from standard input where it is "-". What a field takes in base64
+// readValue is the text of a field, read from standard input where it is "-". What a field takes in base64
 // is encoded here, so that a file can be given as it is.
-func (a *app) value(p httpapi.Param, text string) (string, error) {
+func (a *app) readValue(p httpapi.Param, text string) (string, error) {
 	if text == "-" {
 		data, err := readInput(a.stdin, p.Name+": standard input")
 		if err != nil {
 			return "", err
 		}
-		if strings.HasSuffix(p.Name, inBase64) {
+		if strings.HasSuffix(p.Name, base64Suffix) {
 			return base64.StdEncoding.EncodeToString(data), nil
 		}
 		text = string(data)
@@ -251,27 +251,27 @@ func (a *app) value(p httpapi.Param, text string) (string, error) {
 	return text, nil
 }
 
-// positional lists the fields that arguments fill: the required ones, then the first of each group of
+// positionalParams lists the fields that arguments fill: the required ones, then the first of each group of
 // which one is required, then the other optional ones that are no lists.
-func positional(params []httpapi.Param) []httpapi.Param {
+func positionalParams(params []httpapi.Param) []httpapi.Param {
 	var list []httpapi.Param
-	for _, want := range []func(httpapi.Param) bool{func(p httpapi.Param) bool { return p.Required },
+	for _, accepts := range []func(httpapi.Param) bool{func(p httpapi.Param) bool { return p.Required },
 		func(p httpapi.Param) bool { return p.OneOf != "" },
 		func(p httpapi.Param) bool { return !p.Required && p.OneOf == "" && !p.List && p.Kinds[0] != "boolean" }} {
-		groups := map[string]bool{}
+		taken := map[string]bool{}
 		for _, p := range params {
-			if want(p) && !groups[p.OneOf] {
-				list, groups[p.OneOf] = append(list, p), p.OneOf != ""
+			if accepts(p) && !taken[p.OneOf] {
+				list, taken[p.OneOf] = append(list, p), p.OneOf != ""
 			}
 		}
 	}
 	return list
 }
 
-// shared resolves flags that name both a field of the check and a setting of all checks: --resolver google is the
+// resolveSharedFlags resolves flags that name both a field of the check and a setting of all checks: --resolver google is the
 // field of "resolve", and --resolver udp://192.0.2.1 the resolver of the environment.
-func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
-	a.zoned.shared(params, values)
+func (a *app) resolveSharedFlags(params []httpapi.Param, values map[string]*[]string) {
+	a.zone.assignZoneField(params, values)
 	i := slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == "resolver" })
 	if i < 0 || len(a.world.Resolvers) != 1 || !slices.Contains(params[i].Enum, a.world.Resolvers[0]) {
 		return
@@ -279,7 +279,7 @@ func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	*values["resolver"], a.world.Resolvers = a.world.Resolvers, nil
 }
 
-func (a *app) common() error {
+func (a *app) checkSharedFlags() error {
 	switch {
 	case a.threshold.UnmarshalText([]byte(a.failOn)) != nil:
 		return usagef("--fail-on: %q is none of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
@@ -296,7 +296,7 @@ func (a *app) common() error {
 	case a.quiet && a.verbose:
 		return usagef("--quiet and --verbose do not go together")
 	}
-	return a.zoned.check(a)
+	return a.zone.check(a)
 }
 
 // check runs the operation here or at a server, and prints its reply.
@@ -306,7 +306,7 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 
 // checkAt is check with a question that is put to the given name servers.
 func (a *app) checkAt(ctx context.Context, ep httpapi.Endpoint, body []byte, servers []digServer) error {
-	if err := a.common(); err != nil {
+	if err := a.checkSharedFlags(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -320,7 +320,7 @@ func (a *app) checkAt(ctx context.Context, ep httpapi.Endpoint, body []byte, ser
 	if !strings.HasPrefix(result.MediaType, "application/json") {
 		return a.writeImage(result.Body)
 	}
-	o, err := outcomeOf(ep, result)
+	o, err := newOutcome(ep, result)
 	switch {
 	case err != nil:
 		return err
@@ -337,7 +337,7 @@ func subject(ep httpapi.Endpoint, body []byte) string {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return ""
 	}
-	for _, p := range positional(ep.Params()) {
+	for _, p := range positionalParams(ep.Params()) {
 		if text, ok := fields[p.Name].(string); ok && len(text) < 80 && !strings.ContainsAny(text, " \n") {
 			return " " + text
 		}
@@ -345,7 +345,7 @@ func subject(ep httpapi.Endpoint, body []byte) string {
 	return ""
 }
 
-func outcomeOf(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err error) {
+func newOutcome(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err error) {
 	o = outcome{ep: ep, reply: result.Body, report: result.Report}
 	if !strings.HasPrefix(result.MediaType, "application/json") {
 		return o, usagef("%s answers with an image", ep.Name())
@@ -359,7 +359,7 @@ func outcomeOf(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err erro
 	return o, nil
 }
 
-func errHostedHere(ep httpapi.Endpoint) error {
+func errNeedsServer(ep httpapi.Endpoint) error {
 	return usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
 }
 
@@ -396,19 +396,19 @@ func (a *app) askAt(
 	case a.server != "":
 		return a.askServer(ctx, ep, body)
 	case ep.Hosted():
-		return nil, errHostedHere(ep)
+		return nil, errNeedsServer(ep)
 	case len(servers) > 0 && len(a.world.Resolvers) > 0:
 		flag := strings.Join(a.world.Resolvers, ",")
 		return nil, usagef("%s and --resolver %s: one of them is enough", servers[0].typed, flag)
 	}
-	env, release, err := a.asking(ctx, servers)
+	env, release, err := a.envWithServers(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	result, err := ep.Run(ctx, env, body)
 	if len(servers) > 0 {
-		err = callServers(result, err, servers)
+		err = nameAsTyped(result, err, servers)
 	}
 	return result, err
 }

@@ -20,7 +20,7 @@ var csvColumns = []string{
 func csvRow(line string, o outcome, failure error) []string {
 	row := map[string]string{"target": line, "operation": o.title()}
 	if failure != nil {
-		row["unknown"] = strings.Join(explain(failure), "; ")
+		row["unknown"] = strings.Join(errorLines(failure), "; ")
 	} else {
 		v := o.view
 		row["state"], row["headline"] = string(v.State), v.Headline
@@ -43,11 +43,11 @@ func csvRow(line string, o outcome, failure error) []string {
 			row["unknown"] = "a part could not be measured"
 		}
 	}
-	return diag.Map(csvColumns, func(column string) string { return cell(row[column]) })
+	return diag.Map(csvColumns, func(column string) string { return csvCell(row[column]) })
 }
 
-// cell returns a text on one line that no spreadsheet interprets as a formula.
-func cell(text string) string {
+// csvCell returns a text on one line that no spreadsheet interprets as a formula.
+func csvCell(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if text != "" && strings.IndexByte("=+-@", text[0]) >= 0 {
 		return "'" + text

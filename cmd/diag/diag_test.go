@@ -192,7 +192,7 @@ func TestOverview(t *testing.T) {
 }
 
 // Pasted input is interpreted as it was meant.
-func TestRepairs(t *testing.T) {
+func TestNormalizeInput(t *testing.T) {
 	for _, test := range []struct{ field, text, want, note string }{
 		{"domain", "example.com", "example.com", ""},
 		{"domain", "  example.com\n", "example.com", ""},
@@ -204,7 +204,7 @@ func TestRepairs(t *testing.T) {
 		{"text", " as it is ", " as it is ", ""},
 	} {
 		s := newSession(nil)
-		assert.Equal(t, test.want, s.repaired(test.field, test.text))
+		assert.Equal(t, test.want, s.normalizeInput(test.field, test.text))
 		assert.Contains(t, s.err.String(), test.note)
 		assert.Equal(t, test.note == "", s.err.Len() == 0)
 	}

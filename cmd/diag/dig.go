@@ -20,7 +20,7 @@ type question struct {
 	servers   []digServer       // queried in turn; empty: as the flags say
 }
 
-func (q question) ofRecords() bool { return q.operation == "resolve" }
+func (q question) isRecordLookup() bool { return q.operation == "resolve" }
 
 // A digLine is a command line of dig, of host or of nslookup.
 type digLine struct {
@@ -45,37 +45,37 @@ func (l *digLine) names() (names []string) {
 
 // A lookup holds the options of a command line for one name, or for all.
 type lookup struct {
-	name    string
-	given   bool // there is a name
-	reverse bool // the name is an address, after -x
-	typed   bool // the type has been given as an option, so that a word may be a name that reads like one
-	types   []string
-	fields  map[string]string
-	servers []string // as typed after "@"
-	asked   bool     // they are its own
-	port    string
-	secure  secure
+	name          string
+	hasName       bool // there is a name
+	reverse       bool // the name is an address, after -x
+	typeGiven     bool // the type has been given as an option, so that a word may be a name that reads like one
+	types         []string
+	fields        map[string]string
+	servers       []string // as typed after "@"
+	hasOwnServers bool     // they are its own
+	port          string
+	tls           tlsOptions
 }
 
 // digParser reads a command line from left to right.
 type digParser struct {
 	digLine
-	lookups []*lookup
-	words   []string               // still to be read
-	takes   func(flag string) bool // whether a flag of diag takes a value
-	rest    bool                   // behind "--" nothing is an option
-	bare    []string               // types without an option
+	lookups      []*lookup
+	words        []string               // still to be read
+	takesValue   func(flag string) bool // whether a flag of diag takes a value
+	optionsEnded bool                   // behind "--" nothing is an option
+	bareTypes    []string               // types without an option
 }
 
 // parse reads the words that follow the name of a program. Options before the first name apply to all names, those
 // after a name to that name, as with dig. Options that were read already are in global.
-func (p *program) parse(global lookup, words []string, takes func(flag string) bool) (*digLine, error) {
-	d := &digParser{digLine: digLine{program: p, global: global.clone()}, words: words, takes: takes}
+func (p *program) parse(global lookup, words []string, takesValue func(flag string) bool) (*digLine, error) {
+	d := &digParser{digLine: digLine{program: p, global: global.clone()}, words: words, takesValue: takesValue}
 	maps.Copy(d.global.fields, p.fields)
 	for len(d.words) > 0 {
 		word := d.words[0]
 		d.words = d.words[1:]
-		if err := d.word(word); err != nil {
+		if err := d.readWord(word); err != nil {
 			return nil, err
 		}
 	}
@@ -90,41 +90,41 @@ func (l lookup) clone() lookup {
 	return l
 }
 
-// word reads one word.
-func (d *digParser) word(word string) error {
+// readWord reads one readWord.
+func (d *digParser) readWord(word string) error {
 	switch {
 	case word == "":
 		return usagef("qname: is required") // a variable of a script that is not set
-	case d.rest || word == "-" && !d.program.dialogue:
-		return d.plain(word)
+	case d.optionsEnded || word == "-" && !d.program.interactive:
+		return d.readPlain(word)
 	case word == "-":
 		return usagef("%s - SERVER is a dialogue: name what to look up", d.program.name)
 	case word == "--":
-		d.rest = true
+		d.optionsEnded = true
 	case strings.HasPrefix(word, "--"):
-		return d.long(word)
+		return d.readLong(word)
 	case word[0] == '-':
-		return d.dashed(word)
+		return d.readDash(word)
 	case word[0] == '+':
-		return d.plus(word)
+		return d.readPlus(word)
 	case word[0] == '@':
-		return d.at(word)
+		return d.addServer(word)
 	default:
-		return d.plain(word)
+		return d.readPlain(word)
 	}
 	return nil
 }
 
-// current is the lookup that options are about: the last one, or all.
-func (d *digParser) current() *lookup {
+// currentLookup is the lookup that options are about: the last one, or all.
+func (d *digParser) currentLookup() *lookup {
 	if len(d.lookups) == 0 {
 		return &d.global
 	}
 	return d.lookups[len(d.lookups)-1]
 }
 
-// value is the next word, for an option that needs one.
-func (d *digParser) value(option, what string) (string, error) {
+// nextValue is the next word, for an option that needs one.
+func (d *digParser) nextValue(option, what string) (string, error) {
 	if len(d.words) == 0 || d.words[0] == "" {
 		return "", usagef("%s: %s is missing", option, what)
 	}
@@ -133,29 +133,29 @@ func (d *digParser) value(option, what string) (string, error) {
 	return value, nil
 }
 
-// long reads a flag of diag, or the long name of an option that other programs have.
-func (d *digParser) long(word string) error {
+// readLong reads a flag of diag, or the readLong name of an option that other programs have.
+func (d *digParser) readLong(word string) error {
 	name, value, inside := strings.Cut(word[2:], "=")
 	if option := longOptions[name]; option != nil {
 		if !inside && option.value != "" {
 			var err error
-			if value, err = d.value("--"+name, option.value); err != nil {
+			if value, err = d.nextValue("--"+name, option.value); err != nil {
 				return err
 			}
 		}
 		return d.apply(option, "--"+name, value, true)
 	}
 	d.flags = append(d.flags, word)
-	if !inside && d.takes(name) && len(d.words) > 0 {
+	if !inside && d.takesValue(name) && len(d.words) > 0 {
 		d.flags, d.words = append(d.flags, d.words[0]), d.words[1:]
 	}
 	return nil
 }
 
-// dashed reads options of one letter, of which the last may have a value in the same word, or those of nslookup.
-func (d *digParser) dashed(word string) error {
-	if d.program.dashed != nil && len(word) > 2 {
-		return d.named(d.program.dashed, word, word[1:])
+// readDash reads options of one letter, of which the last may have a value in the same word, or those of nslookup.
+func (d *digParser) readDash(word string) error {
+	if d.program.dashOptions != nil && len(word) > 2 {
+		return d.readNamed(d.program.dashOptions, word, word[1:])
 	}
 	for i := 1; i < len(word); i++ {
 		typed := "-" + word[i:i+1]
@@ -170,12 +170,12 @@ func (d *digParser) dashed(word string) error {
 			continue
 		}
 		value := word[i+1:]
-		if value == "" && option.bare != nil && d.optionFollows() {
-			return d.apply(option.bare, typed, "", true)
+		if value == "" && option.withoutValue != nil && d.optionFollows() {
+			return d.apply(option.withoutValue, typed, "", true)
 		}
 		if value == "" {
 			var err error
-			if value, err = d.value(typed, option.value); err != nil {
+			if value, err = d.nextValue(typed, option.value); err != nil {
 				return err
 			}
 		}
@@ -189,13 +189,13 @@ func (d *digParser) optionFollows() bool {
 	return len(d.words) == 0 || d.words[0] != "" && strings.IndexByte("-+@", d.words[0][0]) >= 0
 }
 
-// plus reads an option of dig, which may be cut short.
-func (d *digParser) plus(word string) error {
-	return d.named(plusOptions, word, strings.TrimLeft(word, "+"))
+// readPlus reads an option of dig, which may be cut short.
+func (d *digParser) readPlus(word string) error {
+	return d.readNamed(plusOptions, word, strings.TrimLeft(word, "+"))
 }
 
-// named reads an option that has a name: NAME, noNAME or NAME=VALUE.
-func (d *digParser) named(options []digOption, word, text string) error {
+// readNamed reads an option that has a name: NAME, noNAME or NAME=VALUE.
+func (d *digParser) readNamed(options []digOption, word, text string) error {
 	name, value, inside := strings.Cut(text, "=")
 	typed, on := word[:len(word)-len(text)]+name, true
 	found, err := findOption(options, strings.ToLower(name), typed)
@@ -208,8 +208,8 @@ func (d *digParser) named(options []digOption, word, text string) error {
 		return err
 	case inside && value == "" && found.value != "":
 		return usagef("%s: %s is missing", typed, found.value)
-	case !inside && found.value != "" && found.bare != nil && on:
-		return d.apply(found.bare, typed, "", on)
+	case !inside && found.value != "" && found.withoutValue != nil && on:
+		return d.apply(found.withoutValue, typed, "", on)
 	case !inside && found.value != "" && on:
 		return usagef("%s: %s is missing, as in %s=…", typed, found.value, typed)
 	case inside:
@@ -247,32 +247,32 @@ func findOption(options []digOption, name, typed string) (*digOption, error) {
 // apply applies an option.
 func (d *digParser) apply(o *digOption, typed, value string, on bool) error {
 	switch {
-	case on && o.refused != "":
-		return usagef("%s: %s", typed, o.refused)
-	case !on && o.always != "":
-		return usagef("%s: %s", typed, o.always)
-	case o.do != nil:
-		return o.do(d, typed, value, on)
+	case on && o.unsupported != "":
+		return usagef("%s: %s", typed, o.unsupported)
+	case !on && o.alwaysOn != "":
+		return usagef("%s: %s", typed, o.alwaysOn)
+	case o.apply != nil:
+		return o.apply(d, typed, value, on)
 	}
 	return nil // it dresses the output
 }
 
-// at takes note of a server.
-func (d *digParser) at(word string) error {
+// addServer takes note of a server.
+func (d *digParser) addServer(word string) error {
 	if len(word) == 1 {
 		return usagef("@: the name server is missing, as in @192.0.2.53")
 	}
-	l := d.current()
-	if !l.asked {
-		l.servers, l.asked = nil, true // not those of all
+	l := d.currentLookup()
+	if !l.hasOwnServers {
+		l.servers, l.hasOwnServers = nil, true // not those of all
 	}
 	l.servers = append(l.servers, splitServers(word[1:])...)
 	return nil
 }
 
-// plain reads a type, a class, a name or, behind the name for host and nslookup, a server.
-func (d *digParser) plain(word string) error {
-	l := d.current()
+// readPlain reads a type, a class, a name or, behind the name for host and nslookup, a server.
+func (d *digParser) readPlain(word string) error {
+	l := d.currentLookup()
 	if kind, value, ok := strings.Cut(word, "="); ok {
 		switch strings.ToLower(kind) {
 		case "type", "querytype", "query", "q":
@@ -283,26 +283,26 @@ func (d *digParser) plain(word string) error {
 			return d.addType(word, "IXFR")
 		}
 	}
-	if !d.rest && (!l.typed || l.given) {
+	if !d.optionsEnded && (!l.typeGiven || l.hasName) {
 		switch {
-		case recordType(word):
-			d.bare = append(d.bare, word)
+		case isRecordType(word):
+			d.bareTypes = append(d.bareTypes, word)
 			return d.addType(word, word)
-		case recordClass(word):
+		case isRecordClass(word):
 			return d.setClass(word, word)
-		case l.given && d.program.inOrder && !strings.Contains(word, "."):
+		case l.hasName && d.program.nameFirst && !strings.Contains(word, "."):
 			l.types = append(l.types, word) // the check reports an unknown type
 			return nil
-		case l.given && misspeltType(word):
+		case l.hasName && looksLikeType(word):
 			return d.addType(word, word)
 		}
 	}
 	switch {
-	case !d.program.oneName || len(d.lookups) == 0:
-		d.begin(word)
-	case d.program.server && !l.asked:
-		return d.at("@" + word)
-	case d.program.server:
+	case !d.program.singleName || len(d.lookups) == 0:
+		d.beginLookup(word)
+	case d.program.takesServer && !l.hasOwnServers:
+		return d.addServer("@" + word)
+	case d.program.takesServer:
 		return usagef("%s takes one name and one server: %q is one too many", d.program.name, word)
 	default:
 		return usagef("%s takes one name: %q is one too many", d.program.name, word)
@@ -310,16 +310,16 @@ func (d *digParser) plain(word string) error {
 	return nil
 }
 
-// begin begins the lookup of a name.
-func (d *digParser) begin(name string) *lookup {
+// beginLookup begins the lookup of a name.
+func (d *digParser) beginLookup(name string) *lookup {
 	l := d.global.clone()
-	l.name, l.given, l.typed, l.asked = name, true, false, false
+	l.name, l.hasName, l.typeGiven, l.hasOwnServers = name, true, false, false
 	d.lookups = append(d.lookups, &l)
 	return &l
 }
 
-// recordType reports whether a word is the name of a type.
-func recordType(word string) bool {
+// isRecordType reports whether a word is the name of a type.
+func isRecordType(word string) bool {
 	upper := strings.ToUpper(word)
 	_, ok := dns.StringToType[upper]
 	if digits, generic := strings.CutPrefix(upper, "TYPE"); generic && digits != "" {
@@ -329,22 +329,22 @@ func recordType(word string) bool {
 	return ok && upper != "NONE"
 }
 
-// misspeltType reports whether a word behind a name is more likely a type that there is not than another name.
-func misspeltType(word string) bool {
+// looksLikeType reports whether a word behind a name is more likely a type that there is not than another name.
+func looksLikeType(word string) bool {
 	return strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" && len(word) > 1
 }
 
 // classes are those that dig knows by name.
 var classes = map[string]string{"in": "IN", "ch": "CH", "chaos": "CH", "hs": "HS", "hesiod": "HS"}
 
-func recordClass(word string) bool { return classes[strings.ToLower(word)] != "" }
+func isRecordClass(word string) bool { return classes[strings.ToLower(word)] != "" }
 
 func (d *digParser) addType(typed, kind string) error {
 	t, err := resolve.ParseType(kind)
 	if fault, ok := errors.AsType[*diag.InputError](err); ok {
 		return usagef("%s: %s", typed, fault.Reason)
 	}
-	l := d.current()
+	l := d.currentLookup()
 	if !slices.Contains(l.types, t.String()) {
 		l.types = append(l.types, t.String())
 	}
@@ -356,51 +356,51 @@ func (d *digParser) setClass(typed, class string) error {
 	if !slices.Contains(resolve.Internet.Values(), class) {
 		return usagef("%s: classes that can be asked for are %s", typed, strings.Join(resolve.Internet.Values(), " and "))
 	}
-	d.current().fields["qclass"] = class
+	d.currentLookup().fields["qclass"] = class
 	return nil
 }
 
 // finish makes the questions of the parsed words.
 func (d *digParser) finish() error {
-	if d.flagged("file", "f") {
+	if d.hasFlag("file", "f") {
 		if len(d.lookups) > 0 {
 			return usagef("-f names what is asked for; %q is one too many", d.lookups[0].name)
 		}
 		return nil
 	}
-	if d.program.inOrder && len(d.lookups) == 0 && len(d.bare) == 2 && !d.flagged("qname") {
-		d.begin(d.bare[0]).types = d.global.types[len(d.global.types)-1:]
+	if d.program.nameFirst && len(d.lookups) == 0 && len(d.bareTypes) == 2 && !d.hasFlag("qname") {
+		d.beginLookup(d.bareTypes[0]).types = d.global.types[len(d.global.types)-1:]
 	}
-	if len(d.lookups) == 0 && d.program.root && len(d.global.types) == 0 && !d.flagged("qname") {
-		d.begin(".").types = []string{"NS"} // as dig does
+	if len(d.lookups) == 0 && d.program.asksRoot && len(d.global.types) == 0 && !d.hasFlag("qname") {
+		d.beginLookup(".").types = []string{"NS"} // as dig does
 	}
 	if len(d.lookups) == 0 {
 		l := d.global.clone() // what is missing is reported where the request is made, unless a flag has it
 		d.lookups = append(d.lookups, &l)
 	}
 	for _, l := range d.lookups {
-		if err := d.ask(l); err != nil {
+		if err := d.addQuestions(l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flagged reports whether a flag of diag is there.
-func (d *digParser) flagged(names ...string) bool {
+// hasFlag reports whether a flag of diag is there.
+func (d *digParser) hasFlag(names ...string) bool {
 	return slices.ContainsFunc(d.flags, func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		return strings.HasPrefix(word, "-") && slices.Contains(names, name)
 	})
 }
 
-// ask adds the questions about a name: one for each type.
-func (d *digParser) ask(l *lookup) error {
-	servers, err := l.nameServers()
+// addQuestions adds the questions about a name: one for each type.
+func (d *digParser) addQuestions(l *lookup) error {
+	servers, err := l.parseServers()
 	if err != nil {
 		return err
 	}
-	ip, arpa, err := l.address()
+	ip, arpa, err := l.parseAddress()
 	switch {
 	case err != nil:
 		return err
@@ -412,7 +412,7 @@ func (d *digParser) ask(l *lookup) error {
 		if len(l.types) == 0 {
 			l.types = []string{"PTR"}
 		}
-	case len(l.types) == 0 && l.given && !d.flagged("qtype"):
+	case len(l.types) == 0 && l.hasName && !d.hasFlag("qtype"):
 		l.types = d.program.types
 	}
 	for _, kind := range l.types {
@@ -424,7 +424,7 @@ func (d *digParser) ask(l *lookup) error {
 		d.questions = append(d.questions, question{"resolve", l.fields, servers})
 	}
 	for i := range d.questions {
-		if q := &d.questions[i]; l.given && q.fields["qname"] == "" && q.operation == "resolve" {
+		if q := &d.questions[i]; l.hasName && q.fields["qname"] == "" && q.operation == "resolve" {
 			q.fields["qname"] = l.name
 		}
 	}
@@ -436,16 +436,16 @@ func (d *digParser) ask(l *lookup) error {
 func (d *digParser) asksResolve() bool {
 	return slices.ContainsFunc(d.flags, func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		return strings.HasPrefix(word, "--") && resolveOnly(name)
+		return strings.HasPrefix(word, "--") && isResolveFlag(name)
 	})
 }
 
-// address returns the address whose names are looked up, and its reverse name in the DNS; an address may be the
+// parseAddress returns the parseAddress whose names are looked up, and its reverse name in the DNS; an parseAddress may be the
 // beginning of one, as of a network.
-func (l *lookup) address() (ip netip.Addr, arpa string, err error) {
-	pointer := len(l.types) == 0 || slices.Equal(l.types, []string{"PTR"})
-	if ip, err = netip.ParseAddr(l.name); err == nil && ip.Zone() == "" && (l.reverse || pointer) {
-		if arpa, err = dns.ReverseAddr(ip.String()); !pointer {
+func (l *lookup) parseAddress() (ip netip.Addr, arpa string, err error) {
+	wantsPTR := len(l.types) == 0 || slices.Equal(l.types, []string{"PTR"})
+	if ip, err = netip.ParseAddr(l.name); err == nil && ip.Zone() == "" && (l.reverse || wantsPTR) {
+		if arpa, err = dns.ReverseAddr(ip.String()); !wantsPTR {
 			ip = netip.Addr{}
 		}
 		return ip, arpa, err

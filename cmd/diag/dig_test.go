@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// digSaid returns the queries of a command line, their servers and their options, in words; or the refusal, after an
+// describeDigLine returns the queries of a command line, their servers and their options, in words; or the refusal, after an
 // exclamation mark.
-func digSaid(line string) string {
+func describeDigLine(line string) string {
 	var a app
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -21,7 +21,7 @@ func digSaid(line string) string {
 			words[i] = ""
 		}
 	}
-	args, err := a.digLine(new(app).command().PersistentFlags(), words)
+	args, err := a.extractDigLine(new(app).command().PersistentFlags(), words)
 	if err != nil {
 		return "! " + err.Error()
 	}
@@ -30,15 +30,15 @@ func digSaid(line string) string {
 	}
 	said := []string{}
 	for _, q := range a.line.questions {
-		said = append(said, q.said())
+		said = append(said, q.describe())
 	}
 	flags := slices.DeleteFunc(args, func(word string) bool { return word == "resolve" || word == "ip/nslookup" })
 	return strings.TrimSpace(strings.TrimSuffix(strings.Join(said, "; ")+" | "+strings.Join(flags, " "), " | "))
 }
 
-func (q question) said() string {
+func (q question) describe() string {
 	parts := []string{q.fields["qname"], q.fields["qclass"], q.fields["qtype"]}
-	if !q.ofRecords() {
+	if !q.isRecordLookup() {
 		parts = []string{"names of " + q.fields["ip"]}
 	}
 	for _, field := range slices.Sorted(maps.Keys(q.fields)) {
@@ -53,7 +53,7 @@ func (q question) said() string {
 }
 
 // Command lines as users of dig, host and nslookup type them: the queries, their servers and options, or the refusal.
-func TestDigHabits(t *testing.T) {
+func TestDigLines(t *testing.T) {
 	table, err := os.ReadFile("testdata/dig.txt")
 	require.NoError(t, err)
 	line, lines := "", 0
@@ -61,7 +61,7 @@ func TestDigHabits(t *testing.T) {
 		text = strings.TrimSuffix(text, "\n")
 		switch said, isSaid := strings.CutPrefix(text, "\t"); {
 		case isSaid:
-			assert.Equal(t, said, digSaid(line), line)
+			assert.Equal(t, said, describeDigLine(line), line)
 			lines++
 		case !strings.HasPrefix(text, "#"):
 			line = text
@@ -82,7 +82,7 @@ func FuzzDigLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		var a app
 		words := strings.Split(line, " ")
-		args, err := a.digLine(flags, words)
+		args, err := a.extractDigLine(flags, words)
 		if (err == nil) == (args == nil) || err != nil && a.line != nil {
 			t.Errorf("%q: %q, %v", words, args, err)
 		}

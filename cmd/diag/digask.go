@@ -17,17 +17,17 @@ import (
 
 // A digRequest is a question as the operation takes it.
 type digRequest struct {
-	about   string // the name and the type
+	subject string // the name and the type
 	ep      httpapi.Endpoint
 	body    []byte
 	servers []digServer
 }
 
-// several is the output of more than one question.
-type several struct {
-	suites []junitSuite // of --junit
-	file   bytes.Buffer // of --output
-	begun  bool
+// multiAnswer is the output of more than one question.
+type multiAnswer struct {
+	suites  []junitSuite // of --junit
+	file    bytes.Buffer // of --output
+	started bool
 }
 
 // prepare makes the request of a question; flags may set what it leaves open.
@@ -40,23 +40,23 @@ func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, er
 		if given := values[p.Name]; given != nil {
 			*own[p.Name] = slices.Clone(*given)
 		}
-		said, ok := q.fields[p.Name]
-		if flag := *own[p.Name]; ok && len(flag) > 0 && !strings.EqualFold(flag[0], said) {
-			return r, usagef("--%s %s, and %s beside it: one of them is enough", flagName(p.Name), flag[0], said)
+		value, ok := q.fields[p.Name]
+		if flag := *own[p.Name]; ok && len(flag) > 0 && !strings.EqualFold(flag[0], value) {
+			return r, usagef("--%s %s, and %s beside it: one of them is enough", flagName(p.Name), flag[0], value)
 		}
 		if ok {
-			*own[p.Name] = []string{said}
+			*own[p.Name] = []string{value}
 		}
 	}
 	if kind := own["qtype"]; kind != nil && len(*kind) == 0 && len(*own["qname"]) > 0 {
 		*kind = []string{"A"} // what dig queries, too
 	}
-	r.body, err = a.bodyOf(r.ep, own, nil)
+	r.body, err = a.completeBody(r.ep, own, nil)
 	return r, err
 }
 
-// described says what the requests are about, which must be good names and types before one of them is asked for.
-func described(requests []digRequest) error {
+// setSubjects says what the requests are about, which must be good names and types before one of them is asked for.
+func setSubjects(requests []digRequest) error {
 	for i := range requests {
 		r := &requests[i]
 		var read struct {
@@ -67,15 +67,15 @@ func described(requests []digRequest) error {
 		if err := json.Unmarshal(r.body, &read); err != nil {
 			return err
 		}
-		if r.about = read.Name.String() + " " + read.Type.String(); read.Name.IsZero() {
-			r.about = read.IP.String()
+		if r.subject = read.Name.String() + " " + read.Type.String(); read.Name.IsZero() {
+			r.subject = read.IP.String()
 		}
 	}
 	return nil
 }
 
-// askLine answers the questions of a command line, one after the other.
-func (a *app) askLine(ctx context.Context, values map[string]*[]string) error {
+// answerQuestions answers the questions of a command line, one after the other.
+func (a *app) answerQuestions(ctx context.Context, values map[string]*[]string) error {
 	var requests []digRequest
 	for _, q := range a.line.questions {
 		r, err := a.prepare(q, values)
@@ -87,32 +87,32 @@ func (a *app) askLine(ctx context.Context, values map[string]*[]string) error {
 	if len(requests) == 1 {
 		return a.checkAt(ctx, requests[0].ep, requests[0].body, requests[0].servers)
 	}
-	if a.formats.html || a.formats.svg || a.zoned.annotate != "" {
+	if a.formats.html || a.formats.svg || a.zone.annotate != "" {
 		return usagef("--html, --svg and --annotate are about one answer, and this asks %d questions", len(requests))
 	}
-	if err := described(requests); err != nil {
+	if err := setSubjects(requests); err != nil {
 		return err
 	}
-	a.several = new(several)
+	a.multi = new(multiAnswer)
 	codes, failed := []int{}, 0
 	for _, r := range requests {
 		err := a.checkAt(ctx, r.ep, r.body, r.servers)
 		switch {
-		case err != nil && (atFault(err) || ctx.Err() != nil):
+		case err != nil && (isUsageError(err) || ctx.Err() != nil):
 			return err
 		case err != nil:
 			failed++
-			a.unanswered(r, err)
+			a.reportUnanswered(r, err)
 		default:
 			codes = append(codes, a.code)
 		}
 	}
-	a.code = worst(codes, failed)
-	return a.endSeveral()
+	a.code = worstExitCode(codes, failed)
+	return a.finishMulti()
 }
 
-// worst is the exit code of several answers, of which some are not known.
-func worst(codes []int, unknown int) int {
+// worstExitCode is the exit code of several answers, of which some are not known.
+func worstExitCode(codes []int, unknown int) int {
 	switch {
 	case slices.Contains(codes, exitFinding):
 		return exitFinding
@@ -124,22 +124,22 @@ func worst(codes []int, unknown int) int {
 	return exitOK
 }
 
-// unanswered reports which of several questions has no answer, and why.
-func (a *app) unanswered(r digRequest, err error) {
+// reportUnanswered reports which of several questions has no answer, and why.
+func (a *app) reportUnanswered(r digRequest, err error) {
 	if a.formats.junit {
-		a.several.suites = append(a.several.suites, junitSuiteOf(r.about, nil, err, a.threshold))
+		a.multi.suites = append(a.multi.suites, newJUnitSuite(r.subject, nil, err, a.threshold))
 	}
-	for _, line := range explain(err) {
-		fmt.Fprintln(a.stderr, "diag:", printable(r.about+": "+line))
+	for _, line := range errorLines(err) {
+		fmt.Fprintln(a.stderr, "diag:", printable(r.subject+": "+line))
 	}
 }
 
-// endSeveral writes the end of a list of answers.
-func (a *app) endSeveral() error {
-	s := a.several
-	a.several = nil
+// finishMulti writes the end of a list of answers.
+func (a *app) finishMulti() error {
+	s := a.multi
+	a.multi = nil
 	if a.formats.junit {
-		text, err := junit(s.suites...)
+		text, err := junitReport(s.suites...)
 		return errors.Join(err, a.writeOut(text))
 	}
 	if a.output != "" {
@@ -151,7 +151,7 @@ func (a *app) endSeveral() error {
 // eachLine resolves the one question in a line of a file, in the form of the program's arguments.
 func (a *app) eachLine(values map[string]*[]string, ask target.Ask) func(context.Context, string) (outcome, error) {
 	p := *a.line.program
-	p.types, p.root = nil, false
+	p.types, p.asksRoot = nil, false
 	return func(ctx context.Context, text string) (outcome, error) {
 		line, err := p.parse(a.line.global, strings.Fields(text), func(string) bool { return false })
 		switch {
@@ -175,6 +175,6 @@ func (a *app) eachLine(values map[string]*[]string, ask target.Ask) func(context
 		if err != nil {
 			return outcome{}, err
 		}
-		return outcomeOf(r.ep, result)
+		return newOutcome(r.ep, result)
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A witness is a name server on this machine that records the queries it gets.
-type witness struct {
+// A dnsRecorder is a name server on this machine that records the queries it gets.
+type dnsRecorder struct {
 	port string
 
 	mu   sync.Mutex
 	seen []string
 }
 
-func (w *witness) ServeDNS(conn dns.ResponseWriter, q *dns.Msg) {
+func (w *dnsRecorder) ServeDNS(conn dns.ResponseWriter, q *dns.Msg) {
 	question, opt := q.Question[0], q.IsEdns0()
 	said := fmt.Sprint(question.Name, " ", dns.Class(question.Qclass), " ", dns.Type(question.Qtype), " ",
 		conn.LocalAddr().Network())
@@ -62,13 +62,13 @@ func (w *witness) ServeDNS(conn dns.ResponseWriter, q *dns.Msg) {
 	conn.WriteMsg(m)
 }
 
-func (w *witness) all() string {
+func (w *dnsRecorder) all() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.seen, "; ")
 }
 
-func newWitness(t *testing.T) *witness {
+func newDNSRecorder(t *testing.T) *dnsRecorder {
 	var tcp net.Listener
 	var udp net.PacketConn
 	for range 20 { // another program may have the port for one of the two
@@ -81,7 +81,7 @@ func newWitness(t *testing.T) *witness {
 		tcp.Close()
 	}
 	require.NotNil(t, udp, "no port is free for both")
-	w := &witness{}
+	w := &dnsRecorder{}
 	_, w.port, _ = net.SplitHostPort(tcp.Addr().String())
 	for _, server := range []*dns.Server{{Listener: tcp, Handler: w}, {PacketConn: udp, Handler: w}} {
 		started, ended := make(chan struct{}), make(chan error, 1)
@@ -94,7 +94,7 @@ func newWitness(t *testing.T) *witness {
 }
 
 // The server gets the query that the command line describes.
-func TestDigReallyAsks(t *testing.T) {
+func TestDigQueries(t *testing.T) {
 	for _, tt := range []struct {
 		args string
 		seen string
@@ -133,7 +133,7 @@ func TestDigReallyAsks(t *testing.T) {
 		{"dig @google +nsid +trace CH TXT version.bind", "", exitUsage},
 		{"dig @192.0.2.53:PORT +tls +tcp a.example", "", exitUsage},
 	} {
-		w := newWitness(t)
+		w := newDNSRecorder(t)
 		s := newSession(nil)
 		code := s.run(t.Context(), strings.Fields(strings.ReplaceAll(tt.args, "PORT", w.port)))
 		assert.Equal(t, tt.code, code, "%s: %s%s", tt.args, &s.out, &s.err)
@@ -143,7 +143,7 @@ func TestDigReallyAsks(t *testing.T) {
 
 // Several answers come in their order, in each format as one after the other.
 func TestSeveralAnswers(t *testing.T) {
-	w := newWitness(t)
+	w := newDNSRecorder(t)
 	run := func(args string) *session {
 		s := newSession(nil)
 		args = "dig @127.0.0.1 -p " + w.port + " a.example A TXT " + args
@@ -176,7 +176,7 @@ func TestSeveralAnswers(t *testing.T) {
 }
 
 // One answer that is missing is named; the others are printed.
-func TestOneOfSeveralIsSilent(t *testing.T) {
+func TestUnansweredQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		args string
 		code int
@@ -230,7 +230,7 @@ func TestServerByName(t *testing.T) {
 
 // Each line of a file is read like the words behind the name of the program.
 func TestDigBatch(t *testing.T) {
-	w := newWitness(t)
+	w := newDNSRecorder(t)
 	list := filepath.Join(t.TempDir(), "names")
 	text := "a.example\nb.example TXT +norec\n192.0.2.1\nc.example A AAAA\nd..example\n@127.0.0.1#" + w.port +
 		" e.example MX\n"

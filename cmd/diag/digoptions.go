@@ -23,58 +23,58 @@ const digExamples = `
 
 // A program is one whose habits diag follows.
 type program struct {
-	name     string
-	letters  map[byte]*digOption
-	dashed   []digOption       // options with names behind one dash, of nslookup
-	types    []string          // types that are queried by default; none: as resolve does
-	fields   map[string]string // of every question
-	root     bool              // without a name it queries the name servers of the root
-	oneName  bool
-	server   bool // follows the name
-	dialogue bool // begins with "-"
-	inOrder  bool // of two words the first is the name, even if it reads like a type
+	name        string
+	letters     map[byte]*digOption
+	dashOptions []digOption       // options with names behind one dash, of nslookup
+	types       []string          // types that are queried by default; none: as resolve does
+	fields      map[string]string // of every question
+	asksRoot    bool              // without a name it queries the name servers of the root
+	singleName  bool
+	takesServer bool // follows the name
+	interactive bool // begins with "-"
+	nameFirst   bool // of two words the first is the name, even if it reads like a type
 }
 
 // A digOption is the meaning of an option of these programs. One without effect only formats the output.
 type digOption struct {
-	names   string     // words that name it, also by a prefix that no other option has
-	value   string     // what its value is, such as "a type"; empty: it has none
-	bare    *digOption // its meaning without a value; nil: it needs one
-	refused string     // why it cannot be had
-	always  string     // why it cannot be switched off
-	do      func(d *digParser, typed, value string, on bool) error
+	names        string     // words that name it, also by a prefix that no other option has
+	value        string     // what its value is, such as "a type"; empty: it has none
+	withoutValue *digOption // its meaning without a value; nil: it needs one
+	unsupported  string     // why it cannot be had
+	alwaysOn     string     // why it cannot be switched off
+	apply        func(d *digParser, typed, value string, on bool) error
 }
 
-// sets sets a field of the question.
-func sets(names, field, on, off string) digOption {
-	return digOption{names: names, do: func(d *digParser, _, _ string, given bool) error {
-		d.current().fields[field] = off
+// setField setField a field of the question.
+func setField(names, field, on, off string) digOption {
+	return digOption{names: names, apply: func(d *digParser, _, _ string, given bool) error {
+		d.currentLookup().fields[field] = off
 		if given {
-			d.current().fields[field] = on
+			d.currentLookup().fields[field] = on
 		}
 		return nil
 	}}
 }
 
-// counts sets a field to a number, which is at least floor, and plus more than was given.
-func counts(names, field string, floor, plus, low, high int) digOption {
-	return digOption{names: names, value: "a number", do: func(d *digParser, typed, value string, on bool) error {
+// setNumber sets a field to a number, which is at least floor, and plus more than was given.
+func setNumber(names, field string, floor, plus, low, high int) digOption {
+	return digOption{names: names, value: "a number", apply: func(d *digParser, typed, value string, on bool) error {
 		if !on {
-			delete(d.current().fields, field)
+			delete(d.currentLookup().fields, field)
 			return nil
 		}
 		n, err := strconv.Atoi(value)
 		if n = max(n, floor) + plus; err != nil || value[0] == '-' || n < low || high < n {
-			return usagef("%s: must be a number from %d to %d", withValue(typed, value), max(low-plus, 0), high-plus)
+			return usagef("%s: must be a number from %d to %d", joinTyped(typed, value), max(low-plus, 0), high-plus)
 		}
-		d.current().fields[field] = strconv.Itoa(n)
+		d.currentLookup().fields[field] = strconv.Itoa(n)
 		return nil
 	}}
 }
 
-// passes is a flag of diag.
-func passes(names, flag, value string) digOption {
-	return digOption{names: names, value: value, do: func(d *digParser, _, value string, on bool) error {
+// passFlag is a flag of diag.
+func passFlag(names, flag, value string) digOption {
+	return digOption{names: names, value: value, apply: func(d *digParser, _, value string, on bool) error {
 		switch {
 		case on && value != "":
 			d.flags = append(d.flags, flag, value)
@@ -85,16 +85,16 @@ func passes(names, flag, value string) digOption {
 	}}
 }
 
-func dresses(names string) digOption { return digOption{names: names} }
+func formatOnly(names string) digOption { return digOption{names: names} }
 
-func refuses(names, reason string) digOption { return digOption{names: names, refused: reason} }
+func unsupported(names, reason string) digOption { return digOption{names: names, unsupported: reason} }
 
-// encrypts queries over TLS.
-func encrypts(names string, t resolver.Transport) digOption {
-	return digOption{names: names, do: func(d *digParser, typed, value string, on bool) error {
-		s := &d.current().secure
+// useTLS queries over TLS.
+func useTLS(names string, t resolver.Transport) digOption {
+	return digOption{names: names, apply: func(d *digParser, typed, value string, on bool) error {
+		s := &d.currentLookup().tls
 		if !on {
-			*s = secure{}
+			*s = tlsOptions{}
 			return nil
 		}
 		if value != "" && value[0] != '/' {
@@ -105,55 +105,53 @@ func encrypts(names string, t resolver.Transport) digOption {
 	}}
 }
 
-// withValue is an option as it was typed.
-func withValue(typed, value string) string {
+// joinTyped is an option as it was typed.
+func joinTyped(typed, value string) string {
 	if strings.HasSuffix(typed, "="+value) {
 		return typed
 	}
 	return typed + " " + value
 }
 
-// versions queries over one version of the Internet Protocol.
-func versions(version string) *digOption {
-	o := sets("", "ip_version", version, "")
+// useIPVersion queries over one version of the Internet Protocol.
+func useIPVersion(version string) *digOption {
+	o := setField("", "ip_version", version, "")
 	return &o
 }
-
-func pointer(o digOption) *digOption { return &o }
 
 // Options that several programs have.
 var (
 	typeOption = digOption{names: "type querytype query", value: "a type",
-		do: func(d *digParser, typed, value string, _ bool) error {
-			d.current().typed = true
-			return d.addType(withValue(typed, value), value)
+		apply: func(d *digParser, typed, value string, _ bool) error {
+			d.currentLookup().typeGiven = true
+			return d.addType(joinTyped(typed, value), value)
 		}}
 	classOption = digOption{names: "class", value: "a class",
-		do: func(d *digParser, typed, value string, _ bool) error {
-			return d.setClass(withValue(typed, value), value)
+		apply: func(d *digParser, typed, value string, _ bool) error {
+			return d.setClass(joinTyped(typed, value), value)
 		}}
 	portOption = digOption{names: "port", value: "a port",
-		do: func(d *digParser, typed, value string, _ bool) error {
+		apply: func(d *digParser, typed, value string, _ bool) error {
 			if n, err := strconv.ParseUint(value, 10, 16); err != nil || n == 0 {
-				return usagef("%s: is not a port", withValue(typed, value))
+				return usagef("%s: is not a port", joinTyped(typed, value))
 			}
-			d.current().port = value
+			d.currentLookup().port = value
 			return nil
 		}}
-	nameOption = digOption{value: "a name", do: func(d *digParser, _, value string, _ bool) error {
-		d.begin(value)
+	nameOption = digOption{value: "a name", apply: func(d *digParser, _, value string, _ bool) error {
+		d.beginLookup(value)
 		return nil
 	}}
 	serverOption = digOption{value: "a name server",
-		do: func(d *digParser, _, value string, _ bool) error { return d.at("@" + value) }}
-	reverseOption = digOption{value: "an address", do: func(d *digParser, _, value string, _ bool) error {
-		d.begin(value).reverse = true
+		apply: func(d *digParser, _, value string, _ bool) error { return d.addServer("@" + value) }}
+	reverseOption = digOption{value: "an address", apply: func(d *digParser, _, value string, _ bool) error {
+		d.beginLookup(value).reverse = true
 		return nil
 	}}
 	certificateOption = digOption{names: "tls-hostname", value: "a name",
-		do: func(d *digParser, _, value string, _ bool) error { d.current().secure.name = value; return nil }}
-	ednsOption = digOption{names: "edns", value: "a version", always: "queries always have EDNS",
-		bare: &digOption{}, do: func(_ *digParser, typed, value string, _ bool) error {
+		apply: func(d *digParser, _, value string, _ bool) error { d.currentLookup().tls.name = value; return nil }}
+	ednsOption = digOption{names: "edns", value: "a version", alwaysOn: "queries always have EDNS",
+		withoutValue: &digOption{}, apply: func(_ *digParser, typed, value string, _ bool) error {
 			if value != "0" {
 				return usagef("%s: queries have EDNS version 0", typed)
 			}
@@ -183,97 +181,99 @@ const (
 
 // plusOptions are the options of dig, kdig and delv that begin with a plus sign.
 var plusOptions = []digOption{
-	sets("dnssec do", "dnssec", "true", "false"), sets("recurse rdflag", "recursion_desired", "true", "false"),
-	sets("cdflag cd", "checking_disabled", "true", "false"), sets("nsid", "nsid", "true", "false"),
-	sets("trace", "trace", "true", "false"), sets("tcp vc", "transport", "tcp", "udp"),
-	counts("time timeout", "timeout_seconds", 1, 0, 1, 30), counts("tries", "tries", 1, 0, 1, 10),
-	counts("retry", "tries", 0, 1, 1, 10), counts("bufsize", "udp_payload_size", 0, 0, 512, 4096),
-	encrypts("tls", resolver.DoT),
-	{names: "https", value: "a path", bare: pointer(encrypts("", resolver.DoH)), do: encrypts("", resolver.DoH).do},
+	setField("dnssec do", "dnssec", "true", "false"), setField("recurse rdflag", "recursion_desired", "true", "false"),
+	setField("cdflag cd", "checking_disabled", "true", "false"), setField("nsid", "nsid", "true", "false"),
+	setField("trace", "trace", "true", "false"), setField("tcp vc", "transport", "tcp", "udp"),
+	setNumber("time timeout", "timeout_seconds", 1, 0, 1, 30), setNumber("tries", "tries", 1, 0, 1, 10),
+	setNumber("retry", "tries", 0, 1, 1, 10), setNumber("bufsize", "udp_payload_size", 0, 0, 512, 4096),
+	useTLS("tls", resolver.DoT),
+	{names: "https", value: "a path", withoutValue: new(useTLS("", resolver.DoH)), apply: useTLS("", resolver.DoH).apply},
 	certificateOption, ednsOption,
-	{names: "tls-ca", value: "a file", bare: &digOption{}, refused: "name the authorities to trust with --ca-file FILE"},
-	passes("short", "--short", ""), passes("json", "--json", ""),
+	{names: "tls-ca", value: "a file", withoutValue: &digOption{}, unsupported: "name the authorities to trust with --ca-file FILE"},
+	passFlag("short", "--short", ""), passFlag("json", "--json", ""),
 
-	dresses("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn idnin " +
+	formatOnly("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn idnin " +
 		"idnout mapped multiline onesoa opt optpresent opttext qr question root rrcomments showbadcookie showbadvers " +
 		"split stats trust tsig ttl ttlid ttlunits unknownformat"),
-	{names: "adflag ad", always: "queries always have the AD flag, to learn whether the answer is authentic"},
-	{names: "fail", always: noRetry},
+	{names: "adflag ad", alwaysOn: "queries always have the AD flag, to learn whether the answer is authentic"},
+	{names: "fail", alwaysOn: noRetry},
 
-	refuses("aaflag aaonly coflag raflag tcflag zflag", noFlags), refuses("badcookie cookie", noCookies),
-	refuses("besteffort", "malformed replies are not shown"),
-	refuses("defname domain ndots search showsearch", noSearch),
-	refuses("dns64prefix", "NAT64 prefixes are not looked up"),
-	refuses("dscp", "the system chooses the DSCP value"),
-	refuses("alignment ednsflags ednsnegotiation ednsopt expire keepalive padding subnet", noEDNS),
-	refuses("header-only opcode qid", noHeader),
-	refuses("ignore", "truncated replies are always asked for again over TCP"),
-	refuses("keepopen", "connections are not kept open between queries"),
-	refuses("nssearch", noCompare), refuses("mtrace rtrace sigchase topdown trusted-key vtrace", noCheck),
-	refuses("unexpected", "replies from other addresses are never accepted"),
-	refuses("yaml", "reports are printed as JSON with +json; diag text/json/to-yaml - makes YAML of it"),
-	refuses("fastopen http-plain http-plain-get https-get proxy quic", noTransport),
-	refuses("tls-certfile tls-keyfile", noClient),
-	refuses("tls-ocsp-stapling tls-pin tls-sni", noTrust),
+	unsupported("aaflag aaonly coflag raflag tcflag zflag", noFlags), unsupported("badcookie cookie", noCookies),
+	unsupported("besteffort", "malformed replies are not shown"),
+	unsupported("defname domain ndots search showsearch", noSearch),
+	unsupported("dns64prefix", "NAT64 prefixes are not looked up"),
+	unsupported("dscp", "the system chooses the DSCP value"),
+	unsupported("alignment ednsflags ednsnegotiation ednsopt expire keepalive padding subnet", noEDNS),
+	unsupported("header-only opcode qid", noHeader),
+	unsupported("ignore", "truncated replies are always asked for again over TCP"),
+	unsupported("keepopen", "connections are not kept open between queries"),
+	unsupported("nssearch", noCompare), unsupported("mtrace rtrace sigchase topdown trusted-key vtrace", noCheck),
+	unsupported("unexpected", "replies from other addresses are never accepted"),
+	unsupported("yaml", "reports are printed as JSON with +json; diag text/json/to-yaml - makes YAML of it"),
+	unsupported("fastopen http-plain http-plain-get https-get proxy quic", noTransport),
+	unsupported("tls-certfile tls-keyfile", noClient),
+	unsupported("tls-ocsp-stapling tls-pin tls-sni", noTrust),
 }
 
 // The options of nslookup.
 var nslookupOptions = []digOption{
-	typeOption, classOption, portOption, sets("vc", "transport", "tcp", "udp"),
-	sets("recurse", "recursion_desired", "true", "false"), counts("timeout", "timeout_seconds", 1, 0, 1, 30),
-	counts("retry", "tries", 1, 0, 1, 10), dresses("debug d2 all"),
-	{names: "fail", always: noRetry},
-	refuses("defname domain ndots search srchlist", noSearch),
+	typeOption, classOption, portOption, setField("vc", "transport", "tcp", "udp"),
+	setField("recurse", "recursion_desired", "true", "false"), setNumber("timeout", "timeout_seconds", 1, 0, 1, 30),
+	setNumber("retry", "tries", 1, 0, 1, 10), formatOnly("debug d2 all"),
+	{names: "fail", alwaysOn: noRetry},
+	unsupported("defname domain ndots search srchlist", noSearch),
 }
 
-// withLetters are the options of one letter that all programs have, and those of one.
-func withLetters(own map[byte]digOption) map[byte]*digOption {
+// letterOptions are the options of one letter that all programs have, and those of one.
+func letterOptions(own map[byte]digOption) map[byte]*digOption {
 	letters := map[byte]*digOption{
-		'4': versions("4"), '6': versions("6"), 'p': &portOption, 't': &typeOption, 'c': &classOption,
-		'h': pointer(passes("", "--help", "")), 'v': pointer(passes("", "-v", "")), 'q': pointer(passes("", "-q", "")),
-		'o': pointer(passes("", "-o", "a file")), 'f': pointer(passes("", "-f", "a file")),
+		'4': useIPVersion("4"), '6': useIPVersion("6"), 'p': &portOption, 't': &typeOption, 'c': &classOption,
+		'h': new(passFlag("", "--help", "")), 'v': new(passFlag("", "-v", "")), 'q': new(passFlag("", "-q", "")),
+		'o': new(passFlag("", "-o", "a file")), 'f': new(passFlag("", "-f", "a file")),
 	}
 	for letter, option := range own {
-		letters[letter] = pointer(option)
+		letters[letter] = new(option)
 	}
 	return letters
 }
 
-// valued is an option with a value that cannot be had.
-func valued(value, reason string) digOption { return digOption{value: value, refused: reason} }
+// unsupportedValue is an option with a value that cannot be had.
+func unsupportedValue(value, reason string) digOption {
+	return digOption{value: value, unsupported: reason}
+}
 
-var digLetters = withLetters(map[byte]digOption{
-	'q': {value: "a name", bare: pointer(passes("", "-q", "")), do: nameOption.do},
-	'x': reverseOption, 'n': serverOption, 'J': passes("", "--json", ""),
+var digLetters = letterOptions(map[byte]digOption{
+	'q': {value: "a name", withoutValue: new(passFlag("", "-q", "")), apply: nameOption.apply},
+	'x': reverseOption, 'n': serverOption, 'J': passFlag("", "--json", ""),
 	'd': {}, 'm': {}, 'r': {}, 'u': {},
-	'b': valued("an address", noSource), 'k': valued("a file", noSignature), 'y': valued("a key", noSignature),
-	'i': refuses("", "IP6.INT is no longer used (RFC 4159)"),
-	'a': valued("a file", noCheck), 'E': valued("a file", noPackets), 'G': valued("a file", noPackets),
-	'V': refuses("", "diag version prints the version"),
+	'b': unsupportedValue("an address", noSource), 'k': unsupportedValue("a file", noSignature), 'y': unsupportedValue("a key", noSignature),
+	'i': unsupported("", "IP6.INT is no longer used (RFC 4159)"),
+	'a': unsupportedValue("a file", noCheck), 'E': unsupportedValue("a file", noPackets), 'G': unsupportedValue("a file", noPackets),
+	'V': unsupported("", "diag version prints the version"),
 })
 
-var hostLetters = withLetters(map[byte]digOption{
-	'a': refuses("", noANY), 'A': refuses("", noANY), 'C': refuses("", noCompare), 'l': refuses("", noTransfer),
-	'd': passes("", "-v", ""), 'i': {}, 'm': {value: "a flag"}, 'n': {}, 's': {}, 'N': valued("a number", noSearch),
-	'r': sets("", "recursion_desired", "false", ""), 'R': counts("", "tries", 1, 1, 1, 10),
-	'T': sets("", "transport", "tcp", ""), 'U': sets("", "transport", "udp", ""),
-	'w': refuses("", "the wait for a reply is limited; set it with -W SECONDS"),
-	'W': counts("", "timeout_seconds", 1, 0, 1, 30), 'V': refuses("", "diag version prints the version"),
+var hostLetters = letterOptions(map[byte]digOption{
+	'a': unsupported("", noANY), 'A': unsupported("", noANY), 'C': unsupported("", noCompare), 'l': unsupported("", noTransfer),
+	'd': passFlag("", "-v", ""), 'i': {}, 'm': {value: "a flag"}, 'n': {}, 's': {}, 'N': unsupportedValue("a number", noSearch),
+	'r': setField("", "recursion_desired", "false", ""), 'R': setNumber("", "tries", 1, 1, 1, 10),
+	'T': setField("", "transport", "tcp", ""), 'U': setField("", "transport", "udp", ""),
+	'w': unsupported("", "the wait for a reply is limited; set it with -W SECONDS"),
+	'W': setNumber("", "timeout_seconds", 1, 0, 1, 30), 'V': unsupported("", "diag version prints the version"),
 })
 
-var drillLetters = withLetters(map[byte]digOption{
-	'D': sets("", "dnssec", "true", ""), 'T': sets("", "trace", "true", ""), 'S': refuses("", noCheck),
-	't': sets("", "transport", "tcp", ""), 'u': sets("", "transport", "udp", ""), 'x': {}, 'a': {}, 'Q': {}, 'z': {},
-	'V': {value: "a number"}, 'b': counts("", "udp_payload_size", 0, 0, 512, 4096),
-	'o': {value: "flags", do: drillFlags}, 's': refuses("", noCheck), 'k': valued("a file", noCheck),
-	'I': valued("an address", noSource), 'y': valued("a key", noSignature), 'd': valued("a domain", noCheck),
-	'f': valued("a file", noPackets), 'i': valued("a file", noPackets), 'w': valued("a file", noPackets),
-	'q': valued("a file", noPackets), 'c': valued("a file", "name the server as @SERVER"),
-	'r': valued("a file", "name other root servers with --root-hints FILE"),
+var drillLetters = letterOptions(map[byte]digOption{
+	'D': setField("", "dnssec", "true", ""), 'T': setField("", "trace", "true", ""), 'S': unsupported("", noCheck),
+	't': setField("", "transport", "tcp", ""), 'u': setField("", "transport", "udp", ""), 'x': {}, 'a': {}, 'Q': {}, 'z': {},
+	'V': {value: "a number"}, 'b': setNumber("", "udp_payload_size", 0, 0, 512, 4096),
+	'o': {value: "flags", apply: setDrillFlags}, 's': unsupported("", noCheck), 'k': unsupportedValue("a file", noCheck),
+	'I': unsupportedValue("an address", noSource), 'y': unsupportedValue("a key", noSignature), 'd': unsupportedValue("a domain", noCheck),
+	'f': unsupportedValue("a file", noPackets), 'i': unsupportedValue("a file", noPackets), 'w': unsupportedValue("a file", noPackets),
+	'q': unsupportedValue("a file", noPackets), 'c': unsupportedValue("a file", "name the server as @SERVER"),
+	'r': unsupportedValue("a file", "name other root servers with --root-hints FILE"),
 })
 
-// drillFlags sets the flags RD and CD, in capitals, or takes them away.
-func drillFlags(d *digParser, typed, value string, _ bool) error {
+// setDrillFlags sets the flags RD and CD, in capitals, or takes them away.
+func setDrillFlags(d *digParser, typed, value string, _ bool) error {
 	field := map[string]string{"rd": "recursion_desired", "cd": "checking_disabled"}
 	for len(value) > 0 {
 		flag := value[:min(2, len(value))]
@@ -285,7 +285,7 @@ func drillFlags(d *digParser, typed, value string, _ bool) error {
 		if name == "" || flag[0]&0x20 != flag[len(flag)-1]&0x20 {
 			return usagef("%s %s: %s", typed, flag, noFlags)
 		}
-		d.current().fields[name] = on
+		d.currentLookup().fields[name] = on
 	}
 	return nil
 }
@@ -297,30 +297,30 @@ var longOptions = map[string]*digOption{
 
 // programs are those whose names are commands of diag.
 var programs = map[string]*program{
-	"resolve": {name: "resolve", letters: digLetters, inOrder: true},
-	"dig":     {name: "dig", letters: digLetters, root: true}, "kdig": {name: "kdig", letters: digLetters, root: true},
+	"resolve": {name: "resolve", letters: digLetters, nameFirst: true},
+	"dig":     {name: "dig", letters: digLetters, asksRoot: true}, "kdig": {name: "kdig", letters: digLetters, asksRoot: true},
 	"doggo": {name: "doggo", letters: digLetters},
-	"delv":  {name: "delv", letters: digLetters, root: true, fields: map[string]string{"dnssec": "true"}},
-	"drill": {name: "drill", letters: drillLetters, root: true, oneName: true},
-	"host":  {name: "host", letters: hostLetters, types: []string{"A", "AAAA", "MX"}, oneName: true, server: true},
-	"nslookup": {name: "nslookup", letters: withLetters(nil), dashed: nslookupOptions, types: []string{"A", "AAAA"},
-		oneName: true, server: true, dialogue: true},
+	"delv":  {name: "delv", letters: digLetters, asksRoot: true, fields: map[string]string{"dnssec": "true"}},
+	"drill": {name: "drill", letters: drillLetters, asksRoot: true, singleName: true},
+	"host":  {name: "host", letters: hostLetters, types: []string{"A", "AAAA", "MX"}, singleName: true, takesServer: true},
+	"nslookup": {name: "nslookup", letters: letterOptions(nil), dashOptions: nslookupOptions, types: []string{"A", "AAAA"},
+		singleName: true, takesServer: true, interactive: true},
 }
 
-// typeFirst is a command line that begins with a type instead of the name of a program.
-var typeFirst = &program{name: "diag", letters: digLetters}
+// typeProgram is a command line that begins with a type instead of the name of a program.
+var typeProgram = &program{name: "diag", letters: digLetters}
 
-// resolveOnly reports whether a flag is of the operation resolve, and not of ip/nslookup too.
-func resolveOnly(flag string) bool {
-	has := func(operation string) bool {
+// isResolveFlag reports whether a flag is of the operation resolve, and not of ip/nslookup too.
+func isResolveFlag(flag string) bool {
+	hasFlag := func(operation string) bool {
 		ep, _ := httpapi.Endpoints().Named(operation)
 		return slices.ContainsFunc(ep.Params(), func(p httpapi.Param) bool { return flagName(p.Name) == flag })
 	}
-	return flag != "resolver" && has("resolve") && !has("ip/nslookup")
+	return flag != "resolver" && hasFlag("resolve") && !hasFlag("ip/nslookup")
 }
 
-// fieldTakes reports whether the flag of a field of these operations takes a value.
-func fieldTakes(flag string) bool {
+// fieldTakesValue reports whether the flag of a field of these operations takes a value.
+func fieldTakesValue(flag string) bool {
 	for _, operation := range []string{"resolve", "ip/nslookup"} {
 		ep, _ := httpapi.Endpoints().Named(operation)
 		for _, p := range ep.Params() {

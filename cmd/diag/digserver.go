@@ -27,8 +27,8 @@ type digServer struct {
 // systemServers denotes the name servers of the system, at another port.
 const systemServers = "system"
 
-// secure holds the TLS options of a command line.
-type secure struct {
+// tlsOptions holds the TLS options of a command line.
+type tlsOptions struct {
 	typed     string // such as +tls; empty: nothing
 	transport resolver.Transport
 	path      string // of DoH
@@ -52,15 +52,15 @@ func splitServers(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// nameServers are the servers that a lookup is put to. A public resolver that is given by its name is a field of the
+// parseServers are the servers that a lookup is put to. A public resolver that is given by its name is a field of the
 // question instead.
-func (l *lookup) nameServers() (list []digServer, err error) {
+func (l *lookup) parseServers() (list []digServer, err error) {
 	for _, typed := range l.servers {
 		if id := strings.ToLower(typed); slices.Contains(resolve.Default.Values(), id) {
 			l.fields["resolver"] = id
 			continue
 		}
-		s, err := l.server(typed)
+		s, err := l.parseServer(typed)
 		if err != nil {
 			return nil, err
 		}
@@ -71,20 +71,20 @@ func (l *lookup) nameServers() (list []digServer, err error) {
 		return nil, usagef("@%s is asked alone, not beside other name servers", id)
 	case id != "" && l.port != "":
 		return nil, usagef("-p: @%s is asked at its usual port", id)
-	case id != "" && l.secure.typed != "":
-		l.fields["transport"] = string(l.secure.transport)
-	case len(l.servers) == 0 && l.secure.typed != "":
-		return nil, usagef("%s: name the server that is asked, as in @9.9.9.9", l.secure.typed)
+	case id != "" && l.tls.typed != "":
+		l.fields["transport"] = string(l.tls.transport)
+	case len(l.servers) == 0 && l.tls.typed != "":
+		return nil, usagef("%s: name the server that is asked, as in @9.9.9.9", l.tls.typed)
 	case len(l.servers) == 0 && l.port != "":
 		s := digServer{typed: "-p " + l.port, host: systemServers}
-		return []digServer{s}, l.complete(&s, l.port)
+		return []digServer{s}, l.setPortAndTLS(&s, l.port)
 	}
 	return list, nil
 }
 
-// server reads a server as dig, host, kdig and doggo take it: an address or a name, with a port behind a colon or a
+// parseServer reads a parseServer as dig, host, kdig and doggo take it: an address or a name, with a port behind a colon or a
 // number sign, or as --resolver takes it.
-func (l *lookup) server(typed string) (digServer, error) {
+func (l *lookup) parseServer(typed string) (digServer, error) {
 	s := digServer{typed: "@" + typed}
 	scheme, rest, explicit := strings.Cut(typed, "://")
 	if explicit {
@@ -95,7 +95,7 @@ func (l *lookup) server(typed string) (digServer, error) {
 			if s.server = server; len(server.Addrs) == 0 {
 				s.host = server.Name
 			}
-			return s, l.complete(&s, "")
+			return s, l.setPortAndTLS(&s, "")
 		case !named:
 			return s, usagef("%s: %s", s.typed, strings.TrimPrefix(err.Error(), fmt.Sprintf("name server %.200q: ", typed)))
 		}
@@ -111,7 +111,7 @@ func (l *lookup) server(typed string) (digServer, error) {
 	} else {
 		return s, usagef("%s: %q is neither the address nor the name of a server", s.typed, host)
 	}
-	return s, l.complete(&s, port)
+	return s, l.setPortAndTLS(&s, port)
 }
 
 // splitPort takes the port from behind a host, after a colon as in URLs or a number sign as BIND and Knot have it.
@@ -130,8 +130,8 @@ func splitPort(text string) (host, port string) {
 	return host, port
 }
 
-// complete applies other options to a server.
-func (l *lookup) complete(s *digServer, port string) error {
+// setPortAndTLS applies other options to a server.
+func (l *lookup) setPortAndTLS(s *digServer, port string) error {
 	s.version, _ = strconv.Atoi(l.fields["ip_version"])
 	if port != "" && l.port != "" && port != l.port {
 		return usagef("-p %s and %s name two ports", l.port, s.typed)
@@ -144,12 +144,12 @@ func (l *lookup) complete(s *digServer, port string) error {
 	} else if port != "" {
 		s.server.Port = uint16(number)
 	}
-	if l.secure.typed != "" {
-		if s.server.Transport != "" && s.server.Transport != l.secure.transport {
-			return usagef("%s and %s do not go together", l.secure.typed, s.typed)
+	if l.tls.typed != "" {
+		if s.server.Transport != "" && s.server.Transport != l.tls.transport {
+			return usagef("%s and %s do not go together", l.tls.typed, s.typed)
 		}
-		s.server.Transport, s.server.Path = l.secure.transport, l.secure.path
-		if s.server.Name = l.secure.name; s.server.Name == "" {
+		s.server.Transport, s.server.Path = l.tls.transport, l.tls.path
+		if s.server.Name = l.tls.name; s.server.Name == "" {
 			s.server.Name = s.host
 		}
 	}
@@ -170,16 +170,16 @@ func (l *lookup) complete(s *digServer, port string) error {
 	return nil
 }
 
-// resolved returns the server once for each of its addresses. Those of a name are looked up; prohibited addresses are
+// resolve returns the server once for each of its addresses. Those of a name are looked up; prohibited addresses are
 // left out.
-func (s digServer) resolved(ctx context.Context, env *diag.Env) ([]resolver.Server, error) {
+func (s digServer) resolve(ctx context.Context, env *diag.Env) ([]resolver.Server, error) {
 	if s.host == systemServers {
-		return s.ofSystem()
+		return s.readSystemServers()
 	}
 	if s.host == "" {
 		return []resolver.Server{s.server}, nil
 	}
-	addrs, err := s.addresses(ctx, env)
+	addrs, err := s.lookupAddresses(ctx, env)
 	if err != nil || s.server.Transport == resolver.DoT || s.server.Transport == resolver.DoH {
 		s.server.Addrs = addrs
 		return []resolver.Server{s.server}, err
@@ -192,13 +192,13 @@ func (s digServer) resolved(ctx context.Context, env *diag.Env) ([]resolver.Serv
 // maxServerAddresses bounds the addresses of a name that are queried in turn.
 const maxServerAddresses = 16
 
-// addresses looks up the addresses of the server, those of IPv4 first: hosts without IPv6 are the more common ones.
-func (s digServer) addresses(ctx context.Context, env *diag.Env) ([]netip.Addr, error) {
+// lookupAddresses looks up the lookupAddresses of the server, those of IPv4 first: hosts without IPv6 are the more common ones.
+func (s digServer) lookupAddresses(ctx context.Context, env *diag.Env) ([]netip.Addr, error) {
 	found := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} // RFC 6761 section 6.3
 	if s.host != "localhost" {
 		answer := diag.LookupAddresses(ctx, env, s.host)
 		if found = answer.All(); len(found) == 0 {
-			return nil, s.unknown(answer)
+			return nil, s.addressError(answer)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
@@ -224,14 +224,14 @@ func (s digServer) addresses(ctx context.Context, env *diag.Env) ([]netip.Addr, 
 	return nil, usagef("-%d: %s has no IPv%d address", s.version, s.typed, s.version)
 }
 
-// unknown explains why a server has no address.
-func (s digServer) unknown(a diag.Addresses) error {
+// addressError explains why a server has no address.
+func (s digServer) addressError(a diag.Addresses) error {
 	missing := a.V4.NXDomain() && a.V6.NXDomain()
 	return fmt.Errorf("%s: %w", s.typed, &diag.NoAddressError{Host: s.host, Missing: missing, Err: a.Err()})
 }
 
-// ofSystem are the name servers of the system at the port that was given.
-func (s digServer) ofSystem() ([]resolver.Server, error) {
+// readSystemServers are the name servers of the system at the port that was given.
+func (s digServer) readSystemServers() ([]resolver.Server, error) {
 	conf := resolver.Config{Servers: resolver.FallbackServers()}
 	if file, err := os.Open("/etc/resolv.conf"); err == nil {
 		defer file.Close()
@@ -245,9 +245,9 @@ func (s digServer) ofSystem() ([]resolver.Server, error) {
 	return conf.Servers, nil
 }
 
-// callServers makes a report and an error name the servers as they were typed, which are the default resolver to the
+// nameAsTyped makes a report and an error name the servers as they were typed, which are the default resolver to the
 // operation.
-func callServers(result *httpapi.Result, err error, servers []digServer) error {
+func nameAsTyped(result *httpapi.Result, err error, servers []digServer) error {
 	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok && silent.Asked == diag.DefaultResolver {
 		typed := diag.Map(servers, func(s digServer) string { return strings.TrimPrefix(s.typed, "@") })
 		return fmt.Errorf("no answer from %s: %s", diag.Series(typed, len(typed)), diag.Reason(silent.Err))
@@ -264,25 +264,25 @@ func callServers(result *httpapi.Result, err error, servers []digServer) error {
 	return nil
 }
 
-// asking returns the environment that queries the servers of a question, and a function that releases it.
-func (a *app) asking(ctx context.Context, servers []digServer) (*diag.Env, func(), error) {
+// envWithServers returns the environment that queries the servers of a question, and a function that releases it.
+func (a *app) envWithServers(ctx context.Context, servers []digServer) (*diag.Env, func(), error) {
 	env, release, err := a.localEnv()
 	if err != nil || len(servers) == 0 {
 		return env, release, err
 	}
 	client := &resolver.Client{Dial: env.Dial, Roots: env.Roots, Clock: env.Now}
-	done := func() { client.Close(); release() }
+	releaseAll := func() { client.Close(); release() }
 	for _, s := range servers {
-		list, err := s.resolved(ctx, env)
+		list, err := s.resolve(ctx, env)
 		if err != nil {
-			done()
+			releaseAll()
 			return nil, nil, err
 		}
 		client.Servers = append(client.Servers, list...)
 	}
-	env, err = a.laid(env.WithResolver(client))
+	env, err = a.overlayZones(env.WithResolver(client))
 	if err != nil {
-		done()
+		releaseAll()
 	}
-	return env, done, err
+	return env, releaseAll, err
 }

@@ -16,7 +16,7 @@ func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain CODE", Short: "Say what a finding means, and what to do about it",
 		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
-		Args:    takes(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
+		Args:    exactArgs(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
 			for _, r := range httpapi.Endpoints().Rules() {
 				if len(args) == 0 && strings.HasPrefix(string(r.Code), typed) {

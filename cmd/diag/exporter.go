@@ -24,9 +24,9 @@ const (
 	mostParallel     = 64
 )
 
-func (a *app) exporter() *cobra.Command {
+func (a *app) exporterCommand() *cobra.Command {
 	var file, listen string
-	var w whole
+	var w selection
 	c := exporter.Config{}
 	cmd := &cobra.Command{
 		Use: "exporter [DOMAIN…]", Short: "Examine domains on a schedule and serve the results to Prometheus",
@@ -52,7 +52,7 @@ func (a *app) exporter() *cobra.Command {
 				data, err := readFile(file)
 				return string(data) + "\n" + list, err
 			}
-			return a.export(cmd.Context(), c, listen)
+			return a.runExporter(cmd.Context(), c, listen)
 		},
 	}
 	flags := cmd.Flags()
@@ -64,9 +64,9 @@ func (a *app) exporter() *cobra.Command {
 	return cmd
 }
 
-// export serves until the context ends.
-func (a *app) export(ctx context.Context, c exporter.Config, listen string) error {
-	if err := a.common(); err != nil {
+// runExporter serves until the context ends.
+func (a *app) runExporter(ctx context.Context, c exporter.Config, listen string) error {
+	if err := a.checkSharedFlags(); err != nil {
 		return err
 	}
 	env, release, err := a.localEnv()

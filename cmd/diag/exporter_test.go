@@ -106,7 +106,7 @@ func expressions(t *testing.T) (board, alerts []string) {
 }
 
 // Every metric and label of the board and of the alert rules exists, and each metric is in one of them.
-func TestBoardOfDomains(t *testing.T) {
+func TestDomainsBoard(t *testing.T) {
 	source, err := os.ReadFile("../../httpapi/target/exporter/exporter.go")
 	require.NoError(t, err)
 	metric := regexp.MustCompile(`\bdiag_[a-z_]+`)

@@ -16,26 +16,26 @@ import (
 // maxInput bounds the input from standard input or a file: the largest body of the API.
 const maxInput = 10 << 20
 
-// inBase64 ends the names of fields that hold a file.
-const inBase64 = "_base64"
+// base64Suffix ends the names of fields that hold a file.
+const base64Suffix = "_base64"
 
-// fileOf returns the field that takes a file if p, the first of its group, takes the content: a report can be given
+// fileParam returns the field that takes a file if p, the first of its group, takes the content: a report can be given
 // as XML or as the file that contained it. A field that is a file always takes one. An argument for a field named
 // text is the text itself.
-func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
-	if strings.HasSuffix(p.Name, inBase64) {
+func fileParam(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
+	if strings.HasSuffix(p.Name, base64Suffix) {
 		return p, true
 	}
 	for _, other := range params {
-		if p.Name != "text" && p.OneOf != "" && other.OneOf == p.OneOf && strings.HasSuffix(other.Name, inBase64) {
+		if p.Name != "text" && p.OneOf != "" && other.OneOf == p.OneOf && strings.HasSuffix(other.Name, base64Suffix) {
 			return other, true
 		}
 	}
 	return httpapi.Param{}, false
 }
 
-// pasted accepts the text of a PEM file as an argument, though it begins like a flag.
-func pasted(args []string) []string {
+// protectPEM accepts the text of a PEM file as an argument, though it begins like a flag.
+func protectPEM(args []string) []string {
 	return diag.Map(args, func(arg string) string {
 		if strings.HasPrefix(arg, "-----BEGIN ") { // RFC 7468 section 2
 			return "\n" + arg
@@ -44,9 +44,9 @@ func pasted(args []string) []string {
 	})
 }
 
-// argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
+// setArgument puts an setArgument into its field: "-" and the name of a file into the field of its group for files, if it
 // has one, and any other text into the first. Fields for certificates and signing requests take the name of a file too.
-func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
+func (a *app) setArgument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
 	switch { // a variable of a script that is not set
 	case text != "" || p.Name == "text": // which may be empty
 	case p.Required || p.OneOf != "":
@@ -54,7 +54,7 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 	default:
 		return usagef("%s: is empty", p.Name)
 	}
-	if (p.Name == "pem" || p.Name == "csr") && text != "-" && !strings.Contains(text, "\n") && !encoded(text) {
+	if (p.Name == "pem" || p.Name == "csr") && text != "-" && !strings.Contains(text, "\n") && !isBase64(text) {
 		data, err := readFile(text)
 		if text = string(data); !utf8.Valid(data) { // DER is as common as PEM
 			text = base64.StdEncoding.EncodeToString(data)
@@ -62,12 +62,12 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 		*values[p.Name] = []string{text}
 		return err
 	}
-	file, ok := fileOf(params, p)
+	file, ok := fileParam(params, p)
 	if !ok || text != "-" && file.Name != p.Name && strings.ContainsAny(text, "<:\n") {
 		*values[p.Name] = []string{text}
 		return nil
 	}
-	if text != "-" && !(file.Name == p.Name && encoded(text)) {
+	if text != "-" && !(file.Name == p.Name && isBase64(text)) {
 		data, err := readFile(text)
 		if err != nil {
 			return err
@@ -78,8 +78,8 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 	return nil
 }
 
-// encoded reports whether an argument is Base64 rather than the name of a file: it is longer than names are.
-func encoded(text string) bool { return len(text) > 255 && !strings.ContainsAny(text, ".:\\") }
+// isBase64 reports whether an argument is Base64 rather than the name of a file: it is longer than names are.
+func isBase64(text string) bool { return len(text) > 255 && !strings.ContainsAny(text, ".:\\") }
 
 func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
@@ -101,9 +101,9 @@ func readInput(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// repaired reduces pasted text to what a field needs: the domain of a URL or of a mail address, without surrounding
+// normalizeInput reduces pasted text to what a field needs: the domain of a URL or of a mail address, without surrounding
 // blanks. It reports this on standard error.
-func (a *app) repaired(field, text string) string {
+func (a *app) normalizeInput(field, text string) string {
 	trimmed := strings.TrimSpace(text)
 	switch field {
 	case "domain", "qname":

@@ -108,7 +108,7 @@ func TestExpand(t *testing.T) {
 		{"--key", "--key"},
 		{"", ""},
 	} {
-		assert.Equal(t, test.want, strings.Join(expand(global, strings.Fields(test.args)), " "), test.args)
+		assert.Equal(t, test.want, strings.Join(expandPath(global, strings.Fields(test.args)), " "), test.args)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestFileArgument(t *testing.T) {
 		{"http/qr/decode", "-", `{"image_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
 		{"http/qr/decode", name + "x", "", "no such file"},
 		{"certificats/bimi/parse", pem, `{"pem":"-----BEGIN X-----"}`, ""},
-		{"certificats/bimi/parse", pasted([]string{"-----BEGIN X-----"})[0], `{"pem":"\n-----BEGIN X-----"}`, ""},
+		{"certificats/bimi/parse", protectPEM([]string{"-----BEGIN X-----"})[0], `{"pem":"\n-----BEGIN X-----"}`, ""},
 		{"certificats/bimi/parse", pem + "x", "", "no such file"},
 		{"certificates/csr/parse", pem, `{"csr":"-----BEGIN X-----"}`, ""},
 		{"certificates/csr/parse", name, `{"csr":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""}, // binary
@@ -155,7 +155,7 @@ func TestFileArgument(t *testing.T) {
 // What a field takes in base64 can be given as it is.
 func TestBinaryInput(t *testing.T) {
 	a := &app{stdin: strings.NewReader("\x89PNG\xff")}
-	text, err := a.value(httpapi.Param{Name: "image_base64"}, "-")
+	text, err := a.readValue(httpapi.Param{Name: "image_base64"}, "-")
 	require.NoError(t, err)
 	assert.Equal(t, base64.StdEncoding.EncodeToString([]byte("\x89PNG\xff")), text)
 }
@@ -318,7 +318,7 @@ func FuzzReply(f *testing.F) {
 				continue
 			}
 			s := newSession(nil)
-			require.NoError(t, s.text(new(bytes.Buffer), outcome{ep: ep, view: httpapi.View(r)}))
+			require.NoError(t, s.writeText(new(bytes.Buffer), outcome{ep: ep, view: httpapi.View(r)}))
 		}
 	})
 }

@@ -74,25 +74,25 @@ type app struct {
 	columns        int                         // of the terminal; 0 if not known
 	progress       bool                        // stderr is one: so does progress
 	env            *diag.Env                   // replaces the world of the flags, for tests
-	ready          func(context.Context) error // waits for room at the name servers, if queried from here
+	waitReady      func(context.Context) error // waits for room at the name servers, if queried from here
 
-	world   worldflags.Flags
-	formats formats
-	short   bool
-	whole   whole
-	batch   batch
-	zoned   zoned
-	line    *digLine // nil if the command line is not one of dig, host or nslookup
-	verbose bool
-	quiet   bool
-	color   string
-	output  string
-	failOn  string
-	server  string
-	key     string
-	timeout time.Duration
+	world     worldflags.Flags
+	formats   formats
+	short     bool
+	selection selection
+	batch     batch
+	zone      zoneFlags
+	line      *digLine // nil if the command line is not one of dig, host or nslookup
+	verbose   bool
+	quiet     bool
+	color     string
+	output    string
+	failOn    string
+	server    string
+	key       string
+	timeout   time.Duration
 
-	several   *several      // nil if there is one question
+	multi     *multiAnswer  // nil if there is one question
 	threshold diag.Severity // of --fail-on
 	code      int           // exit code of the check
 }
@@ -101,29 +101,29 @@ type app struct {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
 	flags := root.PersistentFlags()
-	args, err := a.digLine(flags, pasted(args))
+	args, err := a.extractDigLine(flags, protectPEM(args))
 	if err != nil {
-		return a.failed(err)
+		return a.reportError(err)
 	}
-	args = expand(flags, named(flags, args))
+	args = expandPath(flags, replaceShortName(flags, args))
 	a.addChecks(root, args)
-	a.zoned.note(root, append(args, a.line.names()...))
+	a.zone.findDomain(root, append(args, a.line.names()...))
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return a.failed(err)
+		return a.reportError(err)
 	}
 	return a.code
 }
 
-// failed reports an error, and returns its exit code.
-func (a *app) failed(err error) int {
-	for _, line := range explain(err) {
+// reportError reports an error, and returns its exit code.
+func (a *app) reportError(err error) int {
+	for _, line := range errorLines(err) {
 		fmt.Fprintln(a.stderr, "diag:", printable(line))
 	}
-	if atFault(err) {
+	if isUsageError(err) {
 		return exitUsage
 	}
 	if errors.Is(err, diag.ErrUndelegated) {
@@ -145,35 +145,35 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use: "diag ANYTHING | CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
 		SilenceUsage: true, SilenceErrors: true,
-		Args: whichCheck,
+		Args: checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case a.whole.plan && (a.batch.file != "" || len(args) == 0):
-				return cmp.Or(a.planned(), usagef("--plan needs a domain, such as: diag example.com --plan"))
+			case a.selection.plan && (a.batch.file != "" || len(args) == 0):
+				return cmp.Or(a.checkPlanFlags(), usagef("--plan needs a domain, such as: diag example.com --plan"))
 			case a.batch.file != "":
-				return a.manyTargets(cmd.Context(), args)
-			case len(args) == 0 && len(a.zoned.files) > 0:
-				return a.eachZone(cmd)
+				return a.runTargets(cmd.Context(), args)
+			case len(args) == 0 && len(a.zone.files) > 0:
+				return a.examineZones(cmd)
 			case len(args) == 0:
-				return a.usage()
+				return a.printUsage()
 			}
-			return a.anything(cmd, args[0])
+			return a.examine(cmd, args[0])
 		},
 		Version: buildinfo.Read().Text("diag"),
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if near := meantFlag(cmd, err); near != "" {
+		if near := suggestFlag(cmd, err); near != "" {
 			err = fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text is that of strconv and time
-			err = fmt.Errorf("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
+			err = fmt.Errorf("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), describeType(bad.GetFlag().Value.Type()))
 		}
 		return usageError{err}
 	})
-	a.whole.add(root)
-	root.Flags().BoolVar(&a.whole.all, "all", false, "print the whole of each check, not a line")
+	a.selection.add(root)
+	root.Flags().BoolVar(&a.selection.all, "all", false, "print the whole of each check, not a line")
 	flags := root.PersistentFlags()
 	for _, f := range []struct {
 		on          *bool
@@ -203,21 +203,21 @@ func (a *app) command() *cobra.Command {
 	flags.Lookup("key").DefValue, flags.Lookup("server").DefValue = "", ""
 	a.batch.add(flags)
 	a.world.Add(flags)
-	a.zoned.add(root)
+	a.zone.add(root)
 	complete(root, "color", "auto", "always", "never")
 	complete(root, "fail-on", diag.Info.Values()...)
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	root.AddCommand(manual.Command(root, exitMeanings, wrongUse), a.versionCommand(), a.explainCommand(),
+	root.AddCommand(manual.Command(root, exitMeanings, newUsageError), a.versionCommand(), a.explainCommand(),
 		a.diffCommand(), a.waitCommand())
-	root.AddCommand(a.exporter(), a.mcpCommand())
-	shortHelp(root)
+	root.AddCommand(a.exporterCommand(), a.mcpCommand())
+	shortenHelp(root)
 	return root
 }
 
-// shortHelp lets the help of a command list its own flags: those that all share are longer than a screen.
-func shortHelp(root *cobra.Command) {
+// shortenHelp lets the help of a command list its own flags: those that all share are longer than a screen.
+func shortenHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !cmd.HasParent() {
@@ -235,7 +235,7 @@ func shortHelp(root *cobra.Command) {
 // to make them for all takes longer than most checks do; the manual shows all.
 func (a *app) addChecks(root *cobra.Command, args []string) {
 	all := slices.Contains(args, "man")
-	short := namesOf()
+	short := shortNamesByCheck()
 	for _, ep := range httpapi.Endpoints() {
 		// It runs nothing, but help lists only what can be run.
 		cmd := &cobra.Command{Use: ep.Name(), Short: ep.Summary(), GroupID: family(ep)}
@@ -250,10 +250,10 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 	}
 }
 
-// whichCheck refuses several words that are not a check.
-func whichCheck(root *cobra.Command, args []string) error {
+// checkArgs refuses several words that are not a check.
+func checkArgs(root *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		if near := meant(root, args[0]); near != "" && !strings.Contains(args[0], ".") {
+		if near := suggestCheck(root, args[0]); near != "" && !strings.Contains(args[0], ".") {
 			return usagef("there is no check %q; did you mean %s?", args[0], near)
 		}
 		return usagef("%q is one too many: diag examines one thing, or a list with -f", args[1])
@@ -278,7 +278,7 @@ func family(ep httpapi.Endpoint) string {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the versions of the program and of the wire contract",
-		Args: takes(0, "version takes no argument"),
+		Args: exactArgs(0, "version takes no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			info := buildinfo.Read()
 			if a.formats.json {

@@ -59,13 +59,13 @@ const (
 )
 
 // waitForRoom waits until there is room for one target more.
-func (r *manyRun) waitForRoom(ctx context.Context) {
-	if r.ready == nil {
+func (r *batchRun) waitForRoom(ctx context.Context) {
+	if r.waitReady == nil {
 		return
 	}
-	r.begin.Lock()
-	defer r.begin.Unlock()
-	for r.ready(ctx) == nil {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	for r.waitReady(ctx) == nil {
 		began := time.Now()
 		select {
 		case <-time.After(startInterval):
@@ -81,25 +81,25 @@ func (r *manyRun) waitForRoom(ctx context.Context) {
 // maxLine bounds a line of a list of targets.
 const maxLine = 64 << 10
 
-// many examines each line of the file, several concurrently. An outcome is written when it is known, so that a run
+// runBatch examines each line of the file, several concurrently. An outcome is written when it is known, so that a run
 // that is killed has lost only what was under way.
-func (a *app) many(ctx context.Context, examine func(ctx context.Context, line string) (outcome, error)) error {
-	if err := a.common(); err != nil {
+func (a *app) runBatch(ctx context.Context, examine func(ctx context.Context, line string) (outcome, error)) error {
+	if err := a.checkSharedFlags(); err != nil {
 		return err
 	}
 	if err := a.batch.check(a); err != nil {
 		return err
 	}
-	in, err := a.list()
+	in, err := a.openList()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, done, err := a.ledger()
+	out, done, err := a.openOutput()
 	if err != nil {
 		return err
 	}
-	r := &manyRun{app: a, out: out, kept: len(done)}
+	r := &batchRun{app: a, out: out, alreadyDone: len(done)}
 	if a.formats.csv {
 		if _, err := out.Write(csvLine(csvColumns)); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 				if !ok {
 					return
 				}
-				r.one(ctx, line, examine)
+				r.examineOne(ctx, line, examine)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func (a *app) many(ctx context.Context, examine func(ctx context.Context, line s
 	return r.end(errors.Join(scanner.Err(), ctx.Err()))
 }
 
-func (a *app) list() (io.ReadCloser, error) {
+func (a *app) openList() (io.ReadCloser, error) {
 	if a.batch.file == "-" {
 		return io.NopCloser(a.stdin), nil
 	}
@@ -147,9 +147,9 @@ func (a *app) list() (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ledger opens the output, and returns which targets it holds already. A line that a killed run has left unfinished
+// openOutput opens the output, and returns which targets it holds already. A line that a killed run has left unfinished
 // is removed.
-func (a *app) ledger() (io.Writer, map[string]bool, error) {
+func (a *app) openOutput() (io.Writer, map[string]bool, error) {
 	done := map[string]bool{}
 	if a.output == "" || a.formats.junit { // which is written at the end
 		return a.stdout, done, nil
@@ -162,41 +162,41 @@ func (a *app) ledger() (io.Writer, map[string]bool, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var whole int64
+	var size int64
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadBytes('\n')
 		if err != nil { // an unfinished line is not counted
 			break
 		}
-		var kept struct {
+		var entry struct {
 			Target string `json:"target"`
 		}
-		if json.Unmarshal(line, &kept) == nil {
-			done[kept.Target] = true
+		if json.Unmarshal(line, &entry) == nil {
+			done[entry.Target] = true
 		}
-		whole += int64(len(line))
+		size += int64(len(line))
 	}
-	if err := f.Truncate(whole); err != nil {
+	if err := f.Truncate(size); err != nil {
 		return nil, nil, err
 	}
-	_, err = f.Seek(whole, io.SeekStart)
+	_, err = f.Seek(size, io.SeekStart)
 	return f, done, err
 }
 
-type manyRun struct {
+type batchRun struct {
 	*app
 	out io.Writer
 
-	begin                    sync.Mutex // held by the goroutine that may begin next
+	starting                 sync.Mutex // held by the goroutine that may begin next
 	mu                       sync.Mutex
 	suites                   []junitSuite
 	examined, failed, faulty int
-	kept                     int // targets that the run before has examined
+	alreadyDone              int // targets that the run before has examined
 	partial                  bool
 	err                      error // of writing
 }
 
-func (r *manyRun) one(ctx context.Context, line string, examine func(context.Context, string) (outcome, error)) {
+func (r *batchRun) examineOne(ctx context.Context, line string, examine func(context.Context, string) (outcome, error)) {
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	o, err := examine(limited, line)
@@ -216,7 +216,7 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 		r.partial = r.partial || o.view.Partial
 	}
 	if r.formats.junit {
-		r.suites = append(r.suites, junitSuiteOf(line, o.view, err, r.threshold))
+		r.suites = append(r.suites, newJUnitSuite(line, o.view, err, r.threshold))
 		return
 	}
 	_, err = r.out.Write(text)
@@ -224,7 +224,7 @@ func (r *manyRun) one(ctx context.Context, line string, examine func(context.Con
 }
 
 // write makes the line of a target: JSON, or the sign, the target and the outcome in short.
-func (r *manyRun) write(line string, o outcome, err error) []byte {
+func (r *batchRun) write(line string, o outcome, err error) []byte {
 	switch {
 	case r.formats.jsonl:
 		return jsonLine(line, o, err)
@@ -233,7 +233,7 @@ func (r *manyRun) write(line string, o outcome, err error) []byte {
 	}
 	v := o.view
 	if err != nil {
-		v = &view.View{State: diag.Unknown, Partial: true, Brief: explain(err)[0]}
+		v = &view.View{State: diag.Unknown, Partial: true, Brief: errorLines(err)[0]}
 	}
 	return []byte(render.Line(line, v, r.terminalOptions()))
 }
@@ -251,7 +251,7 @@ func jsonLine(line string, o outcome, failure error) []byte {
 		entry.Report, failure = o.json()
 	}
 	if failure != nil {
-		entry.Report, entry.Error = nil, strings.Join(explain(failure), "; ")
+		entry.Report, entry.Error = nil, strings.Join(errorLines(failure), "; ")
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -262,17 +262,17 @@ func jsonLine(line string, o outcome, failure error) []byte {
 	return b.Bytes()
 }
 
-func (r *manyRun) end(err error) error {
+func (r *batchRun) end(err error) error {
 	if r.formats.junit {
-		text, err := junit(r.suites...)
+		text, err := junitReport(r.suites...)
 		if err != nil {
 			return err
 		}
 		r.err = errors.Join(r.err, r.writeOut(text))
 	}
 	before := ""
-	if r.kept > 0 {
-		before = fmt.Sprintf("; %d were in %s already", r.kept, r.output)
+	if r.alreadyDone > 0 {
+		before = fmt.Sprintf("; %d were in %s already", r.alreadyDone, r.output)
 	}
 	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known%s\n",
 		diag.Count(r.examined, "target"), r.faulty, r.failed, before)
@@ -321,6 +321,6 @@ func (a *app) eachCheck(ep httpapi.Endpoint, params []httpapi.Param, values map[
 		if err != nil {
 			return outcome{}, err
 		}
-		return outcomeOf(ep, result)
+		return newOutcome(ep, result)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// targetsOf lists the targets of a file of lines, in their order.
-func targetsOf(t testing.TB, text []byte) (list []string) {
+// readTargets lists the targets of a file of lines, in their order.
+func readTargets(t testing.TB, text []byte) (list []string) {
 	for line := range bytes.Lines(text) {
 		var one struct{ Target string }
 		require.NoError(t, json.Unmarshal(line, &one), "%s", line)
@@ -34,7 +34,7 @@ func TestMany(t *testing.T) {
 	s := newSession(testWorld(t))
 	s.stdin = strings.NewReader("# ours\nexample.com\n\nbroken.example\nexample.com\nsilent.example\nexa..mple\n")
 	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --jsonl --parallel 2")), "%s", &s.err)
-	assert.Equal(t, []string{"broken.example", "exa..mple", "example.com", "silent.example"}, targetsOf(t, s.out.Bytes()))
+	assert.Equal(t, []string{"broken.example", "exa..mple", "example.com", "silent.example"}, readTargets(t, s.out.Bytes()))
 	assert.Equal(t, 1, strings.Count(s.out.String(), `"error":`))
 	assert.Equal(t, "diag: 4 targets examined, 2 with faults, 1 not known\n", s.err.String())
 
@@ -87,18 +87,18 @@ func TestCell(t *testing.T) {
 		"": "", "plain": "plain", "=1+1": "'=1+1", "@x": "'@x", "+1": "'+1", "-1": "'-1", " \t=cmd\r\n|x": "'=cmd |x",
 		"a=b": "a=b", "\xff": "\uFFFD",
 	} {
-		assert.Equal(t, want, cell(text))
+		assert.Equal(t, want, csvCell(text))
 	}
 }
 
 // JUnit's report and the exit code agree on the findings at or above the threshold.
-func TestJUnitOfRemarks(t *testing.T) {
+func TestJUnitBelowThreshold(t *testing.T) {
 	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info, Title: "Long record",
 		Detail: "It has 500 bytes.", Advice: "Shorten it."}}}
 	for threshold, failures := range map[diag.Severity]int{diag.Info: 1, diag.Error: 0} {
-		s := junitSuiteOf("example.com", v, nil, threshold)
+		s := newJUnitSuite("example.com", v, nil, threshold)
 		assert.Equal(t, []int{1, failures, 0}, []int{s.Tests, s.Failures, s.Errors})
-		text, err := junit(s)
+		text, err := junitReport(s)
 		require.NoError(t, err)
 		output := "<system-out>info: Long record&#xA;It has 500 bytes.&#xA;Shorten it.</system-out>"
 		assert.Equal(t, failures == 0, strings.Contains(string(text), output), "%s", text)
@@ -119,14 +119,14 @@ func TestResume(t *testing.T) {
 	run("")
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
-	all := targetsOf(t, whole)
+	all := readTargets(t, whole)
 	require.Len(t, all, 3)
 	for cut := 0; cut <= len(whole); cut += 97 {
 		require.NoError(t, os.WriteFile(file, whole[:cut], 0o600))
 		run("--resume")
 		again, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Equal(t, all, targetsOf(t, again), "cut at %d", cut)
+		assert.Equal(t, all, readTargets(t, again), "cut at %d", cut)
 	}
 	s := run("--resume")
 	assert.Equal(t, "diag: 0 targets examined, 0 with faults, 0 not known; 3 were in "+file+" already\n", s.err.String())

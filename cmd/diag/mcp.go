@@ -14,23 +14,23 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: "An AI agent starts this command and speaks with it. The checks run here, without a key, or at the server\n" +
 			"of --server with the key of --key or $DIAG_KEY, which charges for them.",
 		Example: "  diag mcp\n  diag mcp --server https://diag.example --key svc_live_…",
-		Args:    takes(0, "mcp takes no argument"),
+		Args:    exactArgs(0, "mcp takes no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.server != "" && a.key == "" {
 				return usagef("--server needs an API key: --key or $DIAG_KEY")
 			}
-			ask, release, err := a.asker()
+			ask, release, err := a.newAsker()
 			if err != nil {
 				return err
 			}
 			defer release()
 			local := agent.Local{Ask: ask, Charged: a.server != "", Version: buildinfo.Read().Version}
-			return agent.Serve(cmd.Context(), local, io.NopCloser(a.stdin), unclosed{a.stdout})
+			return agent.Serve(cmd.Context(), local, io.NopCloser(a.stdin), nopWriteCloser{a.stdout})
 		},
 	}
 }
 
-// unclosed is a writer that others close.
-type unclosed struct{ io.Writer }
+// nopWriteCloser is a writer that others close.
+type nopWriteCloser struct{ io.Writer }
 
-func (unclosed) Close() error { return nil }
+func (nopWriteCloser) Close() error { return nil }

@@ -37,8 +37,8 @@ var shortNames = map[string]string{
 	"json": "text/json/format", "yaml": "text/yaml/format", "hash": "text/hash", "regex": "text/regex/test",
 }
 
-// namesOf are the short names of each check, in order.
-func namesOf() map[string][]string {
+// shortNamesByCheck are the short names of each check, in order.
+func shortNamesByCheck() map[string][]string {
 	list := map[string][]string{}
 	for _, short := range slices.Sorted(maps.Keys(shortNames)) {
 		list[shortNames[short]] = append(list[shortNames[short]], short)
@@ -46,15 +46,15 @@ func namesOf() map[string][]string {
 	return list
 }
 
-// byContent are the checks that a short name denotes if its argument is a record, or an address.
-var byContent = map[string]struct{ record, address string }{
+// checksByContent are the checks that a short name denotes if its argument is a record, or an address.
+var checksByContent = map[string]struct{ record, address string }{
 	"spf": {"spf/validate", ""}, "dkim": {"dkim/validate", ""}, "dmarc": {"dmarc/validate", ""},
 	"bimi": {"bimi/validate", ""}, "whois": {"", "ip/whois"}, "rdap": {"", "ip/whois"},
 }
 
-// named replaces short names of checks by their paths.
-func named(global *pflag.FlagSet, args []string) []string {
-	i := commandWord(global, args)
+// replaceShortName replaces short names of checks by their paths.
+func replaceShortName(global *pflag.FlagSet, args []string) []string {
+	i := commandIndex(global, args)
 	if i < 0 {
 		return args
 	}
@@ -63,12 +63,12 @@ func named(global *pflag.FlagSet, args []string) []string {
 	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
 		return append(append(before, shortNames[rest[0]]), "--help")
 	}
-	if _, whole := httpapi.Endpoints().Named(word); whole {
+	if _, isPath := httpapi.Endpoints().Named(word); isPath {
 		return args
 	}
-	if at := commandWord(global, rest); at >= 0 {
+	if at := commandIndex(global, rest); at >= 0 {
 		t, err := target.Parse(rest[at])
-		switch other := byContent[word]; {
+		switch other := checksByContent[word]; {
 		case err != nil:
 		case t.Kind == target.Record && other.record != "":
 			return append(append(before, other.record), rest...)
@@ -82,11 +82,11 @@ func named(global *pflag.FlagSet, args []string) []string {
 	return args
 }
 
-// digBegins returns the program whose syntax a command line follows, and where its words begin; a nil program means
+// findDigLine returns the program whose syntax a command line follows, and where its words begin; a nil program means
 // that the line follows none of them.
-func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
-	i := commandWord(global, args)
-	if x := slices.IndexFunc(args, digOptionWord); x >= 0 && commandWord(global, args[:x]) < 0 {
+func findDigLine(global *pflag.FlagSet, args []string) (p *program, at int) {
+	i := commandIndex(global, args)
+	if x := slices.IndexFunc(args, isDigOption); x >= 0 && commandIndex(global, args[:x]) < 0 {
 		return programs["dig"], x
 	}
 	if i < 0 {
@@ -100,43 +100,43 @@ func digBegins(global *pflag.FlagSet, args []string) (p *program, at int) {
 		return nil, 0
 	case word[0] == '@', word[0] == '+':
 		return programs["dig"], i
-	case shortNames[word] == "" && recordType(word):
-		return typeFirst, i
+	case shortNames[word] == "" && isRecordType(word):
+		return typeProgram, i
 	}
-	if _, err := netip.ParseAddr(word); err == nil && slices.ContainsFunc(rest, digs) {
+	if _, err := netip.ParseAddr(word); err == nil && slices.ContainsFunc(rest, isDigArgument) {
 		return programs["dig"], i
 	}
 	t, err := target.Parse(args[i])
-	if err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, digs) {
+	if err == nil && t.Kind == target.Domain && slices.ContainsFunc(rest, isDigArgument) {
 		return programs["dig"], i // example.com MX, as in dig
 	}
 	return nil, 0
 }
 
-// digOptionWord reports whether an argument is an option of dig that diag itself does not have, as in "-x 192.0.2.1".
-func digOptionWord(arg string) bool {
+// isDigOption reports whether an argument is an option of dig that diag itself does not have, as in "-x 192.0.2.1".
+func isDigOption(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && strings.IndexByte("46bckpntxy", arg[1]) >= 0
 }
 
-// digs reports whether an argument is one that dig alone has behind a name.
-func digs(arg string) bool {
-	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || digOptionWord(arg) || recordType(arg)
+// isDigArgument reports whether an argument is one that dig alone has behind a name.
+func isDigArgument(arg string) bool {
+	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || isDigOption(arg) || isRecordType(arg)
 }
 
-// digLine takes the questions out of a command line of dig, host or nslookup. It leaves the check that answers them and
+// extractDigLine takes the questions out of a command line of dig, host or nslookup. It leaves the check that answers them and
 // the flags of diag.
-func (a *app) digLine(global *pflag.FlagSet, args []string) ([]string, error) {
-	p, at := digBegins(global, args)
+func (a *app) extractDigLine(global *pflag.FlagSet, args []string) ([]string, error) {
+	p, at := findDigLine(global, args)
 	if p == nil {
 		return args, nil
 	}
 	before := args[:at:at]
-	if i := commandWord(global, before); i >= 0 {
+	if i := commandIndex(global, before); i >= 0 {
 		before = before[:i:i] // without the name of the program
 	}
 	takes := func(flag string) bool {
 		f := global.Lookup(flag)
-		return f != nil && f.NoOptDefVal == "" || fieldTakes(flag)
+		return f != nil && f.NoOptDefVal == "" || fieldTakesValue(flag)
 	}
 	line, err := p.parse(lookup{}, args[at:], takes)
 	if err != nil {
@@ -144,20 +144,20 @@ func (a *app) digLine(global *pflag.FlagSet, args []string) ([]string, error) {
 	}
 	a.line = line
 	operation := "resolve"
-	if len(line.questions) > 0 && !slices.ContainsFunc(line.questions, question.ofRecords) {
+	if len(line.questions) > 0 && !slices.ContainsFunc(line.questions, question.isRecordLookup) {
 		operation = "ip/nslookup"
 	}
 	return slices.Concat(before, []string{operation}, line.flags), nil
 }
 
-// exists reports whether a word is the name of a file rather than of a domain.
-func exists(word string) bool {
+// isFile reports whether a word is the name of a file rather than of a domain.
+func isFile(word string) bool {
 	info, err := os.Stat(word)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// meant names the checks that a word may mean.
-func meant(root *cobra.Command, word string) string {
+// suggestCheck names the checks that a word may mean.
+func suggestCheck(root *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	near := root.SuggestionsFor(word)
 	slices.Sort(near)
@@ -177,7 +177,7 @@ func meant(root *cobra.Command, word string) string {
 // recordTypes are those that people look up by name, without those that are short names.
 var recordTypes = []string{"mx", "ns", "ds", "txt", "soa", "srv", "caa", "aaaa", "cname", "tlsa", "https", "dnskey"}
 
-func meantFlag(cmd *cobra.Command, err error) string {
+func suggestFlag(cmd *cobra.Command, err error) string {
 	_, typed, ok := strings.Cut(err.Error(), "unknown flag: --")
 	typed, _, _ = strings.Cut(typed, " ")
 	if !ok {
@@ -190,10 +190,10 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	return taglist.Nearest(typed, words...)
 }
 
-// expand accepts values in the name of a check as in the path of the API: it turns spf/hosted/spf_…/history into
+// expandPath accepts values in the name of a check as in the path of the API: it turns spf/hosted/spf_…/history into
 // spf/hosted/{id}/history --id=spf_….
-func expand(global *pflag.FlagSet, args []string) []string {
-	i := commandWord(global, args)
+func expandPath(global *pflag.FlagSet, args []string) []string {
+	i := commandIndex(global, args)
 	if i < 0 {
 		return args
 	}
@@ -202,7 +202,7 @@ func expand(global *pflag.FlagSet, args []string) []string {
 		if ep.Name() == args[i] {
 			return args
 		}
-		if flags, ok := fill(ep.Name(), args[i]); ok {
+		if flags, ok := matchPath(ep.Name(), args[i]); ok {
 			best = append([]string{ep.Name()}, flags...)
 		}
 	}
@@ -212,9 +212,9 @@ func expand(global *pflag.FlagSet, args []string) []string {
 	return slices.Concat(args[:i], best, args[i+1:])
 }
 
-// fill compares a word with a name such as spf/hosted/{id}, and returns the flags for the values in the places of its
+// matchPath compares a word with a name such as spf/hosted/{id}, and returns the flags for the values in the places of its
 // parameters.
-func fill(name, word string) (flags []string, ok bool) {
+func matchPath(name, word string) (flags []string, ok bool) {
 	names, words := strings.Split(name, "/"), strings.Split(word, "/")
 	if len(names) != len(words) {
 		return nil, false
@@ -231,8 +231,8 @@ func fill(name, word string) (flags []string, ok bool) {
 	return flags, true
 }
 
-// commandWord returns the index of the word that names the check, behind flags and their values, or -1.
-func commandWord(global *pflag.FlagSet, args []string) int {
+// commandIndex returns the index of the word that names the check, behind flags and their values, or -1.
+func commandIndex(global *pflag.FlagSet, args []string) int {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {

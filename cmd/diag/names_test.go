@@ -31,7 +31,7 @@ func TestNames(t *testing.T) {
 		"example.com --no-smtp":  "example.com --no-smtp",
 		"":                       "",
 	} {
-		assert.Equal(t, want, strings.Join(named(global, strings.Fields(typed)), " "), typed)
+		assert.Equal(t, want, strings.Join(replaceShortName(global, strings.Fields(typed)), " "), typed)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestShortNames(t *testing.T) {
 	for short, name := range shortNames {
 		assert.Equal(t, name, endpoint(t, name).Name(), short)
 	}
-	for short, names := range byContent {
+	for short, names := range checksByContent {
 		for _, name := range []string{names.record, names.address} {
 			if name != "" {
 				assert.Equal(t, name, endpoint(t, name).Name(), short)
@@ -51,7 +51,7 @@ func TestShortNames(t *testing.T) {
 }
 
 // A flag that is misspelt names the one that was meant.
-func TestMeantFlag(t *testing.T) {
+func TestSuggestFlag(t *testing.T) {
 	s := newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"ip/netmask", "192.0.2.0/24", "--jsno"}))
 	assert.Contains(t, s.err.String(), "did you mean --json?")
@@ -60,10 +60,10 @@ func TestMeantFlag(t *testing.T) {
 // The server that was queried is named; the chain of errors is not printed.
 func TestExplain(t *testing.T) {
 	silent := fmt.Errorf("looking up a.example: %w", diag.Unavailable("the WHOIS server whois.iana.org", fmt.Errorf("it has no address")))
-	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, explain(silent))
+	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, errorLines(silent))
 	late := diag.Unavailable("the resolver Quad9", context.DeadlineExceeded)
-	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, explain(late))
-	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
+	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, errorLines(late))
+	assert.Equal(t, []string{"interrupted"}, errorLines(diag.Unavailable("the resolver Quad9", context.Canceled)))
 }
 
 // A fault of a file's kind is reported with its name.

@@ -43,9 +43,9 @@ func (f *formats) count() (n int) {
 
 // exitCode returns the exit code of a result: a finding outweighs what could not be learned.
 func (a *app) exitCode(v *view.View) int {
-	grave := func(f diag.Finding) bool { return f.Severity >= a.threshold }
+	isSevere := func(f diag.Finding) bool { return f.Severity >= a.threshold }
 	switch {
-	case slices.ContainsFunc(slices.Concat(v.Findings, v.Better), grave):
+	case slices.ContainsFunc(slices.Concat(v.Findings, v.Better), isSevere):
 		return exitFinding
 	case v.Partial:
 		return exitPartial
@@ -55,10 +55,10 @@ func (a *app) exitCode(v *view.View) int {
 
 func (a *app) show(o outcome) error {
 	a.code = a.exitCode(o.view)
-	a.placed(o.view)
+	a.addLocations(o.view)
 	switch {
-	case a.zoned.annotate != "":
-		return a.writeAnnotations(a.places(o.view))
+	case a.zone.annotate != "":
+		return a.writeAnnotations(a.locate(o.view))
 	case a.formats.json || a.formats.jsonl:
 		text, err := o.json()
 		if err != nil {
@@ -71,35 +71,35 @@ func (a *app) show(o outcome) error {
 			text = printableJSON(text)
 		}
 		return a.writeOut(text)
-	case a.formats.junit && a.several != nil:
-		a.several.suites = append(a.several.suites, junitSuiteOf(o.view.Subject, o.view, nil, a.threshold))
+	case a.formats.junit && a.multi != nil:
+		a.multi.suites = append(a.multi.suites, newJUnitSuite(o.view.Subject, o.view, nil, a.threshold))
 		return nil
 	case a.formats.count() > 0:
-		text, err := a.document(o)
+		text, err := a.renderDocument(o)
 		if err != nil {
 			return err
 		}
-		return a.writeOut(append(a.gap(), text...))
+		return a.writeOut(append(a.separator(), text...))
 	}
 	if done, err := a.printUtility(o); done {
 		return err
 	}
-	b := bytes.NewBuffer(a.gap())
-	if err := a.text(b, o); err != nil {
+	b := bytes.NewBuffer(a.separator())
+	if err := a.writeText(b, o); err != nil {
 		return err
 	}
 	return a.writeOut(b.Bytes())
 }
 
-// gap returns the separator between this answer and the one before.
-func (a *app) gap() []byte {
+// separator returns the separator between this answer and the one before.
+func (a *app) separator() []byte {
 	switch {
-	case a.several == nil:
+	case a.multi == nil:
 		return nil
-	case a.several.begun:
+	case a.multi.started:
 		return []byte("\n")
 	}
-	a.several.begun = true
+	a.multi.started = true
 	return nil
 }
 
@@ -116,14 +116,14 @@ func (o outcome) json() ([]byte, error) {
 
 // terminalOptions returns the capabilities of the terminal.
 func (a *app) terminalOptions() render.Options {
-	return render.Options{Width: a.width(), Color: a.colored(), ASCII: a.ascii()}
+	return render.Options{Width: a.width(), Color: a.usesColor(), ASCII: a.usesASCII()}
 }
 
-func (a *app) text(b *bytes.Buffer, o outcome) error {
+func (a *app) writeText(b *bytes.Buffer, o outcome) error {
 	options := a.terminalOptions()
 	options.Verbose, options.Quiet, options.Title = a.verbose, a.quiet, o.title()
 	if o.whole != nil {
-		return o.whole.Text(b, o.view, a.everything(), options)
+		return o.whole.Text(b, o.view, a.showsAll(), options)
 	}
 	if a.verbose {
 		options.Facts = target.Facts(o.reply)
@@ -138,8 +138,8 @@ func (o outcome) title() string {
 	return o.ep.Name()
 }
 
-// colored reports whether colour is wanted (https://no-color.org).
-func (a *app) colored() bool {
+// usesColor reports whether colour is wanted (https://no-color.org).
+func (a *app) usesColor() bool {
 	switch a.color {
 	case "always":
 		return true
@@ -149,8 +149,8 @@ func (a *app) colored() bool {
 	return a.terminal && a.output == "" && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// ascii reports whether the locale of the terminal is not UTF-8 (POSIX, section 8.2 of the base definitions).
-func (a *app) ascii() bool {
+// usesASCII reports whether the locale of the terminal is not UTF-8 (POSIX, section 8.2 of the base definitions).
+func (a *app) usesASCII() bool {
 	if !a.terminal || a.output != "" {
 		return false
 	}
@@ -181,13 +181,13 @@ func printableJSON(text []byte) []byte {
 	return b
 }
 
-// document writes a view as a file of another kind.
-func (a *app) document(o outcome) ([]byte, error) {
+// renderDocument writes a view as a file of another kind.
+func (a *app) renderDocument(o outcome) ([]byte, error) {
 	var b bytes.Buffer
 	var err error
 	switch {
 	case a.formats.junit:
-		return junit(junitSuiteOf(o.view.Subject, o.view, nil, a.threshold))
+		return junitReport(newJUnitSuite(o.view.Subject, o.view, nil, a.threshold))
 	case a.formats.markdown:
 		err = render.Markdown(&b, o.view, o.title())
 	case a.formats.html:
@@ -228,17 +228,17 @@ type (
 	}
 )
 
-// junitSuiteOf returns a view as a suite: findings at or above the threshold are failures, and what could not be
+// newJUnitSuite returns a view as a suite: findings at or above the threshold are failures, and what could not be
 // learned is an error.
-func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severity) junitSuite {
+func newJUnitSuite(subject string, v *view.View, err error, threshold diag.Severity) junitSuite {
 	s := junitSuite{Name: subject}
-	missing := func(what, kind, text string) {
+	addError := func(what, kind, text string) {
 		s.Errors++
 		s.Cases = append(s.Cases, junitCase{Name: what, Class: subject, Error: &junitMessage{Message: text, Type: kind}})
 	}
 	if err != nil {
 		v = &view.View{}
-		missing("answer", "unavailable", err.Error())
+		addError("answer", "unavailable", err.Error())
 	}
 	for _, f := range slices.Concat(v.Findings, v.Better) {
 		c := junitCase{Name: string(f.Code), Class: subject}
@@ -251,7 +251,7 @@ func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severi
 		s.Cases = append(s.Cases, c)
 	}
 	if v.Partial {
-		missing("complete", "partial", "not everything answered")
+		addError("complete", "partial", "not everything answered")
 	}
 	for _, c := range v.Passed {
 		s.Cases = append(s.Cases, junitCase{Name: string(c.Code), Class: subject})
@@ -260,7 +260,7 @@ func junitSuiteOf(subject string, v *view.View, err error, threshold diag.Severi
 	return s
 }
 
-func junit(suites ...junitSuite) ([]byte, error) {
+func junitReport(suites ...junitSuite) ([]byte, error) {
 	text, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing JUnit's report: %w", err)
@@ -304,8 +304,8 @@ func (p *progress) run() {
 	}
 }
 
-// waiting describes the pending checks.
-func (p *progress) waiting(names []string) {
+// setPending describes the pending checks.
+func (p *progress) setPending(names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.names = names
@@ -329,8 +329,8 @@ func (p *progress) end() {
 
 func (a *app) writeOut(data []byte) error {
 	switch {
-	case a.output != "" && a.several != nil:
-		a.several.file.Write(data)
+	case a.output != "" && a.multi != nil:
+		a.multi.file.Write(data)
 		return nil
 	case a.output != "":
 		return os.WriteFile(a.output, data, 0o644)

@@ -24,17 +24,17 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	if a.key == "" {
 		return nil, usagef("--server needs an API key: --key or $DIAG_KEY")
 	}
-	client, err := a.client()
+	client, err := a.newClient()
 	if err != nil {
 		return nil, err
 	}
-	req, err := a.request(ctx, ep, body)
+	req, err := a.newRequest(ctx, ep, body)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := client.Do(req)
 	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%s cannot be reached: %s", a.server, unreached(err))
+		return nil, fmt.Errorf("%s cannot be reached: %s", a.server, connectionError(err))
 	}
 	if err != nil {
 		return nil, err
@@ -56,17 +56,17 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	}
 	switch {
 	case p.Code == "INVALID_API_KEY":
-		return nil, refusal{fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)}
+		return nil, permanentError{fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)}
 	case p.Code == httpapi.InvalidRequest && len(p.Details.Fields) == 0:
 		return nil, usageError{p.Err()}
 	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && p.Code != httpapi.InvalidRequest:
-		return nil, refusal{p.Err()}
+		return nil, permanentError{p.Err()}
 	}
 	return nil, p.Err()
 }
 
-// unreached explains why there was no connection to the server, without the prefixes of net/http.
-func unreached(err error) string {
+// connectionError explains why there was no connection to the server, without the prefixes of net/http.
+func connectionError(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
@@ -76,13 +76,13 @@ func unreached(err error) string {
 	return diag.Reason(err)
 }
 
-// A refusal is an error that asking again will not end: a key that is not valid, or has no credits.
-type refusal struct{ error }
+// A permanentError is an error that asking again will not end: a key that is not valid, or has no credits.
+type permanentError struct{ error }
 
-func (r refusal) Unwrap() error { return r.error }
+func (r permanentError) Unwrap() error { return r.error }
 
-// request puts the fields where the API has them: into path, query or body.
-func (a *app) request(ctx context.Context, ep httpapi.Endpoint, fields []byte) (*http.Request, error) {
+// newRequest puts the fields where the API has them: into path, query or body.
+func (a *app) newRequest(ctx context.Context, ep httpapi.Endpoint, fields []byte) (*http.Request, error) {
 	target, body, err := ep.Target(fields)
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (a *app) request(ctx context.Context, ep httpapi.Endpoint, fields []byte) (
 	return req, nil
 }
 
-// client speaks to the server that --server names. It trusts the authorities of --ca-file; the other
+// newClient speaks to the server that --server names. It trusts the authorities of --ca-file; the other
 // flags about the world would have no effect, for the check runs in the server's.
-func (a *app) client() (*http.Client, error) {
+func (a *app) newClient() (*http.Client, error) {
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, usagef("--server: %q is no address, such as https://diag.example", a.server)

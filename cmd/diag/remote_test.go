@@ -55,7 +55,7 @@ const profileID = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla"
 // exampleArgs is the command line of an endpoint's own examples.
 func exampleArgs(ep httpapi.Endpoint) []string {
 	args := []string{ep.Name()}
-	for _, p := range positional(ep.Params()) {
+	for _, p := range positionalParams(ep.Params()) {
 		if p.Required || p.OneOf != "" {
 			args = append(args, p.Example)
 		}
@@ -156,19 +156,19 @@ func members(t testing.TB, text []byte) []string {
 	return slices.Sorted(maps.Keys(r))
 }
 
-type recorded struct {
+type recordedRequest struct {
 	path, body    string
 	method, query string
 	header        http.Header
 }
 
 // recordingServer answers everything with 200 and a reply.
-func recordingServer(t testing.TB, reply string) (address string, seen *recorded) {
-	seen = &recorded{}
+func recordingServer(t testing.TB, reply string) (address string, seen *recordedRequest) {
+	seen = &recordedRequest{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
-		*seen = recorded{r.URL.Path, string(body), r.Method, r.URL.RawQuery, r.Header}
+		*seen = recordedRequest{r.URL.Path, string(body), r.Method, r.URL.RawQuery, r.Header}
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, reply)
 	}))

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostAtInit is how many bytes the variables of a package may take on the heap before main begins: all checks pay for
+// maxInitBytes is how many bytes the variables of a package may take on the heap before main begins: all checks pay for
 // them, also those that need none. Larger tables, and regular expressions, are made when first used.
-const mostAtInit = 40 << 10
+const maxInitBytes = 40 << 10
 
 // It takes the place of a limit of time, since the runtime counts the same bytes on any machine.
 func TestPackagesStartCheaply(t *testing.T) {
@@ -25,8 +25,8 @@ func TestPackagesStartCheaply(t *testing.T) {
 	for _, line := range lines {
 		bytes, err := strconv.Atoi(line[2])
 		require.NoError(t, err)
-		if bytes > mostAtInit {
-			t.Errorf("%s takes %d bytes at init; most are %d", line[1], bytes, mostAtInit)
+		if bytes > maxInitBytes {
+			t.Errorf("%s takes %d bytes at init; most are %d", line[1], bytes, maxInitBytes)
 		}
 	}
 }

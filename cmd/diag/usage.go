@@ -17,10 +17,10 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func wrongUse(text string) error { return usageError{errors.New(text)} }
+func newUsageError(text string) error { return usageError{errors.New(text)} }
 
-// atFault reports whether the request is wrong, rather than an answer missing.
-func atFault(err error) bool {
+// isUsageError reports whether the request is wrong, rather than an answer missing.
+func isUsageError(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, violations := errors.AsType[*httpapi.ViolationsError](err)
 	_, input := errors.AsType[inputError](err)
@@ -35,8 +35,8 @@ func (a *app) width() int {
 	return maxWidth
 }
 
-// takes refuses any other number of arguments.
-func takes(number int, what string) cobra.PositionalArgs {
+// exactArgs refuses any other number of arguments.
+func exactArgs(number int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != number {
 			return usagef("%s", what)
@@ -45,8 +45,8 @@ func takes(number int, what string) cobra.PositionalArgs {
 	}
 }
 
-// wanted describes the value of a flag.
-func wanted(kind string) string {
+// describeType describes the value of a flag.
+func describeType(kind string) string {
 	switch kind {
 	case "bool":
 		return "true or false"
@@ -56,9 +56,9 @@ func wanted(kind string) string {
 	return "a number"
 }
 
-// explain describes an error: each fault of a request in a line of its own. The end of a context is described by its
+// errorLines describes an error: each fault of a request in a line of its own. The end of a context is described by its
 // meaning.
-func explain(err error) []string {
+func errorLines(err error) []string {
 	if v, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
 		lines := []string{}
 		for _, fault := range v.Violations {
@@ -80,8 +80,8 @@ func explain(err error) []string {
 	return []string{err.Error()}
 }
 
-// usage shows what to type, in eleven lines.
-func (a *app) usage() error {
+// printUsage shows what to type, in eleven lines.
+func (a *app) printUsage() error {
 	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
 diag ADDRESS                    name, holder and block lists of an IP address
 diag URL                        redirects, headers and certificate of a page

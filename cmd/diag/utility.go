@@ -19,7 +19,7 @@ import (
 // printUtility prints the result of a text utility unchanged, so that it can be piped. Remarks about it go to
 // standard error. It reports whether the reply was of that kind.
 func (a *app) printUtility(o outcome) (bool, error) {
-	out, ok := a.result(o.report)
+	out, ok := a.utilityResult(o.report)
 	if !ok {
 		return false, nil
 	}
@@ -32,13 +32,13 @@ func (a *app) printUtility(o outcome) (bool, error) {
 		return true, nil
 	}
 	if a.terminal && a.output == "" {
-		out = terminalText(out)
+		out = printableLines(out)
 	}
 	return true, a.writeOut([]byte(out))
 }
 
-// result returns the result of a utility in the form that is useful to the next program.
-func (a *app) result(report any) (string, bool) {
+// utilityResult returns the utilityResult of a utility in the form that is useful to the next program.
+func (a *app) utilityResult(report any) (string, bool) {
 	decoded := func(text *string, inHex string) (string, bool) {
 		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {
 			return string(data), true
@@ -76,8 +76,8 @@ func (a *app) result(report any) (string, bool) {
 	return "", false
 }
 
-// terminalText is a result safe for a terminal, with its lines, that ends with one.
-func terminalText(text string) string {
+// printableLines is a result safe for a terminal, with its lines, that ends with one.
+func printableLines(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.Join(diag.Map(strings.Split(line, "\t"), printable), "\t")

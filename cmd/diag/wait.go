@@ -28,7 +28,7 @@ func (a *app) waitCommand() *cobra.Command {
 			"It gives up after --timeout, by default two hours; the exit code is then 3.",
 		Example: "  diag wait _dmarc.example.com TXT 'v=DMARC1; p=reject'\n" +
 			"  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
-		Args: takes(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
+		Args: exactArgs(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every < time.Second {
 				return usagef("--every: must be a second or more")
@@ -44,30 +44,30 @@ func (a *app) waitCommand() *cobra.Command {
 }
 
 func (a *app) wait(ctx context.Context, name, kind, value string, every time.Duration) error {
-	if err := a.common(); err != nil {
+	if err := a.checkSharedFlags(); err != nil {
 		return err
 	}
-	name = a.repaired("qname", name)
+	name = a.normalizeInput("qname", name)
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	look := a.everywhere
+	check := a.checkPublicResolvers
 	if len(a.world.Resolvers) > 0 {
-		look = a.atResolver
+		check = a.checkResolver
 	}
 	progress := a.startProgress(name + " " + kind)
 	defer progress.end()
 	for {
-		missing, err := look(ctx, name, kind, value)
+		missing, err := check(ctx, name, kind, value)
 		switch {
-		case err != nil && lasting(err):
+		case err != nil && isPermanent(err):
 			return err
 		case err == nil && missing == "":
 			_, err := fmt.Fprintf(a.stdout, "%s %s is there\n", printable(name), kind)
 			return err
 		case err != nil:
-			missing = explain(err)[0]
+			missing = errorLines(err)[0]
 		}
-		progress.waiting([]string{name + " " + kind + " (" + missing + ")"})
+		progress.setPending([]string{name + " " + kind + " (" + missing + ")"})
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s %s is not there yet: %s", name, kind, missing)
@@ -76,15 +76,15 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 	}
 }
 
-// lasting reports whether an error would be the same the next time.
-func lasting(err error) bool {
-	_, refused := errors.AsType[refusal](err)
-	return refused || atFault(err)
+// isPermanent reports whether an error would be the same the next time.
+func isPermanent(err error) bool {
+	_, refused := errors.AsType[permanentError](err)
+	return refused || isUsageError(err)
 }
 
-// everywhere lists the public resolvers that do not have the value yet.
-func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing string, err error) {
-	report, err := askFor[propagation.Report](ctx, a, "resolve/propagation",
+// checkPublicResolvers lists the public resolvers that do not have the value yet.
+func (a *app) checkPublicResolvers(ctx context.Context, name, kind, value string) (missing string, err error) {
+	report, err := askReport[propagation.Report](ctx, a, "resolve/propagation",
 		map[string]any{"qname": name, "qtype": kind, "expected": []string{value}})
 	if err != nil {
 		return "", err
@@ -99,19 +99,19 @@ func (a *app) everywhere(ctx context.Context, name, kind, value string) (missing
 	return fmt.Sprintf("%d of %s have it", s.MatchCount, diag.Count(s.AnsweredCount, "resolver")), nil
 }
 
-// atResolver returns the current value at the resolver of the command line.
-func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing string, err error) {
-	report, err := askFor[resolve.Report](ctx, a, "resolve", map[string]any{"qname": name, "qtype": kind})
+// checkResolver returns the current value at the resolver of the command line.
+func (a *app) checkResolver(ctx context.Context, name, kind, value string) (missing string, err error) {
+	report, err := askReport[resolve.Report](ctx, a, "resolve", map[string]any{"qname": name, "qtype": kind})
 	if err != nil {
 		return "", err
 	}
 	var have []string
 	for _, r := range report.Answers {
 		if r.Type == kind {
-			have = append(have, recordData(kind, r.Data))
+			have = append(have, canonicalData(kind, r.Data))
 		}
 	}
-	if slices.Contains(have, recordData(kind, value)) {
+	if slices.Contains(have, canonicalData(kind, value)) {
 		return "", nil
 	}
 	switch n := len(have); {
@@ -123,8 +123,8 @@ func (a *app) atResolver(ctx context.Context, name, kind, value string) (missing
 	return "there is " + diag.Series(have, 4), nil
 }
 
-// recordData is the data of a record in the one form in which they can be compared.
-func recordData(kind, data string) string {
+// canonicalData is the data of a record in the one form in which they can be compared.
+func canonicalData(kind, data string) string {
 	quoted := data
 	if kind == "TXT" && !strings.HasPrefix(data, `"`) {
 		quoted = `"` + strings.ReplaceAll(data, `"`, `\"`) + `"`
@@ -139,7 +139,7 @@ func recordData(kind, data string) string {
 	return strings.ToLower(strings.TrimPrefix(rr.String(), rr.Header().String()))
 }
 
-func askFor[R any](ctx context.Context, a *app, name string, fields map[string]any) (*R, error) {
+func askReport[R any](ctx context.Context, a *app, name string, fields map[string]any) (*R, error) {
 	body, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func askFor[R any](ctx context.Context, a *app, name string, fields map[string]a
 	if err != nil {
 		return nil, err
 	}
-	o, err := outcomeOf(ep, result)
+	o, err := newOutcome(ep, result)
 	if err != nil {
 		return nil, err
 	}

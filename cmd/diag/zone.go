@@ -21,20 +21,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// zoned holds the flags for unpublished records.
-type zoned struct {
+// zoneFlags holds the flags for unpublished records.
+type zoneFlags struct {
 	files, servers, ds []string
 	annotate           string
 
-	domain   string // the first argument that is one
-	zones    []*overlay.Zone
-	read     int          // files
-	fault    error        // of a file
-	notes    []annotation // not written yet
-	together bool         // they are written together at the end
+	domain      string // the first argument that is one
+	zones       []*overlay.Zone
+	filesRead   int          // files
+	err         error        // of a file
+	annotations []annotation // not written yet
+	deferred    bool         // they are written together at the end
 }
 
-func (z *zoned) add(root *cobra.Command) {
+func (z *zoneFlags) add(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringArrayVar(&z.files, "zone", nil,
 		"zone file to examine before it is published, or - for standard input; may be repeated")
@@ -47,7 +47,7 @@ func (z *zoned) add(root *cobra.Command) {
 }
 
 // check returns an error for flags that cannot be combined.
-func (z *zoned) check(a *app) error {
+func (z *zoneFlags) check(a *app) error {
 	switch {
 	case (z.files != nil || z.servers != nil) && a.server != "":
 		return usagef("--zone and --ns are examined here: not with --server, nor with $DIAG_SERVER")
@@ -61,19 +61,19 @@ func (z *zoned) check(a *app) error {
 	return nil
 }
 
-// shared lets an operation that has a field zone have the flag.
-func (z *zoned) shared(params []httpapi.Param, values map[string]*[]string) {
+// assignZoneField lets an operation that has a field zone have the flag.
+func (z *zoneFlags) assignZoneField(params []httpapi.Param, values map[string]*[]string) {
 	if slices.ContainsFunc(params, func(p httpapi.Param) bool { return p.Name == "zone" }) {
 		*values["zone"], z.files = z.files, nil
 	}
 }
 
-// note takes note of the first argument that is a domain.
-func (z *zoned) note(root *cobra.Command, args []string) {
+// findDomain takes findDomain of the first argument that is a domain.
+func (z *zoneFlags) findDomain(root *cobra.Command, args []string) {
 	var flags pflag.FlagSet
 	flags.AddFlagSet(root.PersistentFlags())
 	flags.AddFlagSet(root.Flags())
-	for i := commandWord(&flags, args); i >= 0; i = commandWord(&flags, args) {
+	for i := commandIndex(&flags, args); i >= 0; i = commandIndex(&flags, args) {
 		if t, err := target.Parse(args[i]); err == nil && t.Kind == target.Domain {
 			z.domain = diag.MustDomain(t.Text).FQDN()
 			return
@@ -84,9 +84,9 @@ func (z *zoned) note(root *cobra.Command, args []string) {
 
 // readZones reads the zone files, once. Faults of one are annotated, and the others can be examined nevertheless.
 func (a *app) readZones() error {
-	z := &a.zoned
-	for ; z.read < len(z.files) && (z.fault == nil || z.annotate != ""); z.read++ {
-		name := z.files[z.read]
+	z := &a.zone
+	for ; z.filesRead < len(z.files) && (z.err == nil || z.annotate != ""); z.filesRead++ {
+		name := z.files[z.filesRead]
 		data, err := a.read(name)
 		var zone *overlay.Zone
 		if err == nil {
@@ -95,13 +95,13 @@ func (a *app) readZones() error {
 		wrong, syntax := errors.AsType[*overlay.SyntaxError](err)
 		if syntax {
 			f := diag.Finding{Severity: diag.Error, Title: "Zone file not valid", Detail: wrong.Text}
-			z.notes = append(z.notes, annotation{wrong.File, wrong.Line, f})
+			z.annotations = append(z.annotations, annotation{wrong.File, wrong.Line, f})
 		}
 		if err != nil {
-			if z.fault != nil {
+			if z.err != nil {
 				fmt.Fprintln(a.stderr, "diag:", printable(err.Error())) // the first is reported at the end
 			}
-			z.fault = cmp.Or(z.fault, err)
+			z.err = cmp.Or(z.err, err)
 			continue
 		}
 		for _, w := range zone.Warnings {
@@ -109,24 +109,24 @@ func (a *app) readZones() error {
 		}
 		z.zones = append(z.zones, zone)
 	}
-	if z.fault != nil {
-		return usageError{z.fault}
+	if z.err != nil {
+		return usageError{z.err}
 	}
 	return nil
 }
 
-// eachZone examines the zones whose files are given without an argument.
-func (a *app) eachZone(cmd *cobra.Command) error {
-	if err := a.common(); err != nil {
+// examineZones examines the zones whose files are given without an argument.
+func (a *app) examineZones(cmd *cobra.Command) error {
+	if err := a.checkSharedFlags(); err != nil {
 		return err
 	}
 	fault := a.readZones()
-	if fault != nil && a.zoned.annotate == "" {
+	if fault != nil && a.zone.annotate == "" {
 		return fault
 	}
-	a.zoned.fault, a.zoned.together = nil, true
+	a.zone.err, a.zone.deferred = nil, true
 	worst := exitOK
-	for _, z := range a.zoned.zones {
+	for _, z := range a.zone.zones {
 		t, err := target.Parse(strings.TrimSuffix(z.Name, "."))
 		if err == nil {
 			err = a.overview(cmd.Context(), t)
@@ -136,29 +136,29 @@ func (a *app) eachZone(cmd *cobra.Command) error {
 			worst = a.code
 		}
 	}
-	a.code, a.zoned.together = worst, false
-	if a.zoned.annotate != "" {
+	a.code, a.zone.deferred = worst, false
+	if a.zone.annotate != "" {
 		fault = errors.Join(fault, a.writeAnnotations(nil))
 	}
 	return fault
 }
 
-// laid overlays unpublished records on the environment.
-func (a *app) laid(env *diag.Env) (*diag.Env, error) {
+// overlayZones overlays unpublished records on the environment.
+func (a *app) overlayZones(env *diag.Env) (*diag.Env, error) {
 	if err := a.readZones(); err != nil {
-		if a.zoned.annotate != "" {
+		if a.zone.annotate != "" {
 			err = errors.Join(err, a.writeAnnotations(nil))
 		}
 		return nil, err
 	}
-	zones := slices.Clone(a.zoned.zones)
-	if len(a.zoned.servers) > 0 {
-		if a.zoned.domain == "" {
+	zones := slices.Clone(a.zone.zones)
+	if len(a.zone.servers) > 0 {
+		if a.zone.domain == "" {
 			return nil, usagef("--ns: name the domain that is delegated")
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
 		defer cancel()
-		d, err := overlay.ParseDelegation(ctx, env, a.zoned.domain, a.zoned.servers, a.zoned.ds)
+		d, err := overlay.ParseDelegation(ctx, env, a.zone.domain, a.zone.servers, a.zone.ds)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -176,15 +176,15 @@ type annotation struct {
 	finding diag.Finding
 }
 
-// record returns the place of the record of a family of findings: the label below the domain, the type, and its
+// recordPlace returns the place of the recordPlace of a family of findings: the label below the domain, the type, and its
 // prefix.
-type record struct {
-	prefix string
-	rrtype uint16
-	begins string
+type recordPlace struct {
+	label      string
+	rrtype     uint16
+	textPrefix string
 }
 
-var recordOf = map[string]record{
+var recordPlaces = map[string]recordPlace{
 	"spf": {"", dns.TypeTXT, "v=spf1"}, "dkim": {"", dns.TypeTXT, "v=DKIM1"},
 	"dmarc": {"_dmarc.", dns.TypeTXT, ""}, "dmarcbis": {"_dmarc.", dns.TypeTXT, ""},
 	"mtasts": {"_mta-sts.", dns.TypeTXT, ""}, "tlsrpt": {"_smtp._tls.", dns.TypeTXT, ""},
@@ -192,14 +192,14 @@ var recordOf = map[string]record{
 	"mx":   {"", dns.TypeMX, ""}, "smtp": {"", dns.TypeMX, ""}, "dane": {"_25._tcp.", dns.TypeTLSA, ""},
 }
 
-// places returns the locations of the findings of a view, in the same order: in the file of the zone that the subject
+// locate returns the locations of the findings of a view, in the same order: in the file of the zone that the subject
 // is in, or in the only one.
-func (a *app) places(v *view.View) []annotation {
+func (a *app) locate(v *view.View) []annotation {
 	var z *overlay.Zone
 	subject, _ := diag.ParseName(v.Subject)
-	holds := func(z *overlay.Zone) bool { return !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) }
-	for _, other := range a.zoned.zones {
-		if (holds(other) || len(a.zoned.zones) == 1) && (z == nil || len(other.Name) > len(z.Name)) {
+	contains := func(z *overlay.Zone) bool { return !subject.IsZero() && dns.IsSubDomain(z.Name, subject.FQDN()) }
+	for _, other := range a.zone.zones {
+		if (contains(other) || len(a.zone.zones) == 1) && (z == nil || len(other.Name) > len(z.Name)) {
 			z = other
 		}
 	}
@@ -213,7 +213,7 @@ func (a *app) places(v *view.View) []annotation {
 			}
 		}
 		name := z.Name
-		if holds(z) {
+		if contains(z) {
 			name = subject.FQDN()
 		}
 		return annotation{z.File, lineOf(z, name, f), f}
@@ -228,30 +228,30 @@ func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 	about := append(strings.FieldsFunc(strings.TrimPrefix(f.Target, "include:"), split), "")
 	target := strings.ToLower(about[0]) // of a host with its address or port, the host
 	named := dns.CanonicalName(target)
-	where, known := recordOf[family]
+	where, known := recordPlaces[family]
 	for _, r := range z.Records {
 		h := r.RR.Header()
-		owners := []string{where.prefix + name, where.prefix + named, named}
+		owners := []string{where.label + name, where.label + named, named}
 		if !known || h.Rrtype != where.rrtype || !slices.Contains(owners, h.Name) {
 			continue
 		}
-		if txt, ok := r.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), where.begins) {
+		if txt, ok := r.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), where.textPrefix) {
 			continue
 		}
 		data := strings.ToLower(r.RR.String()[len(h.String()):])
-		if line == 0 || target != "" && named != name && (h.Name != where.prefix+name || strings.Contains(data, target)) {
+		if line == 0 || target != "" && named != name && (h.Name != where.label+name || strings.Contains(data, target)) {
 			line = r.Line // of several that which the target names, or that names the target
 		}
 	}
 	return cmp.Or(line, z.Line(named, 0), z.Line(name, 0), z.Line(z.Name, 0), 1)
 }
 
-// placed adds the locations of their records to the findings.
-func (a *app) placed(v *view.View) {
-	if a.zoned.annotate != "" {
+// addLocations adds the locations of their records to the findings.
+func (a *app) addLocations(v *view.View) {
+	if a.zone.annotate != "" {
 		return
 	}
-	v.Findings = diag.Map(a.places(v), func(p annotation) diag.Finding {
+	v.Findings = diag.Map(a.locate(v), func(p annotation) diag.Finding {
 		if p.file != "" {
 			p.finding.Detail += fmt.Sprintf(" (%s:%d)", p.file, p.line)
 		}
@@ -260,13 +260,13 @@ func (a *app) placed(v *view.View) {
 }
 
 func (a *app) writeAnnotations(list []annotation) error {
-	list = append(a.zoned.notes, list...)
-	if a.zoned.notes = nil; a.zoned.together {
-		a.zoned.notes = list
+	list = append(a.zone.annotations, list...)
+	if a.zone.annotations = nil; a.zone.deferred {
+		a.zone.annotations = list
 		return nil
 	}
-	if a.zoned.annotate == "gitlab" {
-		return a.writeOut(gitlab(list))
+	if a.zone.annotate == "gitlab" {
+		return a.writeOut(gitlabReport(list))
 	}
 	var b strings.Builder
 	for _, n := range list {
@@ -277,7 +277,7 @@ func (a *app) writeAnnotations(list []annotation) error {
 		if n.finding.Code != "" {
 			title += " (" + string(n.finding.Code) + ")"
 		}
-		level, text := []string{"notice", "warning", "error", "error"}[n.finding.Severity], message(n.finding)
+		level, text := []string{"notice", "warning", "error", "error"}[n.finding.Severity], annotationText(n.finding)
 		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", level, place, inProperty.Replace(title), inMessage.Replace(text))
 	}
 	return a.writeOut([]byte(b.String()))
@@ -289,10 +289,10 @@ var (
 	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-func message(f diag.Finding) string { return strings.TrimSpace(f.Detail + "\n" + f.Advice) }
+func annotationText(f diag.Finding) string { return strings.TrimSpace(f.Detail + "\n" + f.Advice) }
 
-// gitlab writes a code quality report (docs.gitlab.com/ci/testing/code_quality, "Code Quality report format").
-func gitlab(list []annotation) []byte {
+// gitlabReport writes a code quality report (docs.gitlabReport.com/ci/testing/code_quality, "Code Quality report format").
+func gitlabReport(list []annotation) []byte {
 	type issue struct {
 		Description string         `json:"description"`
 		CheckName   string         `json:"check_name"`
@@ -308,7 +308,7 @@ func gitlab(list []annotation) []byte {
 		seen[key]++
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d", key, seen[key]))
 		issues = append(issues, issue{
-			n.finding.Title + ": " + message(n.finding), cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
+			n.finding.Title + ": " + annotationText(n.finding), cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
 			severity[n.finding.Severity],
 			map[string]any{"path": cmp.Or(n.file, "."), "lines": map[string]int{"begin": max(n.line, 1)}},
 		})

@@ -95,7 +95,7 @@ _spf TXT "v=spf1 ?all"
 www CNAME example.com.
 `, "", "db.example.com")
 	require.NoError(t, err)
-	a := &app{zoned: zoned{zones: []*overlay.Zone{z}}}
+	a := &app{zone: zoneFlags{zones: []*overlay.Zone{z}}}
 	for _, tt := range []struct {
 		code, target string
 		line         int
@@ -109,11 +109,11 @@ www CNAME example.com.
 		{"zone.ns.address", "ns1.example.com 192.0.2.53", 3}, {"tls.expired", "", 1},
 	} {
 		v := &view.View{Subject: "example.com", Findings: []diag.Finding{{Code: diag.Code(tt.code), Target: tt.target}}}
-		assert.Equal(t, tt.line, a.places(v)[0].line, "%s %s", tt.code, tt.target)
+		assert.Equal(t, tt.line, a.locate(v)[0].line, "%s %s", tt.code, tt.target)
 	}
 	v := &view.View{Subject: "example.com", Findings: []diag.Finding{{Code: "x.y"}},
 		Steps: []view.Step{{Code: "x.y", Name: "_dmarc.example.com.", Type: "TXT", Value: "x"}}}
-	assert.Equal(t, 9, a.places(v)[0].line, "where a value belongs")
+	assert.Equal(t, 9, a.locate(v)[0].line, "where a value belongs")
 }
 
 // A file that cannot be read is annotated too.

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// whole holds the flags that choose which checks of a domain, an address or a URL run.
-type whole struct {
+// selection holds the flags that choose which checks of a domain, an address or a URL run.
+type selection struct {
 	only   []string
 	noSMTP bool
 	all    bool
@@ -24,7 +24,7 @@ type whole struct {
 	format string
 }
 
-func (o *whole) add(cmd *cobra.Command) {
+func (o *selection) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
 	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
 	cmd.Flags().BoolVar(&o.plan, "plan", false, "of a domain: what to change, in order, and how it stands after each step")
@@ -33,17 +33,17 @@ func (o *whole) add(cmd *cobra.Command) {
 	complete(cmd, "format", target.PlanFormat("").Values()...)
 }
 
-// planned returns an error for flags that cannot be combined with --plan.
-func (a *app) planned() error {
+// checkPlanFlags returns an error for flags that cannot be combined with --plan.
+func (a *app) checkPlanFlags() error {
 	formats := target.PlanFormat("").Values()
-	switch o := &a.whole; {
+	switch o := &a.selection; {
 	case !o.plan && o.format != "":
 		return usagef("--format needs --plan")
 	case !o.plan:
 		return nil
 	case a.server != "":
 		return usagef("--plan is made here: not with --server, nor with $DIAG_SERVER")
-	case a.zoned.files != nil || a.zoned.servers != nil || a.zoned.annotate != "":
+	case a.zone.files != nil || a.zone.servers != nil || a.zone.annotate != "":
 		return usagef("--plan begins with what is published: not with --zone, --ns or --annotate")
 	case a.batch.file != "":
 		return usagef("--plan is made for one domain: not with -f")
@@ -60,7 +60,7 @@ func (a *app) makePlan(ctx context.Context, t target.Target) error {
 	if t.Kind != target.Domain {
 		return usagef("--plan is made for a domain, and %s is none", t.Text)
 	}
-	o, err := a.whole.options()
+	o, err := a.selection.options()
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) makePlan(ctx context.Context, t target.Target) error {
 		return err
 	}
 	a.code = a.exitCode(plan.View())
-	format := target.PlanFormat(a.whole.format)
+	format := target.PlanFormat(a.selection.format)
 	if a.formats.json {
 		format = target.PlanJSON
 	}
@@ -101,7 +101,7 @@ func (a *app) makePlan(ctx context.Context, t target.Target) error {
 
 var groups = []string{target.Mail, target.DNS, target.Web}
 
-func (o *whole) options() (target.Options, error) {
+func (o *selection) options() (target.Options, error) {
 	for _, g := range o.only {
 		if !slices.Contains(groups, g) {
 			return target.Options{}, usagef("--only: %q is none of %s", g, strings.Join(groups, ", "))
@@ -110,10 +110,10 @@ func (o *whole) options() (target.Options, error) {
 	return target.Options{Only: o.only, NoSMTP: o.noSMTP}, nil
 }
 
-// parse determines what an argument is: the name of a file, "-", or the target itself.
-func (a *app) parse(word string) (target.Target, error) {
-	if word != "-" && (!exists(word) || a.zoned.files != nil) { // zone files often have the names of zones
-		if fileName().MatchString(word) && a.zoned.files == nil {
+// parseTarget determines what an argument is: the name of a file, "-", or the target itself.
+func (a *app) parseTarget(word string) (target.Target, error) {
+	if word != "-" && (!isFile(word) || a.zone.files != nil) { // zone files often have the names of zones
+		if fileName().MatchString(word) && a.zone.files == nil {
 			return target.Target{}, usagef("there is no file %s (as a domain, write it with a dot at the end)", word)
 		}
 		return target.Parse(word)
@@ -137,19 +137,19 @@ func (a *app) read(name string) ([]byte, error) {
 	return readFile(name)
 }
 
-// anything examines the target that the argument names.
-func (a *app) anything(cmd *cobra.Command, word string) error {
-	if err := cmp.Or(a.planned(), a.common()); err != nil {
+// examine examines the target that the argument names.
+func (a *app) examine(cmd *cobra.Command, word string) error {
+	if err := cmp.Or(a.checkPlanFlags(), a.checkSharedFlags()); err != nil {
 		return err
 	}
-	t, err := a.parse(word)
+	t, err := a.parseTarget(word)
 	if err != nil {
-		return a.unknown(cmd, word, err)
+		return a.explainUnknown(cmd, word, err)
 	}
 	if t.Note != "" {
 		fmt.Fprintf(a.stderr, "diag: note: %s\n", printable(t.Note))
 	}
-	if a.whole.plan {
+	if a.selection.plan {
 		return a.makePlan(cmd.Context(), t)
 	}
 	if v := t.Read(); v != nil {
@@ -162,11 +162,11 @@ func (a *app) anything(cmd *cobra.Command, word string) error {
 	return a.overview(cmd.Context(), t)
 }
 
-// unknown returns the error for an argument that cannot be examined, with what may have been meant.
-func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
+// explainUnknown returns the error for an argument that cannot be examined, with what may have been meant.
+func (a *app) explainUnknown(cmd *cobra.Command, word string, err error) error {
 	if fault, ok := errors.AsType[*diag.InputError](err); ok {
 		switch {
-		case word == "-" || exists(word):
+		case word == "-" || isFile(word):
 			return usagef("%s: %s", word, strings.TrimPrefix(fault.Reason, "the file "))
 		case strings.Contains(word, "/") && strings.Contains(word, ".") && !strings.Contains(word, "://"):
 			return usagef("there is no file %s; and %s", word, fault.Reason)
@@ -179,7 +179,7 @@ func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
 	if word == "" {
 		return usagef("there is nothing to examine: the argument is empty")
 	}
-	if near := meant(cmd.Root(), word); near != "" {
+	if near := suggestCheck(cmd.Root(), word); near != "" {
 		return usagef("there is no check %q; did you mean %s?", word, near)
 	}
 	return usagef("there is no check %q; diag --help lists them", word)
@@ -187,11 +187,11 @@ func (a *app) unknown(cmd *cobra.Command, word string, err error) error {
 
 // overview runs everything that applies, and prints one screen.
 func (a *app) overview(ctx context.Context, t target.Target) error {
-	o, err := a.whole.options()
+	o, err := a.selection.options()
 	if err != nil {
 		return err
 	}
-	ask, release, err := a.asker()
+	ask, release, err := a.newAsker()
 	if err != nil {
 		return err
 	}
@@ -199,36 +199,36 @@ func (a *app) overview(ctx context.Context, t target.Target) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	progress := a.startProgress(t.Text)
-	w := target.Run(ctx, t, o, ask(), progress.waiting)
+	w := target.Run(ctx, t, o, ask(), progress.setPending)
 	progress.end()
 	if err := w.Err(); err != nil {
 		return err
 	}
-	return a.show(outcome{view: w.Screen(a.everything()), whole: w})
+	return a.show(outcome{view: w.Screen(a.showsAll()), whole: w})
 }
 
-// everything reports whether each check is shown as it is shown alone.
-func (a *app) everything() bool { return a.whole.all || a.verbose }
+// showsAll reports whether each check is shown as it is shown alone.
+func (a *app) showsAll() bool { return a.selection.all || a.verbose }
 
-// manyTargets examines all that a list names.
-func (a *app) manyTargets(ctx context.Context, args []string) error {
+// runTargets examines all that a list names.
+func (a *app) runTargets(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usagef("-f names the targets; %q is one too many", args[0])
 	}
-	o, err := a.whole.options()
+	o, err := a.selection.options()
 	if err != nil {
 		return err
 	}
-	ask, release, err := a.asker()
+	ask, release, err := a.newAsker()
 	if err != nil {
 		return err
 	}
 	defer release()
-	return a.many(ctx, a.eachTarget(ask, o))
+	return a.runBatch(ctx, a.eachTarget(ask, o))
 }
 
-// asker returns a function that runs checks here or at the server, and one that releases its resources.
-func (a *app) asker() (ask func() target.Ask, release func(), err error) {
+// newAsker returns a function that runs checks here or at the server, and one that releases its resources.
+func (a *app) newAsker() (ask func() target.Ask, release func(), err error) {
 	if a.server != "" {
 		return func() target.Ask { return a.askServer }, func() {}, nil
 	}
@@ -251,13 +251,13 @@ func (a *app) localEnv() (*diag.Env, func(), error) {
 	}
 	if cache, ok := env.Resolver.(*resolver.Cache); ok {
 		if client, ok := cache.Upstream.(*resolver.Client); ok {
-			a.ready = client.Ready
+			a.waitReady = client.Ready
 			cache.MaxBytes = cacheBytes
 		}
 	}
-	laid, err := a.laid(env)
+	overlaid, err := a.overlayZones(env)
 	if err != nil {
 		release()
 	}
-	return laid, release, err
+	return overlaid, release, err
 }
