@@ -232,7 +232,7 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 	return json.Marshal(body)
 }
 
-// readValue is the text of a field, read from standard input where it is "-". What a field takes in base64
+// readValue returns the text of a field, read from standard input where it is "-". What a field takes in base64
 // is encoded here, so that a file can be given as it is.
 func (a *app) readValue(p httpapi.Param, text string) (string, error) {
 	if text == "-" {

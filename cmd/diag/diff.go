@@ -49,7 +49,7 @@ func (a *app) diffCommand() *cobra.Command {
 // A kept run is the views of its reports, by target and operation.
 type savedRun map[string]*view.View
 
-// readRun reads a file: a report, a whole, or lines with one of them each.
+// readRun reads a file: a report, an overview, or lines with one of them each.
 func readRun(name string) (savedRun, error) {
 	data, err := readFile(name)
 	if err != nil {

@@ -254,10 +254,10 @@ func (d *digParser) apply(o *digOption, typed, value string, on bool) error {
 	case o.apply != nil:
 		return o.apply(d, typed, value, on)
 	}
-	return nil // it dresses the output
+	return nil // it only formats the output
 }
 
-// addServer takes note of a server.
+// addServer adds a server to the current lookup.
 func (d *digParser) addServer(word string) error {
 	if len(word) == 1 {
 		return usagef("@: the name server is missing, as in @192.0.2.53")

@@ -55,7 +55,7 @@ func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, er
 	return r, err
 }
 
-// setSubjects says what the requests are about, which must be good names and types before one of them is asked for.
+// setSubjects sets the subjects of requests. All must be valid before the first is sent.
 func setSubjects(requests []digRequest) error {
 	for i := range requests {
 		r := &requests[i]

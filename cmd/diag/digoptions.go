@@ -21,7 +21,7 @@ const digExamples = `
   diag host -t MX example.com 192.0.2.53
   diag nslookup -type=txt example.com`
 
-// A program is one whose habits diag follows.
+// A program is one whose command line diag understands.
 type program struct {
 	name        string
 	letters     map[byte]*digOption
@@ -272,7 +272,7 @@ var drillLetters = letterOptions(map[byte]digOption{
 	'r': unsupportedValue("a file", "name other root servers with --root-hints FILE"),
 })
 
-// setDrillFlags sets the flags RD and CD, in capitals, or takes them away.
+// setDrillFlags sets the flags RD and CD, in capitals, or clears them.
 func setDrillFlags(d *digParser, typed, value string, _ bool) error {
 	field := map[string]string{"rd": "recursion_desired", "cd": "checking_disabled"}
 	for len(value) > 0 {

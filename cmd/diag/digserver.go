@@ -52,7 +52,7 @@ func splitServers(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// parseServers are the servers that a lookup is put to. A public resolver that is given by its name is a field of the
+// parseServers returns the servers that a lookup is sent to. A public resolver that is given by its name is a field of the
 // question instead.
 func (l *lookup) parseServers() (list []digServer, err error) {
 	for _, typed := range l.servers {
@@ -114,7 +114,7 @@ func (l *lookup) parseServer(typed string) (digServer, error) {
 	return s, l.setPortAndTLS(&s, port)
 }
 
-// splitPort takes the port from behind a host, after a colon as in URLs or a number sign as BIND and Knot have it.
+// splitPort splits off a port, after a colon as in URLs or a number sign as in BIND and Knot.
 func splitPort(text string) (host, port string) {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return ip.String(), ""

@@ -34,7 +34,7 @@ func fileParam(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	return httpapi.Param{}, false
 }
 
-// protectPEM accepts the text of a PEM file as an argument, though it begins like a flag.
+// protectPEM makes the text of a PEM file acceptable as an argument, though it begins like a flag.
 func protectPEM(args []string) []string {
 	return diag.Map(args, func(arg string) string {
 		if strings.HasPrefix(arg, "-----BEGIN ") { // RFC 7468 section 2

@@ -123,8 +123,8 @@ func isDigArgument(arg string) bool {
 	return strings.HasPrefix(arg, "@") || strings.HasPrefix(arg, "+") || isDigOption(arg) || isRecordType(arg)
 }
 
-// extractDigLine takes the questions out of a command line of dig, host or nslookup. It leaves the check that answers them and
-// the flags of diag.
+// extractDigLine extracts the questions of a command line of dig, host or nslookup. It leaves the check that answers
+// them and the flags of diag.
 func (a *app) extractDigLine(global *pflag.FlagSet, args []string) ([]string, error) {
 	p, at := findDigLine(global, args)
 	if p == nil {

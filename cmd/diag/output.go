@@ -22,7 +22,7 @@ import (
 )
 
 type outcome struct {
-	ep     httpapi.Endpoint // zero for a whole, and for content that was read here
+	ep     httpapi.Endpoint // zero for an overview, and for content that was read here
 	reply  []byte           // JSON of the report
 	report any
 	view   *view.View
@@ -103,7 +103,7 @@ func (a *app) separator() []byte {
 	return nil
 }
 
-// json is the report as the API answers it, or those of a whole by name.
+// json returns the report as the API answers it, or those of an overview by name.
 func (o outcome) json() ([]byte, error) {
 	if o.reply != nil {
 		return o.reply, nil
@@ -318,7 +318,7 @@ func (p *progress) write() {
 	fmt.Fprintf(p.a.stderr, "\r\x1b[K%s: %d s", printable(diag.Series(p.names, 4)), int(time.Since(p.began).Seconds()))
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	close(p.stop)
 	p.ended.Wait()

@@ -68,7 +68,7 @@ func (z *zoneFlags) assignZoneField(params []httpapi.Param, values map[string]*[
 	}
 }
 
-// findDomain takes findDomain of the first argument that is a domain.
+// findDomain finds the first argument that is a domain.
 func (z *zoneFlags) findDomain(root *cobra.Command, args []string) {
 	var flags pflag.FlagSet
 	flags.AddFlagSet(root.PersistentFlags())

@@ -44,7 +44,7 @@ func viewAccounts(prices metering.Prices) func(metering.Account) accountView {
 
 func (a *app) accountCommand() *cobra.Command {
 	var name, plan string
-	create := a.onStore("create", "Create an account", "",
+	create := a.newStoreCommand("create", "Create an account", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			account, err := admin.CreateAccount(ctx, name, metering.PlanID(plan))
 			return a.showAccount(admin.Plans, account, err)
@@ -52,17 +52,17 @@ func (a *app) accountCommand() *cobra.Command {
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
-	list := a.onStore("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
-		list := page(pages, each(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
-		return printEach(a, mapped(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
+	list := a.newStoreCommand("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
+		list := paginate(pages, sequence(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
+		return printEach(a, mapSequence(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
 	})
 	pages.add(list.Flags())
-	show := a.onStore("show ID", "Show one account", "the id of an account",
+	show := a.newStoreCommand("show ID", "Show one account", "the id of an account",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
-			account, err := onlyAccount(ctx, admin, args[0])
+			account, err := findAccount(ctx, admin, args[0])
 			return a.showAccount(admin.Plans, account, err)
 		})
-	return a.group("account", "Administer accounts", create, list, show, a.accountSetCommand())
+	return a.newGroup("account", "Administer accounts", create, list, show, a.accountSetCommand())
 }
 
 // accountFlags are the flags of "account set"; empty ones change nothing.
@@ -75,9 +75,9 @@ type accountFlags struct {
 func (a *app) accountSetCommand() *cobra.Command {
 	var f accountFlags
 	var flags *pflag.FlagSet
-	set := a.onStore("set ID", "Change an account", "the id of an account",
+	set := a.newStoreCommand("set ID", "Change an account", "the id of an account",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
-			change, err := f.change(flags.Changed("tax-note"))
+			change, err := f.buildChange(flags.Changed("tax-note"))
 			if err != nil {
 				return err
 			}
@@ -99,12 +99,12 @@ func (a *app) accountSetCommand() *cobra.Command {
 	return set
 }
 
-func (f accountFlags) change(note bool) (func(*metering.Account), error) {
-	budget, err := centsOrNone("--budget-cents", f.budget)
+func (f accountFlags) buildChange(note bool) (func(*metering.Account), error) {
+	budget, err := parseCents("--budget-cents", f.budget)
 	if err != nil {
 		return nil, err
 	}
-	price, err := centsOrNone("--agreed-price", f.price)
+	price, err := parseCents("--agreed-price", f.price)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func (f accountFlags) change(note bool) (func(*metering.Account), error) {
 	}, nil
 }
 
-// centsOrNone reads a flag; nil means none.
-func centsOrNone(flag, text string) (*int64, error) {
+// parseCents reads a flag; nil means none.
+func parseCents(flag, text string) (*int64, error) {
 	if text == "" || text == "none" {
 		return nil, nil
 	}
@@ -183,19 +183,19 @@ func (v accountView) row() []any {
 	if v.Suspension != nil {
 		plan += " (suspended)"
 	}
-	return []any{v.ID, v.Name, plan, v.Limit, overage, budget, when(&v.CreatedAt)}
+	return []any{v.ID, v.Name, plan, v.Limit, overage, budget, formatTime(&v.CreatedAt)}
 }
 
-// onAccount makes a command that works on the account that --account names. An unknown one is a fault of the command
+// newAccountCommand makes a command that works on the account that --account names. An unknown one is a fault of the command
 // line with a hint to the command that lists the IDs.
-func (a *app) onAccount(
+func (a *app) newAccountCommand(
 	use, short, takes, hint string, run func(context.Context, metering.Admin, metering.AccountID, []string) error,
 ) *cobra.Command {
 	var id string
-	cmd := a.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
-		owner, err := onlyAccount(ctx, admin, id)
+	cmd := a.newStoreCommand(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
+		owner, err := findAccount(ctx, admin, id)
 		if err != nil && hint != "" {
-			return unknownAccount(err)
+			return asUnknownAccount(err)
 		}
 		if err == nil {
 			err = run(ctx, admin, owner.ID, args)
@@ -209,16 +209,16 @@ func (a *app) onAccount(
 	return cmd
 }
 
-// unknownAccount returns the error for an --account that does not exist, with what to do.
-func unknownAccount(err error) error {
+// asUnknownAccount returns the error for an --account that does not exist, with what to do.
+func asUnknownAccount(err error) error {
 	if errors.Is(err, metering.ErrNotFound) {
 		return usagef("--account: %w; diagd account list shows the ids", err)
 	}
 	return err
 }
 
-// onlyAccount returns the account with an id, or without one the only account that there is.
-func onlyAccount(ctx context.Context, admin metering.Admin, id string) (metering.Account, error) {
+// findAccount returns the account with an id, or without one the only account that there is.
+func findAccount(ctx context.Context, admin metering.Admin, id string) (metering.Account, error) {
 	if id != "" {
 		return admin.Store.Account(ctx, metering.AccountID(id))
 	}
@@ -248,9 +248,9 @@ type usageView struct {
 func (a *app) usageCommand() *cobra.Command {
 	var month string
 	var limit int
-	cmd := a.onAccount("usage", "Show what an account used in a month", "", "",
+	cmd := a.newAccountCommand("usage", "Show what an account used in a month", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
-			period, err := monthOr("--month", month, metering.PeriodOf(time.Now()))
+			period, err := parseMonth("--month", month, metering.PeriodOf(time.Now()))
 			if err == nil && limit < 0 {
 				err = usagef("--limit: must be 0 or more")
 			}
@@ -266,7 +266,7 @@ func (a *app) usageCommand() *cobra.Command {
 }
 
 func (a *app) showUsage(
-	ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period, most int,
+	ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period, limit int,
 ) error {
 	b, err := store.Balance(ctx, id, period)
 	if err != nil {
@@ -277,8 +277,8 @@ func (a *app) showUsage(
 		return err
 	}
 	keys := billing.Ranked(sums.Keys)
-	if most > 0 {
-		keys = keys[:min(most, len(keys))]
+	if limit > 0 {
+		keys = keys[:min(limit, len(keys))]
 	}
 	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage, b.Charges,
 		billing.Ranked(sums.Endpoints), keys}

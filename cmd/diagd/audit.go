@@ -30,9 +30,9 @@ type auditedInvoices struct {
 func (a *app) auditCommand() *cobra.Command {
 	var head bool
 	var against string
-	cmd := a.onStore("audit", "Prove that ledger, balances and invoices agree", "",
+	cmd := a.newStoreCommand("audit", "Prove that ledger, balances and invoices agree", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			then, err := readHead(against)
+			earlier, err := readHead(against)
 			if err != nil {
 				return err
 			}
@@ -52,14 +52,14 @@ func (a *app) auditCommand() *cobra.Command {
 			v.Invoices = &auditedInvoices{invoices.Invoices, invoices.Unproven}
 			v.Faults = append(v.Faults, invoices.Faults...)
 			if against != "" {
-				if err := v.against(ctx, b, then, admin.Time()); err != nil {
+				if err := v.compareHead(ctx, b, earlier, admin.Time()); err != nil {
 					return err
 				}
 			}
-			a.did(auditDeed, len(v.Faults))
+			a.recordRun(auditTask, len(v.Faults))
 			return a.showAuditView(v)
 		})
-	more(cmd, `With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
+	appendLong(cmd, `With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
 that those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be
 compared.`)
 	a.addJSON(cmd)
@@ -145,7 +145,7 @@ type againstView struct {
 	metering.Comparison
 }
 
-func (v *auditView) against(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
+func (v *auditView) compareHead(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
 	c, err := head.Against(ctx, b.Store, now)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (v *auditView) against(ctx context.Context, b billing.Billing, head headVie
 	same, err := head.Invoices.Holds(ctx, b)
 	if err == nil && !same {
 		v.Faults = append(v.Faults, metering.AuditFault{
-			Detail: fmt.Sprintf("the notes of invoices from before %s are not those of the head", when(&head.Invoices.Before)),
+			Detail: fmt.Sprintf("the notes of invoices from before %s are not those of the head", formatTime(&head.Invoices.Before)),
 		})
 	}
 	return err

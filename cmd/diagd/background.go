@@ -13,21 +13,21 @@ import (
 
 // background is the work that runs concurrently with serving, from begin until end.
 type background struct {
-	stop    context.CancelFunc // nil before it has begun
+	cancel  context.CancelFunc // nil before it has begun
 	running sync.WaitGroup
 }
 
-// panicRest is how long work pauses after a panic, before it begins again.
-const panicRest = 10 * time.Second
+// panicPause is how long work pauses after a panic, before it begins again.
+const panicPause = 10 * time.Second
 
-// begin starts work that ends with the context, or with end. A panic is logged, and the work begins again.
-func (b *background) begin(ctx context.Context, log *slog.Logger, work ...func(context.Context)) {
-	ctx, b.stop = context.WithCancel(ctx)
+// start starts work that ends with the context, or with shutdown. A panic is logged, and the work begins again.
+func (b *background) start(ctx context.Context, log *slog.Logger, work ...func(context.Context)) {
+	ctx, b.cancel = context.WithCancel(ctx)
 	for _, f := range work {
 		b.running.Go(func() {
 			for p := diag.Catch(func() { f(ctx) }); p != nil; p = diag.Catch(func() { f(ctx) }) {
 				log.Error("panic", "panic", p.Value, "stack", string(p.Stack))
-				if !rest(ctx, panicRest) {
+				if !sleep(ctx, panicPause) {
 					return
 				}
 			}
@@ -35,12 +35,12 @@ func (b *background) begin(ctx context.Context, log *slog.Logger, work ...func(c
 	}
 }
 
-// end has all work end, and waits for it until the context ends. It reports whether all has ended.
-func (b *background) end(ctx context.Context) bool {
-	if b.stop == nil {
+// shutdown ends all work, and waits for it until the context ends. It reports whether all has ended.
+func (b *background) shutdown(ctx context.Context) bool {
+	if b.cancel == nil {
 		return true
 	}
-	b.stop()
+	b.cancel()
 	ended := make(chan struct{})
 	go func() { b.running.Wait(); close(ended) }()
 	select {
@@ -52,17 +52,17 @@ func (b *background) end(ctx context.Context) bool {
 }
 
 // close has all work end, and waits for it.
-func (b *background) close() { b.end(context.Background()) }
+func (b *background) close() { b.shutdown(context.Background()) }
 
-// every calls a function immediately, and again after each pause, until the context ends.
-func every(ctx context.Context, pause time.Duration, do func()) {
-	for more := ctx.Err() == nil; more; more = rest(ctx, pause) {
+// repeat calls a function immediately, and again after each pause, until the context ends.
+func repeat(ctx context.Context, pause time.Duration, do func()) {
+	for ok := ctx.Err() == nil; ok; ok = sleep(ctx, pause) {
 		do()
 	}
 }
 
-// rest waits, and reports whether to continue.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits, and reports whether to continue.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -73,8 +73,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 // closeTime is how long the background work of a server that was never able to drain may take to end.
 const closeTime = time.Second
 
-// within gives work that must end a moment to do so.
-func within(d time.Duration, end func(context.Context)) {
+// runWithin gives work that must end a moment to do so.
+func runWithin(d time.Duration, end func(context.Context)) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	end(ctx)

@@ -15,9 +15,9 @@ import (
 )
 
 func (a *app) backupCommand() *cobra.Command {
-	cmd := leaf("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
+	cmd := newCommand("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
 		"the file to write", func(ctx context.Context, args []string) error { return a.backup(ctx, args[0]) })
-	more(cmd, `The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
+	appendLong(cmd, `The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
 it, stop the server and run diagd restore.
 
 The exit code is 3 if the copy has faults, which then the store has too.`)
@@ -26,7 +26,7 @@ The exit code is 3 if the copy has faults, which then the store has too.`)
 }
 
 func (a *app) backup(ctx context.Context, to string) error {
-	if err := a.administrable(); err != nil {
+	if err := a.checkAdministrable(); err != nil {
 		return err
 	}
 	place, err := a.sqliteFile()
@@ -40,13 +40,13 @@ func (a *app) backup(ctx context.Context, to string) error {
 	if err != nil && !errors.Is(err, errFaults) {
 		return fmt.Errorf("the copy is of no use: %w", errors.Join(err, os.Remove(to)))
 	}
-	a.did(backupDeed, len(audit.Faults))
+	a.recordRun(backupTask, len(audit.Faults))
 	return a.showAudit(audit)
 }
 
 // sqliteFile is the file of the store, which other kinds of stores have not.
 func (a *app) sqliteFile() (string, error) {
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	if err == nil && kind != "sqlite" {
 		err = usagef("--store: only a SQLite file can be copied; a database server has tools of its own, such as pg_dump")
 	}
@@ -54,9 +54,9 @@ func (a *app) sqliteFile() (string, error) {
 }
 
 func (a *app) restoreCommand() *cobra.Command {
-	cmd := leaf("restore FILE", "Put a backup in the place of the store, whose server is stopped",
+	cmd := newCommand("restore FILE", "Put a backup in the place of the store, whose server is stopped",
 		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
-	more(cmd, `The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
+	appendLong(cmd, `The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
 then takes the place of the store. The old store is kept beside it under another name: what was charged since the
 backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`)
 	a.addJSON(cmd)
@@ -74,13 +74,13 @@ func (a *app) restore(ctx context.Context, from string) error {
 		return err
 	}
 	var audit metering.Audit
-	aside := place + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	moved, err := sqlitedb.Restore(ctx, from, place, aside, func(ctx context.Context, path string) error {
+	oldPath := place + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	moved, err := sqlitedb.Restore(ctx, from, place, oldPath, func(ctx context.Context, path string) error {
 		audit, err = verifyFile(ctx, path)
 		return err
 	})
 	if errors.Is(err, sqlitedb.ErrServing) {
-		return fmt.Errorf("the store %s is in use by a server; stop it before", a.storeName())
+		return fmt.Errorf("the store %s is in use by a server; stop it before", a.redactedStore())
 	}
 	if errors.Is(err, errFaults) {
 		return errors.Join(a.showAudit(audit), errors.New("the store was left as it was"))
@@ -90,12 +90,12 @@ func (a *app) restore(ctx context.Context, from string) error {
 	}
 	v := restoreView{auditView: newAuditView(audit)}
 	if moved {
-		v.OldStore = aside
+		v.OldStore = oldPath
 	}
 	return a.print(v, func(t *table) {
 		v.rows(t)
 		if moved {
-			t.row("The old store is now " + aside + ".")
+			t.row("The old store is now " + oldPath + ".")
 		}
 	})
 }

@@ -17,11 +17,11 @@ import (
 
 func (a *app) billingCommand() *cobra.Command {
 	c := &billingCommands{app: a}
-	cmd := a.group("billing", "Close months, list and mend invoices, have payments tried again",
+	cmd := a.newGroup("billing", "Close months, list and mend invoices, have payments tried again",
 		c.closeCommand(), c.previewCommand(), c.invoicesCommand(), c.notesCommand(), c.chargesCommand(), c.retryCommand(),
 		c.finalizeCommand(), c.voidCommand(), c.creditCommand(), c.paidCommand(), c.uncollectibleCommand(),
-		c.standingCommand("suspend", "Refuse what an account would be charged from now on", billing.Billing.Suspend),
-		c.standingCommand("resume", "Let an account that was suspended go on", billing.Billing.Resume))
+		c.accountStateCommand("suspend", "Refuse what an account would be charged from now on", billing.Billing.Suspend),
+		c.accountStateCommand("resume", "Let an account that was suspended go on", billing.Billing.Resume))
 	cmd.PersistentFlags().BoolVar(&c.csv, "csv", false, "print CSV (RFC 4180) of invoices, notes and charges")
 	return cmd
 }
@@ -38,27 +38,29 @@ type billingCommands struct {
 	reissue               bool
 }
 
-// leaf makes a command that works on the invoices of the store. An account that --account names must exist.
-func (c *billingCommands) leaf(
+// newCommand makes a command that works on the invoices of the store. An account that --account names must exist.
+func (c *billingCommands) newCommand(
 	use, short, takes string, run func(context.Context, billing.Billing, []string) error,
 ) *cobra.Command {
-	return c.onStore(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
+	return c.newStoreCommand(use, short, takes, func(ctx context.Context, admin metering.Admin, args []string) error {
 		if c.account != "" {
 			if _, err := admin.Store.Account(ctx, metering.AccountID(c.account)); err != nil {
-				return unknownAccount(err)
+				return asUnknownAccount(err)
 			}
 		}
 		return run(ctx, billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock, By: c.by}, args)
 	})
 }
 
-// lastMonth is the last that can be closed.
-func lastMonth() metering.Period { return metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous() }
+// lastClosableMonth is the last that can be closed.
+func lastClosableMonth() metering.Period {
+	return metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous()
+}
 
 func (c *billingCommands) closeCommand() *cobra.Command {
-	cmd := c.leaf("close", "Make the invoices of a month that do not exist yet", "",
+	cmd := c.newCommand("close", "Make the invoices of a month that do not exist yet", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
-			p, err := monthOr("--month", c.month, lastMonth())
+			p, err := parseMonth("--month", c.month, lastClosableMonth())
 			if err != nil {
 				return err
 			}
@@ -89,9 +91,9 @@ func (c *billingCommands) showClosed(ctx context.Context, b billing.Billing, clo
 }
 
 func (c *billingCommands) previewCommand() *cobra.Command {
-	cmd := c.leaf("preview ACCOUNT", "Show what an account would owe for a month", "the id of an account",
+	cmd := c.newCommand("preview ACCOUNT", "Show what an account would owe for a month", "the id of an account",
 		func(ctx context.Context, b billing.Billing, args []string) error {
-			p, err := monthOr("--month", c.month, metering.PeriodOf(time.Now()))
+			p, err := parseMonth("--month", c.month, metering.PeriodOf(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -103,19 +105,19 @@ func (c *billingCommands) previewCommand() *cobra.Command {
 }
 
 func (c *billingCommands) invoicesCommand() *cobra.Command {
-	cmd := c.leaf("invoices", "List invoices", "", func(ctx context.Context, b billing.Billing, _ []string) error {
+	cmd := c.newCommand("invoices", "List invoices", "", func(ctx context.Context, b billing.Billing, _ []string) error {
 		f := billing.Filter{Account: metering.AccountID(c.account), State: billing.State(c.state)}
 		if c.state != "" && !slices.Contains(billing.States(), f.State) {
 			return usagef("--state: %q is none of %s", c.state, stateNames())
 		}
 		if c.month != "" {
-			p, err := monthOr("--month", c.month, metering.Period{})
+			p, err := parseMonth("--month", c.month, metering.Period{})
 			if err != nil {
 				return err
 			}
 			f.Period = &p
 		}
-		return c.showInvoices(page(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number }))
+		return c.showInvoices(paginate(c.pages, b.Invoices(ctx, f), func(v billing.Invoice) string { return v.Number }))
 	})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	cmd.Flags().StringVar(&c.month, "month", "", "only of this month, such as 2026-10")
@@ -131,7 +133,7 @@ func stateNames() string {
 }
 
 func (c *billingCommands) showInvoice(v billing.Invoice, err error) error {
-	return c.showInvoices(each([]billing.Invoice{v}, err))
+	return c.showInvoices(sequence([]billing.Invoice{v}, err))
 }
 
 func (c *billingCommands) showInvoices(list iter.Seq2[billing.Invoice, error]) error {
@@ -148,14 +150,14 @@ func (c *billingCommands) showInvoices(list iter.Seq2[billing.Invoice, error]) e
 			}
 		}
 		return []any{v.Number, v.ID, v.Account, v.Plan, v.UsedCredits, v.OverageCredits, v.TotalCents, v.AmountCents,
-			v.Currency, v.State, attempts, when(v.NextAttempt), note}
+			v.Currency, v.State, attempts, formatTime(v.NextAttempt), note}
 	})
 }
 
 func (c *billingCommands) notesCommand() *cobra.Command {
-	cmd := c.leaf("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
+	cmd := c.newCommand("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
-			return c.showNotes(page(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName))
+			return c.showNotes(paginate(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName))
 		})
 	cmd.Flags().StringVar(&c.account, "account", "", "only of this account")
 	c.pages.add(cmd.Flags())
@@ -170,14 +172,14 @@ func (c *billingCommands) showNotes(list iter.Seq2[billing.Note, error]) error {
 	}
 	return printEach(c.app, list, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, TAX CENTS, CREDIT NOTE, BY, REASON",
 		func(n billing.Note) []any {
-			return []any{noteName(n), when(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.TaxCents, n.Number, n.By, n.Reason}
+			return []any{noteName(n), formatTime(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.TaxCents, n.Number, n.By, n.Reason}
 		})
 }
 
 func (c *billingCommands) chargesCommand() *cobra.Command {
-	cmd := c.leaf("charges", "Sum the charges of a month by account, key and endpoint", "",
+	cmd := c.newCommand("charges", "Sum the charges of a month by account, key and endpoint", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
-			p, err := monthOr("--month", c.month, lastMonth())
+			p, err := parseMonth("--month", c.month, lastClosableMonth())
 			if err != nil {
 				return err
 			}
@@ -194,8 +196,8 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 	return cmd
 }
 
-// explained are the flags of a person's action: why, and who acts.
-func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
+// requireReason adds the flags of a person's action: why, and who acts.
+func (c *billingCommands) requireReason(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the notes (required)")
 	cmd.Flags().StringVar(&c.by, "by", userName(), "who does it, for the notes")
 	run := cmd.RunE
@@ -208,24 +210,24 @@ func (c *billingCommands) explained(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (c *billingCommands) oneInvoice(
+func (c *billingCommands) newInvoiceCommand(
 	use, short, long string, do func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error,
 ) *cobra.Command {
 	takes := "the id of an account, and that of an invoice such as 2026-10, or its number"
-	cmd := c.leaf(use+" ACCOUNT INVOICE", short, takes,
+	cmd := c.newCommand(use+" ACCOUNT INVOICE", short, takes,
 		func(ctx context.Context, b billing.Billing, args []string) error {
 			month, _, _ := strings.Cut(args[1], ".")
-			if _, err := monthOr("INVOICE", month, metering.Period{}); err != nil && !billing.IsNumber(args[1]) {
+			if _, err := parseMonth("INVOICE", month, metering.Period{}); err != nil && !billing.IsNumber(args[1]) {
 				return err
 			}
-			return refusal(do(ctx, b, metering.AccountID(args[0]), args[1]))
+			return asUsageError(do(ctx, b, metering.AccountID(args[0]), args[1]))
 		})
-	more(cmd, long)
+	appendLong(cmd, long)
 	return cmd
 }
 
-// refusal separates the caller's faults from others.
-func refusal(err error) error {
+// asUsageError separates the caller's faults from others.
+func asUsageError(err error) error {
 	refused, _ := errors.AsType[*billing.RefusedError](err)
 	switch {
 	case errors.Is(err, metering.ErrNotFound):
@@ -237,13 +239,13 @@ func refusal(err error) error {
 }
 
 func (c *billingCommands) retryCommand() *cobra.Command {
-	one := c.oneInvoice("retry", "Have an invoice charged again, from now on and with all attempts",
+	one := c.newInvoiceCommand("retry", "Have an invoice charged again, from now on and with all attempts",
 		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that
 fails. With --failed and no argument, all invoices that have failed.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.Retry(ctx, account, id))
 		})
-	all := c.leaf("retry", "", "", c.retryAll)
+	all := c.newCommand("retry", "", "", c.retryAll)
 	chosen := func() *cobra.Command {
 		if c.failed {
 			return all
@@ -271,11 +273,11 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []s
 		}
 		list = append(list, retried)
 	}
-	return c.showInvoices(each(list, nil))
+	return c.showInvoices(sequence(list, nil))
 }
 
 func (c *billingCommands) finalizeCommand() *cobra.Command {
-	return c.oneInvoice("finalize", "Make a draft final, without waiting for the end of its hour",
+	return c.newInvoiceCommand("finalize", "Make a draft final, without waiting for the end of its hour",
 		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an
 agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
@@ -284,7 +286,7 @@ agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 }
 
 func (c *billingCommands) voidCommand() *cobra.Command {
-	cmd := c.explained(c.oneInvoice("void", "Declare that an invoice should not have been made",
+	cmd := c.requireReason(c.newInvoiceCommand("void", "Declare that an invoice should not have been made",
 		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger,
 and from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note
 instead. If nobody knows whether an attempt has paid it, retry it first, or note it as paid.`,
@@ -293,26 +295,26 @@ instead. If nobody knows whether an attempt has paid it, retry it first, or note
 			if !c.reissue {
 				return c.showInvoice(void, err)
 			}
-			return c.showInvoices(each([]billing.Invoice{void, next}, err))
+			return c.showInvoices(sequence([]billing.Invoice{void, next}, err))
 		}))
 	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "make another invoice in its place")
 	return cmd
 }
 
 func (c *billingCommands) creditCommand() *cobra.Command {
-	cmd := c.explained(c.oneInvoice("credit", "Write a credit note for an invoice",
+	cmd := c.requireReason(c.newInvoiceCommand("credit", "Write a credit note for an invoice",
 		`It lessens what is to be paid of an invoice that is open or has failed. Of one that is paid it says what is to be
 given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
-			return c.showNotes(each([]billing.Note{n}, err))
+			return c.showNotes(sequence([]billing.Note{n}, err))
 		}))
 	cmd.Flags().Int64Var(&c.cents, "cents", 0, "how much, in cents (required)")
 	return cmd
 }
 
 func (c *billingCommands) paidCommand() *cobra.Command {
-	cmd := c.explained(c.oneInvoice("paid", "Note that an invoice was paid on another way", "",
+	cmd := c.requireReason(c.newInvoiceCommand("paid", "Note that an invoice was paid on another way", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.MarkPaid(ctx, account, id, billing.PaymentRef(c.reference), c.reason))
 		}))
@@ -321,17 +323,17 @@ func (c *billingCommands) paidCommand() *cobra.Command {
 }
 
 func (c *billingCommands) uncollectibleCommand() *cobra.Command {
-	return c.explained(c.oneInvoice("uncollectible", "Declare that nobody will pay an invoice", "",
+	return c.requireReason(c.newInvoiceCommand("uncollectible", "Declare that nobody will pay an invoice", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.WriteOff(ctx, account, id, c.reason))
 		}))
 }
 
-func (c *billingCommands) standingCommand(
+func (c *billingCommands) accountStateCommand(
 	use, short string,
 	do func(b billing.Billing, ctx context.Context, id metering.AccountID, reason string) (metering.Account, error),
 ) *cobra.Command {
-	return c.explained(c.leaf(use+" ACCOUNT", short, "the id of an account",
+	return c.requireReason(c.newCommand(use+" ACCOUNT", short, "the id of an account",
 		func(ctx context.Context, b billing.Billing, args []string) error {
 			account, err := do(b, ctx, metering.AccountID(args[0]), c.reason)
 			return c.showAccount(b.Plans, account, err)

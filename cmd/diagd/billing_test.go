@@ -27,7 +27,7 @@ import (
 // debtor adds an account to a store that was there in the last month, and used credits in it.
 func debtor(t *testing.T, store string) metering.AccountID {
 	t.Helper()
-	then := lastMonth().Start().Add(time.Hour)
+	then := lastClosableMonth().Start().Add(time.Hour)
 	s, err := sqlite.Open(t.Context(), strings.TrimPrefix(store, "--store=sqlite:"),
 		sqlite.Config{Clock: func() time.Time { return then }})
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func debtor(t *testing.T, store string) metering.AccountID {
 func TestBilling(t *testing.T) {
 	store, _ := newStore(t)
 	id := debtor(t, store)
-	month := lastMonth()
+	month := lastClosableMonth()
 	closed := parsed[billing.Closed](t, "billing", "close", store)
 	assert.Equal(t, billing.Closed{Period: month, Created: 1, Without: 1}, closed)
 	closed = parsed[billing.Closed](t, "billing", "close", "--month", month.String(), store)
@@ -115,7 +115,7 @@ func TestBilling(t *testing.T) {
 func TestBillingByHand(t *testing.T) {
 	store, _ := newStore(t)
 	id := string(debtor(t, store))
-	month := lastMonth().String()
+	month := lastClosableMonth().String()
 	preview := parsed[[]billing.Invoice](t, "billing", "preview", id, "--month", month, store)
 	require.Len(t, preview, 1)
 	assert.EqualValues(t, 2900, preview[0].TotalCents)
@@ -176,14 +176,14 @@ func TestBillingByHand(t *testing.T) {
 
 func TestBillerFlags(t *testing.T) {
 	secret := "whsec_" + strings.Repeat("MfKQ", 10) + "MfI="
-	for _, f := range []choreFlags{
+	for _, f := range []maintenanceFlags{
 		{}, {biller: "file:x"}, {biller: "https://billing.example"}, {biller: "https://billing.example", secret: secret},
 	} {
 		c, err := f.parse()
 		require.NoError(t, err, f)
 		assert.Equal(t, f.biller != "", c.biller != nil)
 	}
-	for _, f := range []choreFlags{
+	for _, f := range []maintenanceFlags{
 		{biller: "file:"}, {biller: "http://billing.example"}, {biller: "http://:s3cret@a"}, {secret: "s3cret"},
 		{ledgerMonths: -1}, {changes: -1}, {draft: -1},
 	} {
@@ -203,10 +203,10 @@ func TestChores(t *testing.T) {
 	defer store.Close()
 	dir := t.TempDir()
 	log := newWatched()
-	began := func(f choreFlags) *chores {
+	began := func(f maintenanceFlags) *maintenance {
 		c, err := f.parse()
 		require.NoError(t, err)
-		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(),
+		n := startMaintenance(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(),
 			new(metering.Timekeeper), slog.New(slog.NewTextHandler(log, nil)))
 		t.Cleanup(n.close)
 		return n
@@ -217,21 +217,21 @@ func TestChores(t *testing.T) {
 		require.Empty(t, audit.Faults)
 		return int(audit.Entries)
 	}
-	n := began(choreFlags{biller: "https://127.0.0.1/", ledgerMonths: 1, changes: 1})
-	require.NoError(t, n.forgetOnce(t.Context()))
+	n := began(maintenanceFlags{biller: "https://127.0.0.1/", ledgerMonths: 1, changes: 1})
+	require.NoError(t, n.prune(t.Context()))
 	require.Equal(t, 1, entries())
-	_, err = n.billing.Close(t.Context(), lastMonth())
+	_, err = n.billing.Close(t.Context(), lastClosableMonth())
 	require.NoError(t, err)
 	paid, err := n.billing.Pay(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, billing.Paying{Failed: 1}, paid, "the guard refuses the address")
-	_, err = n.billing.Retry(t.Context(), id, lastMonth().String())
+	_, err = n.billing.Retry(t.Context(), id, lastClosableMonth().String())
 	require.NoError(t, err)
 
-	paid, err = began(choreFlags{biller: "file:" + dir}).billing.Pay(t.Context())
+	paid, err = began(maintenanceFlags{biller: "file:" + dir}).billing.Pay(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, billing.Paying{Paid: 1}, paid)
-	text, err := os.ReadFile(filepath.Join(dir, lastMonth().String(), string(id)+".jsonl"))
+	text, err := os.ReadFile(filepath.Join(dir, lastClosableMonth().String(), string(id)+".jsonl"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"total_cents":2900`)
 }
@@ -239,7 +239,7 @@ func TestChores(t *testing.T) {
 // Requests to a biller are signed as notifications are: the same library verifies both.
 func TestBillerIsSigned(t *testing.T) {
 	secret := notify.NewSecret()
-	f := choreFlags{biller: "https://billing.example", secret: secret.Reveal()}
+	f := maintenanceFlags{biller: "https://billing.example", secret: secret.Reveal()}
 	c, err := f.parse()
 	require.NoError(t, err)
 	calls := 0
@@ -267,11 +267,11 @@ func TestForget(t *testing.T) {
 		defer store.Close()
 		account, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "a", "self")
 		require.NoError(t, err)
-		var nodes []*chores
+		var nodes []*maintenance
 		for range 2 {
-			c, err := (&choreFlags{ledgerMonths: 3}).parse()
+			c, err := (&maintenanceFlags{ledgerMonths: 3}).parse()
 			require.NoError(t, err)
-			nodes = append(nodes, startChores(t.Context(), c, store, metering.DefaultPlans(), nil,
+			nodes = append(nodes, startMaintenance(t.Context(), c, store, metering.DefaultPlans(), nil,
 				metrics.New(), new(metering.Timekeeper), slog.New(slog.DiscardHandler)))
 		}
 		kept := []int{}

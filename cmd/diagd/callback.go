@@ -23,8 +23,8 @@ import (
 
 const (
 	callbackPath = "/billing/callback"
-	// maxWord is well above the size of a callback about a payment.
-	maxWord = 16 << 10
+	// maxCallbackBytes is well above the size of a callback about a payment.
+	maxCallbackBytes = 16 << 10
 )
 
 // callbacks receives what a payment service reports of payments after their attempt.
@@ -42,7 +42,7 @@ type callbacks struct {
 func (a *app) serveCallbacks(
 	ctx context.Context, s checkedFlags, b billing.Billing, bounds *budget.Budget, log *slog.Logger,
 ) (stop func(), err error) {
-	address := a.serving.chores.callbackListen
+	address := a.serving.maintenance.callbackListen
 	if address == "" {
 		return func() {}, nil
 	}
@@ -50,27 +50,27 @@ func (a *app) serveCallbacks(
 	if err != nil {
 		return nil, err
 	}
-	c := &callbacks{secret: s.chores.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
+	c := &callbacks{secret: s.maintenance.callbackSecret, settle: b.Settle, clock: b.Clock, proxies: s.proxies,
 		limiter: bounds.Callbacks, log: log}
 	server := c.server(s, bounds)
 	log.Info("listening for payment callbacks", "url", a.url(l, s.security != nil)+callbackPath)
-	go server.Serve(s.bounded(l, bounds.CallbackConnections)) // which returns that the server was closed
+	go server.Serve(s.boundListener(l, bounds.CallbackConnections)) // which returns that the server was closed
 	return func() {
-		within(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
+		runWithin(closeTime, func(ctx context.Context) { _ = server.Shutdown(ctx) })
 		server.Close()
 	}, nil
 }
 
 func (c *callbacks) server(s checkedFlags, bounds *budget.Budget) *http.Server {
 	return newServer(s, httpapi.Front{
-		API: c.handler(), Log: c.log, Requests: bounds.Requests, Exempt: s.untold(),
+		API: c.handler(), Log: c.log, Requests: bounds.Requests, Exempt: s.sharedPeers(),
 	})
 }
 
 func (c *callbacks) handler() *httpapi.Mux {
 	mux := &httpapi.Mux{}
 	mux.HandleFunc("POST "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
-		status, text := c.hear(w, r)
+		status, text := c.receive(w, r)
 		if status == http.StatusNoContent {
 			w.WriteHeader(status)
 			return
@@ -81,8 +81,8 @@ func (c *callbacks) handler() *httpapi.Mux {
 	return mux
 }
 
-// hear verifies a word and passes it on. A caller without a good signature learns no more than that.
-func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, text string) {
+// receive verifies a callback and passes it on. A caller without a good signature learns no more than that.
+func (c *callbacks) receive(w http.ResponseWriter, r *http.Request) (status int, text string) {
 	now := c.clock()
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := peer.Addr().Unmap()
@@ -93,9 +93,9 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 			return http.StatusTooManyRequests, "too many requests without a good signature"
 		}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWord))
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", maxWord)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallbackBytes))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", maxCallbackBytes)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
 		return http.StatusRequestTimeout, "the body did not arrive in time"
 	} else if err != nil {
@@ -109,10 +109,10 @@ func (c *callbacks) hear(w http.ResponseWriter, r *http.Request) (status int, te
 	if err != nil {
 		return http.StatusBadRequest, err.Error()
 	}
-	return c.pass(w, r, word)
+	return c.settleOutcome(w, r, word)
 }
 
-func (c *callbacks) pass(w http.ResponseWriter, r *http.Request, word billing.Word) (status int, text string) {
+func (c *callbacks) settleOutcome(w http.ResponseWriter, r *http.Request, word billing.Word) (status int, text string) {
 	_, err := c.settle(r.Context(), word)
 	refused, isRefused := errors.AsType[*billing.RefusedError](err)
 	switch {

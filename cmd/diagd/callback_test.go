@@ -103,7 +103,7 @@ func TestCallback(t *testing.T) {
 			text: "no signature matches"},
 		{name: "another body", change: func(r *http.Request) { r.Body = http.NoBody }, status: 401, text: "no signature matches"},
 
-		{name: "too long", body: strings.Repeat(" ", maxWord+1), status: 413, text: "longer than 16384 bytes"},
+		{name: "too long", body: strings.Repeat(" ", maxCallbackBytes+1), status: 413, text: "longer than 16384 bytes"},
 		{name: "no JSON", body: "paid", status: 400, text: "not a JSON object"},
 		{name: "another version", body: strings.Replace(paidWord, `"1"`, `"2"`, 1), status: 400, text: "schema_version"},
 		{name: "another status", body: strings.Replace(paidWord, `"paid"`, `"refunded"`, 1), status: 400, text: "refunded"},
@@ -186,7 +186,7 @@ func TestCallbackLeaksNothing(t *testing.T) {
 		{name: "late body", change: fails(os.ErrDeadlineExceeded), status: 408},
 		{name: "broken off", change: fails(io.ErrUnexpectedEOF), status: 400},
 		{name: "reset", change: fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), status: 400},
-		{name: "too long", body: strings.Repeat("x", maxWord+1), status: 413},
+		{name: "too long", body: strings.Repeat("x", maxCallbackBytes+1), status: 413},
 
 		{name: "blank", body: " ", status: 400},
 		{name: "no JSON", body: "<paid/>", status: 400},
@@ -359,7 +359,7 @@ func TestCallbackSettles(t *testing.T) {
 	require.NoError(t, err)
 	defer store.Close()
 	b := billing.Billing{Store: store, Biller: slowBiller{}, Draft: -1}
-	_, err = b.Close(t.Context(), lastMonth())
+	_, err = b.Close(t.Context(), lastClosableMonth())
 	require.NoError(t, err)
 	paid, err := b.Pay(t.Context())
 	require.NoError(t, err)
@@ -367,7 +367,7 @@ func TestCallbackSettles(t *testing.T) {
 	listener, _ := heard(t, nil)
 	listener.settle = b.Settle
 	say := func(status string) int {
-		word := strings.NewReplacer("acc_a", string(id), "2026-10", lastMonth().String(), "paid", status).Replace(paidWord)
+		word := strings.NewReplacer("acc_a", string(id), "2026-10", lastClosableMonth().String(), "paid", status).Replace(paidWord)
 		return answerTo(listener, signed(t, word, callbackNow)).Code
 	}
 	for _, c := range []struct {

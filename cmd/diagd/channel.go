@@ -26,17 +26,17 @@ type channelCommands struct{ *app }
 
 func (a *app) channelCommand() *cobra.Command {
 	c := channelCommands{a}
-	return a.group("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
-		c.deliveries(), c.change("disable ID", "Send nothing more to a channel", disableChannel),
-		c.change("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
+	return a.newGroup("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
+		c.deliveries(), c.stateCommand("disable ID", "Send nothing more to a channel", disableChannel),
+		c.stateCommand("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
 		c.test(), c.replay(), c.confirm())
 }
 
-func (c channelCommands) leaf(
+func (c channelCommands) newCommand(
 	use, short, takes string, run func(context.Context, notify.Channels, metering.AccountID, []string) error,
 ) *cobra.Command {
 	const hint = "diagd channel list and diagd channel deliveries show the ids"
-	return c.onAccount(use, short, takes, hint,
+	return c.newAccountCommand(use, short, takes, hint,
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
 			return run(ctx, notify.Channels{Store: admin.Store, Plans: admin.Plans}, account, args)
 		})
@@ -47,12 +47,12 @@ func (c channelCommands) create() *cobra.Command {
 	var kind, secretFile, tokenFile string
 	var categories []string
 	var allowHTTP bool
-	create := c.leaf("create", "Create a channel and show the secret that signs its deliveries, once", "",
+	create := c.newCommand("create", "Create a channel and show the secret that signs its deliveries, once", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) (err error) {
 			r.Account, r.Kind = account, notify.Kind(kind)
 			r.Categories = diag.Map(categories, func(text string) metering.EventCategory { return metering.EventCategory(text) })
 			if r.Target == "-" {
-				if r.Target, err = secretFrom("-"); err != nil {
+				if r.Target, err = readSecretLine("-"); err != nil {
 					return usagef("--target: %w", err)
 				}
 			}
@@ -95,7 +95,7 @@ func (a *app) webPorts() []uint16 {
 // readSecrets reads the files with the secrets that must not be on a command line, which other users of the host see.
 func readSecrets(r *notify.ChannelRequest, secretFile, tokenFile string) error {
 	if secretFile != "" {
-		text, err := secretFrom(secretFile)
+		text, err := readSecretLine(secretFile)
 		if err == nil {
 			r.Secret, err = notify.ParseSecret(text)
 		}
@@ -105,7 +105,7 @@ func readSecrets(r *notify.ChannelRequest, secretFile, tokenFile string) error {
 	}
 	if tokenFile != "" {
 		var err error
-		if r.Token, err = secretFrom(tokenFile); err != nil {
+		if r.Token, err = readSecretLine(tokenFile); err != nil {
 			return usagef("--token-file: %w", err)
 		}
 	}
@@ -115,8 +115,8 @@ func readSecrets(r *notify.ChannelRequest, secretFile, tokenFile string) error {
 // maxSecretLine is more than the longest secret or URL has.
 const maxSecretLine = 4 << 10
 
-// secretFrom reads the first line of a file, or of standard input.
-func secretFrom(path string) (string, error) {
+// readSecretLine reads the first line of a file, or of standard input.
+func readSecretLine(path string) (string, error) {
 	file := os.Stdin
 	if path != "-" {
 		var err error
@@ -145,7 +145,7 @@ func (c channelCommands) show(channel notify.Channel, secret notify.Secret, err 
 		t.row("target", v.Target)
 		t.row("state", channelState(v.Channel))
 		if !v.SignedTwiceUntil.IsZero() {
-			t.row("old secret signs until", when(&v.SignedTwiceUntil))
+			t.row("old secret signs until", formatTime(&v.SignedTwiceUntil))
 		}
 		if v.Secret != "" {
 			t.row("secret", v.Secret)
@@ -162,13 +162,13 @@ func channelState(v notify.Channel) string {
 }
 
 func (c channelCommands) list() *cobra.Command {
-	return c.leaf("list", "List the channels of an account", "",
+	return c.newCommand("list", "List the channels of an account", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) error {
 			list, err := channels.List(ctx, account)
 			return printList(c.app, list, err, "ID, NAME, KIND, TARGET, CATEGORIES, STATE, CREATED",
 				func(v notify.Channel) []any {
-					told := cmp.Or(words(v.Categories), "all")
-					return []any{v.ID, v.Name, v.Kind, v.Target, told, channelState(v), when(&v.CreatedAt)}
+					categories := cmp.Or(joinWords(v.Categories), "all")
+					return []any{v.ID, v.Name, v.Kind, v.Target, categories, channelState(v), formatTime(&v.CreatedAt)}
 				})
 		})
 }
@@ -176,7 +176,7 @@ func (c channelCommands) list() *cobra.Command {
 func (c channelCommands) rotate() *cobra.Command {
 	var overlap time.Duration
 	var secretFile string
-	rotate := c.leaf("rotate ID", "Replace the secret of a webhook; the old one signs too for a while",
+	rotate := c.newCommand("rotate ID", "Replace the secret of a webhook; the old one signs too for a while",
 		"the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			var r notify.ChannelRequest
@@ -197,11 +197,11 @@ func disableChannel(
 	return c.Disable(ctx, account, id, "disabled by the operator")
 }
 
-func (c channelCommands) change(
+func (c channelCommands) stateCommand(
 	use, short string,
 	alter func(notify.Channels, context.Context, metering.AccountID, string) (notify.Channel, error),
 ) *cobra.Command {
-	return c.leaf(use, short, "the id of a channel",
+	return c.newCommand(use, short, "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			channel, err := alter(channels, ctx, account, args[0])
 			return c.show(channel, notify.Secret{}, err)
@@ -210,7 +210,7 @@ func (c channelCommands) change(
 
 // confirm confirms an address by the code that was sent to it.
 func (c channelCommands) confirm() *cobra.Command {
-	cmd := c.leaf("confirm ID CODE", "Let a channel of mail begin by the code that its address was sent",
+	cmd := c.newCommand("confirm ID CODE", "Let a channel of mail begin by the code that its address was sent",
 		"the id of a channel, and a code",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			channel, err := channels.Confirm(ctx, account, args[0], args[1])
@@ -225,12 +225,12 @@ the server has no --public-url by a code, within seven days. diagd channel enabl
 func (c channelCommands) replay() *cobra.Command {
 	var since string
 	var wait time.Duration
-	cmd := c.leaf("replay ID", "Send the event of a delivery again, or all that did not arrive at a channel since a time",
+	cmd := c.newCommand("replay ID", "Send the event of a delivery again, or all that did not arrive at a channel since a time",
 		"the id of a delivery, or with --since that of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			if since == "" {
 				d, err := channels.Replay(ctx, account, args[0])
-				return c.showSent(ctx, channels, d, err, wait)
+				return c.showOutcome(ctx, channels, d, err, wait)
 			}
 			from, err := time.Parse(time.RFC3339, since)
 			if err != nil {
@@ -246,7 +246,7 @@ func (c channelCommands) replay() *cobra.Command {
 }
 
 func (c channelCommands) remove() *cobra.Command {
-	return c.leaf("remove ID", "Remove a channel for good", "the id of a channel",
+	return c.newCommand("remove ID", "Remove a channel for good", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			return c.showRemoved(args[0], channels.Remove(ctx, account, args[0]))
 		})
@@ -292,20 +292,20 @@ func (v deliveryView) row() []any {
 	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].Error != "" {
 		fault = v.Attempts[n-1].Error
 	}
-	return []any{v.ID, when(&v.CreatedAt), v.Type, v.Channel, v.State,
-		fmt.Sprintf("%d/%d", len(v.Attempts), notify.MaxAttempts), when(&v.Next), fault}
+	return []any{v.ID, formatTime(&v.CreatedAt), v.Type, v.Channel, v.State,
+		fmt.Sprintf("%d/%d", len(v.Attempts), notify.MaxAttempts), formatTime(&v.Next), fault}
 }
 
 func (c channelCommands) deliveries() *cobra.Command {
 	var limit int
 	var before string
-	list := c.leaf("deliveries", "List the deliveries to a channel or to all, newest first", "",
+	list := c.newCommand("deliveries", "List the deliveries to a channel or to all, newest first", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			channel := strings.Join(args, "")
 			if limit < 0 {
 				return usagef("--limit: must be 0 or more")
 			}
-			end, err := beforeOf(before)
+			end, err := parseBefore(before)
 			if err != nil {
 				return err
 			}
@@ -330,10 +330,10 @@ func (c channelCommands) deliveries() *cobra.Command {
 // test makes the command that sends a test event.
 func (c channelCommands) test() *cobra.Command {
 	var wait time.Duration
-	cmd := c.leaf("test ID", "Send a test event to a channel", "the id of a channel",
+	cmd := c.newCommand("test ID", "Send a test event to a channel", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			d, err := channels.Test(ctx, account, args[0])
-			return c.showSent(ctx, channels, d, err, wait)
+			return c.showOutcome(ctx, channels, d, err, wait)
 		})
 	addWait(cmd, &wait)
 	return cmd
@@ -344,8 +344,8 @@ func addWait(cmd *cobra.Command, wait *time.Duration) {
 		"how long to wait for the first attempt, which a running server makes; 0 does not wait")
 }
 
-// showSent waits for the outcome of a delivery that was just made.
-func (c channelCommands) showSent(
+// showOutcome waits for the outcome of a delivery that was just made.
+func (c channelCommands) showOutcome(
 	ctx context.Context, channels notify.Channels, d notify.Delivery, err error, wait time.Duration,
 ) error {
 	if err != nil {
@@ -370,7 +370,7 @@ const attemptPoll = 200 * time.Millisecond
 
 // awaitAttempt returns a delivery once it was tried, or as it is when the context ends.
 func awaitAttempt(ctx context.Context, channels notify.Channels, d notify.Delivery) (notify.Delivery, error) {
-	for d.State == notify.Pending && rest(ctx, attemptPoll) {
+	for d.State == notify.Pending && sleep(ctx, attemptPoll) {
 		latest, err := channels.Delivery(context.WithoutCancel(ctx), d.Account, d.ID)
 		if err != nil {
 			return d, err

@@ -32,7 +32,7 @@ type settingView struct {
 
 func (a *app) configCommand() *cobra.Command {
 	var check *cobra.Command
-	check = leaf("check", "Tell every fault of the settings, and which are in force", "",
+	check = newCommand("check", "Tell every fault of the settings, and which are in force", "",
 		func(context.Context, []string) error { return a.checkConfig(check.Flags()) })
 	check.Long = `Tell every fault of the settings, and which are in force and where each comes from.
 
@@ -41,17 +41,17 @@ Secrets are not shown. The exit code is 3 if there are faults.`
 	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.serving.add(check.Flags())
 	a.world.Add(check.Flags())
-	return a.group("config", "Check the settings", check)
+	return a.newGroup("config", "Check the settings", check)
 }
 
 func (a *app) settingFaults(flags *pflag.FlagSet) []error {
 	err := a.readSettings(flags)
-	_, wrong := a.checkFlags()
-	_, release, unworldly := a.world.Env()
-	if unworldly == nil {
+	_, flagErr := a.checkFlags()
+	_, release, envErr := a.world.Env()
+	if envErr == nil {
 		release()
 	}
-	return append(eachFault(errors.Join(err, wrong, unworldly)), a.checkPlaces()...)
+	return append(splitErrors(errors.Join(err, flagErr, envErr)), a.checkLocations()...)
 }
 
 func (a *app) checkConfig(flags *pflag.FlagSet) error {
@@ -65,14 +65,14 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 			values = list.GetSlice()
 		}
 		for i, value := range values {
-			values[i] = shown(s.Name, strings.TrimSpace(value), &secrets)
+			values[i] = redact(s.Name, strings.TrimSpace(value), &secrets)
 		}
 		v.Settings = append(v.Settings, settingView{s.Name, strings.Join(values, ", "), cmp.Or(a.origins[s.Name], "default")})
 	})
 	for _, err := range faults {
 		fault := a.settingFault(flags, err)
 		for _, secret := range secrets {
-			fault.Fault = strings.ReplaceAll(fault.Fault, secret, hidden)
+			fault.Fault = strings.ReplaceAll(fault.Fault, secret, redacted)
 		}
 		v.Faults = append(v.Faults, fault)
 	}
@@ -90,17 +90,17 @@ func (a *app) checkConfig(flags *pflag.FlagSet) error {
 	return err
 }
 
-// checkPlaces checks what starting would otherwise be the first to find out: addresses, and the folder of the store.
-func (a *app) checkPlaces() (faults []error) {
+// checkLocations checks what starting would otherwise be the first to find out: addresses, and the folder of the store.
+func (a *app) checkLocations() (faults []error) {
 	for flag, address := range map[string]string{
 		"listen": a.serving.listen, "metrics-listen": a.serving.metricsListen, "spf-dns-listen": a.serving.hosted.listen,
-		"callback-listen": a.serving.chores.callbackListen,
+		"callback-listen": a.serving.maintenance.callbackListen,
 	} {
 		if _, err := net.ResolveTCPAddr("tcp", address); address != "" && err != nil {
 			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	if err != nil {
 		return append(faults, err)
 	}
@@ -115,13 +115,13 @@ func (a *app) checkPlaces() (faults []error) {
 	return faults
 }
 
-// eachFault takes faults that were joined apart.
-func eachFault(err error) (faults []error) {
+// splitErrors returns the faults that were joined.
+func splitErrors(err error) (faults []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case ok:
 		for _, err := range joined.Unwrap() {
-			faults = append(faults, eachFault(err)...)
+			faults = append(faults, splitErrors(err)...)
 		}
 	case err != nil:
 		faults = append(faults, err)
@@ -140,25 +140,25 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 	v := settingFaultView{Source: "the settings", Fault: err.Error(), Remedy: "diagd serve --help explains the settings"}
 	if name := flagName().FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
 		v.Setting, v.Source = name[1], cmp.Or(a.origins[name[1]], "default of --"+name[1])
-		v.Remedy = purpose(flags.Lookup(name[1]))
+		v.Remedy = flagPurpose(flags.Lookup(name[1]))
 		v.Fault = strings.TrimPrefix(v.Fault, "--"+name[1]+": ") // which the source names
 	}
 	return v
 }
 
-const hidden = "(not shown)"
+const redacted = "(not shown)"
 
 // secretParameter finds the parameters of URLs in which drivers take passwords.
 var secretParameter = diag.Regexp(`(?i)pass|secret|token|key`)
 
-// storeName returns the name of the store in --store, without its secrets.
-func (a *app) storeName() string { return shown("store", a.store, new([]string)) }
+// redactedStore returns the name of the store in --store, without its secrets.
+func (a *app) redactedStore() string { return redact("store", a.store, new([]string)) }
 
-// shown is a value without its secrets, which it collects.
-func shown(name, value string, secrets *[]string) string {
+// redact returns a value without its secrets, which it collects.
+func redact(name, value string, secrets *[]string) string {
 	if secretSetting().MatchString(name) && value != "" {
 		*secrets = append(*secrets, value)
-		return hidden
+		return redacted
 	}
 	if !strings.Contains(value, "://") {
 		return value
@@ -166,21 +166,21 @@ func shown(name, value string, secrets *[]string) string {
 	u, err := url.Parse(value)
 	if err != nil {
 		*secrets = append(*secrets, value)
-		return hidden
+		return redacted
 	}
 	hide := func(secret string) {
 		if secret != "" {
 			*secrets = append(*secrets, secret)
-			value = strings.ReplaceAll(value, secret, hidden)
+			value = strings.ReplaceAll(value, secret, redacted)
 		}
 	}
 	_, after, _ := strings.Cut(value, "://")
-	user, _, is := strings.Cut(after, "@")       // as it is written, for the URL holds it decoded
-	if is && u.User == nil || u.Fragment != "" { // parts of a mistyped URL may be those of a password
+	user, _, hasUser := strings.Cut(after, "@")       // as it is written, for the URL holds it decoded
+	if hasUser && u.User == nil || u.Fragment != "" { // parts of a mistyped URL may be those of a password
 		*secrets = append(*secrets, value)
-		return hidden
+		return redacted
 	}
-	if _, password, ok := strings.Cut(user, ":"); is && ok {
+	if _, password, ok := strings.Cut(user, ":"); hasUser && ok {
 		hide(password)
 	}
 	for parameter := range strings.SplitSeq(u.RawQuery, "&") {

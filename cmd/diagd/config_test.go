@@ -119,7 +119,7 @@ func TestConfigCheckHidesSecrets(t *testing.T) {
 	} {
 		_, _, text := checkConfig(t, args...)
 		assert.NotContains(t, text, "s3cretbase64", args)
-		assert.Contains(t, text, hidden)
+		assert.Contains(t, text, redacted)
 		if strings.HasPrefix(args[0], "--store") { // errors of other commands name the store
 			var errs bytes.Buffer
 			run(t.Context(), []string{"usage", args[0]}, &errs, &errs)

@@ -33,36 +33,36 @@ var lists = map[string]struct {
 	secret  bool               // such a file is not shown
 }{
 	plansFile: {"plans that the first start takes into the store; diagd plan list shows those in force",
-		func() []byte { return formatPlans(metering.DefaultPlans()) }, parses(parsePlans), false},
-	dnsbl.File:     {"blocklists and allow lists that blacklist/ip asks", dnsbl.BuiltIn, parses(dnsbl.ParseLists), false},
-	dnsbl.KeysFile: {"keys of blocklists that need one, by name of account", text("{}\n"), dnsbl.CheckKeys, true},
+		func() []byte { return formatPlans(metering.DefaultPlans()) }, checkByParsing(parsePlans), false},
+	dnsbl.File:     {"blocklists and allow lists that blacklist/ip asks", dnsbl.BuiltIn, checkByParsing(dnsbl.ParseLists), false},
+	dnsbl.KeysFile: {"keys of blocklists that need one, by name of account", constant("{}\n"), dnsbl.CheckKeys, true},
 	hsts.File: {"HSTS preload list that http/hsts-check and http/headers-check look domains up in",
-		hsts.NoList, parses(hsts.ParseList), false},
+		hsts.NoList, checkByParsing(hsts.ParseList), false},
 	markcert.RootsFile: {"root certificates of the authorities for mark certificates",
-		markcert.BuiltInRoots, parses(markcert.ParseRoots), false},
+		markcert.BuiltInRoots, checkByParsing(markcert.ParseRoots), false},
 	propagation.File: {"resolvers that resolve/propagation asks",
-		func() []byte { return formatJSON(propagation.Vantages()) }, parses(propagation.ParseVantages), false},
+		func() []byte { return formatJSON(propagation.Vantages()) }, checkByParsing(propagation.ParseVantages), false},
 	tlscert.LogsFile: {"logs of Certificate Transparency, in the form of Google's log_list.json",
 		markcert.BuiltInLogs, tlscert.CheckLogs, false}, // those of mark certificates
 	lookalike.File: {"brands that phishing/check protects, with their own domains",
-		lookalike.BuiltInFile, parses(lookalike.Parse), false},
+		lookalike.BuiltInFile, checkByParsing(lookalike.Parse), false},
 	registry.BootstrapFile: {"RDAP services of domains, addresses and AS numbers",
-		func() []byte { return formatJSON(registry.DefaultBootstrap()) }, parses(registry.ParseBootstrap), false},
+		func() []byte { return formatJSON(registry.DefaultBootstrap()) }, checkByParsing(registry.ParseBootstrap), false},
 	registry.ServersFile: {"WHOIS servers by suffix",
-		func() []byte { return formatJSON(registry.DefaultServers()) }, parses(registry.ParseServers), false},
+		func() []byte { return formatJSON(registry.DefaultServers()) }, checkByParsing(registry.ParseServers), false},
 	csr.KeyListFile: {"keys that are known to others, and moduli that share factors, for certificates/csr/parse",
-		text("{\"lists\": []}\n"), parses(pki.ParseKeyList), false},
-	csr.KeyHashesFile: {"the same as SHA-256 of each SubjectPublicKeyInfo, one a line", text(""),
+		constant("{\"lists\": []}\n"), checkByParsing(pki.ParseKeyList), false},
+	csr.KeyHashesFile: {"the same as SHA-256 of each SubjectPublicKeyInfo, one a line", constant(""),
 		func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err }, false},
-	csr.KeyTableFile: {"the same in the binary form of badkeys (its file blocklist.dat)", text(""), csr.CheckTable, false},
+	csr.KeyTableFile: {"the same in the binary form of badkeys (its file blocklist.dat)", constant(""), csr.CheckTable, false},
 	csr.KeyNamesFile: {"names of the lists in the binary form (badkeysdata.json of badkeys)",
-		text("{\"bkformat\": 0, \"blocklists\": []}\n"), csr.CheckNames, false},
+		constant("{\"bkformat\": 0, \"blocklists\": []}\n"), csr.CheckNames, false},
 }
 
-func text(data string) func() []byte { return func() []byte { return []byte(data) } }
+func constant(data string) func() []byte { return func() []byte { return []byte(data) } }
 
-// parses is a check by what reads a file.
-func parses[T any](parse func([]byte) (T, error)) func([]byte) error {
+// checkByParsing returns a check that parses a file.
+func checkByParsing[T any](parse func([]byte) (T, error)) func([]byte) error {
 	return func(data []byte) error { _, err := parse(data); return err }
 }
 
@@ -75,7 +75,7 @@ func (a *app) checkData() error {
 	}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		data, err := a.override(name)
+		data, err := a.readOverride(name)
 		if err == nil && data != nil {
 			err = lists[name].check(data)
 		}
@@ -103,7 +103,7 @@ func parsePlans(data []byte) (metering.Plans, error) {
 	}
 	plans := metering.Plans{}
 	for _, p := range list {
-		if _, twice := plans[p.ID]; twice {
+		if _, duplicate := plans[p.ID]; duplicate {
 			return nil, fmt.Errorf("reading the plans: %s stands twice", p.ID)
 		}
 		plans[p.ID] = p
@@ -125,17 +125,17 @@ type dataView struct {
 }
 
 func (a *app) dataCommand() *cobra.Command {
-	return a.group("data", "Show the lists in force",
-		leaf("list", "Name the lists and where each comes from", "",
+	return a.newGroup("data", "Show the lists in force",
+		newCommand("list", "Name the lists and where each comes from", "",
 			func(context.Context, []string) error { return a.listData() }),
-		leaf("show NAME", "Print a list", "the name of a list",
+		newCommand("show NAME", "Print a list", "the name of a list",
 			func(_ context.Context, args []string) error { return a.showData(args[0]) }))
 }
 
 func (a *app) listData() error {
 	var views []dataView
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		data, err := a.override(name)
+		data, err := a.readOverride(name)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (a *app) showData(name string) error {
 	if !ok {
 		return usagef("there is no list %q; diagd data list names them", name)
 	}
-	data, err := a.override(name)
+	data, err := a.readOverride(name)
 	if err != nil {
 		return err
 	}

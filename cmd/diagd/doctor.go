@@ -46,7 +46,7 @@ const partTime = 10 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
 	var cmd *cobra.Command
-	cmd = leaf("doctor", "Check the installation and say what to fix", "",
+	cmd = newCommand("doctor", "Check the installation and say what to fix", "",
 		func(ctx context.Context, _ []string) error { return a.doctor(ctx, cmd.Flags()) })
 	cmd.Long = `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
 resolver, the signature of mail, and the delegation of the hosted SPF zone.
@@ -83,82 +83,82 @@ func (a *app) doctor(ctx context.Context, flags *pflag.FlagSet) error {
 
 // examine checks all parts, each within a time of its own.
 func (a *app) examine(ctx context.Context, flags *pflag.FlagSet) (parts []partView) {
-	look := func(name string, examination func(context.Context) partView) {
+	check := func(name string, examination func(context.Context) partView) {
 		limited, cancel := context.WithTimeout(ctx, partTime)
 		defer cancel()
 		p := examination(limited)
 		p.Part = name
 		parts = append(parts, p)
 	}
-	look("settings", func(context.Context) partView { return a.examineSettings(flags) })
-	look("server", a.examineServer)
+	check("settings", func(context.Context) partView { return a.examineSettings(flags) })
+	check("server", a.examineServer)
 	a.examining = true
 	opening, cancel := context.WithTimeout(ctx, partTime)
 	store, _, err := a.openStore(opening, true)
 	cancel()
-	look("store", func(context.Context) partView { return a.examineStore(err) })
+	check("store", func(context.Context) partView { return a.examineStore(err) })
 	if err == nil {
 		defer store.Close()
-		look("clock", func(context.Context) partView { return a.examineClock(store) })
-		look("queues", func(ctx context.Context) partView { return a.examineQueues(ctx, store) })
+		check("clock", func(context.Context) partView { return a.examineClock(store) })
+		check("queues", func(ctx context.Context) partView { return a.examineQueues(ctx, store) })
 	}
-	look("backup", func(context.Context) partView {
-		return a.examineDeed(backupDeed, backupAge, "run diagd backup FILE")
+	check("backup", func(context.Context) partView {
+		return a.examineTask(backupTask, backupAge, "run diagd backup FILE")
 	})
-	look("audit", func(context.Context) partView { return a.examineDeed(auditDeed, auditAge, "run diagd audit") })
-	look("certificate", func(context.Context) partView { return a.examineCertificate() })
-	look("lists", func(context.Context) partView { return a.examineLists() })
+	check("audit", func(context.Context) partView { return a.examineTask(auditTask, auditAge, "run diagd audit") })
+	check("certificate", func(context.Context) partView { return a.examineCertificate() })
+	check("lists", func(context.Context) partView { return a.examineLists() })
 	env, release, err := a.world.Env()
 	if err != nil {
 		return parts // which is a fault of the settings
 	}
 	defer release()
-	look("resolver", func(ctx context.Context) partView { return examineResolver(ctx, env) })
-	look("mail", func(ctx context.Context) partView { return a.examineMail(ctx, env) })
-	look("hosted SPF", func(ctx context.Context) partView { return a.examineZone(ctx, env) })
+	check("resolver", func(ctx context.Context) partView { return examineResolver(ctx, env) })
+	check("mail", func(ctx context.Context) partView { return a.examineMail(ctx, env) })
+	check("hosted SPF", func(ctx context.Context) partView { return a.examineZone(ctx, env) })
 	return parts
 }
 
-func good(format string, args ...any) partView {
+func okPart(format string, args ...any) partView {
 	return partView{Condition: conditionOK, Detail: fmt.Sprintf(format, args...)}
 }
 
-func unused(detail string) partView { return partView{Condition: conditionOff, Detail: detail} }
+func offPart(detail string) partView { return partView{Condition: conditionOff, Detail: detail} }
 
-// bad returns a part that needs action.
-func bad(c condition, remedy, format string, args ...any) partView {
+// faultyPart returns a part that needs action.
+func faultyPart(c condition, remedy, format string, args ...any) partView {
 	return partView{Condition: c, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
 func (a *app) examineSettings(flags *pflag.FlagSet) partView {
 	if n := len(a.settingFaults(flags)); n > 0 {
-		return bad(conditionFault, "run diagd config check", "faults: %d", n)
+		return faultyPart(conditionFault, "run diagd config check", "faults: %d", n)
 	}
-	return good("no faults")
+	return okPart("no faults")
 }
 
 func (a *app) examineServer(ctx context.Context) partView {
 	if err := a.health(ctx); err != nil {
 		if _, usage := errors.AsType[usageError](err); usage {
-			return bad(conditionUnknown, "", "%v", err)
+			return faultyPart(conditionUnknown, "", "%v", err)
 		}
-		return bad(conditionFault, "start the server, or pass the settings it runs with", "%v", err)
+		return faultyPart(conditionFault, "start the server, or pass the settings it runs with", "%v", err)
 	}
 	if a.serving.metricsListen == "" {
-		return bad(conditionWarning, "set --metrics-listen for /readyz and metrics",
+		return faultyPart(conditionWarning, "set --metrics-listen for /readyz and metrics",
 			"answers; its readiness is unknown")
 	}
-	return good("answers, and is ready")
+	return okPart("answers, and is ready")
 }
 
 func (a *app) examineStore(err error) partView {
 	if err == nil {
-		return good("%s can be read", a.storeName())
+		return okPart("%s can be read", a.redactedStore())
 	}
-	if kind, _, e := a.place(); e == nil && kind == "memory" {
-		return bad(conditionWarning, "name a store that outlives the server with --store", "in the memory of the server")
+	if kind, _, e := a.parseStore(); e == nil && kind == "memory" {
+		return faultyPart(conditionWarning, "name a store that outlives the server with --store", "in the memory of the server")
 	}
-	return bad(conditionFault, "diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
+	return faultyPart(conditionFault, "diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
 		"%v", err)
 }
 
@@ -167,17 +167,17 @@ func (a *app) examineClock(store metering.Store) partView {
 	keeper := &metering.Timekeeper{Clock: a.wall}
 	keeper.Follow(store)
 	if err := keeper.Doubt(); err != nil {
-		return bad(conditionFault,
+		return faultyPart(conditionFault,
 			"synchronize it by NTP: no month is closed and nothing is forgotten until it is right", "%v", err)
 	}
-	return good("agrees with the store")
+	return okPart("agrees with the store")
 }
 
 // examineResolver queries a name that every resolver knows.
 func examineResolver(ctx context.Context, env *diag.Env) partView {
 	began := time.Now()
 	if _, err := env.DNS().Exchange(ctx, diag.Question(".", dns.TypeSOA, false)); err != nil {
-		return bad(conditionFault, "name other resolvers with --resolver", "does not answer: %v", err)
+		return faultyPart(conditionFault, "name other resolvers with --resolver", "does not answer: %v", err)
 	}
-	return good("answers in %d ms", time.Since(began).Milliseconds())
+	return okPart("answers in %d ms", time.Since(began).Milliseconds())
 }

@@ -91,7 +91,7 @@ func TestDoctor(t *testing.T) {
 		_, conditions, _ = doctor(t, store, resolver, listen)
 		assert.Equal(t, c.want, conditions["backup"], c.note)
 	}
-	(&app{store: "sqlite:" + file}).did(auditDeed, 2)
+	(&app{store: "sqlite:" + file}).recordRun(auditTask, 2)
 	assert.Contains(t, told(), "\ndiagkit_audit_faults 2\n")
 	command(t, "audit", store)
 
@@ -208,11 +208,11 @@ func TestDoctorStore(t *testing.T) {
 	require.NoError(t, store.PutRecords(t.Context(), metering.Record{
 		Account: account.ID, Kind: billing.InvoiceKind, ID: "2026-10", At: now, Due: now.Add(-2 * time.Hour), Body: []byte("{}"),
 	}))
-	a := &app{serving: serveFlags{chores: choreFlags{biller: "file:x"}}}
+	a := &app{serving: serveFlags{maintenance: maintenanceFlags{biller: "file:x"}}}
 	p := a.examineQueues(t.Context(), store)
 	assert.Equal(t, conditionWarning, p.Condition)
 	assert.Contains(t, p.Detail, "an hour: 1")
-	a.serving.chores.biller = ""
+	a.serving.maintenance.biller = ""
 	assert.Equal(t, conditionOK, a.examineQueues(t.Context(), store).Condition, "nobody is to charge them")
 
 	seen := dated{store, now.Add(time.Hour)}

@@ -40,57 +40,57 @@ const (
 	auditAge  = 35 * day // once in each month
 	// listAge is how old a list may be before it is worth fetching anew.
 	listAge = 180 * day
-	// certificateLeft is how long before its end a certificate should have been renewed: of those that are valid for
+	// minCertificateTime is how long before its end a certificate should have been renewed: of those that are valid for
 	// 45 days or more, clients do so with a third of the time left.
-	certificateLeft = 10 * day
-	// mostDue is how many notifications may wait: the threshold of their alert.
-	mostDue = 1000
-	// dueFor is for how long payments may be due.
-	dueFor = time.Hour
+	minCertificateTime = 10 * day
+	// maxDueNotifications is how many notifications may wait: the threshold of their alert.
+	maxDueNotifications = 1000
+	// maxPaymentDelay is for how long payments may be due.
+	maxPaymentDelay = time.Hour
 )
 
 // examineQueues counts what should have been done by now.
 func (a *app) examineQueues(ctx context.Context, store metering.Store) partView {
-	notes, err := (&notify.Worker{Store: store}).Waiting(ctx, mostCounted)
-	payments, failure := duePayments(ctx, store, time.Now().Add(-dueFor))
+	notes, err := (&notify.Worker{Store: store}).Waiting(ctx, maxCounted)
+	payments, failure := countDuePayments(ctx, store, time.Now().Add(-maxPaymentDelay))
 	switch err = errors.Join(err, failure); {
 	case err != nil:
-		return bad(conditionUnknown, "", "counting: %v", err)
-	case notes > mostDue:
-		return bad(conditionWarning, "run diagd channel deliveries to see why", "notifications due: %d", notes)
-	case payments > 0 && a.serving.chores.biller != "":
-		return bad(conditionWarning, "run diagd billing invoices, and see the log",
+		return faultyPart(conditionUnknown, "", "counting: %v", err)
+	case notes > maxDueNotifications:
+		return faultyPart(conditionWarning, "run diagd channel deliveries to see why", "notifications due: %d", notes)
+	case payments > 0 && a.serving.maintenance.biller != "":
+		return faultyPart(conditionWarning, "run diagd billing invoices, and see the log",
 			"invoices due for more than an hour: %d", payments)
 	}
-	return good("notifications due: %d, invoices due for more than an hour: %d", notes, payments)
+	return okPart("notifications due: %d, invoices due for more than an hour: %d", notes, payments)
 }
 
-// deed is a task that should be done regularly.
-type deed string
+// A task is one that should be done regularly.
+type task string
 
 const (
-	backupDeed deed = "last-backup"
-	auditDeed  deed = "last-audit"
+	backupTask task = "last-backup"
+	auditTask  task = "last-audit"
 )
 
-// deedFile is the file next to a SQLite store that records the last run; empty for other stores.
-func (a *app) deedFile(d deed) string {
-	if kind, place, err := a.place(); err == nil && kind == "sqlite" {
+// runFile is the file next to a SQLite store that records the last run; empty for other stores.
+func (a *app) runFile(d task) string {
+	if kind, place, err := a.parseStore(); err == nil && kind == "sqlite" {
 		return place + "." + string(d)
 	}
 	return ""
 }
 
-// did records the run, and how many faults it found. Without permission to write next to the store there is no
+// recordRun records the run, and how many faults it found. Without permission to write next to the store there is no
 // record, and the server and diagd doctor then know of none.
-func (a *app) did(d deed, faults int) {
-	if path := a.deedFile(d); path != "" {
+func (a *app) recordRun(d task, faults int) {
+	if path := a.runFile(d); path != "" {
 		_ = os.WriteFile(path, fmt.Appendf(nil, "%s %d\n", time.Now().UTC().Format(time.RFC3339), faults), 0o600)
 	}
 }
 
-func (a *app) done(d deed) (at time.Time, faults int, err error) {
-	text, err := os.ReadFile(a.deedFile(d))
+func (a *app) lastRun(d task) (at time.Time, faults int, err error) {
+	text, err := os.ReadFile(a.runFile(d))
 	if err != nil {
 		return at, 0, err
 	}
@@ -101,13 +101,13 @@ func (a *app) done(d deed) (at time.Time, faults int, err error) {
 	return at, faults, err
 }
 
-func (a *app) countDeeds(counters *metrics.Metrics) {
-	if a.deedFile(backupDeed) == "" {
+func (a *app) exportTaskMetrics(counters *metrics.Metrics) {
+	if a.runFile(backupTask) == "" {
 		return
 	}
-	ask := func(g metrics.Gauge, d deed, value func(at time.Time, faults int) float64) {
+	register := func(g metrics.Gauge, d task, value func(at time.Time, faults int) float64) {
 		counters.Ask(g, func() float64 {
-			at, faults, err := a.done(d)
+			at, faults, err := a.lastRun(d)
 			if err != nil {
 				return math.NaN()
 			}
@@ -115,62 +115,62 @@ func (a *app) countDeeds(counters *metrics.Metrics) {
 		})
 	}
 	age := func(at time.Time, _ int) float64 { return time.Since(at).Seconds() }
-	ask(metrics.BackupAge, backupDeed, age)
-	ask(metrics.AuditAge, auditDeed, age)
-	ask(metrics.AuditFaults, auditDeed, func(_ time.Time, faults int) float64 { return float64(faults) })
+	register(metrics.BackupAge, backupTask, age)
+	register(metrics.AuditAge, auditTask, age)
+	register(metrics.AuditFaults, auditTask, func(_ time.Time, faults int) float64 { return float64(faults) })
 }
 
-func (a *app) examineDeed(d deed, most time.Duration, remedy string) partView {
-	path := a.deedFile(d)
+func (a *app) examineTask(d task, maxAge time.Duration, remedy string) partView {
+	path := a.runFile(d)
 	if path == "" {
-		return bad(conditionUnknown, "", "not recorded for this kind of store")
+		return faultyPart(conditionUnknown, "", "not recorded for this kind of store")
 	}
-	at, faults, err := a.done(d)
+	at, faults, err := a.lastRun(d)
 	switch age := time.Since(at); {
 	case os.IsNotExist(err):
-		return bad(conditionWarning, remedy, "none is recorded")
+		return faultyPart(conditionWarning, remedy, "none is recorded")
 	case err != nil:
-		return bad(conditionUnknown, "", "%s cannot be read", path)
+		return faultyPart(conditionUnknown, "", "%s cannot be read", path)
 	case faults > 0:
-		return bad(conditionFault, "run diagd audit to see them", "faults that the last one found, at %s: %d", when(&at), faults)
-	case age > most:
-		return bad(conditionWarning, remedy, "the last one was %d days ago", int(age/day))
+		return faultyPart(conditionFault, "run diagd audit to see them", "faults that the last one found, at %s: %d", formatTime(&at), faults)
+	case age > maxAge:
+		return faultyPart(conditionWarning, remedy, "the last one was %d days ago", int(age/day))
 	}
-	return good("the last one was at %s, and found no faults", when(&at))
+	return okPart("the last one was at %s, and found no faults", formatTime(&at))
 }
 
 func (a *app) examineCertificate() partView {
-	path, renewed := a.serving.tlsCert, "renew it, and find out why that was not automatic"
+	path, remedy := a.serving.tlsCert, "renew it, and find out why that was not automatic"
 	switch {
 	case a.serving.acmeDomain != "":
-		path, renewed = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "see the log for why it was not renewed"
+		path, remedy = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "see the log for why it was not renewed"
 	case path == "":
 		host, _, _ := net.SplitHostPort(a.serving.listen)
 		ip, err := netip.ParseAddr(host)
 		if host == "localhost" || err == nil && ip.IsLoopback() || len(a.serving.trustedProxies) > 0 {
-			return unused("plain HTTP, behind a proxy or for this machine")
+			return offPart("plain HTTP, behind a proxy or for this machine")
 		}
-		return bad(conditionWarning, "set --tls-cert or --acme-domain, or name the proxy with --trusted-proxies",
+		return faultyPart(conditionWarning, "set --tls-cert or --acme-domain, or name the proxy with --trusted-proxies",
 			"plain HTTP on %s: API keys are sent unencrypted", a.serving.listen)
 	}
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) && a.serving.acmeDomain != "" {
-		return bad(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain,
+		return faultyPart(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain,
 			"there is none yet")
 	}
 	cert, err := firstCertificate(text, err)
 	if err != nil {
-		return bad(conditionFault, "put the certificate chain there in PEM, the server's certificate first", "%s: %v", path, err)
+		return faultyPart(conditionFault, "put the certificate chain there in PEM, the server's certificate first", "%s: %v", path, err)
 	}
 	left := time.Until(cert.NotAfter)
-	detail := fmt.Sprintf("for %s, expires %s", strings.Join(cert.DNSNames, ", "), when(&cert.NotAfter))
+	detail := fmt.Sprintf("for %s, expires %s", strings.Join(cert.DNSNames, ", "), formatTime(&cert.NotAfter))
 	switch {
 	case left < 0:
-		return bad(conditionFault, renewed, "%s: expired", detail)
-	case left < certificateLeft && left < cert.NotAfter.Sub(cert.NotBefore)/4:
-		return bad(conditionWarning, renewed, "%s", detail)
+		return faultyPart(conditionFault, remedy, "%s: expired", detail)
+	case left < minCertificateTime && left < cert.NotAfter.Sub(cert.NotBefore)/4:
+		return faultyPart(conditionWarning, remedy, "%s", detail)
 	}
-	return good("%s", detail)
+	return okPart("%s", detail)
 }
 
 func firstCertificate(text []byte, err error) (*x509.Certificate, error) {
@@ -209,12 +209,12 @@ func (a *app) examineLists() partView {
 	}
 	switch {
 	case len(old) > 0:
-		return bad(conditionWarning, "put newer files into --data, or upgrade diagd",
+		return faultyPart(conditionWarning, "put newer files into --data, or upgrade diagd",
 			"older than %d days: %s", int(listAge/day), strings.Join(old, ", "))
 	case built == nil:
-		return bad(conditionUnknown, "", "this program does not know when it was built")
+		return faultyPart(conditionUnknown, "", "this program does not know when it was built")
 	}
-	return good("none is older than %d days; the built-in ones are of %s", int(listAge/day), when(built))
+	return okPart("none is older than %d days; the built-in ones are of %s", int(listAge/day), formatTime(built))
 }
 
 // examineZone checks in the DNS whether the zone of hosted SPF is delegated to the name servers of the settings, and
@@ -223,25 +223,25 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	zone, err := a.serving.hosted.serveZone()
 	switch {
 	case err != nil:
-		return bad(conditionFault, "diagd config check tells more", "%v", err)
+		return faultyPart(conditionFault, "diagd config check tells more", "%v", err)
 	case zone == nil:
-		return unused("no zone is served")
+		return offPart("no zone is served")
 	}
 	name := zone.Zone.Name
 	want := hostNames(zone.Zone.Nameservers, func(n nameserver.Nameserver) string { return n.Name.String() })
 	remedy := fmt.Sprintf("publish %s NS %s in the parent zone", name, strings.Join(want, ", "))
 	ns := diag.Lookup[*dns.NS](ctx, env, name.String())
 	if err := ns.Err(); err != nil {
-		return bad(conditionFault, remedy+", and make them reachable on port 53", "%s: %v", name, err)
+		return faultyPart(conditionFault, remedy+", and make them reachable on port 53", "%s: %v", name, err)
 	}
 	if !ns.Exists() {
-		return bad(conditionFault, remedy, "%s is not delegated", name)
+		return faultyPart(conditionFault, remedy, "%s is not delegated", name)
 	}
 	have := hostNames(ns.Records, func(r *dns.NS) string { return strings.TrimSuffix(r.Ns, ".") })
 	if !slices.Equal(have, want) {
-		return bad(conditionWarning, remedy, "%s has the name servers %s", name, strings.Join(have, ", "))
+		return faultyPart(conditionWarning, remedy, "%s has the name servers %s", name, strings.Join(have, ", "))
 	}
-	return good("%s is delegated to %s, and answers", name, strings.Join(have, ", "))
+	return okPart("%s is delegated to %s, and answers", name, strings.Join(have, ", "))
 }
 
 func hostNames[T any](list []T, name func(T) string) []string {

@@ -67,7 +67,7 @@ func TestDrainUnderLoad(t *testing.T) {
 // A server that is stopped immediately reports that it is not ready, and serves until its balancer may have noticed.
 func TestNotReadyBeforeDraining(t *testing.T) {
 	over := make(chan time.Time)
-	s := startApp(t, &app{drain: drainTime, lame: func() <-chan time.Time { return over }}, "--store=memory:", "--metrics-listen=127.0.0.1:0")
+	s := startApp(t, &app{drain: drainTime, lameDuck: func() <-chan time.Time { return over }}, "--store=memory:", "--metrics-listen=127.0.0.1:0")
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	require.Equal(t, http.StatusOK, get(t, metrics+"/readyz").status)
 	s.stop()

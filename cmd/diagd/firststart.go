@@ -33,7 +33,7 @@ func (a *app) firstStart(ctx context.Context, admin metering.Admin, url string, 
 	if err != nil || !first {
 		return err
 	}
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (a *app) firstStart(ctx context.Context, admin metering.Admin, url string, 
 		if first, err := isFirst(ctx, admin.Store); err != nil || !first {
 			return err
 		}
-		return a.makeFirst(ctx, admin, url, log)
+		return a.createFirst(ctx, admin, url, log)
 	}
 	if kind == "postgres" {
 		return postgresdb.Exclusively(ctx, place, "first start", start)
@@ -62,9 +62,9 @@ func isFirst(ctx context.Context, store metering.Store) (bool, error) {
 	return len(keys) == 0, err
 }
 
-// makeFirst makes the account, its owner and the key; what an earlier start has left is used. The secret is written
+// createFirst makes the account, its owner and the key; what an earlier start has left is used. The secret is written
 // before the key is stored: no key exists whose secret is lost.
-func (a *app) makeFirst(ctx context.Context, admin metering.Admin, url string, log *slog.Logger) error {
+func (a *app) createFirst(ctx context.Context, admin metering.Admin, url string, log *slog.Logger) error {
 	accounts, err := admin.Store.Accounts(ctx)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.
 	if os.Getenv("JOURNAL_STREAM") == "" && a.serving.logFormat != "json" {
 		return a.writeFirst(a.stderr, secret, link, url)
 	}
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type healthServer struct {
 
 // newHealth makes the health server. Store reports whether the store can write, and more writes what to report in
 // addition to readiness.
-func newHealth(metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger) *healthServer {
+func newHealth(metrics http.Handler, store func() error, writeDetails func(io.Writer), log *slog.Logger) *healthServer {
 	mux := &httpapi.Mux{}
 	h := &healthServer{Server: http.Server{
 		Handler:           httpapi.Front{API: mux, Log: log}, // a profile takes as long as requested
@@ -45,7 +45,7 @@ func newHealth(metrics http.Handler, store func() error, more func(io.Writer), l
 			return
 		}
 		io.WriteString(w, "ready\n")
-		more(w)
+		writeDetails(w)
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -73,12 +73,12 @@ func (h *healthServer) listen(ctx context.Context, address string, log *slog.Log
 // the same settings.
 func (a *app) healthCommand() *cobra.Command {
 	var url string
-	cmd := leaf("health", "Exit with 0 if the server of the same settings answers", "",
+	cmd := newCommand("health", "Exit with 0 if the server of the same settings answers", "",
 		func(ctx context.Context, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
 			if url != "" {
-				return askHealth(ctx, strings.TrimSuffix(url, "/")+openapiPath, "")
+				return requestHealth(ctx, strings.TrimSuffix(url, "/")+openapiPath, "")
 			}
 			return a.health(ctx)
 		})
@@ -100,24 +100,24 @@ func (a *app) health(ctx context.Context) error {
 	if a.serving.tlsCert != "" || a.serving.acmeDomain != "" {
 		scheme = "https://"
 	}
-	host, err := ownAddress("listen", a.serving.listen)
+	host, err := loopbackAddress("listen", a.serving.listen)
 	if err != nil {
 		return err
 	}
-	if err := askHealth(ctx, scheme+host+openapiPath, a.serving.acmeDomain); err != nil {
+	if err := requestHealth(ctx, scheme+host+openapiPath, a.serving.acmeDomain); err != nil {
 		return err
 	}
 	if a.serving.metricsListen == "" {
 		return nil
 	}
-	if host, err = ownAddress("metrics-listen", a.serving.metricsListen); err != nil {
+	if host, err = loopbackAddress("metrics-listen", a.serving.metricsListen); err != nil {
 		return err
 	}
-	return askHealth(ctx, "http://"+host+"/readyz", "")
+	return requestHealth(ctx, "http://"+host+"/readyz", "")
 }
 
-// ownAddress returns the address at which this machine reaches a listener of its own.
-func ownAddress(flag, listen string) (string, error) {
+// loopbackAddress returns the address at which this machine reaches a listener of its own.
+func loopbackAddress(flag, listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return "", usagef("--%s: %w", flag, err)
@@ -134,9 +134,9 @@ func ownAddress(flag, listen string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// askHealth requests a page. The certificate is not verified: it names the public host, not this address, and the
+// requestHealth requests a page. The certificate is not verified: it names the public host, not this address, and the
 // request contains no secrets.
-func askHealth(ctx context.Context, url, serverName string) error {
+func requestHealth(ctx context.Context, url, serverName string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
 	if err != nil {
 		return usageError{err}

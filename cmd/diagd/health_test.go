@@ -61,7 +61,7 @@ func TestOwnAddress(t *testing.T) {
 		":8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "[::]:80": "[::1]:80",
 		"192.0.2.1:80": "192.0.2.1:80", "localhost:80": "localhost:80", "[2001:db8::1]:80": "[2001:db8::1]:80",
 	} {
-		got, err := ownAddress("listen", listen)
+		got, err := loopbackAddress("listen", listen)
 		require.NoError(t, err, listen)
 		assert.Equal(t, want, got)
 	}

@@ -141,7 +141,7 @@ func (f *hostedFlags) zoneName() (diag.Name, error) {
 
 // openHosted opens the profiles, which are stored with the accounts.
 func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +171,14 @@ type hosted struct {
 	background
 }
 
-// counted is a store that counts all resolutions.
-type counted struct {
+// countingStore is a store that counts all resolutions.
+type countingStore struct {
 	hostedspf.Store
 	counters *metrics.Metrics
 }
 
 // Finish implements [hostedspf.Store].
-func (c counted) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.Outcome) (hostedspf.Profile, error) {
+func (c countingStore) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.Outcome) (hostedspf.Profile, error) {
 	p, err := c.Store.Finish(ctx, claim, o)
 	if err == nil {
 		c.counters.ObserveResolution(string(o.Resolution.Status))
@@ -194,7 +194,7 @@ func (a *app) startHosted(
 	if err != nil {
 		return nil, err
 	}
-	h := &hosted{store: counted{store, counters}, log: log}
+	h := &hosted{store: countingStore{store, counters}, log: log}
 	if zone == nil {
 		return h, nil
 	}
@@ -214,7 +214,7 @@ func (a *app) startHosted(
 // schedule resolves profiles when they are due, until the context ends.
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
 	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Notify: h.notify, Log: h.log}
-	h.begin(ctx, h.log, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns the reason of its end
+	h.start(ctx, h.log, func(ctx context.Context) { _ = scheduler.Run(ctx) }) // which returns the reason of its end
 }
 
 // failed returns a channel with the failure of the name server. Without one it blocks forever.
@@ -241,7 +241,7 @@ func (h *hosted) drain(ctx context.Context) {
 				h.log.Warn("the name server was cut off", "error", err)
 			}
 		}
-		if !h.end(ctx) {
+		if !h.shutdown(ctx) {
 			h.log.Warn("a resolution of hosted SPF did not finish and is cut off; nothing has changed")
 		}
 	})
@@ -249,7 +249,7 @@ func (h *hosted) drain(ctx context.Context) {
 
 // close ends what was not drained, and closes the profiles.
 func (h *hosted) close() {
-	within(closeTime, h.drain)
+	runWithin(closeTime, h.drain)
 	if err := h.store.Close(); err != nil {
 		h.log.Warn("closing the store of hosted SPF", "error", err)
 	}

@@ -38,7 +38,7 @@ func viewKey(k metering.Key) keyView {
 }
 
 func (a *app) keyCommand() *cobra.Command {
-	return a.group("key", "Administer API keys",
+	return a.newGroup("key", "Administer API keys",
 		a.keyCreateCommand(), a.keyListCommand(), a.keyRotateCommand(), a.keyRevokeCommand())
 }
 
@@ -48,7 +48,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes, addresses []string
 	var expires time.Duration
 	var expiresAt string
-	create := a.onAccount("create", "Create a key and show its secret, once", "", "",
+	create := a.newAccountCommand("create", "Create a key and show its secret, once", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) (err error) {
 			req.Account, req.Environment = account, metering.Environment(environment)
 			req.Scopes = diag.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
@@ -98,7 +98,7 @@ func (a *app) showSecret(key metering.Key, secret metering.Secret, err error) er
 	return a.print(v, func(t *table) {
 		t.row("id", v.ID)
 		t.row("account", v.Account)
-		t.row("scopes", words(v.Scopes))
+		t.row("scopes", joinWords(v.Scopes))
 		t.row("secret", v.Secret)
 		t.row("", "The secret cannot be shown again.")
 	})
@@ -108,22 +108,22 @@ const keyColumns = "ID, NAME, PREFIX, STATE, SCOPES, LAST USED, EXPIRES"
 
 // row has the scopes as --scopes reads them.
 func (v keyView) row() []any {
-	return []any{v.ID, v.Name, v.DisplayPrefix, v.State, words(v.Scopes), when(v.LastUsedAt), when(v.ExpiresAt)}
+	return []any{v.ID, v.Name, v.DisplayPrefix, v.State, joinWords(v.Scopes), formatTime(v.LastUsedAt), formatTime(v.ExpiresAt)}
 }
 
 func (a *app) keyListCommand() *cobra.Command {
 	var pages pageFlags
 	var text, state string
-	list := a.onAccount("list", "List the keys of an account", "", "",
+	list := a.newAccountCommand("list", "List the keys of an account", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
 			f := metering.KeyFilter{Account: account, Text: text, At: admin.Time()}
 			if state != "" {
 				if f.States = []metering.KeyState{metering.KeyState(state)}; !slices.Contains(metering.KeyStates(), f.States[0]) {
-					return usagef("--state: %q is none of %s", state, words(metering.KeyStates()))
+					return usagef("--state: %q is none of %s", state, joinWords(metering.KeyStates()))
 				}
 			}
-			list := page(pages, admin.Store.Keys(ctx, f), func(k metering.Key) string { return string(k.ID) })
-			return printEach(a, mapped(list, viewKey), keyColumns, keyView.row)
+			list := paginate(pages, admin.Store.Keys(ctx, f), func(k metering.Key) string { return string(k.ID) })
+			return printEach(a, mapSequence(list, viewKey), keyColumns, keyView.row)
 		})
 	list.Flags().StringVar(&text, "contains", "", "only keys whose name, id or visible beginning contains this")
 	list.Flags().StringVar(&state, "state", "", "only those that are active, rotating, expired or revoked")
@@ -133,7 +133,7 @@ func (a *app) keyListCommand() *cobra.Command {
 
 func (a *app) keyRotateCommand() *cobra.Command {
 	var grace time.Duration
-	rotate := a.onStore("rotate ID", "Replace a key; the old one works for the grace", "the id of a key",
+	rotate := a.newStoreCommand("rotate ID", "Replace a key; the old one works for the grace", "the id of a key",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			_, key, secret, err := admin.RotateKey(ctx, metering.KeyID(args[0]), grace)
 			return a.showSecret(key, secret, err)
@@ -144,7 +144,7 @@ func (a *app) keyRotateCommand() *cobra.Command {
 
 func (a *app) keyRevokeCommand() *cobra.Command {
 	var reason string
-	revoke := a.onStore("revoke ID", "End a key at once", "the id of a key",
+	revoke := a.newStoreCommand("revoke ID", "End a key at once", "the id of a key",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			key, err := admin.RevokeKey(ctx, metering.KeyID(args[0]), metering.RevokedReason(reason))
 			return printOne(a, viewKey(key), err, keyColumns, keyView.row)

@@ -36,23 +36,24 @@ func (a *app) logActs(cmd *cobra.Command) {
 		a.logActs(c)
 		if slices.Contains(acts, actName(c)) {
 			run := c.RunE
-			c.RunE = func(c *cobra.Command, args []string) error { return a.logged(c, args, run) }
+			c.RunE = func(c *cobra.Command, args []string) error { return a.runLogged(c, args, run) }
 		}
 	}
 }
 
 func actName(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "diagd ") }
 
-// logged runs a command as a row of the log. If the store cannot be opened the command itself reports it.
-func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
+// runLogged runs a command as a row of the log. If the store cannot be opened the command itself reports it.
+func (a *app) runLogged(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	begun := false
 	err := a.administer(cmd.Context(), func(admin metering.Admin) error {
 		begun = true
 		act := metering.Act{
-			Account: a.aim(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
-			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: flagsGiven(cmd),
+			Account: a.findTarget(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
+			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: loggedFlags(cmd),
 		}
-		return metering.Audited(cmd.Context(), admin.Store, act, func(context.Context) error { return told(run(cmd, args)) })
+		return metering.Audited(cmd.Context(), admin.Store, act,
+			func(context.Context) error { return withReason(run(cmd, args)) })
 	})
 	if !begun {
 		return run(cmd, args)
@@ -60,20 +61,20 @@ func (a *app) logged(cmd *cobra.Command, args []string, run func(*cobra.Command,
 	return err
 }
 
-// told attaches the reason of a refusal to an error, so that members can read it in the log. Other failures are only
+// withReason attaches the reason of a refusal to an error, so that members can read it in the log. Other failures are only
 // for the operator.
-func told(err error) error {
-	_, refused := errors.AsType[*billing.RefusedError](err)
-	_, early := errors.AsType[*billing.TooEarlyError](err)
-	_, file := errors.AsType[*fs.PathError](err) // that a flag names
-	refused = refused || early || isUsage(err)
-	for _, why := range []error{billing.ErrBusy, billing.ErrNoBiller, hostedspf.ErrNotFound, hostedspf.ErrTaken, hostedspf.ErrClaimed} {
-		refused = refused || errors.Is(err, why)
+func withReason(err error) error {
+	_, isRefusal := errors.AsType[*billing.RefusedError](err)
+	_, isEarly := errors.AsType[*billing.TooEarlyError](err)
+	_, isFile := errors.AsType[*fs.PathError](err) // that a flag names
+	isRefusal = isRefusal || isEarly || isUsage(err)
+	for _, refusal := range []error{billing.ErrBusy, billing.ErrNoBiller, hostedspf.ErrNotFound, hostedspf.ErrTaken, hostedspf.ErrClaimed} {
+		isRefusal = isRefusal || errors.Is(err, refusal)
 	}
 	switch {
 	case errors.Is(err, diag.ErrUnavailable):
 		return &metering.ReasonError{Reason: "a server that was asked did not answer", Err: err}
-	case !refused || file:
+	case !isRefusal || isFile:
 		return err
 	}
 	return &metering.ReasonError{Reason: err.Error(), Err: err}
@@ -95,8 +96,8 @@ func operator() string {
 	return name
 }
 
-// flagsGiven are the flags of a command line that the log may hold.
-func flagsGiven(cmd *cobra.Command) string {
+// loggedFlags returns the flags of a command line that the log may hold.
+func loggedFlags(cmd *cobra.Command) string {
 	var list []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains(quietFlags, f.Name) && !secretSetting().MatchString(f.Name) {
@@ -106,9 +107,9 @@ func flagsGiven(cmd *cobra.Command) string {
 	return strings.Join(list, " ")
 }
 
-// aim returns the account that a command is about, by its first argument (an account, a key, a profile) or by
+// findTarget returns the account that a command is about, by its first argument (an account, a key, a profile) or by
 // --account or --key; empty for the server as a whole, and if it does not exist, which the command will report.
-func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string) metering.AccountID {
+func (a *app) findTarget(ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string) metering.AccountID {
 	id := strings.Join(args[:min(1, len(args))], "")
 	if flag := cmd.Flag("key"); flag != nil {
 		id = flag.Value.String()
@@ -125,7 +126,7 @@ func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command,
 		id = flag.Value.String()
 	}
 	if id == "" && (cmd.Flag("account") != nil || cmd.Flag("key") != nil) {
-		account, _ := onlyAccount(ctx, admin, "")
+		account, _ := findAccount(ctx, admin, "")
 		return account.ID
 	}
 	account, _ := admin.Store.Account(ctx, cmp.Or(key.Account, metering.AccountID(id)))
@@ -135,24 +136,24 @@ func (a *app) aim(ctx context.Context, admin metering.Admin, cmd *cobra.Command,
 func (a *app) logCommand() *cobra.Command {
 	var account, before string
 	var limit int
-	cmd := a.onStore("log", "List what was done to accounts and the server: who, what, when, from where", "",
+	cmd := a.newStoreCommand("log", "List what was done to accounts and the server: who, what, when, from where", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			f := metering.ActFilter{Account: metering.AccountID(account), Limit: limit}
 			if limit < 0 {
 				return usagef("--limit: must be 0 or more")
 			}
 			var err error
-			if f.Before, err = beforeOf(before); err != nil {
+			if f.Before, err = parseBefore(before); err != nil {
 				return err
 			}
 			if f.Account != "" {
 				if _, err := admin.Store.Account(ctx, f.Account); err != nil {
-					return unknownAccount(err)
+					return asUnknownAccount(err)
 				}
 			}
 			list, err := metering.Acts(ctx, admin.Store, f)
 			return printList(a, list, err, "AT, WHO, FROM, ACCOUNT, WHAT, SUBJECT, DETAIL, ERROR", func(act metering.Act) []any {
-				return []any{when(&act.At), act.Who, act.From, act.Account, act.What, act.Subject, act.Detail, act.Error}
+				return []any{formatTime(&act.At), act.Who, act.From, act.Account, act.What, act.Subject, act.Detail, act.Error}
 			})
 		})
 	a.addJSON(cmd)
@@ -162,8 +163,8 @@ func (a *app) logCommand() *cobra.Command {
 	return cmd
 }
 
-// beforeOf is the time of a flag; zero without it.
-func beforeOf(text string) (at time.Time, err error) {
+// parseBefore returns the time of a flag; zero without it.
+func parseBefore(text string) (at time.Time, err error) {
 	if text != "" {
 		if at, err = time.Parse(time.RFC3339, text); err != nil {
 			err = usagef("--before: %q is no time such as 2026-11-26T09:00:00Z", text)

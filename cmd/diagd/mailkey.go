@@ -77,7 +77,7 @@ func (f dkimFlags) signer(from string) (*notify.MailSigner, error) {
 }
 
 func (a *app) mailCommand() *cobra.Command {
-	return a.group("mail", "Set up the mail that the server sends", a.mailKey(), a.mailTest())
+	return a.newGroup("mail", "Set up the mail that the server sends", a.mailKey(), a.mailTest())
 }
 
 type mailKeyView struct {
@@ -92,7 +92,7 @@ func (a *app) mailKey() *cobra.Command {
 	var f dkimFlags
 	var ed25519 bool
 	const short = "Make a key that signs mail with DKIM, and print what to publish"
-	cmd := leaf("key", short, "", func(context.Context, []string) error {
+	cmd := newCommand("key", short, "", func(context.Context, []string) error {
 		if err := f.check(); err != nil {
 			return err
 		}
@@ -112,9 +112,9 @@ serve with. The key is RSA of 2048 bits: not all receivers verify Ed25519. A fil
 	return cmd
 }
 
-func (f dkimFlags) create(short bool) (v mailKeyView, err error) {
+func (f dkimFlags) create(isEd25519 bool) (v mailKeyView, err error) {
 	var key crypto.Signer
-	if short {
+	if isEd25519 {
 		_, key, err = ed25519.GenerateKey(rand.Reader)
 	} else {
 		key, err = rsa.GenerateKey(rand.Reader, notify.MinMailKey)
@@ -157,13 +157,13 @@ type sentView struct {
 func (a *app) mailTest() *cobra.Command {
 	var f mailFlags
 	const short = "Send a message as the server would"
-	cmd := leaf("test ADDRESS", short, "one address", func(ctx context.Context, args []string) error {
+	cmd := newCommand("test ADDRESS", short, "one address", func(ctx context.Context, args []string) error {
 		server, err := f.parse()
 		if err != nil {
 			return err
 		}
-		err = a.withWorld(func(env *diag.Env) error {
-			reach(server, env)
+		err = a.withEnv(func(env *diag.Env) error {
+			connectThrough(server, env)
 			return server.Send(ctx, args[0], "Test message", "diagd mail test sent this message.\n")
 		})
 		if err != nil {
@@ -181,28 +181,28 @@ func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
 	server, err := a.serving.mail.parse()
 	switch {
 	case err != nil:
-		return bad(conditionFault, "diagd config check tells more", "%v", err)
+		return faultyPart(conditionFault, "diagd config check tells more", "%v", err)
 	case server == nil:
-		return unused("no --mail-server")
+		return offPart("no --mail-server")
 	case server.DKIM == nil:
-		return bad(conditionWarning, "make a key by diagd mail key, unless --mail-server signs",
+		return faultyPart(conditionWarning, "make a key by diagd mail key, unless --mail-server signs",
 			"sent without a DKIM signature")
 	}
 	signer := server.DKIM
 	record, err := signer.Record()
 	if err != nil {
-		return bad(conditionFault, "make another key by diagd mail key", "%v", err)
+		return faultyPart(conditionFault, "make another key by diagd mail key", "%v", err)
 	}
 	remedy := "publish " + render.Published(view.Step{Name: signer.Name() + ".", Type: "TXT", Value: record})
 	txt := diag.Lookup[*dns.TXT](ctx, env, signer.Name()+".")
 	if err := txt.Err(); err != nil {
-		return bad(conditionUnknown, "", "%s: %v", signer.Name(), err)
+		return faultyPart(conditionUnknown, "", "%s: %v", signer.Name(), err)
 	}
 	for _, r := range txt.Records {
 		key, ok := dkim.ParseKey(strings.Join(diag.TXTStrings(r), "")).Public.(interface{ Equal(crypto.PublicKey) bool })
 		if ok && key.Equal(signer.Key.Public()) {
-			return good("signed by %s", signer.Name())
+			return okPart("signed by %s", signer.Name())
 		}
 	}
-	return bad(conditionFault, remedy, "%s does not have the key that signs", signer.Name())
+	return faultyPart(conditionFault, remedy, "%s does not have the key that signs", signer.Name())
 }

@@ -67,13 +67,13 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func wrongUse(text string) error { return usageError{errors.New(text)} }
+func newUsageError(text string) error { return usageError{errors.New(text)} }
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	lame := func() <-chan time.Time { return time.After(lameTime) }
+	lameDuck := func() <-chan time.Time { return time.After(lameDuckTime) }
 	a := &app{
-		stdout: stdout, stderr: stderr, drain: drainTime, lame: lame, silence: startSilence, wall: wallClock(),
+		stdout: stdout, stderr: stderr, drain: drainTime, lameDuck: lameDuck, slowOpen: slowOpenTime, wall: wallClock(),
 	}
 	return a.main(ctx, args)
 }
@@ -82,15 +82,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type app struct {
 	stdout, stderr io.Writer
 	drain          time.Duration // how long running calls may continue after a signal
-	silence        time.Duration // after which a server that is still opening its store reports that
+	slowOpen       time.Duration // after which a server that is still opening its store reports that
 	// lame returns when, after a signal, the listener is closed; nil: immediately.
-	lame func() <-chan time.Time
+	lameDuck func() <-chan time.Time
 
 	wall func() time.Time // the clock of this machine; nil means time.Now
 	// steady is a clock that cannot be set, by which wall is checked; nil means the monotonic clock.
-	steady func() time.Duration
-	doubt  func() error     // whether it may be believed, while serving
-	clock  func() time.Time // the time as far as it is known, while serving; nil means time.Now
+	monotonic func() time.Duration
+	doubt     func() error     // whether it may be believed, while serving
+	clock     func() time.Time // the time as far as it is known, while serving; nil means time.Now
 
 	examining bool // the store must not be changed
 
@@ -134,7 +134,7 @@ func isUsage(err error) bool {
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use: "diagd", Short: "Serve DNS, mail and web diagnostics as a metered HTTP API", SilenceUsage: true,
-		SilenceErrors: true, Args: known,
+		SilenceErrors: true, Args: rejectUnknown,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.readSettings(cmd.Flags()) },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
 		Version:           buildinfo.Read().Text("diagd"),
@@ -150,16 +150,16 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(root.Flags())
 	a.world.Add(root.Flags())
 
-	serve := leaf("serve", "Serve the API (the default)", "", func(ctx context.Context, _ []string) error {
+	serve := newCommand("serve", "Serve the API (the default)", "", func(ctx context.Context, _ []string) error {
 		return a.serve(ctx)
 	})
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
-	openapi := leaf("openapi", "Print the OpenAPI document", "", func(context.Context, []string) error {
+	openapi := newCommand("openapi", "Print the OpenAPI document", "", func(context.Context, []string) error {
 		_, err := a.stdout.Write(httpapi.Endpoints().OpenAPI())
 		return err
 	})
-	version := leaf("version", "Print the versions of the program and of the wire contract", "",
+	version := newCommand("version", "Print the versions of the program and of the wire contract", "",
 		func(context.Context, []string) error {
 			info := buildinfo.Read()
 			return a.print(info, func(t *table) { io.WriteString(t, info.Text("diagd")) })
@@ -168,13 +168,13 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
 		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
-		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, wrongUse))
+		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, newUsageError))
 	a.logActs(root)
 	return root
 }
 
-// leaf makes a command that takes an argument for each word of its use but the first; takes says which.
-func leaf(use, short, takes string, run func(context.Context, []string) error) *cobra.Command {
+// newCommand makes a command that takes an argument for each word of its use but the first; takes says which.
+func newCommand(use, short, takes string, run func(context.Context, []string) error) *cobra.Command {
 	n := strings.Count(use, " ")
 	return &cobra.Command{
 		Use: use, Short: short,
@@ -191,30 +191,32 @@ func leaf(use, short, takes string, run func(context.Context, []string) error) *
 	}
 }
 
-func (a *app) onStore(
+func (a *app) newStoreCommand(
 	use, short, takes string, run func(context.Context, metering.Admin, []string) error,
 ) *cobra.Command {
-	return leaf(use, short, takes, func(ctx context.Context, args []string) error {
+	return newCommand(use, short, takes, func(ctx context.Context, args []string) error {
 		return a.administer(ctx, func(admin metering.Admin) error { return run(ctx, admin, args) })
 	})
 }
 
-// more adds to the short description of a command.
-func more(cmd *cobra.Command, text string) { cmd.Long = strings.TrimSpace(cmd.Short + ".\n\n" + text) }
+// appendLong adds to the short description of a command.
+func appendLong(cmd *cobra.Command, text string) {
+	cmd.Long = strings.TrimSpace(cmd.Short + ".\n\n" + text)
+}
 
 func (a *app) addJSON(cmd *cobra.Command) {
 	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 }
 
-// group makes a command that does nothing but hold others, each with --json.
-func (a *app) group(use, short string, commands ...*cobra.Command) *cobra.Command {
+// newGroup makes a command that does nothing but hold others, each with --json.
+func (a *app) newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("%s what? %[1]s --help lists the commands", cmd.CommandPath())
 			}
-			return known(cmd, args)
+			return rejectUnknown(cmd, args)
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
@@ -223,8 +225,8 @@ func (a *app) group(use, short string, commands ...*cobra.Command) *cobra.Comman
 	return cmd
 }
 
-// known refuses words that are no command.
-func known(cmd *cobra.Command, args []string) error {
+// rejectUnknown refuses words that are not commands.
+func rejectUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("there is no command %q; %s --help lists them", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
 	}

@@ -69,8 +69,8 @@ func mainAt(file string) {
 	machine.BoundMemory()
 	began := wall()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, drain: drainTime, silence: startSilence, wall: wall,
-		steady: func() time.Duration { return wall().Sub(began) }}
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, drain: drainTime, slowOpen: slowOpenTime, wall: wall,
+		monotonic: func() time.Duration { return wall().Sub(began) }}
 	code := a.main(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -254,7 +254,7 @@ func child(ctx context.Context, args ...string) *exec.Cmd {
 	if err != nil {
 		panic(err)
 	}
-	cmd := tied(exec.CommandContext(ctx, self, args...))
+	cmd := endWithTests(exec.CommandContext(ctx, self, args...))
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	return cmd
 }

@@ -23,16 +23,16 @@ type memberView struct {
 
 func viewMember(m member.Member) memberView { return memberView{m.Account, m.Email, m.Role, m.AddedAt} }
 
-func (v memberView) cells() []any { return []any{v.Email, v.Role, when(&v.AddedAt), v.Account} }
+func (v memberView) cells() []any { return []any{v.Email, v.Role, formatTime(&v.AddedAt), v.Account} }
 
 const memberColumns = "EMAIL, ROLE, ADDED, ACCOUNT"
 
 func (a *app) memberCommand() *cobra.Command {
 	var role string
-	leaf := func(
+	newCommand := func(
 		use, short string, run func(context.Context, member.Members, metering.AccountID, string) error,
 	) *cobra.Command {
-		return a.onAccount(use, short, "an e-mail address", "",
+		return a.newAccountCommand(use, short, "an e-mail address", "",
 			func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
 				email := strings.Join(args, "")
 				err := run(ctx, member.Members{Store: admin.Store, Clock: admin.Clock}, account, email)
@@ -45,11 +45,11 @@ func (a *app) memberCommand() *cobra.Command {
 	show := func(m member.Member, err error) error {
 		return printOne(a, viewMember(m), err, memberColumns, memberView.cells)
 	}
-	add := leaf("add EMAIL", "Let somebody look after an account in the dashboard",
+	add := newCommand("add EMAIL", "Let somebody look after an account in the dashboard",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return show(m.Add(ctx, account, email, member.Role(role)))
 		})
-	set := leaf("role EMAIL", "Give a member another role",
+	set := newCommand("role EMAIL", "Give a member another role",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return show(m.SetRole(ctx, account, email, member.Role(role)))
 		})
@@ -57,17 +57,17 @@ func (a *app) memberCommand() *cobra.Command {
 		cmd.Flags().StringVar(&role, "role", "",
 			"owner (everything), developer (all but members, billing and the account) or viewer (reads)")
 	}
-	list := leaf("list", "List the members of an account",
+	list := newCommand("list", "List the members of an account",
 		func(ctx context.Context, m member.Members, account metering.AccountID, _ string) error {
 			list, err := m.List(ctx, account)
 			return printList(a, diag.Map(list, viewMember), err, memberColumns, memberView.cells)
 		})
-	remove := leaf("remove EMAIL", "End a membership and its sessions",
+	remove := newCommand("remove EMAIL", "End a membership and its sessions",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return a.showRemoved(email, m.Remove(ctx, account, email))
 		})
 	var at string
-	link := leaf("link EMAIL", "Make a link by which a member enters once, within 15 minutes",
+	link := newCommand("link EMAIL", "Make a link by which a member enters once, within 15 minutes",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			if _, err := m.Member(ctx, account, email); err != nil {
 				return err
@@ -84,7 +84,7 @@ func (a *app) memberCommand() *cobra.Command {
 		})
 	link.Flags().StringVar(&at, "public-url", "http://127.0.0.1:8080",
 		"where browsers reach the server, as for diagd serve")
-	return a.group("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
+	return a.newGroup("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
 }
 
 type linkView struct {
@@ -92,8 +92,8 @@ type linkView struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// forgetPeople removes sessions and links that have ended, and rows of the log that are too old.
-func forgetPeople(ctx context.Context, store metering.Store, clock func() time.Time) error {
+// pruneMembers removes sessions and links that have ended, and rows of the log that are too old.
+func pruneMembers(ctx context.Context, store metering.Store, clock func() time.Time) error {
 	_, err := member.Members{Store: store, Clock: clock}.Tidy(ctx)
 	return errors.Join(err, metering.ForgetActs(ctx, store, clock()))
 }

@@ -16,7 +16,7 @@ import (
 
 type dashboardFlags struct {
 	publicURL, userHeader string
-	mend                  bool
+	ownersEditInvoices    bool
 }
 
 func (f *dashboardFlags) add(fs *pflag.FlagSet) {
@@ -26,7 +26,7 @@ func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.userHeader, "trusted-user-header", "",
 		"header in which a proxy of --trusted-proxies names the e-mail address of the member that it has let through, such as "+
 			"X-Forwarded-Email; it must take away what clients send under that name (default: off)")
-	fs.BoolVar(&f.mend, "owners-mend-invoices", false,
+	fs.BoolVar(&f.ownersEditInvoices, "owners-mend-invoices", false,
 		"let owners of accounts void and credit their invoices in the dashboard: for a server whose accounts are all your own")
 }
 
@@ -53,7 +53,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	c.PublicURL = a.publicURL(at)
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
 	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
-	c.OwnersMend = a.serving.dashboard.mend
+	c.OwnersMend = a.serving.dashboard.ownersEditInvoices
 	c.Ports = a.webPorts()
 	if s.mail != nil {
 		c.Mail = s.mail.Send
@@ -65,7 +65,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		}
 	}
 	pages := dashboard.New(c)
-	front := httpapi.Front{API: api, Log: s.log, Requests: c.Budget.Requests, Exempt: s.untold()}
+	front := httpapi.Front{API: api, Log: s.log, Requests: c.Budget.Requests, Exempt: s.sharedPeers()}
 	front.Parts = map[string]http.Handler{
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,

@@ -50,10 +50,10 @@ const (
 	receiverIdle      = 30 * time.Second
 	receiverIdleConns = 64
 	receiverHeaders   = 32 << 10
-	// tidyEvery is how often expired events and deliveries are removed.
-	tidyEvery = time.Hour
-	// mostCounted bounds what reading the metrics costs.
-	mostCounted = 10_000
+	// pruneNotificationsEvery is how often expired events and deliveries are removed.
+	pruneNotificationsEvery = time.Hour
+	// maxCounted bounds what reading the metrics costs.
+	maxCounted = 10_000
 )
 
 // notifications notifies accounts of events.
@@ -71,7 +71,7 @@ func newNotifications(
 	store metering.Store, plans metering.Prices, mail *notify.MailServer, env *diag.Env,
 	keeper *metering.Timekeeper, log *slog.Logger,
 ) *notifications {
-	reach(mail, env)
+	connectThrough(mail, env)
 	worker := &notify.Worker{Store: store, Client: guardedClient(env), Mail: mail, Clock: keeper.Now, Log: log}
 	return &notifications{
 		store: store, keeper: keeper, log: log, worker: worker,
@@ -79,8 +79,8 @@ func newNotifications(
 	}
 }
 
-// reach makes a mail server reachable in the world, if there is one.
-func reach(mail *notify.MailServer, env *diag.Env) {
+// connectThrough makes a mail server reachable in the world, if there is one.
+func connectThrough(mail *notify.MailServer, env *diag.Env) {
 	if mail != nil {
 		mail.TLS, mail.Dial = env.TLSConfig(""), guardedDial(env, diag.SMTPPorts)
 	}
@@ -121,24 +121,24 @@ func guardedClient(env *diag.Env) *http.Client {
 	}}
 }
 
-// deliver derives and delivers until drain.
-func (n *notifications) deliver(ctx context.Context, hosted *hosted, counters *metrics.Metrics) {
+// startDelivery derives and delivers until drain.
+func (n *notifications) startDelivery(ctx context.Context, hosted *hosted, counters *metrics.Metrics) {
 	ctx = context.WithoutCancel(ctx)
-	n.deriver.SPF = profiles{hosted.store}
+	n.deriver.SPF = spfProfiles{hosted.store}
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
-	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gauged(n.worker.Waiting(ctx, mostCounted)) })
-	n.begin(ctx, n.log,
+	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gaugeValue(n.worker.Waiting(ctx, maxCounted)) })
+	n.start(ctx, n.log,
 		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return the reason of their end
 		func(ctx context.Context) { _ = n.worker.Run(ctx) },
-		func(ctx context.Context) { every(ctx, tidyEvery, func() { n.tidy(ctx) }) })
+		func(ctx context.Context) { repeat(ctx, pruneNotificationsEvery, func() { n.prune(ctx) }) })
 }
 
-func (n *notifications) tidy(ctx context.Context) {
+func (n *notifications) prune(ctx context.Context) {
 	if n.keeper.Doubt() != nil {
 		return
 	}
 	_, err := notify.Tidy(ctx, n.store, n.keeper.Now())
-	err = errors.Join(err, forgetPeople(ctx, n.store, n.keeper.Now))
+	err = errors.Join(err, pruneMembers(ctx, n.store, n.keeper.Now))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		n.log.Warn("removing old notifications, sessions and rows of the log", "error", err)
 	}
@@ -152,19 +152,19 @@ func (n *notifications) profileEvent(e hostedspf.Event) {
 // drain begins no further delivery, and waits for those under way to finish until the context ends. One that does not
 // finish is repeated at the end of its lease.
 func (n *notifications) drain(ctx context.Context) {
-	if !n.end(ctx) {
+	if !n.shutdown(ctx) {
 		n.log.Warn("a notification did not finish and is cut off; it is sent again later")
 	}
 }
 
-// profiles is hosted SPF as notifications see it.
-type profiles struct{ store hostedspf.Store }
+// spfProfiles is hosted SPF as notifications see it.
+type spfProfiles struct{ store hostedspf.Store }
 
 // maxResolutions bounds how many resolutions are examined together: more than one profile has in the horizon.
 const maxResolutions = 4096
 
 // Profiles implements [notify.SPF].
-func (p profiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
+func (p spfProfiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
 	list, err := metering.Collect(allProfiles(ctx, p.store, hostedspf.ProfileQuery{Owner: hostedspf.Owner(key)}))
 	return diag.Map(list, func(one hostedspf.Profile) notify.SPFProfile {
 		return notify.SPFProfile{
@@ -175,7 +175,7 @@ func (p profiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SP
 }
 
 // Resolutions implements [notify.SPF].
-func (p profiles) Resolutions(ctx context.Context, id string, since time.Time) ([]notify.SPFResolution, error) {
+func (p spfProfiles) Resolutions(ctx context.Context, id string, since time.Time) ([]notify.SPFResolution, error) {
 	found, err := p.store.Resolutions(ctx, hostedspf.HistoryQuery{ProfileID: id, Since: since, Limit: maxResolutions})
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func TestHostedSPFIsNotified(t *testing.T) {
 	told := func(want ...string) {
 		t.Helper()
 		for range 2 { // a node that has just started finds only what is new
-			deriver := &notify.Deriver{Store: store, SPF: profiles{hostedStore}, Clock: clock.Now}
+			deriver := &notify.Deriver{Store: store, SPF: spfProfiles{hostedStore}, Clock: clock.Now}
 			require.NoError(t, deriver.Look(ctx))
 			require.NoError(t, worker.Flush(ctx))
 		}

@@ -52,7 +52,7 @@ func postgresProgram(t testing.TB, name string, args ...string) *exec.Cmd {
 // the group.
 func asPostgres(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Stderr = "/", t.Output()
-	tied(cmd).SysProcAttr.Setpgid = true
+	endWithTests(cmd).SysProcAttr.Setpgid = true
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = credential(t)
 	}

@@ -33,11 +33,11 @@ func TestPaymentMetrics(t *testing.T) {
 	require.NoError(t, err)
 	defer store.Close()
 	began := time.Now()
-	n := &chores{store: store, log: slog.New(slog.DiscardHandler), billing: billing.Billing{
+	n := &maintenance{store: store, log: slog.New(slog.DiscardHandler), billing: billing.Billing{
 		Store: store, Plans: metering.DefaultPlans(), Biller: slowBiller{}, Draft: -1,
 	}}
 	counters := metrics.New()
-	n.countPayments(t.Context(), counters)
+	n.observePayments(t.Context(), counters)
 	told := func(want ...string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -48,12 +48,12 @@ func TestPaymentMetrics(t *testing.T) {
 	}
 	told("diagkit_payment_pending_seconds NaN", "diagkit_close_failing 0", `diagkit_payments_total\{outcome="pending"\} 0`)
 
-	_, err = n.billing.Close(t.Context(), lastMonth())
+	_, err = n.billing.Close(t.Context(), lastClosableMonth())
 	require.NoError(t, err)
 	paid, err := n.billing.Pay(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, paid.Pending)
-	since := n.pendingSince(t.Context())
+	since := n.oldestPending(t.Context())
 	assert.GreaterOrEqual(t, since, began.Unix())
 	assert.LessOrEqual(t, since, time.Now().Unix())
 

@@ -30,20 +30,20 @@ func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
 
 func (a *app) planCommand() *cobra.Command {
 	var pages pageFlags
-	list := a.onStore("list", "List the plans with the month from which on each version holds", "",
+	list := a.newStoreCommand("list", "List the plans with the month from which on each version holds", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			versions, err := admin.Store.PlanVersions(ctx)
-			views, err := metering.Collect(page(pages, each(diag.Map(versions, viewPlan), err), planView.name))
+			views, err := metering.Collect(paginate(pages, sequence(diag.Map(versions, viewPlan), err), planView.name))
 			return a.showPlans(views, err)
 		})
 	pages.add(list.Flags())
-	return a.group("plan", "List and change what plans include and cost", list, a.planImportCommand())
+	return a.newGroup("plan", "List and change what plans include and cost", list, a.planImportCommand())
 }
 
 func (a *app) planImportCommand() *cobra.Command {
 	var from string
 	var existing bool
-	cmd := a.onStore("import FILE", "Let plans hold from a month on", "a file in the form of plans.json",
+	cmd := a.newStoreCommand("import FILE", "Let plans hold from a month on", "a file in the form of plans.json",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
@@ -53,7 +53,7 @@ func (a *app) planImportCommand() *cobra.Command {
 			if err != nil {
 				return usagef("%s: %w", args[0], err)
 			}
-			month, err := monthOr("--from", from, metering.PeriodOf(admin.Time()).Next())
+			month, err := parseMonth("--from", from, metering.PeriodOf(admin.Time()).Next())
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (a *app) planImportCommand() *cobra.Command {
 				return err
 			}
 			return a.showImport(diag.Map(added, func(v metering.PlanVersion) importView {
-				return importView{viewPlan(v), holders(v, versions, accounts)}
+				return importView{viewPlan(v), affectedAccounts(v, versions, accounts)}
 			}))
 		})
 	cmd.Long = `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
@@ -103,8 +103,8 @@ type holderView struct {
 	Limit   int64              `json:"limit"`
 }
 
-// holders are the accounts that the versions before a new one include more for than it does for others.
-func holders(v metering.PlanVersion, versions []metering.PlanVersion, accounts []metering.Account) []holderView {
+// affectedAccounts returns the accounts for which the earlier versions include more than the new one does for others.
+func affectedAccounts(v metering.PlanVersion, versions []metering.PlanVersion, accounts []metering.Account) []holderView {
 	before := metering.NewPriceList(versions...).In(v.From)[v.Plan.ID]
 	after := metering.NewPriceList(append(slices.Clone(versions), v)...).In(v.From)[v.Plan.ID]
 	list := []holderView{}
@@ -132,8 +132,8 @@ func (a *app) showImport(list []importView) error {
 	})
 }
 
-// monthOr reads the month of a flag, which without one is another.
-func monthOr(flag, text string, other metering.Period) (metering.Period, error) {
+// parseMonth reads the month of a flag, which without one is another.
+func parseMonth(flag, text string, other metering.Period) (metering.Period, error) {
 	if text == "" {
 		return other, nil
 	}
@@ -161,7 +161,7 @@ func planRows(views []planView) func(*table) {
 				cents := float64(v.OverageRate) / metering.MicrosPerCent
 				overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
 			}
-			return []any{v.name(), v.Name, price, v.Credits, v.PerMinute, overage, when(&v.ImportedAt)}
+			return []any{v.name(), v.Name, price, v.Credits, v.PerMinute, overage, formatTime(&v.ImportedAt)}
 		})
 }
 
@@ -201,8 +201,8 @@ func (a *app) followPlans(
 		return nil, err
 	}
 	var reading background
-	reading.begin(ctx, log, func(ctx context.Context) {
-		for rest(ctx, plansEvery) {
+	reading.start(ctx, log, func(ctx context.Context) {
+		for sleep(ctx, plansEvery) {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
 				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
 			}
@@ -219,7 +219,7 @@ func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
 	}
 	var differ []metering.PlanID
 	for _, v := range plans.Versions(metering.Period{}, time.Time{}) {
-		if last, ok := prices.In(farMonth)[v.Plan.ID]; !ok || !last.Equal(v.Plan) {
+		if last, ok := prices.In(lastPeriod)[v.Plan.ID]; !ok || !last.Equal(v.Plan) {
 			differ = append(differ, v.Plan.ID)
 		}
 	}
@@ -230,5 +230,5 @@ func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
 	return nil
 }
 
-// farMonth is behind every version.
-var farMonth = metering.Period{Year: 9999, Month: time.December}
+// lastPeriod is later than every version.
+var lastPeriod = metering.Period{Year: 9999, Month: time.December}

@@ -31,7 +31,7 @@ func rows[T any](columns string, list []T, cells func(T) []any) func(*table) {
 
 // printList prints a list that was read, and printOne one of its items as a line of it.
 func printList[T any](a *app, list []T, err error, columns string, cells func(T) []any) error {
-	return printEach(a, each(list, err), columns, cells)
+	return printEach(a, sequence(list, err), columns, cells)
 }
 
 // printEach prints a list while it is being read, however long it is.
@@ -39,8 +39,8 @@ func printEach[T any](a *app, list iter.Seq2[T, error], columns string, cells fu
 	return printing.Each(a.stdout, a.json, list, strings.ReplaceAll(columns, ", ", "\t"), cells)
 }
 
-// mapped yields the results of f for the values of a list.
-func mapped[T, V any](list iter.Seq2[T, error], f func(T) V) iter.Seq2[V, error] {
+// mapSequence yields the results of f for the values of a list.
+func mapSequence[T, V any](list iter.Seq2[T, error], f func(T) V) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for v, err := range list {
 			if err != nil {
@@ -61,16 +61,16 @@ func printOne[T any](a *app, v T, err error, columns string, cells func(T) []any
 	return a.print(v, rows(columns, []T{v}, cells))
 }
 
-// when writes an instant, if there is one.
-func when(t *time.Time) string {
+// formatTime writes an instant, if there is one.
+func formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "-"
 	}
 	return t.UTC().Format(time.RFC3339)
 }
 
-// words writes a list of words as flags take it.
-func words[T ~string](list []T) string { return strings.Join(diag.Values(list...), ",") }
+// joinWords writes a list of words as flags take it.
+func joinWords[T ~string](list []T) string { return strings.Join(diag.Values(list...), ",") }
 
 type pageFlags struct {
 	limit  int
@@ -82,17 +82,17 @@ func (p *pageFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&p.cursor, "cursor", "", "only what comes behind this one, as the first column names it")
 }
 
-// page is the requested part of a list, which is not read beyond it.
-func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) iter.Seq2[T, error] {
+// paginate yields the requested part of a list, which is not read beyond it.
+func paginate[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if p.limit < 0 {
 			yield(*new(T), usagef("--limit: must be 0 or more"))
 			return
 		}
-		n, behind := 0, p.cursor == ""
+		n, reached := 0, p.cursor == ""
 		for v, err := range all {
-			if err == nil && !behind {
-				behind = name(v) == p.cursor
+			if err == nil && !reached {
+				reached = name(v) == p.cursor
 				continue
 			}
 			if !yield(v, err) || err != nil {
@@ -102,18 +102,18 @@ func page[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) iter
 				return
 			}
 		}
-		if !behind {
+		if !reached {
 			yield(*new(T), usagef("--cursor: there is no %q in the list", p.cursor))
 		}
 	}
 }
 
-// each yields a list that was read.
-func each[T any](list []T, err error) iter.Seq2[T, error] {
+// sequence yields a list that was read.
+func sequence[T any](list []T, err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
+		var zero T
 		if err != nil {
-			yield(none, err)
+			yield(zero, err)
 			return
 		}
 		for _, v := range list {

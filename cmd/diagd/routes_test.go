@@ -181,7 +181,7 @@ func parts(t testing.TB) (front httpapi.Front, health *healthServer, callback *c
 	require.NoError(t, err)
 	t.Cleanup(gate.Close)
 	a := &app{}
-	a.serving.dashboard.mend = true
+	a.serving.dashboard.ownersEditInvoices = true
 	checked := checkedFlags{log: quiet}
 	api := httpapi.New(httpapi.Config{Gate: gate, Pages: pages.Handler(pages.Config{})})
 	front = a.mount(checked, api, dashboard.Config{

@@ -41,11 +41,11 @@ const (
 	// drainTime is how long running calls may continue after a signal. Together with closing the store it stays below
 	// the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 15 * time.Second
-	// lameTime is how long the server continues to accept connections after a signal, while it reports that it is not
+	// lameDuckTime is how long the server continues to accept connections after a signal, while it reports that it is not
 	// ready: balancers check every second or so.
-	lameTime = 2 * time.Second
-	// startSilence is after how long a server that is still opening its store reports that.
-	startSilence = 3 * time.Second
+	lameDuckTime = 2 * time.Second
+	// slowOpenTime is after how long a server that is still opening its store reports that.
+	slowOpenTime = 3 * time.Second
 )
 
 type serveFlags struct {
@@ -56,7 +56,7 @@ type serveFlags struct {
 	logFormat, logLevel, acmeData string
 	hosted                        hostedFlags
 	mail                          mailFlags
-	chores                        choreFlags
+	maintenance                   maintenanceFlags
 	dashboard                     dashboardFlags
 	letterbox                     letterboxFlags
 	redis                         string
@@ -72,7 +72,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
 	f.hosted.add(fs)
 	f.mail.add(fs)
-	f.chores.add(fs)
+	f.maintenance.add(fs)
 	f.dashboard.add(fs)
 	f.letterbox.add(fs)
 	fs.StringVar(&f.redis, "redis", "",
@@ -93,13 +93,13 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 
 // checkedFlags holds the validated flags of a server.
 type checkedFlags struct {
-	log      *slog.Logger
-	proxies  []netip.Prefix
-	ipRate   int // as in httpapi
-	security *tls.Config
-	zone     *nameserver.Config // nil without a name server
-	mail     *notify.MailServer // nil without one
-	chores   checkedChores
+	log         *slog.Logger
+	proxies     []netip.Prefix
+	ipRate      int // as in httpapi
+	security    *tls.Config
+	zone        *nameserver.Config // nil without a name server
+	mail        *notify.MailServer // nil without one
+	maintenance maintenanceConfig
 
 	letterbox diag.Domain // zero without one
 }
@@ -126,7 +126,7 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	}
 	s.zone, faults[2] = a.serving.hosted.serveZone()
 	s.mail, faults[3] = a.serving.mail.parse()
-	s.chores, faults[4] = a.serving.chores.parse()
+	s.maintenance, faults[4] = a.serving.maintenance.parse()
 	s.letterbox, faults[5] = a.serving.letterbox.parse()
 	s.security, faults[6] = a.serving.tlsConfig(s.log)
 	faults[7], faults[8] = a.checkSecrets(), a.checkData()
@@ -154,11 +154,11 @@ func (a *app) serve(ctx context.Context) error {
 	if a.data != "" {
 		env.Data = os.DirFS(a.data)
 	}
-	keeper := &metering.Timekeeper{Clock: a.wall, Steady: a.steady, Log: log}
+	keeper := &metering.Timekeeper{Clock: a.wall, Steady: a.monotonic, Log: log}
 	a.doubt, a.clock, env.Clock = keeper.Doubt, keeper.Now, keeper.Now
-	slow := time.AfterFunc(a.silence, func() { log.Info("opening the store", "store", a.storeName()) })
+	slowOpen := time.AfterFunc(a.slowOpen, func() { log.Info("opening the store", "store", a.redactedStore()) })
 	store, plans, err := a.openStore(ctx, false)
-	slow.Stop()
+	slowOpen.Stop()
 	if err != nil {
 		return err
 	}
@@ -170,14 +170,14 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer stopPlans()
 	notes := newNotifications(store, plans, checked.mail, env, keeper, log)
-	entry := metering.GateConfig{Store: store, Plans: plans, Clock: keeper.Now, Log: log, Observer: notes.deriver}
+	gateConfig := metering.GateConfig{Store: store, Plans: plans, Clock: keeper.Now, Log: log, Observer: notes.deriver}
 	counters := metrics.New()
-	limiterHealth, closeLimiter, err := a.shareLimiter(ctx, &entry, counters)
+	limiterHealth, closeLimiter, err := a.shareLimiter(ctx, &gateConfig, counters)
 	if err != nil {
 		return err
 	}
 	defer closeLimiter()
-	gate, err := metering.NewGate(context.WithoutCancel(ctx), entry)
+	gate, err := metering.NewGate(context.WithoutCancel(ctx), gateConfig)
 	if err != nil {
 		return err
 	}
@@ -219,9 +219,9 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer health.Close()
-	bounded := checked.bounded(listener, bounds.Connections)
+	bounded := checked.boundListener(listener, bounds.Connections)
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
-	a.countDeeds(counters)
+	a.exportTaskMetrics(counters)
 	if s, ok := store.(*postgres.Store); ok {
 		counters.Ask(metrics.PoolUsed, func() float64 { return float64(s.Pool().AcquiredConns()) })
 		counters.Ask(metrics.PoolMost, func() float64 { return float64(s.Pool().MaxConns()) })
@@ -244,18 +244,18 @@ func (a *app) serve(ctx context.Context) error {
 	server := newServer(checked, front)
 	onHangup(ctx, log, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
-	notes.deliver(ctx, hosted, counters)
-	defer within(closeTime, notes.drain)
-	defer runWatches(ctx, watches, counters)()
-	chores := startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log)
-	defer chores.close()
-	stopCallbacks, err := a.serveCallbacks(ctx, checked, chores.billing, bounds, log)
+	notes.startDelivery(ctx, hosted, counters)
+	defer runWithin(closeTime, notes.drain)
+	defer startWatches(ctx, watches, counters)()
+	jobs := startMaintenance(ctx, checked.maintenance, store, plans, guardedClient(env), counters, keeper, log)
+	defer jobs.close()
+	stopCallbacks, err := a.serveCallbacks(ctx, checked, jobs.billing, bounds, log)
 	if err != nil {
 		return err
 	}
 	defer stopCallbacks()
 	health.ready.Store(true) // before it is logged, so that a reader of the log finds the server ready
-	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
+	log.Info("serving", "url", url, "store", a.redactedStore(), "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, bounded, hosted, notes, health, log)
 }
 
@@ -269,16 +269,16 @@ func maxConnections() int {
 	return most
 }
 
-// ownMachine are the peers on the same machine: a proxy there need not be named, and no stranger is.
-var ownMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+// loopback are the peers on the same machine: a proxy there need not be named, and no stranger is.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// untold returns the peers whose clients cannot be distinguished by their connections.
-func (s *checkedFlags) untold() []netip.Prefix { return slices.Concat(s.proxies, ownMachine) }
+// sharedPeers returns the peers whose clients cannot be distinguished by their connections.
+func (s *checkedFlags) sharedPeers() []netip.Prefix { return slices.Concat(s.proxies, loopback) }
 
-// bounded is a listener with a bound of connections, in all and for each network.
-func (s *checkedFlags) bounded(l net.Listener, most *metering.NetworkCount) *httpapi.Listener {
+// boundListener bounds the connections of a listener, in all and for each network.
+func (s *checkedFlags) boundListener(l net.Listener, limit *metering.NetworkCount) *httpapi.Listener {
 	return &httpapi.Listener{
-		Listener: l, MaxConnections: most.All, Networks: most, Exempt: s.untold(),
+		Listener: l, MaxConnections: limit.All, Networks: limit, Exempt: s.sharedPeers(),
 		TLS: s.security, Log: s.log, ErrorLog: newErrorLog(s.log),
 	}
 }
@@ -323,25 +323,25 @@ func (a *app) run(
 	case <-ctx.Done():
 	}
 	health.ready.Store(false)
-	if a.lame != nil {
+	if a.lameDuck != nil {
 		log.Info("not ready any more; the listener closes in a moment")
 		select {
 		case err := <-failed:
 			return fmt.Errorf("serving: %w", err)
-		case <-a.lame():
+		case <-a.lameDuck():
 		}
 	}
 	log.Info("draining")
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.drain)
 	defer cancel()
-	var beside sync.WaitGroup
-	beside.Go(func() { h.drain(drain) })
-	beside.Go(func() { notes.drain(drain) })
+	var draining sync.WaitGroup
+	draining.Go(func() { h.drain(drain) })
+	draining.Go(func() { notes.drain(drain) })
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("some calls did not finish and are cut off; they are not charged")
 		server.Close()
 	}
-	beside.Wait()
+	draining.Wait()
 	log.Info("stopped")
 	return nil
 }

@@ -39,11 +39,11 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 	}
 	file := map[string]fileSetting{}
 	if a.config != "" {
-		read, wrong, err := readConfig(a.config, settings)
+		read, lineFaults, err := readConfig(a.config, settings)
 		if err != nil {
 			return err
 		}
-		file, faults = read, append(faults, wrong...)
+		file, faults = read, append(faults, lineFaults...)
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if settings.Lookup(f.Name) == nil {
@@ -62,13 +62,13 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 		}
 		a.origins[f.Name] = from
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), purpose(f)})
+			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), flagPurpose(f)})
 		}
 	})
 	return errors.Join(faults...)
 }
 
-func purpose(f *pflag.Flag) string { return f.Name + " is: " + f.Usage }
+func flagPurpose(f *pflag.Flag) string { return f.Name + " is: " + f.Usage }
 
 // envName is the environment variable of a flag: DIAG_STORE for --store.
 func envName(flag string) string {
@@ -90,7 +90,7 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 		}
 		remedy := "diagd serve --help lists the flags that name them"
 		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envName(""))), "_", "-")
-		if near := similar(flag, settings); near != "" {
+		if near := nearestSetting(flag, settings); near != "" {
 			remedy = "did you mean " + envName(near) + "?"
 		}
 		faults = append(faults,
@@ -99,8 +99,8 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 	return faults
 }
 
-// similar is the setting that a misspelt one resembles, or empty.
-func similar(name string, settings *pflag.FlagSet) string {
+// nearestSetting returns the setting that a misspelt one resembles, or "".
+func nearestSetting(name string, settings *pflag.FlagSet) string {
 	var all []string
 	settings.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
 	return taglist.Nearest(name, all...)
@@ -146,7 +146,7 @@ func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSet
 			faults = append(faults, fault)
 			continue
 		}
-		values[key] = fileSetting{unquoted(value), source}
+		values[key] = fileSetting{unquote(value), source}
 	}
 	if err := scanner.Err(); err != nil {
 		return nil, nil, fmt.Errorf("--config: reading %s: %w", path, err)
@@ -161,13 +161,13 @@ func checkLine(key, value string, isPair bool, before fileSetting, settings *pfl
 		return &settingFaultView{Fault: "a line is 'key = value'", Remedy: "write a value, or # before a comment"}
 	case settings.Lookup(key) == nil:
 		remedy := "diagd serve --help lists the settings"
-		if near := similar(key, settings); near != "" {
+		if near := nearestSetting(key, settings); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
 		return &settingFaultView{Fault: fmt.Sprintf("there is no setting %q", key), Remedy: remedy}
 	case before.source != "":
 		return &settingFaultView{Setting: key, Fault: key + " is set twice", Remedy: "remove this line or " + before.source}
-	case unquoted(value) == value &&
+	case unquote(value) == value &&
 		(strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#")):
 		return &settingFaultView{Setting: key,
 			Fault: "a comment stands on a line of its own", Remedy: "put a value with # in double quotes"}
@@ -175,8 +175,8 @@ func checkLine(key, value string, isPair bool, before fileSetting, settings *pfl
 	return nil
 }
 
-// unquoted takes double quotes around a value away.
-func unquoted(value string) string {
+// unquote removes double quotes around a value.
+func unquote(value string) string {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
 		return value[1 : n-1]
 	}

@@ -29,15 +29,15 @@ func viewSPF(p hostedspf.Profile) spfView {
 }
 
 func (a *app) spfCommand() *cobra.Command {
-	return a.group("spf", "Administer hosted SPF profiles",
+	return a.newGroup("spf", "Administer hosted SPF profiles",
 		a.spfCreateCommand(), a.spfListCommand(), a.spfShowCommand(), a.spfResolveCommand(),
 		a.spfSwitchCommand("pause", "Resolve a profile no more by itself; what is published stays", hostedspf.Pause),
 		a.spfSwitchCommand("resume", "Resolve a paused profile by itself again", hostedspf.Resume),
 		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
 }
 
-func (a *app) onProfile(use, short string, run func(context.Context, hostedspf.Access, string) error) *cobra.Command {
-	return leaf(use+" ID", short, "the id of a profile", func(ctx context.Context, args []string) error {
+func (a *app) newProfileCommand(use, short string, run func(context.Context, hostedspf.Access, string) error) *cobra.Command {
+	return newCommand(use+" ID", short, "the id of a profile", func(ctx context.Context, args []string) error {
 		err := a.administerSPF(ctx, func(access hostedspf.Access) error { return run(ctx, access, args[0]) })
 		if errors.Is(err, hostedspf.ErrNotFound) {
 			return fmt.Errorf("%.60q: %w", args[0], hostedspf.ErrNotFound)
@@ -47,7 +47,7 @@ func (a *app) onProfile(use, short string, run func(context.Context, hostedspf.A
 }
 
 func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error) (err error) {
-	if err := a.administrable(); err != nil {
+	if err := a.checkAdministrable(); err != nil {
 		return err
 	}
 	store, err := a.openHosted(ctx)
@@ -58,7 +58,7 @@ func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error)
 	return f(hostedspf.Access{Store: store, Owner: hostedspf.AnyOwner})
 }
 
-func (a *app) withWorld(f func(*diag.Env) error) error {
+func (a *app) withEnv(f func(*diag.Env) error) error {
 	env, release, err := a.world.Env()
 	if err != nil {
 		return usageError{err}
@@ -71,7 +71,7 @@ func (a *app) spfCreateCommand() *cobra.Command {
 	var key, domain, host string
 	var interval time.Duration
 	var req hostedspf.CreateRequest
-	create := leaf("create", "Create a profile and resolve it", "", func(ctx context.Context, _ []string) (err error) {
+	create := newCommand("create", "Create a profile and resolve it", "", func(ctx context.Context, _ []string) (err error) {
 		if key == "" || domain == "" {
 			return usagef("--key and --domain are needed")
 		}
@@ -130,7 +130,7 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 	if err != nil {
 		return err
 	}
-	return a.withWorld(func(env *diag.Env) error {
+	return a.withEnv(func(env *diag.Env) error {
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
 			access.Owner = owner
 			access.Zone, _ = a.serving.hosted.answeredZone() // parsed before
@@ -158,8 +158,8 @@ func (a *app) showSPF(p *hostedspf.Profile, err error) error {
 		t.row("DNS lookups", fmt.Sprintf("%d before, %d after", v.LookupsBefore, v.LookupsAfter))
 		t.row("networks", fmt.Sprintf("%d of IPv4, %d of IPv6", v.IP4Count, v.IP6Count))
 		t.row("records", fmt.Sprintf("%d at %s", len(v.Records), v.IncludeHost))
-		t.row("resolved", when(&v.LastResolvedAt))
-		t.row("next", when(&v.NextResolveAt))
+		t.row("resolved", formatTime(&v.LastResolvedAt))
+		t.row("next", formatTime(&v.NextResolveAt))
 		if v.LastError != "" {
 			t.row("last error", v.LastError)
 		}
@@ -172,7 +172,7 @@ func (a *app) showSPF(p *hostedspf.Profile, err error) error {
 func (a *app) spfListCommand() *cobra.Command {
 	var key, domain string
 	var pages pageFlags
-	list := leaf("list", "List profiles", "", func(ctx context.Context, _ []string) (err error) {
+	list := newCommand("list", "List profiles", "", func(ctx context.Context, _ []string) (err error) {
 		q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner}
 		if domain != "" {
 			if q.Domain, err = diag.ParseDomain(domain); err != nil {
@@ -185,10 +185,10 @@ func (a *app) spfListCommand() *cobra.Command {
 			}
 		}
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
-			list := page(pages, allProfiles(ctx, access.Store, q), func(p hostedspf.Profile) string { return p.ID })
-			return printEach(a, mapped(list, viewSPF), "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
+			list := paginate(pages, allProfiles(ctx, access.Store, q), func(p hostedspf.Profile) string { return p.ID })
+			return printEach(a, mapSequence(list, viewSPF), "ID, DOMAIN, NAME, STATUS, INCLUDE HOST, RECORDS, RESOLVED, KEY",
 				func(v spfView) []any {
-					return []any{v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), when(&v.LastResolvedAt), v.Key}
+					return []any{v.ID, v.Domain, v.Name, v.Status, v.IncludeHost, len(v.Records), formatTime(&v.LastResolvedAt), v.Key}
 				})
 		})
 	})
@@ -215,7 +215,7 @@ func allProfiles(
 }
 
 func (a *app) spfShowCommand() *cobra.Command {
-	return a.onProfile("show", "Print the records of a profile as lines of a zone file",
+	return a.newProfileCommand("show", "Print the records of a profile as lines of a zone file",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
 			p, err := access.Profile(ctx, id)
 			if err != nil || a.json {
@@ -229,7 +229,7 @@ func (a *app) spfShowCommand() *cobra.Command {
 // zoneFile returns what an operator pastes into a zone; remarks are in comments.
 func zoneFile(p hostedspf.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "; %s for %s, %s, resolved %s\n", p.ID, p.Domain, p.Status, when(&p.LastResolvedAt))
+	fmt.Fprintf(&b, "; %s for %s, %s, resolved %s\n", p.ID, p.Domain, p.Status, formatTime(&p.LastResolvedAt))
 	if p.LastError != "" {
 		fmt.Fprintf(&b, "; last error: %s\n", strings.Join(strings.Fields(p.LastError), " "))
 	}
@@ -243,7 +243,7 @@ func zoneFile(p hostedspf.Profile) string {
 		case part.Networks != nil && part.Until.IsZero():
 			fmt.Fprintf(&b, "; only the bundled name server can answer below %s\n", part.Name)
 		case part.Value != "" && part.Name != p.IncludeHost.String() && time.Now().Before(part.Until):
-			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", when(&part.Until))
+			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", formatTime(&part.Until))
 			b.WriteString(nameserver.MasterFile([]hostedspf.Record{{Name: part.Name, Value: part.Value}}, ttl))
 		}
 	}
@@ -251,12 +251,12 @@ func zoneFile(p hostedspf.Profile) string {
 }
 
 func (a *app) spfResolveCommand() *cobra.Command {
-	cmd := a.onProfile("resolve", "Resolve a profile now",
+	cmd := a.newProfileCommand("resolve", "Resolve a profile now",
 		func(ctx context.Context, access hostedspf.Access, id string) (err error) {
 			if access.Zone, err = a.serving.hosted.answeredZone(); err != nil {
 				return err
 			}
-			return a.withWorld(func(env *diag.Env) error {
+			return a.withEnv(func(env *diag.Env) error {
 				return a.showResolution(hostedspf.Resolve(ctx, env, access, hostedspf.ResolveRequest{ID: id}))
 			})
 		})
@@ -291,7 +291,7 @@ func (a *app) showResolution(report *hostedspf.ResolveReport, err error) error {
 func (a *app) spfSwitchCommand(
 	use, short string, f func(context.Context, *diag.Env, hostedspf.Access, string) (*hostedspf.Profile, error),
 ) *cobra.Command {
-	return a.onProfile(use, short, func(ctx context.Context, access hostedspf.Access, id string) error {
+	return a.newProfileCommand(use, short, func(ctx context.Context, access hostedspf.Access, id string) error {
 		return a.showSPF(f(ctx, nil, access, id))
 	})
 }
@@ -309,7 +309,7 @@ func (a *app) showRemoved(id string, err error) error {
 }
 
 func (a *app) spfRemoveCommand() *cobra.Command {
-	cmd := a.onProfile("remove", "Remove a profile with its history, for good",
+	cmd := a.newProfileCommand("remove", "Remove a profile with its history, for good",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
 			p, err := access.Profile(ctx, id)
 			if err == nil {
@@ -331,7 +331,7 @@ permanent error in its SPF. Change its record first.`
 
 func (a *app) spfKeyCommand() *cobra.Command {
 	var dir string
-	cmd := leaf("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
+	cmd := newCommand("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
 		func(context.Context, []string) error {
 			zone, err := a.serving.hosted.zoneName()
 			if err == nil && zone.IsZero() {
@@ -360,7 +360,7 @@ func (a *app) spfKeyCommand() *cobra.Command {
 }
 
 func (a *app) spfDSCommand() *cobra.Command {
-	cmd := leaf("ds", "Print the DS records of the keys that the zone is signed with", "",
+	cmd := newCommand("ds", "Print the DS records of the keys that the zone is signed with", "",
 		func(context.Context, []string) error {
 			keys, err := a.serving.hosted.signing()
 			if err == nil && len(keys) == 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// place parses --store: a kind of store, and its location, which for PostgreSQL is the whole URL.
-func (a *app) place() (kind, place string, err error) {
+// parseStore parses --store: a kind of store, and its location, which for PostgreSQL is the whole URL.
+func (a *app) parseStore() (kind, place string, err error) {
 	kind, place, ok := strings.Cut(a.store, ":")
 	switch {
 	case ok && (kind == "sqlite" && place != "" || kind == "memory" && place == ""):
@@ -32,7 +32,7 @@ func (a *app) place() (kind, place string, err error) {
 		}
 		return "postgres", a.store, nil
 	}
-	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.storeName())
+	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.redactedStore())
 }
 
 // openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where
@@ -55,11 +55,11 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, *meter
 
 func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin bool) (metering.Store, error) {
 	if admin {
-		if err := a.administrable(); err != nil {
+		if err := a.checkAdministrable(); err != nil {
 			return nil, err
 		}
 	}
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	switch {
 	case err != nil:
 		return nil, err
@@ -75,17 +75,17 @@ func (a *app) openWith(ctx context.Context, plans *metering.PriceList, admin boo
 	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin, Clock: a.clock, Doubt: a.doubt})
 	if errors.Is(err, sqlite.ErrServing) {
 		return nil, fmt.Errorf(
-			"the store %s is in use by another server; stop that one or name another --store", a.storeName())
+			"the store %s is in use by another server; stop that one or name another --store", a.redactedStore())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
+		return nil, fmt.Errorf("opening the store %s: %w", a.redactedStore(), err)
 	}
 	return store, nil
 }
 
-// administrable refuses a store that another process than its server cannot open, or that does not exist.
-func (a *app) administrable() error {
-	kind, place, err := a.place()
+// checkAdministrable refuses a store that another process than its server cannot open, or that does not exist.
+func (a *app) checkAdministrable() error {
+	kind, place, err := a.parseStore()
 	switch {
 	case err != nil:
 		return err
@@ -94,10 +94,10 @@ func (a *app) administrable() error {
 	case kind == "postgres":
 		return nil // the database exists, and an empty one has no accounts
 	}
-	return mustExist(place)
+	return checkExists(place)
 }
 
-func mustExist(place string) error {
+func checkExists(place string) error {
 	if _, err := os.Stat(place); err != nil {
 		return fmt.Errorf("opening the store: %w (diagd serve makes it at its first start)", err)
 	}
@@ -116,24 +116,24 @@ type migrateView struct {
 }
 
 func (a *app) migrateCommand() *cobra.Command {
-	cmd := leaf("migrate", "Bring the store to this version's form (serve does so too)", "",
+	cmd := newCommand("migrate", "Bring the store to this version's form (serve does so too)", "",
 		func(ctx context.Context, _ []string) error { return a.migrate(ctx) })
 	a.addJSON(cmd)
 	return cmd
 }
 
 func (a *app) migrate(ctx context.Context) error {
-	kind, place, err := a.place()
+	kind, place, err := a.parseStore()
 	migrate, migrateHosted := sqlite.Migrate, hostedsqlite.Migrate
 	switch {
 	case err != nil:
 		return err
 	case kind == "memory":
-		return usagef("--store: %q has nothing to migrate", a.storeName())
+		return usagef("--store: %q has nothing to migrate", a.redactedStore())
 	case kind == "postgres":
 		migrate, migrateHosted = postgres.Migrate, hostedpostgres.Migrate
 	default:
-		if err := mustExist(place); err != nil {
+		if err := checkExists(place); err != nil {
 			return err
 		}
 	}
@@ -148,8 +148,8 @@ func (a *app) migrate(ctx context.Context) error {
 		return err
 	}
 	return a.print(v, func(t *table) {
-		migrated(t, "store", v.From, v.To)
-		migrated(t, "hosted SPF in it", v.HostedFrom, v.HostedTo)
+		printMigration(t, "store", v.From, v.To)
+		printMigration(t, "hosted SPF in it", v.HostedFrom, v.HostedTo)
 		for _, line := range v.Unknown {
 			t.row(line)
 		}
@@ -181,7 +181,7 @@ func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, e
 	return unknown, err
 }
 
-func migrated(t *table, what string, from, to int) {
+func printMigration(t *table, what string, from, to int) {
 	if from == to {
 		t.row(fmt.Sprintf("The %s has version %d, which is that of this program.", what, to))
 		return
@@ -210,7 +210,7 @@ const plansFile, builtIn = "plans.json", "this program"
 
 // plans are those that a store is given, with the file or the program that they come from.
 func (a *app) plans() (plans metering.Plans, from string, err error) {
-	data, err := a.override(plansFile)
+	data, err := a.readOverride(plansFile)
 	if err != nil || data == nil {
 		return metering.DefaultPlans(), builtIn, err
 	}
@@ -221,8 +221,8 @@ func (a *app) plans() (plans metering.Plans, from string, err error) {
 	return plans, from, err
 }
 
-// override returns a file of --data, or nil if it has none of that name.
-func (a *app) override(name string) ([]byte, error) {
+// readOverride returns a file of --data, or nil if it has none of that name.
+func (a *app) readOverride(name string) ([]byte, error) {
 	if a.data == "" {
 		return nil, nil
 	}

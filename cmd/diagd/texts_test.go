@@ -155,7 +155,7 @@ func (f *failing) add(v any, err error) {
 // deliver makes an attempt for each channel.
 func (f *failing) deliver(mail *notify.MailServer, requests ...notify.ChannelRequest) {
 	ctx := f.t.Context()
-	reach(mail, f.env)
+	connectThrough(mail, f.env)
 	worker := &notify.Worker{Store: f.store, Client: guardedClient(f.env), Mail: mail, Clock: f.clock.Now}
 	channels := notify.Channels{Store: f.store, Clock: f.clock.Now}
 	for _, r := range requests {

@@ -46,7 +46,7 @@ type keyPair struct {
 	log       *slog.Logger // hears of a certificate that cannot be loaded
 
 	mu      sync.Mutex
-	loaded  *tls.Certificate
+	current *tls.Certificate
 	changed time.Time // of the certificate's file when it was loaded
 	checked time.Time
 }
@@ -54,8 +54,8 @@ type keyPair struct {
 // checkEvery bounds how often the file's time is checked.
 const checkEvery = 10 * time.Second
 
-// renew rereads the files, whatever their times.
-func (p *keyPair) renew() {
+// reload rereads the files, whatever their times.
+func (p *keyPair) reload() {
 	p.mu.Lock()
 	p.checked, p.changed = time.Time{}, time.Time{}
 	p.mu.Unlock()
@@ -66,13 +66,13 @@ func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.loaded != nil && now.Sub(p.checked) < checkEvery {
-		return p.loaded, nil
+	if p.current != nil && now.Sub(p.checked) < checkEvery {
+		return p.current, nil
 	}
 	p.checked = now
 	info, err := os.Stat(p.cert)
-	if err == nil && p.loaded != nil && info.ModTime().Equal(p.changed) {
-		return p.loaded, nil
+	if err == nil && p.current != nil && info.ModTime().Equal(p.changed) {
+		return p.current, nil
 	}
 	var pair tls.Certificate
 	if err == nil {
@@ -80,13 +80,13 @@ func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	switch {
 	case err == nil:
-		p.loaded, p.changed = &pair, info.ModTime()
-	case p.loaded == nil:
+		p.current, p.changed = &pair, info.ModTime()
+	case p.current == nil:
 		return nil, fmt.Errorf("loading the certificate: %w", err)
 	default: // a new one is being written, or is no good
 		p.log.Warn("loading the certificate; the old one is still served", "file", p.cert, "error", err)
 	}
-	return p.loaded, nil
+	return p.current, nil
 }
 
 // onHangup calls a function for each SIGHUP until the context ends. A panic in it is logged.
@@ -107,7 +107,7 @@ func onHangup(ctx context.Context, log *slog.Logger, f func()) {
 // cannot be read, everything stays unchanged.
 func (a *app) reload(env *diag.Env, log *slog.Logger) {
 	if a.serving.pair != nil {
-		a.serving.pair.renew()
+		a.serving.pair.reload()
 	}
 	if err := a.checkData(); err != nil {
 		log.Error("reading the lists again; the old ones stay in force", "error", err)

@@ -100,7 +100,7 @@ func TestCertificateRenewal(t *testing.T) {
 		time.Sleep(checkEvery)
 		assert.EqualValues(t, 4, served())
 		writeCertificate(t, dir, 5)
-		pair.renew()
+		pair.reload()
 		assert.EqualValues(t, 5, served(), "at once where it is asked for")
 	})
 }

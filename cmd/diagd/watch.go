@@ -27,11 +27,11 @@ func (a *app) newWatches(
 	})
 }
 
-// runWatches runs what is due until the context ends. Stop returns when the last run has ended.
-func runWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
-	counters.Ask(metrics.WatchesOverdue, func() float64 { return gauged(w.Overdue(ctx, mostCounted)) })
+// startWatches runs what is due until the context ends. Stop returns when the last run has ended.
+func startWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
+	counters.Ask(metrics.WatchesOverdue, func() float64 { return gaugeValue(w.Overdue(ctx, maxCounted)) })
 	var running background
-	running.begin(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns the reason of its end
+	running.start(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns the reason of its end
 	return running.close
 }
 
@@ -48,20 +48,20 @@ type watchCommands struct{ *app }
 
 func (a *app) watchCommand() *cobra.Command {
 	c := watchCommands{a}
-	return a.group("watch", "Watch domains, and be told of what changes",
+	return a.newGroup("watch", "Watch domains, and be told of what changes",
 		c.create(),
-		c.leaf("list", "List the watches of an account", c.list),
-		c.leaf("show DOMAIN", "Show a watch, and what is known of its domain", c.detail),
+		c.newCommand("list", "List the watches of an account", c.list),
+		c.newCommand("show DOMAIN", "Show a watch, and what is known of its domain", c.showDetail),
 		c.set(),
-		c.leaf("remove DOMAIN", "Watch a domain no longer, and forget its history", c.remove),
-		c.leaf("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due", c.runNow),
+		c.newCommand("remove DOMAIN", "Watch a domain no longer, and forget its history", c.remove),
+		c.newCommand("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due", c.runNow),
 		c.history())
 }
 
-func (c watchCommands) leaf(
+func (c watchCommands) newCommand(
 	use, short string, run func(context.Context, *watch.Watches, metering.AccountID, string) error,
 ) *cobra.Command {
-	return c.onAccount(use, short, "the domain or the id of a watch", "diagd watch list shows what there is",
+	return c.newAccountCommand(use, short, "the domain or the id of a watch", "diagd watch list shows what there is",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
 			name := strings.Join(args, "")
 			if d, err := diag.ParseDomain(name); err == nil && strings.Contains(name, ".") && !strings.HasPrefix(use, "create") {
@@ -72,7 +72,7 @@ func (c watchCommands) leaf(
 		})
 }
 
-func settings(cmd *cobra.Command, s *watch.Settings) {
+func addSettingFlags(cmd *cobra.Command, s *watch.Settings) {
 	f := cmd.Flags()
 	f.StringSliceVar(&s.Checks, "checks", nil,
 		"what to check: mail, dns, web, or operations such as dmarc/lookup (default: mail, dns, web)")
@@ -85,19 +85,19 @@ func settings(cmd *cobra.Command, s *watch.Settings) {
 
 func (c watchCommands) create() *cobra.Command {
 	r := watch.Request{}
-	cmd := c.leaf("create DOMAIN", "Watch a domain; it is checked at once for the first time",
+	cmd := c.newCommand("create DOMAIN", "Watch a domain; it is checked at once for the first time",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, domain string) error {
 			r.Account, r.Domain = account, domain
 			return c.show(w.Create(ctx, r))
 		})
-	settings(cmd, &r.Settings)
+	addSettingFlags(cmd, &r.Settings)
 	return cmd
 }
 
 func (c watchCommands) set() *cobra.Command {
 	var given watch.Settings
 	var cmd *cobra.Command
-	cmd = c.leaf("set DOMAIN", "Change how a domain is watched",
+	cmd = c.newCommand("set DOMAIN", "Change how a domain is watched",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 			return c.show(w.Set(ctx, account, id, func(s *watch.Settings) {
 				for name, set := range map[string]func(){
@@ -110,7 +110,7 @@ func (c watchCommands) set() *cobra.Command {
 				}
 			}))
 		})
-	settings(cmd, &given)
+	addSettingFlags(cmd, &given)
 	return cmd
 }
 
@@ -118,12 +118,12 @@ func (c watchCommands) list(ctx context.Context, w *watch.Watches, account meter
 	list, err := w.List(ctx, account)
 	const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
 	return printList(c.app, diag.Map(list, viewWatch), err, columns, func(v watchView) []any {
-		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), when(&v.LastRun), when(&v.NextRun),
+		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), formatTime(&v.LastRun), formatTime(&v.NextRun),
 			fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
 	})
 }
 
-func (c watchCommands) detail(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
+func (c watchCommands) showDetail(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 	v, err := w.Get(ctx, account, id)
 	if err != nil {
 		return err
@@ -164,8 +164,8 @@ func (v watchView) rows(t *table) {
 	}
 	t.row("last change", v.change())
 	t.row("expires", v.expiry())
-	t.row("last run", when(&v.LastRun))
-	t.row("next run", when(&v.NextRun))
+	t.row("last run", formatTime(&v.LastRun))
+	t.row("next run", formatTime(&v.NextRun))
 	if v.Known == nil {
 		return
 	}
@@ -191,7 +191,7 @@ func (v watchView) answered() string {
 		view.If(v.Nothing, ", which had nothing to examine")
 }
 
-func (v watchView) change() string { return strings.TrimSpace(when(&v.Changed) + " " + v.Change) }
+func (v watchView) change() string { return strings.TrimSpace(formatTime(&v.Changed) + " " + v.Change) }
 
 func (v watchView) expiry() string {
 	if v.Expires.IsZero() {
@@ -202,19 +202,19 @@ func (v watchView) expiry() string {
 
 func (c watchCommands) history() *cobra.Command {
 	var since time.Duration
-	cmd := c.leaf("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
+	cmd := c.newCommand("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 			runs, err := w.History(ctx, account, id, time.Now().Add(-since))
 			return printList(c.app, runs, err, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
-				return []any{when(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), changes(r)}
+				return []any{formatTime(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), describeChanges(r)}
 			})
 		})
 	cmd.Flags().DurationVar(&since, "since", 31*24*time.Hour, "how far back; runs are kept for 400 days (9600h)")
 	return cmd
 }
 
-// changes describes the changes of a run, in a line.
-func changes(r watch.Run) string {
+// describeChanges describes the changes of a run, in a line.
+func describeChanges(r watch.Run) string {
 	var list []string
 	for _, c := range r.Changed {
 		list = append(list, fmt.Sprintf("%s %s: %s → %s", c.Label(), c.Name, strings.Join(c.Old, " | "),

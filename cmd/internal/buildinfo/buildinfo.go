@@ -31,10 +31,10 @@ func Read() Info {
 	if !ok {
 		build = &debug.BuildInfo{}
 	}
-	return of(build)
+	return describe(build)
 }
 
-func of(build *debug.BuildInfo) Info {
+func describe(build *debug.BuildInfo) Info {
 	info := Info{
 		Version: build.Main.Version, Contract: httpapi.Version, Go: cmp.Or(build.GoVersion, runtime.Version()),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,

@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			build := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: test.version}, Settings: test.settings}
-			assert.Equal(t, test.want+end, of(build).Text("diag"))
+			assert.Equal(t, test.want+end, describe(build).Text("diag"))
 		})
 	}
 }
@@ -43,7 +43,7 @@ func TestRead(t *testing.T) {
 	info := Read()
 	assert.Equal(t, httpapi.Version, info.Contract)
 	assert.Equal(t, runtime.Version(), info.Go)
-	text, err := json.Marshal(of(&debug.BuildInfo{GoVersion: "go1.26.8"}))
+	text, err := json.Marshal(describe(&debug.BuildInfo{GoVersion: "go1.26.8"}))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"version":"v0.9.0","contract_version":"`+httpapi.Version+`","go_version":"go1.26.8","platform":"`+
 		runtime.GOOS+"/"+runtime.GOARCH+`"}`, string(text))

@@ -17,12 +17,12 @@ import (
 
 // Command returns the command man, which writes a page for the program, with all its commands, and one for each of
 // them. Exits explain the exit codes, from 0.
-func Command(root *cobra.Command, exits []string, wrong func(string) error) *cobra.Command {
+func Command(root *cobra.Command, exits []string, usageError func(string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return wrong("man takes one argument, the folder to write into")
+				return usageError("man takes one argument, the folder to write into")
 			}
 			return nil
 		},
@@ -30,7 +30,7 @@ func Command(root *cobra.Command, exits []string, wrong func(string) error) *cob
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			for _, cmd := range append(below(root), root) {
+			for _, cmd := range append(descendants(root), root) {
 				name := filepath.Join(args[0], pageName.Replace(cmd.CommandPath())+".1")
 				if err := os.WriteFile(name, page(cmd, exits), 0o644); err != nil {
 					return err
@@ -41,11 +41,11 @@ func Command(root *cobra.Command, exits []string, wrong func(string) error) *cob
 	}
 }
 
-// below lists the commands of a command, and theirs.
-func below(cmd *cobra.Command) (list []*cobra.Command) {
+// descendants lists the commands of a command, and theirs.
+func descendants(cmd *cobra.Command) (list []*cobra.Command) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden && !c.IsAdditionalHelpTopicCommand() {
-			list = append(append(list, c), below(c)...)
+			list = append(append(list, c), descendants(c)...)
 		}
 	}
 	return list
@@ -54,8 +54,8 @@ func below(cmd *cobra.Command) (list []*cobra.Command) {
 // pageName makes a file's name of the words of a command.
 var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
 
-// roff keeps a text from being taken for requests and escapes of man(7).
-func roff(text string) string {
+// escape keeps a text from being taken for requests and escapes of man(7).
+func escape(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -71,30 +71,30 @@ func page(cmd *cobra.Command, exits []string) []byte {
 	var b bytes.Buffer
 	name := pageName.Replace(cmd.CommandPath())
 	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"diagkit\" \"\"\n.SH NAME\n%s \\- %s\n",
-		strings.ToUpper(name), roff(name), roff(cmd.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
+		strings.ToUpper(name), escape(name), escape(cmd.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", escape(cmd.UseLine()))
 	section := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, ".SH %s\n.nf\n%s\n.fi\n", title, roff(text))
+			fmt.Fprintf(&b, ".SH %s\n.nf\n%s\n.fi\n", title, escape(text))
 		}
 	}
 	section("DESCRIPTION", cmd.Long)
-	commands := slices.DeleteFunc(below(cmd), (*cobra.Command).HasSubCommands)
+	commands := slices.DeleteFunc(descendants(cmd), (*cobra.Command).HasSubCommands)
 	if len(commands) > 0 {
 		b.WriteString(".SH COMMANDS\n")
 	}
 	for _, c := range commands {
 		group := strings.TrimPrefix(c.Parent().CommandPath(), cmd.CommandPath())
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(group+" "+c.Use), roff(c.Short))
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", escape(group+" "+c.Use), escape(c.Short))
 	}
-	flags(&b, "OPTIONS", cmd.NonInheritedFlags())
-	flags(&b, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
+	writeFlags(&b, "OPTIONS", cmd.NonInheritedFlags())
+	writeFlags(&b, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	section("EXAMPLE", cmd.Example)
 	b.WriteString(".SH EXIT STATUS\n")
 	for code, meaning := range exits {
-		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", code, roff(meaning))
+		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", code, escape(meaning))
 	}
-	related := below(cmd)
+	related := descendants(cmd)
 	if cmd.HasParent() {
 		related = append(related, cmd.Root())
 	}
@@ -104,8 +104,8 @@ func page(cmd *cobra.Command, exits []string) []byte {
 	return b.Bytes()
 }
 
-// flags lists options with their purposes.
-func flags(b *bytes.Buffer, title string, list *pflag.FlagSet) {
+// writeFlags lists options with their purposes.
+func writeFlags(b *bytes.Buffer, title string, list *pflag.FlagSet) {
 	if list.HasAvailableFlags() {
 		fmt.Fprintf(b, ".SH %s\n", title)
 	}
@@ -117,6 +117,6 @@ func flags(b *bytes.Buffer, title string, list *pflag.FlagSet) {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Usage))
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(name), escape(f.Usage))
 	})
 }

@@ -55,15 +55,15 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 	client := &resolver.Client{}
 	env := &diag.Env{Resolver: &resolver.Cache{Upstream: client, MaxTTL: maxAge, MaxNegativeTTL: maxAge}}
 	var faults [8]error
-	client.Servers, faults[0] = each("resolver", f.Resolvers, func(text string) (resolver.Server, error) {
+	client.Servers, faults[0] = parseEach("resolver", f.Resolvers, func(text string) (resolver.Server, error) {
 		return resolver.ParseServer(strings.TrimSpace(text))
 	})
 	env.Guard.AllowNetworks, faults[1] = Networks("allow-networks", f.AllowNetworks)
 	env.Guard.DenyNetworks, faults[2] = Networks("deny-networks", f.DenyNetworks)
-	env.Guard.AllowPorts, faults[3] = each("allow-ports", f.AllowPorts, parsePort)
+	env.Guard.AllowPorts, faults[3] = parseEach("allow-ports", f.AllowPorts, parsePort)
 	env.Roots, faults[4] = f.Roots()
-	env.RootServers, faults[5] = read("root-hints", f.RootHints, resolver.ParseHints)
-	env.TrustAnchors, faults[6] = read("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors)
+	env.RootServers, faults[5] = readFile("root-hints", f.RootHints, resolver.ParseHints)
+	env.TrustAnchors, faults[6] = readFile("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors)
 	if f.HelloName != "" {
 		name, err := diag.ParseDomain(f.HelloName)
 		if err != nil {
@@ -78,21 +78,21 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 	return env, func() { client.Close() }, nil
 }
 
-// each parses the values of a flag.
-func each[T, R any](flag string, values []T, parse func(T) (R, error)) (list []R, err error) {
+// parseEach parses the values of a flag.
+func parseEach[T, R any](flag string, values []T, parse func(T) (R, error)) (list []R, err error) {
 	for _, value := range values {
-		one, err := parse(value)
+		parsed, err := parse(value)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", flag, err)
 		}
-		list = append(list, one)
+		list = append(list, parsed)
 	}
 	return list, nil
 }
 
 // Networks reads the networks that a flag lists, and addresses as networks of themselves alone.
 func Networks(flag string, texts []string) ([]netip.Prefix, error) {
-	return each(flag, texts, parseNetwork)
+	return parseEach(flag, texts, parseNetwork)
 }
 
 func parsePort(port uint) (uint16, error) {
@@ -102,8 +102,8 @@ func parsePort(port uint) (uint16, error) {
 	return uint16(port), nil
 }
 
-// read parses the file that a flag names, or returns nil without one.
-func read[T any](flag, path string, parse func(string) ([]T, error)) ([]T, error) {
+// readFile parses the file that a flag names. It returns nil without one.
+func readFile[T any](flag, path string, parse func(string) ([]T, error)) ([]T, error) {
 	if path == "" {
 		return nil, nil
 	}

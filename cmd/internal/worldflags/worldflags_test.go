@@ -71,7 +71,7 @@ func TestRoots(t *testing.T) {
 	assert.NotNil(t, env.Roots)
 }
 
-func TestRootOfOnesOwn(t *testing.T) {
+func TestOwnRoot(t *testing.T) {
 	dir := t.TempDir()
 	hints, anchor := filepath.Join(dir, "named.root"), filepath.Join(dir, "root.key")
 	require.NoError(t, os.WriteFile(hints, []byte(". NS a.root.example.\na.root.example. A 192.0.2.53\n"), 0o600))

@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 	f := benchFlags{postgres: os.Getenv("DIAG_TEST_POSTGRES"), redis: os.Getenv("DIAG_TEST_REDIS")}
 	text := command(t, "--duration", "50ms", "--rounds", "1", "--connections", "4",
 		"--postgres", f.postgres, "--redis", f.redis)
-	for _, w := range f.ways() {
+	for _, w := range f.variants() {
 		assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(w.name)+` +\d+ `, text)
 	}
 }

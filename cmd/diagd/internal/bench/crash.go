@@ -43,7 +43,7 @@ type crashView struct {
 	AuditFaults  int    `json:"audit_faults_count"`
 }
 
-func (v crashView) good() bool {
+func (v crashView) isGood() bool {
 	return v.Charges == int64(v.Acknowledged) && v.Different == 0 && v.AuditFaults == 0
 }
 
@@ -64,7 +64,7 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
-		if list = append(list, v); !v.good() {
+		if list = append(list, v); !v.isGood() {
 			verdict = errFaults
 		}
 	}
@@ -72,7 +72,7 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 		t.Row("STORE", "KILLS", "LEFT OPEN", "ACKNOWLEDGED", "CHARGES", "REPLAYS", "DIFFERENT", "AUDIT FAULTS", "VERDICT")
 		for _, v := range list {
 			word := "nothing lost, nothing doubled"
-			if !v.good() {
+			if !v.isGood() {
 				word = "FAULTY"
 			}
 			t.Row(v.Store, v.Kills, v.Open, v.Acknowledged, v.Charges, v.Replays, v.Different, v.AuditFaults, word)
@@ -82,7 +82,7 @@ func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
 }
 
 func (f benchFlags) crashOne(ctx context.Context, program, kind string, rounds int) (v crashView, err error) {
-	store, err := f.scratch(ctx, kind)
+	store, err := f.newTempStore(ctx, kind)
 	if err != nil {
 		return v, err
 	}
@@ -112,7 +112,7 @@ func (f benchFlags) crashOne(ctx context.Context, program, kind string, rounds i
 }
 
 // settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays open.
-func (c *customers) settleOn(ctx context.Context, s scratch) (metering.Store, error) {
+func (c *customers) settleOn(ctx context.Context, s tempStore) (metering.Store, error) {
 	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
 	store, err := s.open(ctx, later)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 // Customers notice what must not be.
 func TestCrashVerdict(t *testing.T) {
 	good := crashView{Acknowledged: 3, Charges: 3, Replays: 3}
-	assert.True(t, good.good())
+	assert.True(t, good.isGood())
 	for _, spoil := range []func(*crashView){
 		func(v *crashView) { v.Charges++ }, func(v *crashView) { v.Charges-- }, func(v *crashView) { v.Different++ },
 		func(v *crashView) { v.AuditFaults++ },
 	} {
 		v := good
 		spoil(&v)
-		assert.False(t, v.good(), "%+v", v)
+		assert.False(t, v.isGood(), "%+v", v)
 	}
 	replies := make(chan string, 2)
 	replies <- `{"result":"PURCHASE-000000001","n":1}`

@@ -31,7 +31,7 @@ type customers struct {
 	open   map[string]bool     // keys whose reply did not come; false: a dead server has the claim, as long as its lease
 	fault  error               // the first unexpected reply
 
-	patient                   bool // a server may refuse for a while
+	toleratesRefusals         bool // a server may refuse for a while
 	lost, replayed, different int  // replies that did not come, came again, and came again as others or at a price
 	refused                   int
 }
@@ -43,8 +43,8 @@ func newCustomers(count int) *customers {
 	}
 }
 
-// all runs a function for each of them concurrently, and waits for all.
-func (c *customers) all(do func()) {
+// runAll runs a function for each of them concurrently, and waits for all.
+func (c *customers) runAll(do func()) {
 	var all sync.WaitGroup
 	for range c.count {
 		all.Go(do)
@@ -75,7 +75,7 @@ func (c *customers) buyUntil(ctx context.Context, url string, count int, end fun
 	var once sync.Once
 	var ended sync.WaitGroup
 	enough := func() { once.Do(func() { ended.Go(end) }) }
-	c.all(func() {
+	c.runAll(func() {
 		for {
 			key, left := <-again
 			if !left {
@@ -127,7 +127,7 @@ func (c *customers) buy(ctx context.Context, url, key string) bool {
 	case status == http.StatusConflict && strings.Contains(body, `"in_flight"`):
 		c.open[key] = false
 		c.refused++
-	case status == http.StatusServiceUnavailable && c.patient:
+	case status == http.StatusServiceUnavailable && c.toleratesRefusals:
 		c.open[key] = true
 		c.refused++
 	case c.fault == nil:
@@ -155,25 +155,25 @@ func (c *customers) ask(ctx context.Context, url, key string) (status int, heade
 }
 
 const (
-	// shopPause is the mean pause: every fault meets some hundred charges a second, at no regular times, and no more.
-	shopPause = 20 * time.Millisecond
-	// shopTries is how often one thing is tried before the next: a dead server may have its claim for minutes.
-	shopTries = 5
+	// buyPause is the mean pause: every fault meets some hundred charges a second, at no regular times, and no more.
+	buyPause = 20 * time.Millisecond
+	// buyTries is how often one thing is tried before the next: a dead server may have its claim for minutes.
+	buyTries = 5
 )
 
-// shop lets all of them buy until the context ends, however long servers are unavailable.
-func (c *customers) shop(ctx context.Context, url func() string) {
-	c.all(func() {
+// buyUntilDone lets all of them buy until the context ends, however long servers are unavailable.
+func (c *customers) buyUntilDone(ctx context.Context, url func() string) {
+	c.runAll(func() {
 		for ctx.Err() == nil {
 			key := c.newKey()
-			for tries := 0; tries < shopTries && !c.has(key) && rest(ctx, rand.N(2*shopPause)); tries++ {
+			for tries := 0; tries < buyTries && !c.hasBought(key) && sleep(ctx, rand.N(2*buyPause)); tries++ {
 				c.buy(ctx, url(), key)
 			}
 		}
 	})
 }
 
-func (c *customers) again(ctx context.Context, url string, count int) {
+func (c *customers) repeat(ctx context.Context, url string, count int) {
 	c.mu.Lock()
 	keys := slices.Collect(maps.Keys(c.bought))
 	c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *customers) again(ctx context.Context, url string, count int) {
 	}
 }
 
-func (c *customers) has(key string) bool {
+func (c *customers) hasBought(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.bought[key]
@@ -195,14 +195,14 @@ func (c *customers) charges() int {
 	return len(c.bought)
 }
 
-// mostReplays bounds how many replies are requested again at the end.
-const mostReplays = 20_000
+// maxReplays bounds how many replies are requested again at the end.
+const maxReplays = 20_000
 
 // settle retries the purchases that were left open, and then repeats the completed ones.
 func (c *customers) settle(ctx context.Context, url string) error {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(c.open)), maps.Keys(c.bought))
-	left := queue(keys[:min(len(keys), len(c.open)+mostReplays)])
-	c.all(func() {
+	left := queue(keys[:min(len(keys), len(c.open)+maxReplays)])
+	c.runAll(func() {
 		for key := range left {
 			c.buy(ctx, url, key)
 		}
@@ -213,8 +213,8 @@ func (c *customers) settle(ctx context.Context, url string) error {
 	return c.fault
 }
 
-// rest waits, and reports whether to continue.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits, and reports whether to continue.
+func sleep(ctx context.Context, d time.Duration) bool {
 	pause, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	<-pause.Done()

@@ -22,13 +22,13 @@ func faultsPlans() metering.Plans {
 	plans, price := benchPlans(), int64(10_000)
 	plans["faults"] = metering.Plan{
 		ID: "faults", Name: "Faults", Currency: "EUR", PriceCents: &price, ForSale: true,
-		Credits: enough, PerMinute: 1 << 30, OverageRate: 123_457,
+		Credits: minCharges, PerMinute: 1 << 30, OverageRate: 123_457,
 	}
 	return plans
 }
 
-// seed makes an account that buys, and one more for each lie of a biller.
-func (p *play) seed(ctx context.Context, f fault) (err error) {
+// createAccounts makes an account that buys, and one more for each false answer of a biller.
+func (p *trial) createAccounts(ctx context.Context, f fault) (err error) {
 	store, err := p.open(ctx, nil)
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (p *play) seed(ctx context.Context, f fault) (err error) {
 	}
 	admin := metering.Admin{Store: store, Plans: p.plans}
 	count := 1
-	if f.lies {
-		count += len(lies())
+	if f.billerLies {
+		count += len(falseAnswers())
 	}
 	for range count {
 		account, err := admin.CreateAccount(ctx, f.name, "faults")
@@ -58,12 +58,12 @@ func (p *play) seed(ctx context.Context, f fault) (err error) {
 	return err
 }
 
-// mostBroken is how many violations are listed.
-const mostBroken = 10
+// maxViolations is how many violations are listed.
+const maxViolations = 10
 
-func (p *play) must(holds bool, format string, args ...any) {
-	if !holds && len(p.broken) < mostBroken {
-		p.broken = append(p.broken, fmt.Sprintf(format, args...))
+func (p *trial) check(holds bool, format string, args ...any) {
+	if !holds && len(p.violations) < maxViolations {
+		p.violations = append(p.violations, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -76,10 +76,10 @@ type owedKey struct {
 }
 
 // examine settles what was left open, and checks what is in the store: the ledger, and then the invoices.
-func (p *play) examine(ctx context.Context, f fault) error {
-	p.must(p.c.fault == nil, "%v", p.c.fault)
+func (p *trial) examine(ctx context.Context, f fault) error {
+	p.check(p.c.fault == nil, "%v", p.c.fault)
 	p.c.fault = nil
-	store, err := p.c.settleOn(ctx, p.scratch)
+	store, err := p.c.settleOn(ctx, p.tempStore)
 	if err != nil {
 		return err
 	}
@@ -98,36 +98,36 @@ func (p *play) examine(ctx context.Context, f fault) error {
 		rows++
 		charged[e.RequestID]++
 		sum, ok := sums[owedKey{e.Account, e.Period}]
-		p.must(ok, "the charge %d is of %v", e.Seq, e.Period)
+		p.check(ok, "the charge %d is of %v", e.Seq, e.Period)
 		sums[owedKey{e.Account, e.Period}] = owed{
 			sum.credits + e.Credits, sum.overage + e.Overage, sum.micros + e.Overage*e.OverageRate,
 		}
 	}
 	for key, id := range p.c.ids {
-		p.must(charged[id] == 1, "%s was acknowledged, and is charged %d times", key, charged[id])
+		p.check(charged[id] == 1, "%s was acknowledged, and is charged %d times", key, charged[id])
 	}
-	p.must(rows == len(p.c.bought), "%d purchases were charged %d times", len(p.c.bought), rows)
-	p.must(p.c.different == 0, "%d replies were not given again as they had been, or not for free", p.c.different)
+	p.check(rows == len(p.c.bought), "%d purchases were charged %d times", len(p.c.bought), rows)
+	p.check(p.c.different == 0, "%d replies were not given again as they had been, or not for free", p.c.different)
 	audit, err := store.Audit(ctx)
 	if err != nil {
 		return err
 	}
-	p.must(len(audit.Faults) == 0, "the audit found %v", audit.Faults)
+	p.check(len(audit.Faults) == 0, "the audit found %v", audit.Faults)
 	return p.examineInvoices(ctx, store, f, sums)
 }
 
 // examineInvoices closes the months in which something was sold, has what is owed paid, and checks each invoice.
-func (p *play) examineInvoices(ctx context.Context, store metering.Store, f fault, sums map[owedKey]owed) error {
-	t := &teller{lies: map[metering.AccountID]lie{}, keys: map[string]map[string]int64{}}
+func (p *trial) examineInvoices(ctx context.Context, store metering.Store, f fault, sums map[owedKey]owed) error {
+	t := &falseBiller{answers: map[metering.AccountID]falseAnswer{}, keys: map[string]map[string]int64{}}
 	for i, id := range p.accounts[1:] {
-		t.lies[id] = lies()[i]
+		t.answers[id] = falseAnswers()[i]
 	}
 	address, stop, err := serveLoopback(t)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	client := &http.Client{Timeout: tellerTime}
+	client := &http.Client{Timeout: billerTimeout}
 	defer client.CloseIdleConnections()
 	last := metering.PeriodOf(time.Now())
 	now := billing.ClosesAt(last)
@@ -136,7 +136,7 @@ func (p *play) examineInvoices(ctx context.Context, store metering.Store, f faul
 		Biller: billing.WebhookBiller{URL: "http://" + address, Client: client},
 	}
 	for v, err := range b.Invoices(ctx, billing.Filter{}) {
-		p.must(false, "there is an invoice of %v before its end (%v)", v.Period, err)
+		p.check(false, "there is an invoice of %v before its end (%v)", v.Period, err)
 	}
 	for month := metering.PeriodOf(p.begun); !last.Before(month); month = month.Next() {
 		if _, err := b.Close(ctx, month); err != nil {
@@ -146,7 +146,7 @@ func (p *play) examineInvoices(ctx context.Context, store metering.Store, f faul
 	if _, err := b.Pay(ctx); err != nil {
 		return err
 	}
-	if err := p.unbelieved(ctx, b, t); err != nil {
+	if err := p.checkFalseAnswers(ctx, b, t); err != nil {
 		return err
 	}
 	now = now.AddDate(0, 0, 1)
@@ -157,25 +157,25 @@ func (p *play) examineInvoices(ctx context.Context, store metering.Store, f faul
 		nodes.Go(func() { _, faults[i] = b.Pay(ctx) })
 	}
 	nodes.Wait()
-	if err := errors.Join(faults[0], faults[1], p.compare(ctx, b, t, sums)); err != nil {
+	if err := errors.Join(faults[0], faults[1], p.compareInvoices(ctx, b, t, sums)); err != nil {
 		return err
 	}
 	audit, err := b.Audit(ctx)
-	p.must(len(audit.Faults) == 0, "the audit of invoices found %v", audit.Faults)
+	p.check(len(audit.Faults) == 0, "the audit of invoices found %v", audit.Faults)
 	return err
 }
 
-// unbelieved checks the effect of lies on invoices, and sends the word of a pending payment twice.
-func (p *play) unbelieved(ctx context.Context, b billing.Billing, t *teller) error {
+// checkFalseAnswers checks the effect of false answers on invoices, and reports a pending payment twice.
+func (p *trial) checkFalseAnswers(ctx context.Context, b billing.Billing, t *falseBiller) error {
 	for v, err := range b.Invoices(ctx, billing.Filter{}) {
 		if err != nil {
 			return err
 		}
-		lie, lied := t.lies[v.Account]
-		if !lied {
+		answer, isFalse := t.answers[v.Account]
+		if !isFalse {
 			continue
 		}
-		p.must(v.State == lie.want, "a biller that answers %q made an invoice %s", lie.name, v.State)
+		p.check(v.State == answer.want, "a biller that answers %q made an invoice %s", answer.name, v.State)
 		if v.State != billing.Pending {
 			continue
 		}
@@ -186,42 +186,42 @@ func (p *play) unbelieved(ctx context.Context, b billing.Billing, t *teller) err
 		}{{v.Payment, false}, {v.Payment, false}, {"another", true}} {
 			w.Reference = one.ref
 			_, err := b.Settle(ctx, w)
-			p.must((err != nil) == one.refused, "the word of payment %q: %v", one.ref, err)
+			p.check((err != nil) == one.refused, "the word of payment %q: %v", one.ref, err)
 		}
 	}
 	return nil
 }
 
-// compare compares each invoice with the rows of its account and month, and with what was paid.
-func (p *play) compare(ctx context.Context, b billing.Billing, t *teller, sums map[owedKey]owed) error {
+// compareInvoices compares each invoice with the rows of its account and month, and with what was paid.
+func (p *trial) compareInvoices(ctx context.Context, b billing.Billing, t *falseBiller, sums map[owedKey]owed) error {
 	for v, err := range b.Invoices(ctx, billing.Filter{}) {
 		if err != nil {
 			return err
 		}
 		sum, ok := sums[owedKey{v.Account, v.Period}]
-		p.must(ok, "there are two invoices, or one of nobody: %s of %s", v.ID, v.Account)
+		p.check(ok, "there are two invoices, or one of nobody: %s of %s", v.ID, v.Account)
 		delete(sums, owedKey{v.Account, v.Period})
 		cents := (sum.micros + metering.MicrosPerCent/2) / metering.MicrosPerCent
-		p.must(v.UsedCredits == sum.credits && v.OverageCredits == sum.overage && v.OverageCents == cents &&
+		p.check(v.UsedCredits == sum.credits && v.OverageCredits == sum.overage && v.OverageCents == cents &&
 			v.PriceCents != nil && v.AmountCents == *v.PriceCents+cents,
 			"the invoice %s of %s is not what its rows say: %+v", v.ID, v.Account, sum)
-		p.must(v.State == billing.Paid, "the invoice %s of %s is %s", v.ID, v.Account, v.State)
+		p.check(v.State == billing.Paid, "the invoice %s of %s is %s", v.ID, v.Account, v.State)
 		keys := t.keys[string(v.Account)+"/"+v.ID]
 		payments := slices.DeleteFunc(slices.Collect(maps.Values(keys)), func(cents int64) bool { return cents == 0 })
-		p.must(slices.Equal(payments, []int64{v.AmountCents}), "the invoice %s of %s is of %d cents, and was paid by %v",
+		p.check(slices.Equal(payments, []int64{v.AmountCents}), "the invoice %s of %s is of %d cents, and was paid by %v",
 			v.ID, v.Account, v.AmountCents, payments)
-		p.must(len(keys) == 1+t.lies[v.Account].declines, "the invoice %s of %s was asked for under %d keys",
+		p.check(len(keys) == 1+t.answers[v.Account].declines, "the invoice %s of %s was asked for under %d keys",
 			v.ID, v.Account, len(keys))
 	}
-	p.must(len(sums) == 0, "%d invoices are missing", len(sums))
+	p.check(len(sums) == 0, "%d invoices are missing", len(sums))
 	return nil
 }
 
-// tellerTime bounds the time of a biller.
-const tellerTime = time.Second
+// billerTimeout bounds the time of a biller.
+const billerTimeout = time.Second
 
-// A lie is a false answer of a biller, and its maximum effect on the invoice.
-type lie struct {
+// A falseAnswer is one of a biller, with its maximum effect on the invoice.
+type falseAnswer struct {
 	name     string
 	status   int // 0: none comes
 	body     string
@@ -230,41 +230,41 @@ type lie struct {
 	want     billing.State
 }
 
-func lies() []lie {
-	const said = `{"schema_version":"1","status":%q,"reference":"pay-1"}`
-	return []lie{
+func falseAnswers() []falseAnswer {
+	const answer = `{"schema_version":"1","status":%q,"reference":"pay-1"}`
+	return []falseAnswer{
 		{name: "HTML", status: http.StatusOK, body: "<!doctype html><title>Log in</title>", want: billing.Open},
-		{name: "processing", status: http.StatusAccepted, body: fmt.Sprintf(said, "processing"), want: billing.Open},
-		{name: "failed", status: http.StatusOK, body: fmt.Sprintf(said, "failed"), want: billing.Open},
+		{name: "processing", status: http.StatusAccepted, body: fmt.Sprintf(answer, "processing"), want: billing.Open},
+		{name: "failed", status: http.StatusOK, body: fmt.Sprintf(answer, "failed"), want: billing.Open},
 		{name: "rubbish", status: http.StatusOK, body: "\x00\xff{", want: billing.Open},
 		{name: "an empty body", status: http.StatusOK, want: billing.Open},
 		{name: "nothing", want: billing.Open},
 		{name: "500 and is paid", status: http.StatusInternalServerError, paid: true, want: billing.Open},
-		{name: "declined", status: http.StatusOK, body: fmt.Sprintf(said, "declined"), declines: 1, want: billing.Open},
-		{name: "pending", status: http.StatusAccepted, body: fmt.Sprintf(said, "pending"), paid: true, want: billing.Pending},
+		{name: "declined", status: http.StatusOK, body: fmt.Sprintf(answer, "declined"), declines: 1, want: billing.Open},
+		{name: "pending", status: http.StatusAccepted, body: fmt.Sprintf(answer, "pending"), paid: true, want: billing.Pending},
 	}
 }
 
-// A teller is a biller that lies to some accounts at first. It keeps what it was paid.
-type teller struct {
-	lies   map[metering.AccountID]lie
-	honest atomic.Bool
+// A falseBiller gives some accounts false answers at first. It keeps what it was paid.
+type falseBiller struct {
+	answers map[metering.AccountID]falseAnswer
+	honest  atomic.Bool
 
 	mu   sync.Mutex
 	keys map[string]map[string]int64 // cents, by invoice and idempotency key
 }
 
 // ServeHTTP implements [http.Handler].
-func (t *teller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *falseBiller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var v billing.Invoice
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
-	lie, lied := t.lies[v.Account]
-	if lied = lied && !t.honest.Load(); !lied {
-		lie.status, lie.body, lie.paid = http.StatusOK, `{"schema_version":"1","status":"paid","reference":"`+key+`"}`, true
+	answer, isFalse := t.answers[v.Account]
+	if isFalse = isFalse && !t.honest.Load(); !isFalse {
+		answer.status, answer.body, answer.paid = http.StatusOK, `{"schema_version":"1","status":"paid","reference":"`+key+`"}`, true
 	}
 	t.mu.Lock()
 	id := string(v.Account) + "/" + v.ID
@@ -272,15 +272,15 @@ func (t *teller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.keys[id] = map[string]int64{}
 	}
 	cents := t.keys[id][key]
-	if lie.paid {
+	if answer.paid {
 		cents = v.AmountCents
 	}
 	t.keys[id][key] = cents
 	t.mu.Unlock()
-	if lie.status == 0 {
+	if answer.status == 0 {
 		<-r.Context().Done()
 		return
 	}
-	w.WriteHeader(lie.status)
-	io.WriteString(w, lie.body)
+	w.WriteHeader(answer.status)
+	io.WriteString(w, answer.body)
 }

@@ -24,38 +24,38 @@ import (
 
 // A fault is one that servers must bear without a wrong charge.
 type fault struct {
-	name, done string
-	only       string // the kind of store that can have it; empty: every one
-	clock      bool   // the server has a biller, and a clock that can be moved
-	lies       bool   // the biller lies at first
-	bare       bool   // no server is started and nothing is sold
-	play       func(*play, context.Context) error
+	name, description string
+	storeKind         string // the kind of store that can have it; empty: every one
+	movesClock        bool   // the server has a biller, and a clock that can be moved
+	billerLies        bool   // the biller lies at first
+	noServer          bool   // no server is started and nothing is sold
+	inject            func(*trial, context.Context) error
 }
 
 const (
 	// recovery is how long a server may take to sell again after a fault, and enough how much it must sell.
-	recovery = time.Minute
-	enough   = 50
+	recovery   = time.Minute
+	minCharges = 50
 )
 
 // allFaults are all of them, in the order in which they are played.
 func allFaults() []fault {
 	return []fault{
-		{name: "kill", done: "kill -9 of three servers, one after another", play: (*play).killServers},
-		{name: "cut", done: "a proxy cuts all connections to the database and refuses new ones", only: onPostgres,
-			play: proxied((*faultproxy.Proxy).Cut)},
-		{name: "slow", done: "a proxy delays every packet to and from the database by 200 ms", only: onPostgres,
-			play: proxied((*faultproxy.Proxy).Slow)},
-		{name: "hang", done: "a proxy keeps all connections to the database and passes nothing", only: onPostgres,
-			play: proxied((*faultproxy.Proxy).Hang)},
-		{name: "stop", done: "SIGSTOP of the database processes that serve the connections", only: onPostgres,
-			play: (*play).stopBackends},
-		{name: "lock", done: "another connection locks the ledger (SQLite: the database)", play: (*play).lock},
-		{name: "clock", done: "the clock jumps 40 days ahead, back, 40 days behind, and back", clock: true,
-			play: (*play).moveClock},
-		{name: "biller", done: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
-			lies: true, play: (*play).wait},
-		{name: "mount", done: "the store is a single file that is mounted", only: onSQLite, bare: true, play: (*play).mount},
+		{name: "kill", description: "kill -9 of three servers, one after another", inject: (*trial).killServers},
+		{name: "cut", description: "a proxy cuts all connections to the database and refuses new ones", storeKind: onPostgres,
+			inject: throughProxy((*faultproxy.Proxy).Cut)},
+		{name: "slow", description: "a proxy delays every packet to and from the database by 200 ms", storeKind: onPostgres,
+			inject: throughProxy((*faultproxy.Proxy).Slow)},
+		{name: "hang", description: "a proxy keeps all connections to the database and passes nothing", storeKind: onPostgres,
+			inject: throughProxy((*faultproxy.Proxy).Hang)},
+		{name: "stop", description: "SIGSTOP of the database processes that serve the connections", storeKind: onPostgres,
+			inject: (*trial).stopBackends},
+		{name: "lock", description: "another connection locks the ledger (SQLite: the database)", inject: (*trial).lockLedger},
+		{name: "clock", description: "the clock jumps 40 days ahead, back, 40 days behind, and back", movesClock: true,
+			inject: (*trial).moveClock},
+		{name: "biller", description: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
+			billerLies: true, inject: (*trial).waitOut},
+		{name: "mount", description: "the store is a single file that is mounted", storeKind: onSQLite, noServer: true, inject: (*trial).checkMountRefused},
 	}
 }
 
@@ -137,7 +137,7 @@ func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.
 	views := []faultView{}
 	verdict := error(nil)
 	for _, one := range list {
-		v, err := f.playFault(ctx, program, one, hold)
+		v, err := f.runTrial(ctx, program, one, hold)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
@@ -154,63 +154,63 @@ func (a *app) faults(ctx context.Context, f benchFlags, list []fault, hold time.
 	return errors.Join(err, verdict)
 }
 
-// notPlayed explains why a fault cannot be played here.
-type notPlayed string
+// notRunnable explains why a fault cannot be played here.
+type notRunnable string
 
-func (n notPlayed) Error() string { return string(n) }
+func (n notRunnable) Error() string { return string(n) }
 
-// playFault plays one fault on a store of its own. An error means that it could not be begun, or was aborted.
-func (f benchFlags) playFault(
+// runTrial plays one fault on a store of its own. An error means that it could not be begun, or was aborted.
+func (f benchFlags) runTrial(
 	ctx context.Context, program string, one fault, hold time.Duration,
 ) (v faultView, err error) {
-	p := &play{program: program, hold: hold, c: newCustomers(f.conns), begun: time.Now()}
-	v = faultView{Fault: one.name, Store: onSQLite, Done: one.done}
+	p := &trial{program: program, duration: hold, c: newCustomers(f.conns), begun: time.Now()}
+	v = faultView{Fault: one.name, Store: onSQLite, Done: one.description}
 	if f.postgres != "" {
 		v.Store = onPostgres
 	}
-	if one.only != "" && one.only != v.Store {
-		v.NotPlayed = "it needs " + one.only
+	if one.storeKind != "" && one.storeKind != v.Store {
+		v.NotPlayed = "it needs " + one.storeKind
 		return v, nil
 	}
-	if p.scratch, err = f.scratch(ctx, v.Store); err != nil {
+	if p.tempStore, err = f.newTempStore(ctx, v.Store); err != nil {
 		return v, err
 	}
 	defer func() { err = errors.Join(err, p.drop()) }()
-	p.plans, p.c.patient, p.served = faultsPlans(), true, p.url
+	p.plans, p.c.toleratesRefusals, p.serverStore = faultsPlans(), true, p.url
 	if f.postgres != "" {
-		if err := p.putProxy(); err != nil {
+		if err := p.startProxy(); err != nil {
 			return v, err
 		}
 		defer p.proxy.Close()
 	}
 	err = p.run(ctx, one)
 	v.Charges, v.Refusals, v.Seconds = p.c.charges(), p.c.refused+p.c.lost, time.Since(p.begun).Seconds()
-	if reason, ok := errors.AsType[notPlayed](err); ok {
+	if reason, ok := errors.AsType[notRunnable](err); ok {
 		v.NotPlayed = string(reason)
 	} else if err != nil {
-		p.broken = append(p.broken, err.Error())
+		p.violations = append(p.violations, err.Error())
 	}
-	v.Broken = append([]string{}, p.broken...)
+	v.Broken = append([]string{}, p.violations...)
 	return v, ctx.Err()
 }
 
-// A play is one fault with its servers and customers.
-type play struct {
-	scratch
-	program  string // diagd
-	hold     time.Duration
-	served   string // the store as configured for servers, which for PostgreSQL leads through the proxy
-	proxy    *faultproxy.Proxy
-	name     string               // by which PostgreSQL knows the connections of servers
-	accounts []metering.AccountID // the first buys
-	c        *customers
-	begun    time.Time
-	server   atomic.Value // its URL
-	halt     func()       // ends the server
-	broken   []string
+// A trial is one fault with its servers and customers.
+type trial struct {
+	tempStore
+	program     string // diagd
+	duration    time.Duration
+	serverStore string // the store as configured for servers, which for PostgreSQL leads through the proxy
+	proxy       *faultproxy.Proxy
+	name        string               // by which PostgreSQL knows the connections of servers
+	accounts    []metering.AccountID // the first buys
+	c           *customers
+	begun       time.Time
+	server      atomic.Value // its URL
+	stop        func()       // ends the server
+	violations  []string
 }
 
-func (p *play) putProxy() error {
+func (p *trial) startProxy() error {
 	u, err := url.Parse(p.url)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, ",") {
 		return usagef("--store: name one host")
@@ -226,23 +226,23 @@ func (p *play) putProxy() error {
 	query := u.Query()
 	query.Set("application_name", p.name)
 	u.Host, u.RawQuery = p.proxy.Addr(), query.Encode()
-	p.served = u.String()
+	p.serverStore = u.String()
 	return nil
 }
 
 // run plays the fault while customers buy, and examines the result.
-func (p *play) run(ctx context.Context, f fault) error {
-	if f.bare {
-		return f.play(p, ctx)
+func (p *trial) run(ctx context.Context, f fault) error {
+	if f.noServer {
+		return f.inject(p, ctx)
 	}
 	var settings []string
-	if f.clock {
+	if f.movesClock {
 		if !hasMovableClock(p.program) {
-			return notPlayed("it needs a diagd built with -tags=" + movableClock)
+			return notRunnable("it needs a diagd built with -tags=" + movableClock)
 		}
 		settings = []string{"DIAGD_CLOCK=" + p.clockFile(), "DIAG_BILLER=file:" + filepath.Join(filepath.Dir(p.file), "invoices")}
 	}
-	err := p.seed(ctx, f)
+	err := p.createAccounts(ctx, f)
 	if err == nil {
 		err = p.start(ctx, settings...)
 	}
@@ -250,28 +250,28 @@ func (p *play) run(ctx context.Context, f fault) error {
 		return err
 	}
 	shopping, stop := context.WithCancel(ctx)
-	var shop sync.WaitGroup
-	shop.Go(func() { p.c.shop(shopping, p.address) })
-	for _, step := range []func(*play, context.Context) error{(*play).sell, f.play, (*play).sell} {
+	var buyers sync.WaitGroup
+	buyers.Go(func() { p.c.buyUntilDone(shopping, p.address) })
+	for _, step := range []func(*trial, context.Context) error{(*trial).waitForCharges, f.inject, (*trial).waitForCharges} {
 		if err == nil {
 			err = step(p, ctx)
 		}
 	}
 	stop()
-	shop.Wait()
-	p.halt()
+	buyers.Wait()
+	p.stop()
 	if err != nil {
 		return err
 	}
 	return p.examine(ctx, f)
 }
 
-func (p *play) address() string { return p.server.Load().(string) }
+func (p *trial) address() string { return p.server.Load().(string) }
 
-func (p *play) start(ctx context.Context, settings ...string) error {
-	v, err := startVictim(ctx, p.program, p.served, settings...)
+func (p *trial) start(ctx context.Context, settings ...string) error {
+	v, err := startVictim(ctx, p.program, p.serverStore, settings...)
 	if err == nil {
-		p.halt = v.kill
+		p.stop = v.kill
 		p.server.Store(v.url)
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 
 // What a fault might break is seen, each by itself.
 func TestBrokenInvariants(t *testing.T) {
-	execute := func(t *testing.T, p *play, sql string) {
+	execute := func(t *testing.T, p *trial, sql string) {
 		file, err := sqlitedb.Open(p.file)
 		require.NoError(t, err)
 		conn, err := file.Connect()
@@ -25,24 +25,24 @@ func TestBrokenInvariants(t *testing.T) {
 		require.NoError(t, conn.Close())
 		require.NoError(t, file.Close())
 	}
-	for want, spoil := range map[string]func(t *testing.T, p *play){
-		"": func(*testing.T, *play) {},
-		"and is charged 0 times": func(_ *testing.T, p *play) {
+	for want, spoil := range map[string]func(t *testing.T, p *trial){
+		"": func(*testing.T, *trial) {},
+		"and is charged 0 times": func(_ *testing.T, p *trial) {
 			p.c.ids["purchase-0"] = "req_none"
 		},
-		"purchases were charged 61 times": func(_ *testing.T, p *play) {
+		"purchases were charged 61 times": func(_ *testing.T, p *trial) {
 			delete(p.c.bought, "purchase-000000001")
 		},
-		"1 replies were not given again": func(_ *testing.T, p *play) {
+		"1 replies were not given again": func(_ *testing.T, p *trial) {
 			p.c.bought["purchase-000000001"] = [32]byte{1}
 		},
-		"the audit found": func(t *testing.T, p *play) {
+		"the audit found": func(t *testing.T, p *trial) {
 			execute(t, p, "UPDATE balances SET used = used + 1")
 		},
-		"replies were not given again as they had been, or not for free": func(t *testing.T, p *play) {
+		"replies were not given again as they had been, or not for free": func(t *testing.T, p *trial) {
 			execute(t, p, "DELETE FROM replies")
 		},
-		"before its end": func(t *testing.T, p *play) {
+		"before its end": func(t *testing.T, p *trial) {
 			store, err := p.open(t.Context(), nil)
 			require.NoError(t, err)
 			defer store.Close()
@@ -51,27 +51,27 @@ func TestBrokenInvariants(t *testing.T) {
 			_, err = b.Close(t.Context(), month)
 			require.NoError(t, err)
 		},
-		"the charge 1 is of ": func(_ *testing.T, p *play) {
+		"the charge 1 is of ": func(_ *testing.T, p *trial) {
 			p.begun = p.begun.AddDate(0, 2, 0)
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			p := &play{c: newCustomers(4), begun: time.Now()}
+			p := &trial{c: newCustomers(4), begun: time.Now()}
 			var err error
-			p.scratch, err = benchFlags{dir: t.TempDir()}.scratch(t.Context(), onSQLite)
+			p.tempStore, err = benchFlags{dir: t.TempDir()}.newTempStore(t.Context(), onSQLite)
 			require.NoError(t, err)
 			p.plans = faultsPlans()
-			require.NoError(t, p.seed(t.Context(), fault{name: "none"}))
-			for n := range enough + 11 {
+			require.NoError(t, p.createAccounts(t.Context(), fault{name: "none"}))
+			for n := range minCharges + 11 {
 				p.c.open[fmt.Sprintf("purchase-%09d", n)] = true
 			}
-			store, err := p.c.settleOn(t.Context(), p.scratch)
+			store, err := p.c.settleOn(t.Context(), p.tempStore)
 			require.NoError(t, err)
 			require.NoError(t, store.Close())
 			spoil(t, p)
 			require.NoError(t, p.examine(t.Context(), fault{}))
-			assert.Equal(t, want == "", len(p.broken) == 0, p.broken)
-			assert.Contains(t, strings.Join(p.broken, "\n"), want)
+			assert.Equal(t, want == "", len(p.violations) == 0, p.violations)
+			assert.Contains(t, strings.Join(p.violations, "\n"), want)
 		})
 	}
 }

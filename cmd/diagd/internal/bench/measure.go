@@ -30,26 +30,26 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// A way is one manner of serving the same work.
-type way struct {
+// A variant is one way of serving the same work.
+type variant struct {
 	name       string
 	kind       string // of store; empty: no metering at all
 	idempotent bool
 	shared     bool // the limiter is in Redis
 }
 
-func (f benchFlags) ways() []way {
-	list := []way{
+func (f benchFlags) variants() []variant {
+	list := []variant{
 		{name: "bare net/http handler"},
 		{name: "metered, in memory", kind: inMemory},
 		{name: "metered, SQLite synchronous=FULL", kind: onSQLite},
 		{name: "the same, unique idempotency keys", kind: onSQLite, idempotent: true},
 	}
 	if f.postgres != "" {
-		list = append(list, way{name: "metered, PostgreSQL", kind: onPostgres},
-			way{name: "PostgreSQL, unique idempotency keys", kind: onPostgres, idempotent: true})
+		list = append(list, variant{name: "metered, PostgreSQL", kind: onPostgres},
+			variant{name: "PostgreSQL, unique idempotency keys", kind: onPostgres, idempotent: true})
 		if f.redis != "" {
-			list = append(list, way{name: "metered, PostgreSQL and Redis", kind: onPostgres, shared: true})
+			list = append(list, variant{name: "metered, PostgreSQL and Redis", kind: onPostgres, shared: true})
 		}
 	}
 	return list
@@ -61,8 +61,8 @@ const readHeaderTimeout = 5 * time.Second
 // The kinds of stores.
 const inMemory, onSQLite, onPostgres = "memory", "SQLite", "PostgreSQL"
 
-// A scratch is a store that is thrown away.
-type scratch struct {
+// A tempStore is a store that is thrown away.
+type tempStore struct {
 	kind  string
 	file  string          // of SQLite, alone in a folder
 	url   string          // as diagd names the store
@@ -70,13 +70,13 @@ type scratch struct {
 	drop  func() error
 }
 
-func (f benchFlags) scratch(ctx context.Context, kind string) (s scratch, err error) {
+func (f benchFlags) newTempStore(ctx context.Context, kind string) (s tempStore, err error) {
 	dir, err := os.MkdirTemp(f.dir, "diagd-bench-")
 	if err != nil {
 		return s, err
 	}
 	file, drop := filepath.Join(dir, "bench.db"), func() error { return os.RemoveAll(dir) }
-	s = scratch{kind: kind, file: file, url: "sqlite:" + file, drop: drop}
+	s = tempStore{kind: kind, file: file, url: "sqlite:" + file, drop: drop}
 	if kind == onPostgres {
 		var dropSchema func() error
 		if s.url, dropSchema, err = postgresdb.Scratch(ctx, f.postgres); err != nil {
@@ -88,7 +88,7 @@ func (f benchFlags) scratch(ctx context.Context, kind string) (s scratch, err er
 }
 
 // open opens it, by a clock by which leases end; nil is the wall clock.
-func (s scratch) open(ctx context.Context, clock func() time.Time) (metering.Store, error) {
+func (s tempStore) open(ctx context.Context, clock func() time.Time) (metering.Store, error) {
 	switch s.kind {
 	case inMemory:
 		return memory.New(memory.Config{}), nil
@@ -98,8 +98,8 @@ func (s scratch) open(ctx context.Context, clock func() time.Time) (metering.Sto
 	return sqlite.Open(ctx, s.file, sqlite.Config{Plans: s.plans, Clock: clock})
 }
 
-// measured is what one client saw and what it cost the server.
-type measured struct {
+// A measurement is what one client saw and what it cost the server.
+type measurement struct {
 	Requests int           `json:"requests"`
 	Failures int           `json:"failures"`
 	Elapsed  time.Duration `json:"elapsed"`
@@ -109,13 +109,13 @@ type measured struct {
 	cpu time.Duration // of the server, for each request
 }
 
-func (m measured) rate() float64 { return float64(m.Requests) / m.Elapsed.Seconds() }
+func (m measurement) rate() float64 { return float64(m.Requests) / m.Elapsed.Seconds() }
 
 func (a *app) bench(ctx context.Context, f benchFlags) error {
 	fmt.Fprintf(a.stdout, "%s, %d CPUs, %d connections, %d rounds of %s\n\n",
 		runtime.Version(), runtime.NumCPU(), f.conns, f.rounds, f.duration)
-	ways := f.ways()
-	best := make([]measured, len(ways))
+	ways := f.variants()
+	best := make([]measurement, len(ways))
 	for range f.rounds {
 		for i, w := range ways {
 			m, err := f.measure(ctx, w)
@@ -139,13 +139,13 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 	})
 }
 
-func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) {
-	place, err := f.scratch(ctx, w.kind)
+func (f benchFlags) measure(ctx context.Context, w variant) (m measurement, err error) {
+	place, err := f.newTempStore(ctx, w.kind)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, place.drop()) }()
-	handler, secret := http.Handler(http.HandlerFunc(bareLower)), "none"
+	handler, secret := http.Handler(http.HandlerFunc(plainLower)), "none"
 	if w.kind != "" {
 		store, err := place.open(ctx, nil)
 		if err != nil {
@@ -231,8 +231,8 @@ func benchKey(ctx context.Context, store metering.Store) (string, error) {
 	return secret.Reveal(), err
 }
 
-// bareLower does the work of text/lower with nothing around it.
-func bareLower(w http.ResponseWriter, r *http.Request) {
+// plainLower does the work of text/lower with nothing around it.
+func plainLower(w http.ResponseWriter, r *http.Request) {
 	var req textutil.CaseRequest
 	var out []byte
 	body, err := io.ReadAll(r.Body)
@@ -257,10 +257,10 @@ const benchBody = `{"text":"The Quick Brown Fox Jumps Over The Lazy Dog"}`
 
 // load keeps connections busy for a time. It speaks just as much HTTP as it takes, so that the
 // machine works for the server.
-func load(addr, secret string, idempotent bool, conns int, d time.Duration) measured {
+func load(addr, secret string, idempotent bool, conns int, d time.Duration) measurement {
 	var mu sync.Mutex
 	var all []time.Duration
-	m := measured{}
+	m := measurement{}
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for i := range conns {

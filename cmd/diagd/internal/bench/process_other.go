@@ -11,5 +11,5 @@ import (
 // cpuTime is not known here; bench then shows rates alone.
 func cpuTime() time.Duration { return 0 }
 
-// freeze cannot be done here.
-func freeze(*os.Process, bool) error { return errors.ErrUnsupported }
+// setStopped cannot be done here.
+func setStopped(*os.Process, bool) error { return errors.ErrUnsupported }

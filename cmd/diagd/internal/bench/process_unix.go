@@ -17,8 +17,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// freeze stops a process, or continues it.
-func freeze(p *os.Process, stop bool) error {
+// setStopped stops a process, or continues it.
+func setStopped(p *os.Process, stop bool) error {
 	if stop {
 		return p.Signal(syscall.SIGSTOP)
 	}

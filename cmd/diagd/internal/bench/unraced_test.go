@@ -65,12 +65,12 @@ func TestBenchFaults(t *testing.T) {
 		for i, v := range list {
 			t.Logf("%+v", v)
 			f := allFaults()[i]
-			assert.Equal(t, f.only != "" && f.only != kind, v.NotPlayed == "it needs "+f.only, v.Fault)
-			if f.clock {
+			assert.Equal(t, f.storeKind != "" && f.storeKind != kind, v.NotPlayed == "it needs "+f.storeKind, v.Fault)
+			if f.movesClock {
 				assert.Empty(t, v.NotPlayed, v.Fault)
 			}
-			if v.NotPlayed == "" && !f.bare {
-				assert.GreaterOrEqual(t, v.Charges, 2*enough, v.Fault)
+			if v.NotPlayed == "" && !f.noServer {
+				assert.GreaterOrEqual(t, v.Charges, 2*minCharges, v.Fault)
 			}
 			if v.Fault == "kill" || v.Fault == "cut" && v.NotPlayed == "" {
 				assert.Positive(t, v.Refusals, "%s came too late: the test proves too little", v.Fault)
@@ -87,7 +87,7 @@ func TestMovableClock(t *testing.T) {
 	require.True(t, hasMovableClock(built()))
 	ctx, cancel := context.WithTimeout(t.Context(), recovery)
 	defer cancel()
-	p := &play{scratch: scratch{file: filepath.Join(t.TempDir(), "bench.db")}}
+	p := &trial{tempStore: tempStore{file: filepath.Join(t.TempDir(), "bench.db")}}
 	cmd := exec.CommandContext(ctx, built(), "serve", "--listen=127.0.0.1:0")
 	cmd.Env = append(victimEnv("memory:"), "DIAGD_CLOCK="+p.clockFile())
 	log, err := cmd.StderrPipe()
@@ -101,7 +101,7 @@ func TestMovableClock(t *testing.T) {
 		require.False(t, doubted && !served, "before it was moved")
 		if url := servingLine().FindStringSubmatch(lines.Text()); url != nil {
 			served = true
-			require.NoError(t, p.jump(clockJump))
+			require.NoError(t, p.setClockOffset(clockJump))
 			require.True(t, newCustomers(1).buy(ctx, url[1], "purchase-000000001"))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// aligned is how many rows of a table have their columns aligned with each other: so many are kept until they are
+// alignedRows is how many rows of a table have their columns aligned with each other: so many are kept until they are
 // written.
-const aligned = 1000
+const alignedRows = 1000
 
 // Each prints a list while it is being read, however long it is: a table that begins with the columns, or a list in
 // JSON as [Print] prints it. If the list ends with an error, the items before are printed; nothing, if there are
@@ -33,7 +33,7 @@ func Each[T any](
 			}
 			t.Row(cells(v)...)
 		}
-		if n++; n%aligned == 0 && err == nil {
+		if n++; n%alignedRows == 0 && err == nil {
 			err = t.Flush()
 		}
 		if err != nil {

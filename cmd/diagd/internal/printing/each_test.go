@@ -17,7 +17,7 @@ type item struct {
 // A list in JSON is that which Print prints, whether or not it is printed while it is read.
 func TestEach(t *testing.T) {
 	for _, list := range [][]item{
-		{}, {{"<a>", nil}}, {{"a & b", []string{}}, {"tab\tand\nline", []string{"x", "y"}}}, make([]item, 2*aligned+1),
+		{}, {{"<a>", nil}}, {{"a & b", []string{}}, {"tab\tand\nline", []string{"x", "y"}}}, make([]item, 2*alignedRows+1),
 	} {
 		var want, got strings.Builder
 		require.NoError(t, Print(&want, true, list, nil))
@@ -46,8 +46,8 @@ func TestEachWrites(t *testing.T) {
 	var got strings.Builder
 	n := 0
 	list := func(yield func(item, error) bool) {
-		for range 10 * aligned {
-			if n++; n > 2*aligned {
+		for range 10 * alignedRows {
+			if n++; n > 2*alignedRows {
 				require.NotEmpty(t, got.String())
 			}
 			if !yield(item{}, nil) {
@@ -56,7 +56,7 @@ func TestEachWrites(t *testing.T) {
 		}
 	}
 	require.NoError(t, Each(&got, true, list, "", nil))
-	require.Equal(t, 10*aligned, n)
+	require.Equal(t, 10*alignedRows, n)
 }
 
 func values(list []item, err error) iter.Seq2[item, error] {

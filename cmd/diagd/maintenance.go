@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-type choreFlags struct {
+type maintenanceFlags struct {
 	biller, secret string
 	draft          time.Duration
 	ledgerMonths   int
@@ -36,7 +36,7 @@ const (
 	defaultChanges = 100_000
 )
 
-func (f *choreFlags) add(fs *pflag.FlagSet) {
+func (f *maintenanceFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.biller, "biller", "",
 		"who has invoices paid: file:DIR, which writes each into a file, the https://… URL of a webhook, or stripe, with the "+
 			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices by itself (default: off)")
@@ -59,7 +59,7 @@ func (f *choreFlags) add(fs *pflag.FlagSet) {
 		"how many changes of keys and accounts are kept for other processes to notice; 0 is all")
 }
 
-type checkedChores struct {
+type maintenanceConfig struct {
 	biller func(*http.Client) billing.Biller // nil: no account is billed
 	draft  time.Duration
 	months int
@@ -68,7 +68,7 @@ type checkedChores struct {
 	callbackSecret notify.Secret
 }
 
-func (f *choreFlags) parse() (c checkedChores, err error) {
+func (f *maintenanceFlags) parse() (c maintenanceConfig, err error) {
 	c.months, c.keep, c.draft = f.ledgerMonths, f.changes, f.draft
 	if c.draft == 0 {
 		c.draft = -1 // none
@@ -87,14 +87,14 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 			return c, usagef("--biller-secret: %w", err)
 		}
 	}
-	if c.callbackSecret, err = f.callbackKey(); err != nil {
+	if c.callbackSecret, err = f.parseCallbackSecret(); err != nil {
 		return c, err
 	}
 	dir, isFile := strings.CutPrefix(f.biller, "file:")
 	switch {
 	case f.biller == "":
 	case f.biller == "stripe":
-		c.biller, err = f.stripe()
+		c.biller, err = f.newStripe()
 		return c, err
 	case isFile && dir != "":
 		c.biller = func(*http.Client) billing.Biller { return billing.FileBiller{Dir: dir} }
@@ -112,43 +112,43 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 	return c, nil
 }
 
-// chores is the background work of a server.
-type chores struct {
-	checkedChores
+// maintenance is the background work of a server.
+type maintenance struct {
+	maintenanceConfig
 	store   metering.Store
 	billing billing.Billing
 	log     *slog.Logger
 	background
 }
 
-// startChores starts them. They end with the context, or with close; the next start resumes what was under way.
-func startChores(
-	ctx context.Context, c checkedChores, store metering.Store, plans metering.Prices, client *http.Client,
+// startMaintenance starts it. It ends with the context, or with close; the next start resumes what was under way.
+func startMaintenance(
+	ctx context.Context, c maintenanceConfig, store metering.Store, plans metering.Prices, client *http.Client,
 	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
-) *chores {
-	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{
+) *maintenance {
+	n := &maintenance{maintenanceConfig: c, store: store, log: log, billing: billing.Billing{
 		Store: store, Plans: plans, Clock: keeper.Now, Doubt: keeper.Doubt, Log: log, Draft: c.draft,
 	}}
-	clock := func(ctx context.Context) { // logs a clock that jumps, whatever reads the time
-		every(ctx, time.Minute, func() { _ = n.billing.Doubt() })
+	watchClock := func(ctx context.Context) { // logs a clock that jumps, whatever reads the time
+		repeat(ctx, time.Minute, func() { _ = n.billing.Doubt() })
 	}
-	work := []func(context.Context){n.forget, clock}
+	work := []func(context.Context){n.pruneDaily, watchClock}
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
 		counters.Ask(metrics.PaymentsWaiting, func() float64 {
-			return gauged(duePayments(ctx, store, n.billing.Clock()))
+			return gaugeValue(countDuePayments(ctx, store, n.billing.Clock()))
 		})
-		n.countPayments(ctx, counters)
+		n.observePayments(ctx, counters)
 		work = append(work, n.billing.Run)
 	}
 	counters.AskFlag(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
-	n.begin(ctx, n.log, work...)
+	n.start(ctx, n.log, work...)
 	return n
 }
 
-// duePayments counts the payments that are due, at a bounded cost.
-func duePayments(ctx context.Context, store metering.Store, by time.Time) (count int, err error) {
-	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: by, Limit: mostCounted}
+// countDuePayments counts the payments that are due, at a bounded cost.
+func countDuePayments(ctx context.Context, store metering.Store, by time.Time) (count int, err error) {
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: by, Limit: maxCounted}
 	for _, err := range store.Records(ctx, f) {
 		if err != nil {
 			return 0, err
@@ -158,8 +158,8 @@ func duePayments(ctx context.Context, store metering.Store, by time.Time) (count
 	return count, nil
 }
 
-// gauged returns a value for the metrics, which have none of what is unknown.
-func gauged(n int, err error) float64 {
+// gaugeValue returns a value for the metrics: NaN for what is unknown.
+func gaugeValue(n int, err error) float64 {
 	if err != nil {
 		return math.NaN()
 	}
@@ -167,27 +167,27 @@ func gauged(n int, err error) float64 {
 }
 
 const (
-	// forgetEvery is the time between two rounds of forgetting. It begins some time after the start and differs
+	// pruneInterval is the time between two rounds of pruning. It begins some time after the start and differs
 	// between nodes, so that they do not run at the same time; if they do, no harm is done.
-	forgetEvery  = 24 * time.Hour
-	forgetJitter = time.Hour
-	forgetFirst  = time.Minute
+	pruneInterval = 24 * time.Hour
+	pruneJitter   = time.Hour
+	pruneDelay    = time.Minute
 )
 
-// forget removes what is older than the settings permit, every day.
-func (n *chores) forget(ctx context.Context) {
-	for pause := forgetFirst + rand.N(forgetJitter); rest(ctx, pause); {
-		if pause = forgetJitter; n.billing.Doubt() != nil {
+// pruneDaily removes what is older than the settings permit, every day.
+func (n *maintenance) pruneDaily(ctx context.Context) {
+	for pause := pruneDelay + rand.N(pruneJitter); sleep(ctx, pause); {
+		if pause = pruneJitter; n.billing.Doubt() != nil {
 			continue
 		}
-		if err := n.forgetOnce(ctx); err != nil && ctx.Err() == nil {
+		if err := n.prune(ctx); err != nil && ctx.Err() == nil {
 			n.log.Error("removing old charges and changes", "error", err)
 		}
-		pause = forgetEvery - forgetJitter/2 + rand.N(forgetJitter)
+		pause = pruneInterval - pruneJitter/2 + rand.N(pruneJitter)
 	}
 }
 
-func (n *chores) forgetOnce(ctx context.Context) error {
+func (n *maintenance) prune(ctx context.Context) error {
 	pruner, ok := n.store.(metering.Pruner)
 	if !ok {
 		return nil
@@ -231,7 +231,7 @@ func (a *app) checkSecrets() error {
 	return errors.Join(faults...)
 }
 
-func (f *choreFlags) stripe() (func(*http.Client) billing.Biller, error) {
+func (f *maintenanceFlags) newStripe() (func(*http.Client) billing.Biller, error) {
 	made, err := stripe.New(f.stripeKey)
 	if f.stripeKey == "" {
 		err = errors.New("--biller=stripe needs a key; set DIAG_STRIPE_KEY")
@@ -245,8 +245,8 @@ func (f *choreFlags) stripe() (func(*http.Client) billing.Biller, error) {
 	}, nil
 }
 
-// callbackKey is the secret of callbacks, if there are any.
-func (f *choreFlags) callbackKey() (s notify.Secret, err error) {
+// parseCallbackSecret returns the secret of callbacks, if there are any.
+func (f *maintenanceFlags) parseCallbackSecret() (s notify.Secret, err error) {
 	switch {
 	case (f.callbackListen == "") != (f.callbackSecret == ""):
 		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET belong together")
@@ -259,8 +259,8 @@ func (f *choreFlags) callbackKey() (s notify.Secret, err error) {
 	return s, err
 }
 
-// countPayments counts the results of each round of billing in the metrics.
-func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
+// observePayments counts the results of each round of billing in the metrics.
+func (n *maintenance) observePayments(ctx context.Context, counters *metrics.Metrics) {
 	var failing atomic.Bool
 	var since atomic.Int64 // the oldest pending payment, in Unix seconds; 0 without one, less while that is not known
 	since.Store(-1)
@@ -280,17 +280,17 @@ func (n *chores) countPayments(ctx context.Context, counters *metrics.Metrics) {
 		counters.ObservePayments(metrics.PaymentPending, paid.Pending)
 		counters.ObservePayments(metrics.PaymentFailed, paid.Failed)
 		counters.ObservePayments(metrics.PaymentExhausted, paid.Exhausted)
-		since.Store(n.pendingSince(ctx))
+		since.Store(n.oldestPending(ctx))
 	}
 }
 
 // pollHorizon is longer than the time between two checks of a pending payment.
 const pollHorizon = 24 * time.Hour
 
-// pendingSince is since when the oldest pending payment is, at a bounded cost, in Unix seconds; 0 without one, less while
-// that is not known.
-func (n *chores) pendingSince(ctx context.Context) (since int64) {
-	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now().Add(pollHorizon), Limit: mostCounted}
+// oldestPending returns the time of the oldest pending payment, at a bounded cost, in Unix seconds; 0 without one, less
+// while that is not known.
+func (n *maintenance) oldestPending(ctx context.Context) (since int64) {
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now().Add(pollHorizon), Limit: maxCounted}
 	for r, err := range n.store.Records(ctx, f) {
 		if err != nil {
 			return -1

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// tied makes a command end with the tests, also if they are killed.
-func tied(cmd *exec.Cmd) *exec.Cmd {
+// endWithTests makes a command end with the tests, also if they are killed.
+func endWithTests(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tied does nothing where the system cannot.
-func tied(cmd *exec.Cmd) *exec.Cmd {
+// endWithTests does nothing where the system cannot.
+func endWithTests(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	return cmd
 }

@@ -21,36 +21,36 @@ const (
 	killedServers = 3
 	// clockJump leads into another month, whichever way.
 	clockJump = 40 * 24 * time.Hour
-	// clockHolds is how many times longer than other faults a clock is ahead: a server checks for months to close
+	// clockFactor is how many times longer than other faults a clock is ahead: a server checks for months to close
 	// every 30 to 90 seconds.
-	clockHolds = 12
+	clockFactor = 12
 )
 
-// sell waits until some more is sold.
-func (p *play) sell(ctx context.Context) error {
+// waitForCharges waits until minCharges more purchases are charged.
+func (p *trial) waitForCharges(ctx context.Context) error {
 	end := time.Now().Add(recovery)
-	for want := p.c.charges() + enough; p.c.charges() < want; {
+	for want := p.c.charges() + minCharges; p.c.charges() < want; {
 		switch {
-		case !rest(ctx, shopPause):
+		case !sleep(ctx, buyPause):
 			return ctx.Err()
 		case time.Now().After(end):
-			return fmt.Errorf("servers did not sell within %v", recovery)
+			return fmt.Errorf("servers did not charge anything within %v", recovery)
 		}
 	}
 	return nil
 }
 
-func (p *play) wait(ctx context.Context) error {
-	rest(ctx, p.hold)
+func (p *trial) waitOut(ctx context.Context) error {
+	sleep(ctx, p.duration)
 	return ctx.Err()
 }
 
-func (p *play) killServers(ctx context.Context) error {
+func (p *trial) killServers(ctx context.Context) error {
 	for range killedServers {
-		p.halt()
+		p.stop()
 		err := p.start(ctx)
 		if err == nil {
-			err = p.sell(ctx)
+			err = p.waitForCharges(ctx)
 		}
 		if err != nil {
 			return err
@@ -59,16 +59,16 @@ func (p *play) killServers(ctx context.Context) error {
 	return nil
 }
 
-// proxied plays the faults of the proxy in front of the database.
-func proxied(begin func(*faultproxy.Proxy) (end func())) func(*play, context.Context) error {
-	return func(p *play, ctx context.Context) error {
+// throughProxy plays the faults of the proxy in front of the database.
+func throughProxy(begin func(*faultproxy.Proxy) (end func())) func(*trial, context.Context) error {
+	return func(p *trial, ctx context.Context) error {
 		defer begin(p.proxy)()
-		return p.wait(ctx)
+		return p.waitOut(ctx)
 	}
 }
 
 // connect makes one connection to the database, whose URL may have parameters of a pool.
-func (p *play) connect(ctx context.Context) (*pgx.Conn, error) {
+func (p *trial) connect(ctx context.Context) (*pgx.Conn, error) {
 	config, err := pgxpool.ParseConfig(p.url)
 	if err != nil {
 		return nil, err
@@ -77,24 +77,24 @@ func (p *play) connect(ctx context.Context) (*pgx.Conn, error) {
 }
 
 // stopBackends stops the processes of all connections of servers, also of those that are made meanwhile.
-func (p *play) stopBackends(ctx context.Context) error {
+func (p *trial) stopBackends(ctx context.Context) error {
 	conn, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	_, port, _ := net.SplitHostPort(conn.PgConn().Conn().LocalAddr().String())
-	if own := backend(int32(conn.PgConn().PID()), "("+port+")"); own == nil || freeze(own, false) != nil {
-		return notPlayed("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
+	if own := backend(int32(conn.PgConn().PID()), "("+port+")"); own == nil || setStopped(own, false) != nil {
+		return notRunnable("it needs the processes of a PostgreSQL on this machine, and the right to stop them")
 	}
 	stopped := map[int32]*os.Process{}
 	defer func() {
 		for _, process := range stopped {
-			_ = freeze(process, false)
+			_ = setStopped(process, false)
 		}
 	}()
 	// It lasts from the first that is stopped, whenever that is found.
-	for end := time.Now().Add(recovery); time.Now().Before(end) && rest(ctx, shopPause); {
+	for end := time.Now().Add(recovery); time.Now().Before(end) && sleep(ctx, buyPause); {
 		limited, cancel := context.WithDeadline(ctx, end) // one of them may hold a lock that the query needs
 		rows, _ := conn.Query(limited, "SELECT pid FROM pg_stat_activity WHERE application_name = $1", p.name)
 		pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
@@ -103,9 +103,9 @@ func (p *play) stopBackends(ctx context.Context) error {
 			return err
 		}
 		for _, pid := range pids {
-			if process := backend(pid, ""); stopped[pid] == nil && process != nil && freeze(process, true) == nil {
+			if process := backend(pid, ""); stopped[pid] == nil && process != nil && setStopped(process, true) == nil {
 				if len(stopped) == 0 {
-					end = time.Now().Add(p.hold)
+					end = time.Now().Add(p.duration)
 				}
 				stopped[pid] = process
 			}
@@ -128,8 +128,8 @@ func backend(pid int32, text string) *os.Process {
 	return process
 }
 
-// lock keeps servers from writing by another connection.
-func (p *play) lock(ctx context.Context) error {
+// lockLedger keeps servers from writing by another connection.
+func (p *trial) lockLedger(ctx context.Context) error {
 	if p.proxy != nil {
 		conn, err := p.connect(ctx)
 		if err != nil {
@@ -139,7 +139,7 @@ func (p *play) lock(ctx context.Context) error {
 		if _, err = conn.Exec(ctx, "BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		return p.wait(ctx)
+		return p.waitOut(ctx)
 	}
 	file, err := sqlitedb.Open(p.file)
 	if err != nil {
@@ -149,15 +149,15 @@ func (p *play) lock(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	err = sqlitedb.Transact(ctx, conn, func() error { return p.wait(ctx) })
+	err = sqlitedb.Transact(ctx, conn, func() error { return p.waitOut(ctx) })
 	return errors.Join(err, conn.Close(), file.Close())
 }
 
 // clockFile is the file from which a server with a movable clock reads the offset.
-func (p *play) clockFile() string { return filepath.Join(filepath.Dir(p.file), "clock") }
+func (p *trial) clockFile() string { return filepath.Join(filepath.Dir(p.file), "clock") }
 
-// jump moves the clock of the server. The file is replaced as a whole, since it is read at any time.
-func (p *play) jump(by time.Duration) error {
+// setClockOffset moves the clock of the server. The file is replaced as a whole because it is read at any time.
+func (p *trial) setClockOffset(by time.Duration) error {
 	next := p.clockFile() + ".next"
 	if err := os.WriteFile(next, []byte(by.String()), 0o600); err != nil {
 		return err
@@ -166,25 +166,25 @@ func (p *play) jump(by time.Duration) error {
 }
 
 // moveClock moves the clock of the server, and repeats purchases while it is wrong.
-func (p *play) moveClock(ctx context.Context) error {
-	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockHolds * p.hold}, {-clockJump, p.hold}} {
-		if err := p.jump(m.jump); err != nil {
+func (p *trial) moveClock(ctx context.Context) error {
+	for _, m := range []struct{ jump, hold time.Duration }{{clockJump, clockFactor * p.duration}, {-clockJump, p.duration}} {
+		if err := p.setClockOffset(m.jump); err != nil {
 			return err
 		}
-		rest(ctx, m.hold)
-		p.c.again(ctx, p.address(), enough)
-		if err := p.jump(0); err != nil {
+		sleep(ctx, m.hold)
+		p.c.repeat(ctx, p.address(), minCharges)
+		if err := p.setClockOffset(0); err != nil {
 			return err
 		}
-		if err := p.sell(ctx); err != nil {
+		if err := p.waitForCharges(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mount lets a server start on a file that is mounted on itself, in a name space of its own.
-func (p *play) mount(ctx context.Context) error {
+// checkMountRefused lets a server start on a file that is mounted on itself, in a name space of its own.
+func (p *trial) checkMountRefused(ctx context.Context) error {
 	if err := os.WriteFile(p.file, nil, 0o600); err != nil {
 		return err
 	}
@@ -192,12 +192,12 @@ func (p *play) mount(ctx context.Context) error {
 	defer cancel()
 	const script = `mount --bind "$2" "$2" && echo mounted && exec "$1" serve --listen=127.0.0.1:0`
 	cmd := exec.CommandContext(ctx, "unshare", "--mount", "sh", "-c", script, "sh", p.program, p.file)
-	cmd.Env = victimEnv(p.served)
+	cmd.Env = victimEnv(p.serverStore)
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if !strings.HasPrefix(text, "mounted\n") {
-		return notPlayed(fmt.Sprintf("nothing can be mounted: %v: %s", err, strings.TrimSpace(text)))
+		return notRunnable(fmt.Sprintf("nothing can be mounted: %v: %s", err, strings.TrimSpace(text)))
 	}
-	p.must(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
+	p.check(strings.Contains(text, "mounted as a single file"), "a server was not refused: %s", text)
 	return nil
 }

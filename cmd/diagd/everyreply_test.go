@@ -228,7 +228,7 @@ func newSite(t *testing.T, w way) *site {
 	}}
 	bounds, profiles := budget.New(budget.Config{}), hostedmemory.New(hostedmemory.Config{})
 	a := &app{}
-	a.serving.dashboard.mend = true
+	a.serving.dashboard.ownersEditInvoices = true
 	front := a.mount(checked, httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, IPRate: checked.ipRate, Budget: bounds, HostedSPF: profiles, Log: quiet,
 		Pages: pages.Handler(pages.Config{}),
@@ -251,9 +251,9 @@ func newSite(t *testing.T, w way) *site {
 		l := &httpapi.Listener{Listener: s.listeners[flag]}
 		switch flag {
 		case "listen":
-			l = checked.bounded(l.Listener, bounds.Connections)
+			l = checked.boundListener(l.Listener, bounds.Connections)
 		case "callback-listen":
-			l = checked.bounded(l.Listener, bounds.CallbackConnections)
+			l = checked.boundListener(l.Listener, bounds.CallbackConnections)
 		}
 		go server.Serve(l)
 		t.Cleanup(func() { server.Close() })
