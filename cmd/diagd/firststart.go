@@ -100,7 +100,7 @@ func firstMember(ctx context.Context, admin metering.Admin, account metering.Acc
 	if err != nil {
 		return "", fmt.Errorf("making the first link: %w", err)
 	}
-	return dashboard.EnterURL(url, token), nil
+	return dashboard.SignInURL(url, token), nil
 }
 
 // announceFirst prints key and link, or writes them into a file that only this user can read, if others keep the

@@ -76,7 +76,7 @@ func (a *app) memberCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v := linkView{dashboard.EnterURL(at, token), time.Now().Add(member.LinkTime).UTC().Truncate(time.Second)}
+			v := linkView{dashboard.SignInURL(at, token), time.Now().Add(member.LinkTime).UTC().Truncate(time.Second)}
 			return a.print(v, func(t *table) {
 				t.row(v.URL)
 				t.row("Whoever has the link enters as " + email + ", once, within 15 minutes.")

@@ -53,7 +53,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	c.PublicURL = a.publicURL(at)
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
 	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
-	c.OwnersMend = a.serving.dashboard.ownersEditInvoices
+	c.OwnersEditInvoices = a.serving.dashboard.ownersEditInvoices
 	c.Ports = a.webPorts()
 	if s.mail != nil {
 		c.Mail = s.mail.Send

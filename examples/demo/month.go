@@ -148,7 +148,7 @@ func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.
 	d.closers = append(d.closers, func() { box.Close() })
 	d.mail = l.Addr().String()
 	c.Store, c.API, c.Env, c.Watches, c.Log = h.store, h.api, h.world.Env(), h.watches, h.log
-	c.PublicURL, c.TrustedUserHeader, c.OwnersMend = d.url, userHeader, true
+	c.PublicURL, c.TrustedUserHeader, c.OwnersEditInvoices = d.url, userHeader, true
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	pages := signedIn(dashboard.New(c))
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{

@@ -44,6 +44,6 @@ func invite(ctx context.Context, store metering.Store, address string) error {
 		return err
 	}
 	token, err := people.NewLink(ctx, email)
-	fmt.Println(dashboard.EnterURL(address, token))
+	fmt.Println(dashboard.SignInURL(address, token))
 	return err
 }

@@ -24,28 +24,28 @@ func TestActivityIsBounded(t *testing.T) {
 	list, since := a.Requests("first")
 	require.Empty(t, list)
 	require.Zero(t, since)
-	for range remembered {
+	for range maxAccountRequests {
 		observe("first")
 	}
 	list, since = a.Requests("first")
-	require.Len(t, list, remembered)
+	require.Len(t, list, maxAccountRequests)
 	require.Equal(t, begin, since, "all that there was is remembered")
-	for range remembered + 1 {
+	for range maxAccountRequests + 1 {
 		observe("first")
 		list, since = a.Requests("first")
-		require.Len(t, list, remembered)
+		require.Len(t, list, maxAccountRequests)
 		require.Equal(t, fmt.Sprint(n-1), list[0].RequestID)
-		require.Equal(t, fmt.Sprint(n-remembered), list[remembered-1].RequestID)
-		require.Equal(t, list[remembered-1].At, since)
+		require.Equal(t, fmt.Sprint(n-maxAccountRequests), list[maxAccountRequests-1].RequestID)
+		require.Equal(t, list[maxAccountRequests-1].At, since)
 		require.True(t, slices.IsSortedFunc(list, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) }))
 	}
-	for i := range rememberedAccounts - 1 {
+	for i := range maxActivityAccounts - 1 {
 		observe(metering.AccountID(fmt.Sprint(i)))
 	}
 	observe("first")
 	observe("another")
-	require.Len(t, a.accounts, rememberedAccounts)
-	for account, want := range map[metering.AccountID]int{"first": remembered, "another": 1, "0": 0, "1": 1} {
+	require.Len(t, a.accounts, maxActivityAccounts)
+	for account, want := range map[metering.AccountID]int{"first": maxAccountRequests, "another": 1, "0": 0, "1": 1} {
 		list, _ := a.Requests(account)
 		require.Len(t, list, want, account)
 	}

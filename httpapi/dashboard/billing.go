@@ -17,11 +17,11 @@ import (
 
 // billing returns the invoices, whose notes name the member who acts.
 func (d *dashboard) billing(r *http.Request) billing.Billing {
-	return billing.Billing{Store: d.Store, Plans: d.Plans, Clock: d.now, By: visitorOf(r).Email, Doubt: d.Doubt}
+	return billing.Billing{Store: d.Store, Plans: d.Plans, Clock: d.now, By: sessionOf(r).Email, Doubt: d.Doubt}
 }
 
 func (d *dashboard) showBilling(r *http.Request) (any, error) {
-	account, b, month := visitorOf(r).Account, d.billing(r), metering.PeriodOf(d.now())
+	account, b, month := sessionOf(r).Account, d.billing(r), metering.PeriodOf(d.now())
 	data := struct {
 		pager    // of the invoices
 		Account  metering.Account
@@ -32,24 +32,24 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		Invoices []billing.Invoice
 		Notes    []billing.Note // the newest
 	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
-	all := billing.Filter{Account: account.ID}
+	ofAccount := billing.Filter{Account: account.ID}
 	overage := url.Values{"overage": {view.If(account.OverageEnabled, "on")}}
 	if account.OverageBudgetCents != nil {
-		amount, _, _ := strings.Cut(money(*account.OverageBudgetCents, ""), " ")
+		amount, _, _ := strings.Cut(formatMoney(*account.OverageBudgetCents, ""), " ")
 		overage.Set("overage_budget_cents", strings.ReplaceAll(amount, ",", ""))
 	}
-	sceneOf(r).form.begin(overage)
+	stateOf(r).form.setDefaults(overage)
 	if s := account.Scheduled; s != nil && month.Before(s.From) {
 		data.Next = s
 	}
-	err := together(
-		func() (err error) { data.Invoices, err = newestFirst(b.Invoices(r.Context(), all)); return err },
+	err := runParallel(
+		func() (err error) { data.Invoices, err = newestFirst(b.Invoices(r.Context(), ofAccount)); return err },
 		func() (err error) { data.Notes, err = newestFirst(b.Notes(r.Context(), account.ID)); return err },
 		func() (err error) { data.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
 		func() (err error) { data.Preview, err = b.Preview(r.Context(), account.ID, month); return err },
 	)
-	data.pager, data.Invoices = paged(r, data.Invoices)
-	data.Notes = data.Notes[:min(len(data.Notes), onPage)] // earlier ones are shown with their invoices
+	data.pager, data.Invoices = paginate(r, data.Invoices)
+	data.Notes = data.Notes[:min(len(data.Notes), pageSize)] // earlier ones are shown with their invoices
 	return &data, err
 }
 
@@ -79,63 +79,63 @@ func (d *dashboard) setOverage(r *http.Request) (string, error) {
 		}
 		budget = &cents
 	}
-	_, err := d.admin().SetAccount(r.Context(), visitorOf(r).Account.ID, func(a *metering.Account) {
+	_, err := d.admin().SetAccount(r.Context(), sessionOf(r).Account.ID, func(a *metering.Account) {
 		a.OverageEnabled, a.OverageBudgetCents = r.PostForm.Get("overage") == "on", budget
 	})
 	return "/dashboard/billing", err
 }
 
 func (d *dashboard) showInvoice(r *http.Request) (any, error) {
-	v, b, id := visitorOf(r), d.billing(r), r.PathValue("invoice")
+	viewer, b, id := sessionOf(r), d.billing(r), r.PathValue("invoice")
 	data := struct {
 		billing.Invoice
 		pager                // of the notes
 		Notes                []billing.Note
-		Left                 int64 // the amount that can still be credited, in cents
+		CreditableCents      int64 // the amount that can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
 	}{}
-	sceneOf(r).title = "Invoice " + id
+	stateOf(r).title = "Invoice " + id
 	var notes []billing.Note
-	err := together(
-		func() (err error) { data.Invoice, err = b.Invoice(r.Context(), v.Account.ID, id); return err },
-		func() (err error) { notes, err = newestFirst(b.Notes(r.Context(), v.Account.ID)); return err },
+	err := runParallel(
+		func() (err error) { data.Invoice, err = b.Invoice(r.Context(), viewer.Account.ID, id); return err },
+		func() (err error) { notes, err = newestFirst(b.Notes(r.Context(), viewer.Account.ID)); return err },
 	)
 	notes = slices.DeleteFunc(notes, func(n billing.Note) bool { return n.Invoice != data.ID })
-	data.pager, data.Notes = paged(r, notes)
-	data.Left = data.TotalCents - data.CreditedCents
-	mends := d.OwnersMend && v.May(member.Owner)
-	credits := []billing.State{billing.Open, billing.Failed, billing.Paid}
-	data.Creditable = mends && data.Left > 0 && slices.Contains(credits, data.State)
-	data.Voidable = mends && data.State != billing.Pending && data.State != billing.Void
+	data.pager, data.Notes = paginate(r, notes)
+	data.CreditableCents = data.TotalCents - data.CreditedCents
+	mayCorrect := d.OwnersEditInvoices && viewer.May(member.Owner)
+	creditable := []billing.State{billing.Open, billing.Failed, billing.Paid}
+	data.Creditable = mayCorrect && data.CreditableCents > 0 && slices.Contains(creditable, data.State)
+	data.Voidable = mayCorrect && data.State != billing.Pending && data.State != billing.Void
 	return data, err
 }
 
 func (d *dashboard) voidInvoice(r *http.Request) (string, error) {
-	reason, err := reasonOf(r, "reason")
+	reason, err := parseReason(r, "reason")
 	if err == nil {
-		_, _, err = d.billing(r).Void(r.Context(), visitorOf(r).Account.ID, r.PathValue("invoice"), reason,
+		_, _, err = d.billing(r).Void(r.Context(), sessionOf(r).Account.ID, r.PathValue("invoice"), reason,
 			r.PostForm.Get("reissue") == "yes")
 	}
-	return mended(r, err)
+	return invoiceResult(r, err)
 }
 
 func (d *dashboard) creditInvoice(r *http.Request) (string, error) {
-	reason, err := reasonOf(r, "credit_reason")
-	cents, ok := parseMoney(r.PostForm.Get("cents"))
-	if !ok || cents == 0 {
+	reason, err := parseReason(r, "credit_reason")
+	cents, isMoney := parseMoney(r.PostForm.Get("cents"))
+	if !isMoney || cents == 0 {
 		err = errors.Join(err, &metering.FieldError{Field: "cents", Reason: "must be an amount such as 25.00"})
 	}
 	if err == nil {
-		_, _, err = d.billing(r).Credit(r.Context(), visitorOf(r).Account.ID, r.PathValue("invoice"), cents, reason)
+		_, _, err = d.billing(r).Credit(r.Context(), sessionOf(r).Account.ID, r.PathValue("invoice"), cents, reason)
 	}
-	return mended(r, err)
+	return invoiceResult(r, err)
 }
 
 // maxReason bounds the reason for a change of an invoice, in bytes.
 const maxReason = 500
 
-// reasonOf returns a person's reason for a change, which notes of invoices must state.
-func reasonOf(r *http.Request, field string) (string, error) {
+// parseReason returns a person's reason for a change, which notes of invoices must state.
+func parseReason(r *http.Request, field string) (string, error) {
 	reason := strings.TrimSpace(r.PostForm.Get(field))
 	if reason == "" || len(reason) > maxReason {
 		return "", &metering.FieldError{Field: field, Reason: "must say why, in at most 500 characters"}
@@ -143,12 +143,12 @@ func reasonOf(r *http.Request, field string) (string, error) {
 	return reason, nil
 }
 
-// mended leads to an invoice that was changed, or shows in the form why the change was refused.
-func mended(r *http.Request, err error) (string, error) {
+// invoiceResult leads to an invoice that was changed, or shows in the form why the change was refused.
+func invoiceResult(r *http.Request, err error) (string, error) {
 	if refused, ok := errors.AsType[*billing.RefusedError](err); ok {
-		err = &refusal{"The invoice " + refused.Reason + "."}
+		err = &refusedError{"The invoice " + refused.Reason + "."}
 	} else if errors.Is(err, billing.ErrBusy) {
-		err = &refusal{err.Error() + "."}
+		err = &refusedError{err.Error() + "."}
 	}
 	return "/dashboard/billing/" + r.PathValue("invoice"), err
 }

@@ -18,7 +18,7 @@ import (
 // the log, others are not affected, and everyone may sign out.
 func TestChangesAreBounded(t *testing.T) {
 	memberChanges, accountChanges := int(budget.Of(budget.Changes).Person), int(budget.Of(budget.Changes).Account)
-	h := newHouse(t)
+	h := newFixture(t)
 	rows := func() int {
 		acts, err := metering.Acts(t.Context(), h.store, metering.ActFilter{})
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestChangesAreBounded(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, viewer.post("/dashboard/sessions/none/end").status)
 	assert.Equal(t, http.StatusSeeOther, viewer.post("/dashboard/leave").status)
 
-	h = newHouse(t)
+	h = newFixture(t)
 	refused := 0
 	for i := range accountChanges/memberChanges + 1 {
 		email := fmt.Sprintf("m%d@example.com", i)
@@ -61,7 +61,7 @@ func TestChangesAreBounded(t *testing.T) {
 
 // Members may create so many keys and no more, independently of others. A key can be rotated all the same.
 func TestKeysAreBounded(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	most := int(budget.Of(budget.Keys).Account)
 	first, _, err := h.admin.CreateKey(t.Context(), metering.KeyRequest{Account: h.account.ID, Name: "a",
 		Scopes: metering.Scopes()})

@@ -17,11 +17,11 @@ func (d *dashboard) channels() notify.Channels {
 	return notify.Channels{Store: d.Store, Plans: d.Plans, Clock: d.now, AllowHTTP: d.AllowHTTP, Ports: d.Ports}
 }
 
-// shownDeliveries is how many deliveries a page lists.
-const shownDeliveries = 50
+// deliveriesPageSize is how many deliveries a page lists.
+const deliveriesPageSize = 50
 
-// kindTargets describe the target of each kind.
-var kindTargets = map[notify.Kind]string{
+// targetHints describe the target of each kind.
+var targetHints = map[notify.Kind]string{
 	"webhook":  "a URL gets signed JSON, as any library of Standard Webhooks verifies it",
 	"slack":    "the URL of an incoming webhook",
 	"teams":    "the URL of a workflow for what a webhook receives",
@@ -30,49 +30,49 @@ var kindTargets = map[notify.Kind]string{
 }
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
-	account, c, ctx := visitorOf(r).Account.ID, d.channels(), r.Context()
-	sceneOf(r).form.begin(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": wordsOf(notify.Categories())})
+	account, c, ctx := sessionOf(r).Account.ID, d.channels(), r.Context()
+	stateOf(r).form.setDefaults(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": stringsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
 		Kinds      []notify.Kind
 		Targets    map[notify.Kind]string
 		Categories []metering.EventCategory
-		sent
-	}{Kinds: notify.Kinds(), Targets: kindTargets, Categories: notify.Categories()}
-	err := together(
+		deliveryPage
+	}{Kinds: notify.Kinds(), Targets: targetHints, Categories: notify.Categories()}
+	err := runParallel(
 		func() (err error) { data.Channels, err = c.List(ctx, account); return err },
-		func() (err error) { data.sent, err = d.sent(r, ""); return err },
+		func() (err error) { data.deliveryPage, err = d.deliveryPage(r, ""); return err },
 	)
 	names := map[string]string{}
 	for _, c := range data.Channels {
 		names[c.ID] = c.Name
 	}
-	for i, one := range data.Deliveries {
-		data.Deliveries[i].ChannelName = names[one.Channel]
+	for i, delivered := range data.Deliveries {
+		data.Deliveries[i].ChannelName = names[delivered.Channel]
 	}
 	return data, err
 }
 
-// sent is a part of the deliveries of an account or a channel.
-type sent struct {
+// deliveryPage is a part of the deliveries of an account or a channel.
+type deliveryPage struct {
 	Deliveries []delivery
 	Newest     string // the address of the page with the newest; empty on that itself
 	Older      string // the address of the page with those before
 }
 
-// sent reads the part that the address of a page names, the newest first.
-func (d *dashboard) sent(r *http.Request, channel string) (s sent, err error) {
-	end, err := olderOf(r, "before")
+// deliveryPage reads the part that the address of a page names, the newest first.
+func (d *dashboard) deliveryPage(r *http.Request, channel string) (page deliveryPage, err error) {
+	end, err := parseCursor(r, "before")
 	if err != nil {
-		return s, err
+		return page, err
 	}
-	list, err := d.channels().DeliveriesBefore(r.Context(), visitorOf(r).Account.ID, channel, end, shownDeliveries+1)
-	n, last := cutAt(len(list), shownDeliveries, func(i int) time.Time { return list[i].CreatedAt })
-	for _, one := range list[:n] {
-		s.Deliveries = append(s.Deliveries, delivery{Delivery: one})
+	list, err := d.channels().DeliveriesBefore(r.Context(), sessionOf(r).Account.ID, channel, end, deliveriesPageSize+1)
+	n, last := cutPage(len(list), deliveriesPageSize, func(i int) time.Time { return list[i].CreatedAt })
+	for _, delivered := range list[:n] {
+		page.Deliveries = append(page.Deliveries, delivery{Delivery: delivered})
 	}
-	s.Newest, s.Older = around(r, "before", last)
-	return s, err
+	page.Newest, page.Older = cursorLinks(r, "before", last)
+	return page, err
 }
 
 // A delivery is one as pages show it.
@@ -81,8 +81,10 @@ type delivery struct {
 	ChannelName string // empty where the channel is no more
 }
 
-// Tries returns the number of attempts, of the most that are made.
-func (d delivery) Tries() string { return fmt.Sprintf("%d/%d", len(d.Attempts), notify.MaxAttempts) }
+// AttemptCount returns the number of attempts, of the most that are made.
+func (d delivery) AttemptCount() string {
+	return fmt.Sprintf("%d/%d", len(d.Attempts), notify.MaxAttempts)
+}
 
 // LastError is why it did not arrive when it was tried last.
 func (d delivery) LastError() string {
@@ -92,15 +94,15 @@ func (d delivery) LastError() string {
 	return d.Attempts[len(d.Attempts)-1].Error
 }
 
-// Mood is good, bad, or neither.
-func (d delivery) Mood() string {
+// StateClass is good, bad, or neither.
+func (d delivery) StateClass() string {
 	return view.If(d.State == notify.Delivered, "good") + view.If(strings.HasPrefix(string(d.State), "failed"), "bad")
 }
 
 func (d *dashboard) createChannel(r *http.Request) (string, error) {
 	f := r.PostForm
 	request := notify.ChannelRequest{
-		Account: visitorOf(r).Account.ID, Name: strings.TrimSpace(f.Get("name")), Kind: notify.Kind(f.Get("kind")),
+		Account: sessionOf(r).Account.ID, Name: strings.TrimSpace(f.Get("name")), Kind: notify.Kind(f.Get("kind")),
 		Target: strings.TrimSpace(f.Get("target")), Token: strings.TrimSpace(f.Get("token")),
 	}
 	request.Unsigned = request.Kind == notify.Webhook && f.Get("unsigned") == "yes"
@@ -114,24 +116,24 @@ func (d *dashboard) createChannel(r *http.Request) (string, error) {
 		request.Categories = nil
 	}
 	channel, secret, err := d.channels().Create(r.Context(), request)
-	return d.leave(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
+	return d.setFlash(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
 }
 
 func (d *dashboard) showChannel(r *http.Request) (any, error) {
-	account, id, c, ctx := visitorOf(r).Account.ID, r.PathValue("id"), d.channels(), r.Context()
+	account, id, c, ctx := sessionOf(r).Account.ID, r.PathValue("id"), d.channels(), r.Context()
 	data := struct {
 		notify.Channel
 		Secret string // shown once
-		sent
+		deliveryPage
 		Overlaps []choice
 		Sinces   []choice
-	}{Overlaps: graces, Sinces: replaySinces}
-	err := together(
+	}{Overlaps: gracePeriods, Sinces: replaySinces}
+	err := runParallel(
 		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
-		func() (err error) { data.sent, err = d.sent(r, id); return err },
-		func() (err error) { data.Secret, err = d.left(r); return err },
+		func() (err error) { data.deliveryPage, err = d.deliveryPage(r, id); return err },
+		func() (err error) { data.Secret, err = d.flash(r); return err },
 	)
-	sceneOf(r).title = "Channel " + data.Name
+	stateOf(r).title = "Channel " + data.Name
 	for i := range data.Deliveries {
 		data.Deliveries[i].ChannelName = data.Name
 	}
@@ -143,11 +145,11 @@ var replaySinces = []choice{{24, "A day ago"}, {3 * 24, "3 days ago"}, {7 * 24, 
 
 // replaySince sends to a channel again what did not arrive.
 func (d *dashboard) replaySince(r *http.Request) (string, error) {
-	hours, err := chosen(r, "since", replaySinces)
+	hours, err := parseChoice(r, "since", replaySinces)
 	id := r.PathValue("id")
 	if err == nil {
 		since := d.now().Add(-time.Duration(hours) * time.Hour)
-		_, err = d.channels().ReplaySince(r.Context(), visitorOf(r).Account.ID, id, since)
+		_, err = d.channels().ReplaySince(r.Context(), sessionOf(r).Account.ID, id, since)
 	}
 	return "/dashboard/channels/" + id, err
 }
@@ -155,17 +157,17 @@ func (d *dashboard) replaySince(r *http.Request) (string, error) {
 // confirmChannel confirms a mail channel by the code that was sent to its address.
 func (d *dashboard) confirmChannel(r *http.Request) (string, error) {
 	id := r.PathValue("id")
-	_, err := d.channels().Confirm(r.Context(), visitorOf(r).Account.ID, id, r.PostForm.Get("code"))
+	_, err := d.channels().Confirm(r.Context(), sessionOf(r).Account.ID, id, r.PostForm.Get("code"))
 	return "/dashboard/channels/" + id, err
 }
 
-// onChannel performs an action on a channel that needs only its ID.
-func onChannel[T any](
+// channelAction performs an action on a channel that needs only its ID.
+func channelAction[T any](
 	d *dashboard, do func(c notify.Channels, ctx context.Context, account metering.AccountID, id string) (T, error),
 ) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		id := r.PathValue("id")
-		_, err := do(d.channels(), r.Context(), visitorOf(r).Account.ID, id)
+		_, err := do(d.channels(), r.Context(), sessionOf(r).Account.ID, id)
 		return "/dashboard/channels/" + id, err
 	}
 }
@@ -177,17 +179,17 @@ func disableChannel(
 }
 
 func (d *dashboard) rotateSecret(r *http.Request) (string, error) {
-	hours, err := chosen(r, "overlap", graces)
+	hours, err := parseChoice(r, "overlap", gracePeriods)
 	if err != nil {
 		return "", err
 	}
-	channel, secret, err := d.channels().RotateSecret(r.Context(), visitorOf(r).Account.ID, r.PathValue("id"),
+	channel, secret, err := d.channels().RotateSecret(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"),
 		notify.Secret{}, time.Duration(hours)*time.Hour)
-	return d.leave(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
+	return d.setFlash(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
 }
 
 func (d *dashboard) removeChannel(r *http.Request) (string, error) {
-	account, id := visitorOf(r).Account.ID, r.PathValue("id")
+	account, id := sessionOf(r).Account.ID, r.PathValue("id")
 	_, err := d.channels().Channel(r.Context(), account, id)
 	if err == nil {
 		err = d.channels().Remove(r.Context(), account, id)
@@ -196,16 +198,16 @@ func (d *dashboard) removeChannel(r *http.Request) (string, error) {
 }
 
 func (d *dashboard) showDelivery(r *http.Request) (any, error) {
-	one, err := d.channels().Delivery(r.Context(), visitorOf(r).Account.ID, r.PathValue("id"))
+	delivered, err := d.channels().Delivery(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	c, _ := d.channels().Channel(r.Context(), one.Account, one.Channel) // which may be no more
-	sceneOf(r).title = "Delivery " + one.ID
-	return delivery{one, c.Name}, nil
+	c, _ := d.channels().Channel(r.Context(), delivered.Account, delivered.Channel) // which may be no more
+	stateOf(r).title = "Delivery " + delivered.ID
+	return delivery{delivered, c.Name}, nil
 }
 
-func (d *dashboard) replay(r *http.Request) (string, error) {
-	again, err := d.channels().Replay(r.Context(), visitorOf(r).Account.ID, r.PathValue("id"))
-	return "/dashboard/deliveries/" + again.ID, err
+func (d *dashboard) replayDelivery(r *http.Request) (string, error) {
+	replayed, err := d.channels().Replay(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"))
+	return "/dashboard/deliveries/" + replayed.ID, err
 }

@@ -58,7 +58,8 @@ type Config struct {
 	// Secure means that browsers reach the server by TLS, also if a proxy terminates it. Cookies depend on it.
 	Secure bool
 	// PublicURL is the server's URL for browsers, such as https://api.example.com, without a final slash. Links in
-	// mails begin with it, and it is an origin that forms may come from, also where a proxy changes the name of the host.
+	// mails begin with it, and it is an origin that forms may come from, also where a proxy changes the name of the
+	// host.
 	PublicURL string
 	// Mail sends sign-in links. Nil means that visitors cannot request one.
 	Mail func(ctx context.Context, to, subject, text string) error
@@ -68,9 +69,9 @@ type Config struct {
 	// through. Empty means none.
 	TrustedUserHeader string
 
-	// OwnersMend lets owners void and credit invoices of their account, for servers whose accounts all belong to one
-	// organization: elsewhere a customer could declare his own invoice void.
-	OwnersMend bool
+	// OwnersEditInvoices lets owners void and credit invoices of their account, for servers whose accounts all
+	// belong to one organization: elsewhere a customer could declare his own invoice void.
+	OwnersEditInvoices bool
 	// AllowHTTP and Ports are those of the Channels of package notify.
 	AllowHTTP bool
 	Ports     []uint16
@@ -85,7 +86,7 @@ type dashboard struct {
 	mux       httpapi.Mux
 	origins   *http.CrossOriginProtection // refuses requests that a foreign page triggers
 	templates func() *template.Template
-	tallies   tallies
+	sumCache  sumCache
 }
 
 //go:embed templates assets
@@ -116,17 +117,17 @@ func New(c Config) http.Handler {
 			Endpoints: d.endpoints[len(httpapi.Endpoints()):]})
 	}
 	d.templates = sync.OnceValue(func() *template.Template {
-		return template.Must(template.New("").Funcs(d.functions()).ParseFS(files, "templates/*.html"))
+		return template.Must(template.New("").Funcs(d.templateFuncs()).ParseFS(files, "templates/*.html"))
 	})
 	style, _ := files.ReadFile("assets/style.css") // which are embedded
 	icon, _ := files.ReadFile("assets/icon.svg")
-	d.pages = append(d.table(), &page{title: "Page not found", show: func(*http.Request) (any, error) {
+	d.pages = append(d.pageTable(), &page{title: "Page not found", show: func(*http.Request) (any, error) {
 		return nil, metering.ErrNotFound
 	}})
 	for _, p := range d.pages {
 		d.mux.HandleFunc(strings.TrimSpace(p.method+" "+cmp.Or(p.pattern, "/")), d.serve(p))
-		if p.says != "" {
-			d.notices[noticeWord(p.act)] = p.says
+		if p.doneText != "" {
+			d.notices[noticeName(p.action)] = p.doneText
 		}
 	}
 	d.mux.Handle("GET /dashboard/style.css",
@@ -135,33 +136,33 @@ func New(c Config) http.Handler {
 	return d
 }
 
-// policy allows a page to load the files that are served with it, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+// contentSecurityPolicy allows a page to load the files that are served with it, and nothing else.
+const contentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'"
 
 // ServeHTTP implements [http.Handler].
 func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
-	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if to := cleaned(r.URL); reads && to != "" {
-		w.Header().Set("Location", to)
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if target := cleanPath(r.URL); isRead && target != "" {
+		w.Header().Set("Location", target)
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
 	d.mux.ServeHTTP(w, r)
 }
 
-// cleaned returns the target of a redirect for a path of ours with superfluous slashes, or "" for other paths. A path
+// cleanPath returns the target of a redirect for a path of ours with superfluous slashes, or "" for other paths. A path
 // whose encoding matters is never redirected: decoded, it might lead to another site.
-func cleaned(u *url.URL) string {
+func cleanPath(u *url.URL) string {
 	clean := path.Clean(u.Path)
-	ours := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")
-	if clean == u.Path || !ours || u.RawPath != "" {
+	isOurs := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")
+	if clean == u.Path || !isOurs || u.RawPath != "" {
 		return ""
 	}
 	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String() // in which no character leads elsewhere
@@ -172,8 +173,8 @@ func (d *dashboard) Patterns() []string { return d.mux.Patterns() }
 
 func (d *dashboard) now() time.Time { return metering.Now(d.Clock) }
 
-// people are the members, their links and their sessions.
-func (d *dashboard) people() member.Members {
+// members are the members, their links and their sessions.
+func (d *dashboard) members() member.Members {
 	return member.Members{Store: d.Store, Clock: d.now}
 }
 
@@ -181,15 +182,17 @@ func (d *dashboard) admin() metering.Admin {
 	return metering.Admin{Store: d.Store, Plans: d.Plans, Clock: d.now}
 }
 
-func sceneOf(r *http.Request) *scene { return r.Context().Value(sceneKey{}).(*scene) }
+func stateOf(r *http.Request) *requestState {
+	return r.Context().Value(requestStateKey{}).(*requestState)
+}
 
-// together runs independent functions concurrently, and joins their errors.
-func together(do ...func() error) error {
-	faults := make([]error, len(do))
+// runParallel runs independent functions concurrently, and joins their errors.
+func runParallel(functions ...func() error) error {
+	errs := make([]error, len(functions))
 	var all diag.Group
-	for i, f := range do {
-		all.Go(func() { faults[i] = f() })
+	for i, f := range functions {
+		all.Go(func() { errs[i] = f() })
 	}
 	all.Wait()
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }

@@ -26,25 +26,25 @@ type domainsPage struct {
 	Rows             []*watch.Watch
 	Total            int    // of the account
 	Query            string // the filter
-	Form             choices
+	Form             watchOptions
 }
 
-// domainName is a watched domain as people write it.
-func domainName(w *watch.Watch) string { return cmp.Or(w.Unicode, w.Domain) }
+// displayName is a watched domain as people write it.
+func displayName(w *watch.Watch) string { return cmp.Or(w.Unicode, w.Domain) }
 
-// worstFirst is the order of marks in lists.
-var worstFirst = []view.Mark{
+// markOrder is the order of marks in lists.
+var markOrder = []view.Mark{
 	view.Critical, view.Error, view.Warning, view.Unknown, view.None, view.Info, view.Good, view.Optional,
 }
 
-// signs are symbols for marks, shown next to their words, never alone.
-var signs = map[view.Mark]string{
+// markSymbols are symbols for marks, shown next to their words, never alone.
+var markSymbols = map[view.Mark]string{
 	view.Critical: "✖", view.Error: "✖", view.Warning: "▲", view.Unknown: "?", view.Info: "ℹ", view.Good: "✔",
 	view.Optional: "–",
 }
 
-// wrong describes in a few words the faults of a domain.
-func (d *dashboard) wrong(r *watch.Watch) string {
+// summary describes in a few words the faults of a domain.
+func (d *dashboard) summary(r *watch.Watch) string {
 	switch {
 	case r.LastRun.IsZero():
 		return ""
@@ -60,20 +60,20 @@ func (d *dashboard) wrong(r *watch.Watch) string {
 	return "nothing wrong was found"
 }
 
-// covered describes how many checks the state is based on.
-func covered(r *watch.Watch) string {
+// coverage describes how many checks the state is based on.
+func coverage(r *watch.Watch) string {
 	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, diag.Count(r.All, "check")))
 }
 
-// tallied counts the faults of a domain.
-func tallied(r *watch.Watch) string {
+// severityCounts counts the faults of a domain.
+func severityCounts(r *watch.Watch) string {
 	n := r.Counts
 	return view.List(view.If(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
 		view.If(n.Error > 0, diag.Count(n.Error, "error")), view.If(n.Warning > 0, diag.Count(n.Warning, "warning")))
 }
 
-// states describe the states of watches that need attention.
-var states = map[watch.Reason]string{
+// reasonTexts describe the states of watches that need attention.
+var reasonTexts = map[watch.Reason]string{
 	watch.NoCredits: "waits: the account has too few credits left",
 	watch.NoBudget:  "waits: its budget of the month is spent",
 	watch.NoKey:     "waits: the key by which watches act was revoked", watch.Suspended: "waits: the account is suspended",
@@ -81,49 +81,49 @@ var states = map[watch.Reason]string{
 	watch.Unreachable: "none of its name servers answers",
 }
 
-// standing describes the state of the watch itself, if it needs attention.
-func standing(r *watch.Watch) string {
+// stateText describes the state of the watch itself, if it needs attention.
+func stateText(r *watch.Watch) string {
 	switch r.State {
 	case watch.Fresh:
 		return "is looked at for the first time within minutes"
 	case watch.Running:
 		return "is being looked at now"
 	}
-	return states[r.Reason]
+	return reasonTexts[r.Reason]
 }
 
 // showDomains lists the watched domains, the worst first.
 func (d *dashboard) showDomains(r *http.Request) (any, error) {
-	account, query, month := visitorOf(r).Account, r.URL.Query(), metering.PeriodOf(d.now())
-	shown := &domainsPage{Query: strings.TrimSpace(query.Get("q"))}
+	account, query, month := sessionOf(r).Account, r.URL.Query(), metering.PeriodOf(d.now())
+	page := &domainsPage{Query: strings.TrimSpace(query.Get("q"))}
 	var all []watch.Watch
-	err := together(
+	err := runParallel(
 		func() (err error) { all, err = d.Watches.List(r.Context(), account.ID); return err },
-		func() (err error) { shown.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
-		func() (err error) { shown.Form, err = d.choices(r, watch.Settings{}); return err },
+		func() (err error) { page.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
+		func() (err error) { page.Form, err = d.watchOptions(r, watch.Settings{}); return err },
 	)
 	if err != nil {
 		return nil, err
 	}
-	shown.Forecast, shown.Currency = forecast(month, shown.Used, d.now()), d.Plans.In(month)[shown.Plan].Currency
-	shown.Total = len(all)
-	wanted := strings.ToLower(shown.Query)
+	page.Forecast, page.Currency = forecast(month, page.Used, d.now()), d.Plans.In(month)[page.Plan].Currency
+	page.Total = len(all)
+	filter := strings.ToLower(page.Query)
 	for i := range all {
-		if one := &all[i]; strings.Contains(one.Domain, wanted) || strings.Contains(one.Unicode, wanted) {
-			shown.Rows = append(shown.Rows, one)
+		if watched := &all[i]; strings.Contains(watched.Domain, filter) || strings.Contains(watched.Unicode, filter) {
+			page.Rows = append(page.Rows, watched)
 		}
 	}
-	slices.SortFunc(shown.Rows, func(a, b *watch.Watch) int {
-		return cmp.Or(slices.Index(worstFirst, a.Mark)-slices.Index(worstFirst, b.Mark),
+	slices.SortFunc(page.Rows, func(a, b *watch.Watch) int {
+		return cmp.Or(slices.Index(markOrder, a.Mark)-slices.Index(markOrder, b.Mark),
 			b.Counts.Critical-a.Counts.Critical, b.Counts.Error-a.Counts.Error, b.Counts.Warning-a.Counts.Warning,
 			strings.Compare(a.Domain, b.Domain))
 	})
-	shown.pager, shown.Rows = paged(r, shown.Rows)
-	return shown, nil
+	page.pager, page.Rows = paginate(r, page.Rows)
+	return page, nil
 }
 
-// choices are the options of a watch.
-type choices struct {
+// watchOptions are the options of a watch.
+type watchOptions struct {
 	Groups, Operations []string // checks
 	Intervals          []time.Duration
 	Channels           []notify.Channel
@@ -134,8 +134,8 @@ var intervals = []time.Duration{
 	watch.MinEvery, 6 * time.Hour, 12 * time.Hour, watch.DefaultEvery, 72 * time.Hour, watch.MaxEvery,
 }
 
-// choices returns those of an account, with the settings that the form shows initially.
-func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err error) {
+// watchOptions returns those of an account, with the settings that the form shows initially.
+func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c watchOptions, err error) {
 	c.Intervals = intervals
 	for _, name := range d.Watches.Checks() {
 		if strings.Contains(name, "/") {
@@ -144,20 +144,20 @@ func (d *dashboard) choices(r *http.Request, s watch.Settings) (c choices, err e
 			c.Groups = append(c.Groups, name)
 		}
 	}
-	if s.Every = cmp.Or(s.Every, watch.DefaultEvery); !slices.Contains(intervals, s.Every) { // it was chosen elsewhere
-		c.Intervals = append(slices.Clone(intervals), s.Every)
+	if current.Every = cmp.Or(current.Every, watch.DefaultEvery); !slices.Contains(intervals, current.Every) { // it was chosen elsewhere
+		c.Intervals = append(slices.Clone(intervals), current.Every)
 	}
-	if len(s.Checks) == 0 {
-		s.Checks = c.Groups
+	if len(current.Checks) == 0 {
+		current.Checks = c.Groups
 	}
-	sceneOf(r).form.begin(url.Values{"checks": s.Checks, "every": {s.Every.String()}, "channels": s.Channels,
-		"budget": {view.If(s.Budget > 0, strconv.FormatInt(s.Budget, 10))}})
-	c.Channels, err = d.channels().List(r.Context(), visitorOf(r).Account.ID)
+	stateOf(r).form.setDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()}, "channels": current.Channels,
+		"budget": {view.If(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
+	c.Channels, err = d.channels().List(r.Context(), sessionOf(r).Account.ID)
 	return c, err
 }
 
-// settings returns the values of a form. An invalid number is refused later, as out of bounds.
-func settings(r *http.Request) watch.Settings {
+// parseSettings returns the values of a form. An invalid number is refused later, as out of bounds.
+func parseSettings(r *http.Request) watch.Settings {
 	every, err := time.ParseDuration(r.PostForm.Get("every"))
 	if err != nil {
 		every = -1
@@ -171,10 +171,10 @@ func settings(r *http.Request) watch.Settings {
 
 // addDomain begins to watch a domain.
 func (d *dashboard) addDomain(r *http.Request) (string, error) {
-	one, err := d.Watches.Create(r.Context(), watch.Request{
-		Account: visitorOf(r).Account.ID, Domain: r.PostForm.Get("domain"), Settings: settings(r),
+	watched, err := d.Watches.Create(r.Context(), watch.Request{
+		Account: sessionOf(r).Account.ID, Domain: r.PostForm.Get("domain"), Settings: parseSettings(r),
 	})
-	return domainPath(one.Domain), err
+	return domainPath(watched.Domain), err
 }
 
 func domainPath(domain string) string { return "/dashboard/domains/" + url.PathEscape(domain) }

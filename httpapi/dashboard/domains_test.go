@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watching is a change of a house that runs the checks of its domains when the test asks for it.
+// watching is a change of a fixture that runs the checks of its domains when the test asks for it.
 func watching(c *Config) {
 	c.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: c.Clock, Log: c.Log})
 }
 
 // look runs all watches that are due.
-func (h *house) look() {
+func (h *fixture) look() {
 	h.t.Helper()
 	h.dash.Watches.Ask = h.dash.API.Ask
 	require.NoError(h.t, h.dash.Watches.Flush(h.t.Context()))
@@ -40,7 +40,7 @@ func (b *browser) add(domain string, fields ...string) *reply {
 
 // Domains are listed the worst first, with their faults and expiries.
 func TestDomains(t *testing.T) {
-	h := newHouse(t, online(t), watching)
+	h := newFixture(t, online(t), watching)
 	b := h.owner()
 	empty := b.get("/dashboard")
 	assert.Contains(t, empty.words(".empty"), "No domain is watched yet")
@@ -86,12 +86,12 @@ func TestDomains(t *testing.T) {
 // The page of a domain shows the current state, what changed on which day, and the result of a check now; from that a
 // link is made for each recipient who can fix something.
 func TestDomain(t *testing.T) {
-	h := newHouse(t, online(t), watching)
+	h := newFixture(t, online(t), watching)
 	b := h.owner()
 	page := b.add("plain.example")
 	wellFormed(t, "new", page)
 	assert.Contains(t, page.words(".lead"), "looked at for the first time within minutes")
-	require.Equal(t, daysShown, page.Find("ol.days li").Length())
+	require.Equal(t, historyDays, page.Find("ol.days li").Length())
 	h.look()
 	page = b.get("/dashboard/domains/plain.example")
 	wellFormed(t, "known", page)
@@ -129,7 +129,7 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-func (h *house) used() int64 {
+func (h *fixture) used() int64 {
 	balance, err := h.store.Balance(h.t.Context(), h.account.ID, metering.PeriodOf(h.clock()))
 	require.NoError(h.t, err)
 	return balance.Used
@@ -137,7 +137,7 @@ func (h *house) used() int64 {
 
 // The settings of a watch are chosen by a form, whose faults are shown next to the fields.
 func TestDomainSettings(t *testing.T) {
-	h := newHouse(t, online(t), watching)
+	h := newFixture(t, online(t), watching)
 	b := h.owner()
 	page := b.add("plain.example")
 	const path = "/dashboard/domains/plain.example"
@@ -174,10 +174,10 @@ func TestDomainSettings(t *testing.T) {
 
 // Two days are compared by the known states at their ends.
 func TestComparison(t *testing.T) {
-	world, err := internet.New(began)
+	world, err := internet.New(startTime)
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
-	h := newHouse(t, func(c *Config) { c.Env = world.Env() }, watching)
+	h := newFixture(t, func(c *Config) { c.Env = world.Env() }, watching)
 	b := h.owner()
 	b.add("plain.example", "every", "24h0m0s")
 	h.look()
@@ -205,21 +205,21 @@ func TestComparison(t *testing.T) {
 func TestDays(t *testing.T) {
 	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	at := func(hours int) time.Time { return first.Add(time.Duration(hours) * time.Hour) }
-	days := daysOf([]watch.Run{
+	days := groupByDay([]watch.Run{
 		{At: at(80), Mark: view.Good}, {At: at(30), Mark: view.Good}, {At: at(29), Mark: view.Error}, {At: at(26), Mark: view.Warning,
 			Difference: watch.Difference{Gone: make([]watch.Finding, 2)}}, {At: at(-1), Mark: view.Critical},
 	}, first, at(72))
 	var words []string
 	for _, d := range days {
-		words = append(words, d.Words())
+		words = append(words, d.Label())
 	}
 	assert.Equal(t, []string{"2026-11-01: not looked at", "2026-11-02: error, 2 changes", "2026-11-03: not looked at",
 		"2026-11-04: good"}, words)
-	assert.Equal(t, "2026-11-01", days[1].Before())
+	assert.Equal(t, "2026-11-01", days[1].PreviousDate())
 }
 
 // The page states how many checks a state is based on, and does not praise what was not examined.
-func TestWordsOfAState(t *testing.T) {
+func TestSummary(t *testing.T) {
 	d := &dashboard{Config: Config{Watches: watch.New(watch.Config{})}}
 	ran := watch.Summary{LastRun: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	with := func(change func(*watch.Summary)) *watch.Watch {
@@ -243,7 +243,7 @@ func TestWordsOfAState(t *testing.T) {
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),
 			"1 of 18 checks"},
 	} {
-		assert.Equal(t, tt.wrong, d.wrong(tt.watch))
-		assert.Equal(t, tt.covered, covered(tt.watch))
+		assert.Equal(t, tt.wrong, d.summary(tt.watch))
+		assert.Equal(t, tt.covered, coverage(tt.watch))
 	}
 }

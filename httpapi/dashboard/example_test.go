@@ -40,7 +40,7 @@ func Example() {
 	people := member.Members{Store: store}
 	_, _ = people.Add(ctx, account.ID, "ada@example.com", member.Owner)
 	token, _ := people.NewLink(ctx, "ada@example.com")
-	fmt.Println(strings.ReplaceAll(dashboard.EnterURL("https://diag.example.com", token), token, "…"))
+	fmt.Println(strings.ReplaceAll(dashboard.SignInURL("https://diag.example.com", token), token, "…"))
 
 	form := url.Values{"token": {token}, "account": {string(account.ID)}} // which the button of that page sends
 	r := httptest.NewRequest("POST", "https://diag.example.com/dashboard/enter", strings.NewReader(form.Encode()))

@@ -20,7 +20,7 @@ import (
 // lets forms and requests outside the endpoints hold.
 func TestMemoryOfForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		b := h.owner()
 		long := b.send(http.MethodPost, "/dashboard/playground/text/lower", url.Values{"f.text": {strings.Repeat("a", 4<<20)}})
 		assert.Equal(t, http.StatusRequestEntityTooLarge, long.status)
@@ -69,7 +69,7 @@ func (u *unread) Close() error { return nil }
 // A page without a form reads no body, whatever its declared type: a multipart one would be kept in memory and in
 // files.
 func TestPagesReadNoBody(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	owner := h.owner()
 	for _, path := range []string{"/dashboard/enter", "/dashboard/enter?token=x", "/dashboard/playground/text/hash", "/r/x",
 		"/dashboard/keys", "/dashboard/nothing"} {
@@ -89,7 +89,7 @@ func TestPagesReadNoBody(t *testing.T) {
 
 // A form of a visitor who has tried too often is not read.
 func TestFormsOfStrangers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	form := func(path, from string) (status int, read int64) {
 		body := &unread{}
 		r := httptest.NewRequest(http.MethodPost, "https://diag.example.com"+path, io.LimitReader(body, 32<<10))

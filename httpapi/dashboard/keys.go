@@ -22,14 +22,14 @@ type choice struct {
 	Title string
 }
 
-// lifetimes are how many days a new key may last, and graces how many hours a rotated key may still work.
+// lifetimes are how many days a new key may last, and gracePeriods how many hours a rotated key may still work.
 var (
-	lifetimes = []choice{{0, "Without end"}, {30, "30 days"}, {90, "90 days"}, {365, "A year"}}
-	graces    = []choice{{24, "A day"}, {0, "Not at all"}, {1, "An hour"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}
+	lifetimes    = []choice{{0, "Without end"}, {30, "30 days"}, {90, "90 days"}, {365, "A year"}}
+	gracePeriods = []choice{{24, "A day"}, {0, "Not at all"}, {1, "An hour"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}
 )
 
-// chosen reads a field that is a number of a list.
-func chosen(r *http.Request, field string, list []choice) (int, error) {
+// parseChoice reads a field that is a number of a list.
+func parseChoice(r *http.Request, field string, list []choice) (int, error) {
 	n, err := strconv.Atoi(cmp.Or(r.PostForm.Get(field), strconv.Itoa(list[0].Value)))
 	if err != nil || !slices.ContainsFunc(list, func(c choice) bool { return c.Value == n }) {
 		return 0, &metering.FieldError{Field: field, Reason: "must be one of the list"}
@@ -40,16 +40,16 @@ func chosen(r *http.Request, field string, list []choice) (int, error) {
 // A keyRow is a key as pages show it.
 type keyRow struct {
 	metering.Key
-	State  metering.KeyState
-	Day    spark  // its charges in the hours of the last day
-	Secret string // shown once
-	Graces []choice
+	State        metering.KeyState
+	Usage        sparkline // its charges in the hours of the last day
+	Secret       string    // shown once
+	GracePeriods []choice
 
-	Deprecated *metering.DeprecatedUse // nil if nothing is known of one
+	DeprecatedUse *metering.DeprecatedUse // nil if nothing is known of one
 }
 
-// Bad reports whether a key does not work any more.
-func (k keyRow) Bad() bool { return !slices.Contains(workingStates, k.State) }
+// Inactive reports whether a key does not work any more.
+func (k keyRow) Inactive() bool { return !slices.Contains(workingStates, k.State) }
 
 // A keysPage is the list of keys.
 type keysPage struct {
@@ -73,23 +73,23 @@ var (
 )
 
 func (d *dashboard) showKeys(r *http.Request) (any, error) {
-	account, query := visitorOf(r).Account.ID, r.URL.Query()
-	sceneOf(r).form.begin(url.Values{"scopes": wordsOf(metering.Scopes())})
-	shown := &keysPage{Query: strings.TrimSpace(query.Get("q")), State: metering.KeyState(query.Get("state")),
+	account, query := sessionOf(r).Account.ID, r.URL.Query()
+	stateOf(r).form.setDefaults(url.Values{"scopes": stringsOf(metering.Scopes())})
+	page := &keysPage{Query: strings.TrimSpace(query.Get("q")), State: metering.KeyState(query.Get("state")),
 		States: metering.KeyStates(), Scopes: metering.Scopes(), Lifetimes: lifetimes,
 		Environments: []metering.Environment{metering.Live, metering.Test}}
-	if !slices.Contains(shown.States, shown.State) {
-		shown.State = ""
+	if !slices.Contains(page.States, page.State) {
+		page.State = ""
 	}
-	all := metering.KeyFilter{Account: account, At: d.now()}
-	found := all
-	found.Text = shown.Query
-	var counts map[metering.KeyState]int
-	err := together(
-		func() (err error) { shown.Counts, err = d.Store.CountKeys(r.Context(), found); return err },
+	filter := metering.KeyFilter{Account: account, At: d.now()}
+	matching := filter
+	matching.Text = page.Query
+	var total map[metering.KeyState]int
+	err := runParallel(
+		func() (err error) { page.Counts, err = d.Store.CountKeys(r.Context(), matching); return err },
 		func() (err error) {
-			if shown.Query != "" {
-				counts, err = d.Store.CountKeys(r.Context(), all)
+			if page.Query != "" {
+				total, err = d.Store.CountKeys(r.Context(), filter)
 			}
 			return err
 		},
@@ -97,18 +97,18 @@ func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shown.Total = countIn(counts, ""); shown.Query == "" {
-		shown.Total = countIn(shown.Counts, "")
+	if page.Total = countKeys(total, ""); page.Query == "" {
+		page.Total = countKeys(page.Counts, "")
 	}
-	shown.pager = pagerOf(r, countIn(shown.Counts, shown.State))
-	if shown.Keys, err = d.keyPage(r.Context(), found, shown); err != nil {
+	page.pager = newPager(r, countKeys(page.Counts, page.State))
+	if page.Keys, err = d.loadKeyPage(r.Context(), matching, page); err != nil {
 		return nil, err
 	}
-	return shown, d.drawDays(r.Context(), account, shown.Keys)
+	return page, d.addUsage(r.Context(), account, page.Keys)
 }
 
-// countIn returns how many keys are in a state; "" is any.
-func countIn(counts map[metering.KeyState]int, state metering.KeyState) (n int) {
+// countKeys returns how many keys are in a state; "" is any.
+func countKeys(counts map[metering.KeyState]int, state metering.KeyState) (n int) {
 	for s, count := range counts {
 		if state == "" || s == state {
 			n += count
@@ -117,19 +117,19 @@ func countIn(counts map[metering.KeyState]int, state metering.KeyState) (n int) 
 	return n
 }
 
-// keyPage reads the keys of a page: of the list of those that work, behind which the list of the others begins.
-func (d *dashboard) keyPage(ctx context.Context, f metering.KeyFilter, shown *keysPage) (rows []keyRow, err error) {
-	f.Newest, f.Offset = true, shown.skipped()
+// loadKeyPage reads the keys of a page: of the list of those that work, behind which the list of the others begins.
+func (d *dashboard) loadKeyPage(ctx context.Context, f metering.KeyFilter, page *keysPage) (rows []keyRow, err error) {
+	f.Newest, f.Offset = true, page.offset()
 	for _, states := range [][]metering.KeyState{workingStates, endedStates} {
-		f.States, f.Limit = states, shown.Last()-shown.skipped()-len(rows)
-		if shown.State != "" {
-			f.States = slices.DeleteFunc(slices.Clone(states), func(s metering.KeyState) bool { return s != shown.State })
+		f.States, f.Limit = states, page.Last()-page.offset()-len(rows)
+		if page.State != "" {
+			f.States = slices.DeleteFunc(slices.Clone(states), func(s metering.KeyState) bool { return s != page.State })
 		}
-		there := 0
+		available := 0
 		for _, s := range f.States {
-			there += shown.Counts[s]
+			available += page.Counts[s]
 		}
-		if f.Limit > 0 && f.Offset < there {
+		if f.Limit > 0 && f.Offset < available {
 			list, err := metering.Collect(d.Store.Keys(ctx, f))
 			if err != nil {
 				return nil, err
@@ -138,34 +138,34 @@ func (d *dashboard) keyPage(ctx context.Context, f metering.KeyFilter, shown *ke
 				rows = append(rows, keyRow{Key: k, State: k.State(f.At)})
 			}
 		}
-		f.Offset = max(0, f.Offset-there)
+		f.Offset = max(0, f.Offset-available)
 	}
 	return rows, nil
 }
 
-// drawDays adds to rows what their keys were charged in the last 24 hours.
-func (d *dashboard) drawDays(ctx context.Context, account metering.AccountID, rows []keyRow) error {
+// addUsage adds to rows what their keys were charged in the last 24 hours.
+func (d *dashboard) addUsage(ctx context.Context, account metering.AccountID, rows []keyRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	first := d.now().Truncate(time.Hour).Add(-time.Duration(len(spark{})-1) * time.Hour)
-	at := map[metering.KeyID]*spark{}
+	first := d.now().Truncate(time.Hour).Add(-time.Duration(len(sparkline{})-1) * time.Hour)
+	byKey := map[metering.KeyID]*sparkline{}
 	var ids []metering.KeyID
 	for i := range rows {
-		at[rows[i].ID] = &rows[i].Day
+		byKey[rows[i].ID] = &rows[i].Usage
 		ids = append(ids, rows[i].ID)
 	}
 	sums, err := d.Store.Hours(ctx, account, ids, first)
 	for _, sum := range sums {
-		if hour := int(sum.Hour.Sub(first) / time.Hour); hour < len(spark{}) { // a clock may be ahead of ours
-			at[sum.Key][hour] += sum.Credits
+		if hour := int(sum.Hour.Sub(first) / time.Hour); hour < len(sparkline{}) { // a clock may be ahead of ours
+			byKey[sum.Key][hour] += sum.Credits
 		}
 	}
 	return err
 }
 
 func (d *dashboard) createKey(r *http.Request) (string, error) {
-	request := metering.KeyRequest{Account: visitorOf(r).Account.ID, Name: strings.TrimSpace(r.PostForm.Get("name")),
+	request := metering.KeyRequest{Account: sessionOf(r).Account.ID, Name: strings.TrimSpace(r.PostForm.Get("name")),
 		Environment: metering.Environment(r.PostForm.Get("environment"))}
 	for _, s := range r.PostForm["scopes"] {
 		request.Scopes = append(request.Scopes, metering.Scope(s))
@@ -181,30 +181,30 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 		}
 		request.IPAllowlist = append(request.IPAllowlist, network)
 	}
-	days, err := chosen(r, "expires_at", lifetimes)
+	days, err := parseChoice(r, "expires_at", lifetimes)
 	if err != nil {
 		return "", err
 	}
 	switch exact := strings.TrimSpace(r.PostForm.Get("expires_on")); {
 	case exact != "":
-		if request.ExpiresAt, err = momentOf(exact); err != nil {
+		if request.ExpiresAt, err = parseExpiry(exact); err != nil {
 			return "", err
 		}
 	case days > 0:
 		request.ExpiresAt = new(d.now().AddDate(0, 0, days))
 	}
-	if err := d.keyRoom(r.Context(), request.Account); err != nil {
+	if err := d.checkKeyLimit(r.Context(), request.Account); err != nil {
 		return "", err
 	}
 	key, secret, err := d.admin().CreateKey(r.Context(), request)
-	return d.leave(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
+	return d.setFlash(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
 }
 
-// keyRoom refuses an account that has as many keys as members may create. Rotation, which a leak may call for, is not
-// bounded by it.
-func (d *dashboard) keyRoom(ctx context.Context, account metering.AccountID) error {
+// checkKeyLimit refuses an account that has as many keys as members may create. Rotation, which a leak may call for,
+// is not bounded by it.
+func (d *dashboard) checkKeyLimit(ctx context.Context, account metering.AccountID) error {
 	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
-	if most := int(budget.Of(budget.Keys).Account); err == nil && countIn(counts, "") >= most {
+	if most := int(budget.Of(budget.Keys).Account); err == nil && countKeys(counts, "") >= most {
 		return &metering.FieldError{Field: "name", Reason: fmt.Sprintf(
 			"cannot be created: the account has %d keys, with those that ended, which is the most here; ask your administrator",
 			most)}
@@ -212,8 +212,8 @@ func (d *dashboard) keyRoom(ctx context.Context, account metering.AccountID) err
 	return err
 }
 
-// momentOf reads a time as a field of a browser gives it, in UTC, or as the API writes it.
-func momentOf(text string) (*time.Time, error) {
+// parseExpiry reads a time as a field of a browser gives it, in UTC, or as the API writes it.
+func parseExpiry(text string) (*time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return &at, nil
@@ -222,48 +222,48 @@ func momentOf(text string) (*time.Time, error) {
 	return nil, &metering.FieldError{Field: "expires_on", Reason: "must be a time such as 2027-06-30T12:00"}
 }
 
-// ownKey is the key that the address of the page names, of the visitor's account.
-func (d *dashboard) ownKey(r *http.Request) (metering.Key, error) {
+// requestedKey is the key that the address of the page names, of the visitor's account.
+func (d *dashboard) requestedKey(r *http.Request) (metering.Key, error) {
 	key, err := d.Store.Key(r.Context(), metering.KeyID(r.PathValue("id")))
-	if err == nil && key.Account != visitorOf(r).Account.ID {
+	if err == nil && key.Account != sessionOf(r).Account.ID {
 		err = metering.ErrNotFound
 	}
 	return key, err
 }
 
 func (d *dashboard) showKey(r *http.Request) (any, error) {
-	key, err := d.ownKey(r)
+	key, err := d.requestedKey(r)
 	if err != nil {
 		return nil, err
 	}
-	sceneOf(r).title = "API key " + key.Name
-	rows := []keyRow{{Key: key, State: key.State(d.now()), Graces: graces}}
-	if err = d.drawDays(r.Context(), key.Account, rows); err != nil {
+	stateOf(r).title = "API key " + key.Name
+	rows := []keyRow{{Key: key, State: key.State(d.now()), GracePeriods: gracePeriods}}
+	if err = d.addUsage(r.Context(), key.Account, rows); err != nil {
 		return nil, err
 	}
-	shown := rows[0]
-	if shown.Secret, err = d.left(r); err != nil {
+	row := rows[0]
+	if row.Secret, err = d.flash(r); err != nil {
 		return nil, err
 	}
-	shown.Deprecated, err = metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
-	return shown, err
+	row.DeprecatedUse, err = metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
+	return row, err
 }
 
 func (d *dashboard) rotateKey(r *http.Request) (string, error) {
-	key, err := d.ownKey(r)
+	key, err := d.requestedKey(r)
 	if err != nil {
 		return "", err
 	}
-	hours, err := chosen(r, "grace", graces)
+	hours, err := parseChoice(r, "grace", gracePeriods)
 	if err != nil {
 		return "", err
 	}
 	_, next, secret, err := d.admin().RotateKey(r.Context(), key.ID, time.Duration(hours)*time.Hour)
-	return d.leave(r, "/dashboard/keys/"+string(next.ID), secret.Reveal(), err)
+	return d.setFlash(r, "/dashboard/keys/"+string(next.ID), secret.Reveal(), err)
 }
 
 func (d *dashboard) revokeKey(r *http.Request) (string, error) {
-	key, err := d.ownKey(r)
+	key, err := d.requestedKey(r)
 	if err == nil {
 		_, err = d.admin().RevokeKey(r.Context(), key.ID, metering.RevokedReason(r.PostForm.Get("reason")))
 	}

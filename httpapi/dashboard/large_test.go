@@ -75,8 +75,8 @@ var (
 func largeAccount(
 	t testing.TB, store metering.Store, keys, charges int, statements []string, fill func(sql string) error,
 ) metering.Account {
-	clock := func() time.Time { return began }
-	month := metering.PeriodOf(began)
+	clock := func() time.Time { return startTime }
+	month := metering.PeriodOf(startTime)
 	account, err := metering.Admin{Store: store, Clock: month.Start}.CreateAccount(t.Context(), "Large", "agency")
 	require.NoError(t, err)
 	people := member.Members{Store: store, Clock: clock}
@@ -102,7 +102,7 @@ func TestLargeAccountPages(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "large.db")
-		config := sqlite.Config{Clock: func() time.Time { return began }}
+		config := sqlite.Config{Clock: func() time.Time { return startTime }}
 		store, err := sqlite.Open(t.Context(), path, config)
 		require.NoError(t, err)
 		file, err := sqlitedb.Open(path)
@@ -122,7 +122,7 @@ func TestLargeAccountPages(t *testing.T) {
 		scratch, drop, err := postgresdb.Scratch(t.Context(), url)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, drop()) })
-		store, err := postgres.Open(t.Context(), scratch, postgres.Config{Clock: func() time.Time { return began }})
+		store, err := postgres.Open(t.Context(), scratch, postgres.Config{Clock: func() time.Time { return startTime }})
 		require.NoError(t, err)
 		conn, err := pgx.Connect(t.Context(), scratch)
 		require.NoError(t, err)
@@ -137,14 +137,14 @@ func TestLargeAccountPages(t *testing.T) {
 
 // measurePages logs what each page costs. What it holds the pages to is counted.
 func measurePages(t *testing.T, store metering.Store, account metering.Account) {
-	clock := func() time.Time { return began }
+	clock := func() time.Time { return startTime }
 	gate, err := metering.NewGate(context.WithoutCancel(t.Context()), metering.GateConfig{Store: store, Clock: clock})
 	require.NoError(t, err)
 	t.Cleanup(func() { gate.Close(); store.Close() })
 	c := Config{Store: store, Clock: clock, Activity: &Activity{}, Env: &diag.Env{},
 		Log: slog.New(slog.DiscardHandler), Secure: true, PublicURL: "https://diag.example.com"}
 	c.API = httpapi.New(httpapi.Config{Gate: gate, Clock: clock, Env: c.Env, IPRate: -1, Log: c.Log})
-	h := &house{t: t, store: store, account: account, people: member.Members{Store: store, Clock: clock}, now: began}
+	h := &fixture{t: t, store: store, account: account, people: member.Members{Store: store, Clock: clock}, now: startTime}
 	h.dash = New(c).(*dashboard)
 	b := h.owner()
 	b.send(http.MethodGet, "/dashboard/sessions", nil) // templates are read, connections are there

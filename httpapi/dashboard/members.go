@@ -22,9 +22,9 @@ var roles = []roleInfo{
 }
 
 func (d *dashboard) showMembers(r *http.Request) (any, error) {
-	sceneOf(r).form.begin(url.Values{"role": {string(member.Viewer)}})
-	list, err := d.people().List(r.Context(), visitorOf(r).Account.ID)
-	shown, list := paged(r, list)
+	stateOf(r).form.setDefaults(url.Values{"role": {string(member.Viewer)}})
+	list, err := d.members().List(r.Context(), sessionOf(r).Account.ID)
+	shown, list := paginate(r, list)
 	return struct {
 		pager
 		Members []member.Member
@@ -33,100 +33,100 @@ func (d *dashboard) showMembers(r *http.Request) (any, error) {
 }
 
 func (d *dashboard) addMember(r *http.Request) (string, error) {
-	added, err := d.people().Add(r.Context(), visitorOf(r).Account.ID, r.PostForm.Get("email"),
+	added, err := d.members().Add(r.Context(), sessionOf(r).Account.ID, r.PostForm.Get("email"),
 		member.Role(r.PostForm.Get("role")))
 	return "/dashboard/members/" + added.ID(), err
 }
 
-func (d *dashboard) ownMember(r *http.Request) (member.Member, error) {
-	return d.people().ByID(r.Context(), visitorOf(r).Account.ID, r.PathValue("id"))
+func (d *dashboard) requestedMember(r *http.Request) (member.Member, error) {
+	return d.members().ByID(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"))
 }
 
 func (d *dashboard) showMember(r *http.Request) (any, error) {
-	one, err := d.ownMember(r)
+	m, err := d.requestedMember(r)
 	if err != nil {
 		return nil, err
 	}
-	link, err := d.left(r)
-	sceneOf(r).title = "Member " + one.Email
-	sceneOf(r).form.begin(url.Values{"role": {string(one.Role)}})
+	link, err := d.flash(r)
+	stateOf(r).title = "Member " + m.Email
+	stateOf(r).form.setDefaults(url.Values{"role": {string(m.Role)}})
 	return struct {
 		member.Member
 		Roles []roleInfo
 		Link  string // shown once
-	}{one, roles, link}, err
+	}{m, roles, link}, err
 }
 
 func (d *dashboard) setRole(r *http.Request) (string, error) {
-	one, err := d.ownMember(r)
+	m, err := d.requestedMember(r)
 	if err == nil {
-		_, err = d.people().SetRole(r.Context(), one.Account, one.Email, member.Role(r.PostForm.Get("role")))
+		_, err = d.members().SetRole(r.Context(), m.Account, m.Email, member.Role(r.PostForm.Get("role")))
 	}
 	return "/dashboard/members", err
 }
 
-// makeLink makes a link into this account, and into no other that the address is a member of: only the mail of the
+// createLink makes a link into this account, and into no other that the address is a member of: only the mail of the
 // address itself gets one into all.
-func (d *dashboard) makeLink(r *http.Request) (string, error) {
-	one, err := d.ownMember(r)
+func (d *dashboard) createLink(r *http.Request) (string, error) {
+	m, err := d.requestedMember(r)
 	if err != nil {
 		return "", err
 	}
-	token, err := d.people().NewLinkInto(r.Context(), one)
-	return d.leave(r, "/dashboard/members/"+one.ID(), EnterURL(d.PublicURL, token), err)
+	token, err := d.members().NewLinkInto(r.Context(), m)
+	return d.setFlash(r, "/dashboard/members/"+m.ID(), SignInURL(d.PublicURL, token), err)
 }
 
 func (d *dashboard) removeMember(r *http.Request) (string, error) {
-	one, err := d.ownMember(r)
+	m, err := d.requestedMember(r)
 	if err == nil {
-		err = d.people().Remove(r.Context(), one.Account, one.Email)
+		err = d.members().Remove(r.Context(), m.Account, m.Email)
 	}
 	return "/dashboard/members", err
 }
 
 func (d *dashboard) showSessions(r *http.Request) (any, error) {
-	v := visitorOf(r)
+	viewer := sessionOf(r)
 	data := struct {
 		pager
-		Sessions []member.Session // of the visitor, and for owners of all members
-		This     string
-		Others   bool               // whether the visitor has others
-		Accounts []metering.Account // that the visitor can change to
-	}{This: v.Session.ID}
-	err := together(
-		func() (err error) { data.Sessions, err = d.sessionsOf(r.Context(), v); return err },
-		func() (err error) { data.Accounts, err = d.otherAccounts(r.Context(), v); return err },
+		Sessions  []member.Session // of the visitor, and for owners of all members
+		CurrentID string
+		HasOthers bool               // whether the visitor has others
+		Accounts  []metering.Account // that the visitor can change to
+	}{CurrentID: viewer.Record.ID}
+	err := runParallel(
+		func() (err error) { data.Sessions, err = d.visibleSessions(r.Context(), viewer); return err },
+		func() (err error) { data.Accounts, err = d.otherAccounts(r.Context(), viewer); return err },
 	)
-	data.Others = slices.ContainsFunc(data.Sessions, v.otherSession)
-	data.pager, data.Sessions = paged(r, data.Sessions)
+	data.HasOthers = slices.ContainsFunc(data.Sessions, viewer.isOther)
+	data.pager, data.Sessions = paginate(r, data.Sessions)
 	return data, err
 }
 
-// otherSession reports whether a session is one more of the visitor.
-func (v *visitor) otherSession(s member.Session) bool {
-	return s.Email == v.Email && s.ID != v.Session.ID
+// isOther reports whether a session is one more of the visitor.
+func (v *session) isOther(s member.Session) bool {
+	return s.Email == v.Email && s.ID != v.Record.ID
 }
 
-// sessionsOf are those that a visitor may see and end, the one seen last first.
-func (d *dashboard) sessionsOf(ctx context.Context, v *visitor) ([]member.Session, error) {
-	list, err := d.people().Sessions(ctx, v.Account.ID)
-	list = slices.DeleteFunc(list, func(s member.Session) bool { return s.Email != v.Email && !v.May(member.Owner) })
+// visibleSessions returns those that a member may see and end, the one seen last first.
+func (d *dashboard) visibleSessions(ctx context.Context, viewer *session) ([]member.Session, error) {
+	list, err := d.members().Sessions(ctx, viewer.Account.ID)
+	list = slices.DeleteFunc(list, func(s member.Session) bool { return s.Email != viewer.Email && !viewer.May(member.Owner) })
 	slices.SortFunc(list, func(a, b member.Session) int { return b.LastSeen.Compare(a.LastSeen) })
 	return list, err
 }
 
-// otherAccounts are those of the same address, unless the session is bound to this one.
-func (d *dashboard) otherAccounts(ctx context.Context, v *visitor) (list []metering.Account, err error) {
-	if v.Session.Bound {
+// otherAccounts returns those of the same address, unless the session is bound to this one.
+func (d *dashboard) otherAccounts(ctx context.Context, viewer *session) (list []metering.Account, err error) {
+	if viewer.Record.Bound {
 		return nil, nil
 	}
-	all, err := d.people().Of(ctx, v.Email)
-	for _, one := range all {
-		if one.Account == v.Account.ID || err != nil {
+	all, err := d.members().Of(ctx, viewer.Email)
+	for _, m := range all {
+		if m.Account == viewer.Account.ID || err != nil {
 			continue
 		}
 		var account metering.Account
-		account, err = d.Store.Account(ctx, one.Account)
+		account, err = d.Store.Account(ctx, m.Account)
 		list = append(list, account)
 	}
 	return list, err
@@ -134,12 +134,12 @@ func (d *dashboard) otherAccounts(ctx context.Context, v *visitor) (list []meter
 
 // endSessions ends the session that the path names, of those that the visitor may end, or all others of the visitor.
 func (d *dashboard) endSessions(r *http.Request) (string, error) {
-	v, id, ended := visitorOf(r), r.PathValue("id"), 0
-	list, err := d.sessionsOf(r.Context(), v)
+	viewer, id, ended := sessionOf(r), r.PathValue("id"), 0
+	list, err := d.visibleSessions(r.Context(), viewer)
 	for _, s := range list {
-		if err == nil && (s.ID == id || id == "" && v.otherSession(s)) {
+		if err == nil && (s.ID == id || id == "" && viewer.isOther(s)) {
 			ended++
-			err = d.people().End(r.Context(), v.Account.ID, s.ID)
+			err = d.members().End(r.Context(), viewer.Account.ID, s.ID)
 		}
 	}
 	if err == nil && id != "" && ended == 0 {
@@ -149,8 +149,8 @@ func (d *dashboard) endSessions(r *http.Request) (string, error) {
 }
 
 func (d *dashboard) signOut(r *http.Request) (string, error) {
-	v := visitorOf(r)
-	err := d.people().End(r.Context(), v.Account.ID, v.Session.ID)
+	current := sessionOf(r)
+	err := d.members().End(r.Context(), current.Account.ID, current.Record.ID)
 	if err == nil {
 		d.setCookie(r, "")
 	}
@@ -159,13 +159,13 @@ func (d *dashboard) signOut(r *http.Request) (string, error) {
 
 // switchAccount continues in another account of the same address, in a new session.
 func (d *dashboard) switchAccount(r *http.Request) (string, error) {
-	v, to := visitorOf(r), metering.AccountID(r.PostForm.Get("account"))
-	if v.Session.Bound {
+	current, to := sessionOf(r), metering.AccountID(r.PostForm.Get("account"))
+	if current.Record.Bound {
 		return "", metering.ErrNotFound
 	}
-	_, secret, err := d.people().Begin(r.Context(), to, v.Email, sceneOf(r).from.String())
+	_, secret, err := d.members().Begin(r.Context(), to, current.Email, stateOf(r).clientIP.String())
 	if err == nil {
-		err = d.people().End(r.Context(), v.Account.ID, v.Session.ID)
+		err = d.members().End(r.Context(), current.Account.ID, current.Record.ID)
 	}
 	if err == nil {
 		d.setCookie(r, secret)
@@ -173,23 +173,23 @@ func (d *dashboard) switchAccount(r *http.Request) (string, error) {
 	return "/dashboard", err
 }
 
-// shownActs is how many rows of the log a page has.
-const shownActs = 100
+// logPageSize is how many rows of the log a page has.
+const logPageSize = 100
 
 func (d *dashboard) showLog(r *http.Request) (any, error) {
-	end, err := olderOf(r, "before")
+	end, err := parseCursor(r, "before")
 	if err != nil {
 		return nil, err
 	}
-	shown := struct {
+	page := struct {
 		Acts          []metering.Act
 		Newest, Older string // addresses of pages
 		Days          int    // for which rows are kept
 	}{Days: int(metering.ActTime / (24 * time.Hour))}
-	f := metering.ActFilter{Account: visitorOf(r).Account.ID, Before: end, Limit: shownActs + 1}
+	f := metering.ActFilter{Account: sessionOf(r).Account.ID, Before: end, Limit: logPageSize + 1}
 	acts, err := metering.Acts(r.Context(), d.Store, f)
-	n, last := cutAt(len(acts), shownActs, func(i int) time.Time { return acts[i].At })
-	shown.Acts = acts[:n]
-	shown.Newest, shown.Older = around(r, "before", last)
-	return shown, err
+	n, last := cutPage(len(acts), logPageSize, func(i int) time.Time { return acts[i].At })
+	page.Acts = acts[:n]
+	page.Newest, page.Older = cursorLinks(r, "before", last)
+	return page, err
 }

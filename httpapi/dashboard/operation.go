@@ -31,8 +31,8 @@ func (op operation) Page() string { return "/dashboard/playground/" + op.At() }
 // Docs is the path of the documentation.
 func (op operation) Docs() string { return "/docs/" + op.At() }
 
-// Described returns what the operation examines.
-func (op operation) Described() string { return strings.Join(op.About(), " ") }
+// Description returns what the operation examines.
+func (op operation) Description() string { return strings.Join(op.About(), " ") }
 
 // Price returns the cost of a reply.
 func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
@@ -45,7 +45,7 @@ type input struct {
 	httpapi.Param
 	Value  string   // as it was typed
 	Chosen []string // of a list with choices
-	Error  string
+	Fault  string
 }
 
 // Widget returns the kind of input element for the value.
@@ -64,20 +64,20 @@ func (i input) Widget() string {
 		return "switch"
 	case is("integer"), is("number"):
 		return "number"
-	case i.MaxLen > longestLine:
+	case i.MaxLen > maxLineLength:
 		return "text"
 	}
 	return "line"
 }
 
-// longestLine is the length from which on a text has more than one line.
-const longestLine = 2048
+// maxLineLength is the length from which on a text has more than one line.
+const maxLineLength = 2048
 
 // Field is the name of the elements, which no other field of a form has.
 func (i input) Field() string { return "f." + i.Name }
 
-// On reports whether a switch is on.
-func (i input) On() bool { return cmp.Or(i.Value, i.Default) == "true" }
+// Checked reports whether a switch is on.
+func (i input) Checked() bool { return cmp.Or(i.Value, i.Default) == "true" }
 
 // acronyms are words of names that are written in capitals.
 var acronyms = []string{
@@ -98,22 +98,22 @@ func (i input) Label() string {
 // Has reports whether one of the choices was made.
 func (i input) Has(choice string) bool { return slices.Contains(i.Chosen, choice) }
 
-// whole formats a bound of a number; empty without one.
-func whole(bound *float64) string {
+// formatBound formats a bound of a number; empty without one.
+func formatBound(bound *float64) string {
 	if bound == nil {
 		return ""
 	}
 	return fmt.Sprintf("%.0f", *bound)
 }
 
-// Bound describes the permitted numbers.
-func (i input) Bound() string {
-	return view.List(view.If(i.Min != nil, "at least "+whole(i.Min)), view.If(i.Max != nil, "at most "+whole(i.Max)))
+// Bounds describes the permitted numbers.
+func (i input) Bounds() string {
+	return view.List(view.If(i.Min != nil, "at least "+formatBound(i.Min)), view.If(i.Max != nil, "at most "+formatBound(i.Max)))
 }
 
 // Hint describes the value, and the permitted ones.
 func (i input) Hint() string {
-	parts := []string{i.Doc, i.Bound(), view.If(i.Widget() == "lines", "one on each line")}
+	parts := []string{i.Doc, i.Bounds(), view.If(i.Widget() == "lines", "one on each line")}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
@@ -122,38 +122,38 @@ func (i input) Hint() string {
 func (op operation) inputs(fields []byte, faults []httpapi.Violation) (list []input, others []string) {
 	values := map[string]json.RawMessage{}
 	_ = json.Unmarshal(fields, &values) // a request that is not an object has no values
-	told := map[string]string{}
+	byField := map[string]string{}
 	for _, v := range faults {
 		name := v.Field
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
-		told[name] = strings.TrimPrefix(told[name]+"; "+v.Message, "; ")
+		byField[name] = strings.TrimPrefix(byField[name]+"; "+v.Message, "; ")
 	}
 	for _, p := range op.Params() {
-		i := input{Param: p, Error: told[p.Name]}
-		delete(told, p.Name)
+		i := input{Param: p, Fault: byField[p.Name]}
+		delete(byField, p.Name)
 		if p.List {
 			var entries []json.RawMessage
 			_ = json.Unmarshal(values[p.Name], &entries) // as above
-			i.Chosen = diag.Map(entries, textOf)
+			i.Chosen = diag.Map(entries, rawText)
 			i.Value = strings.Join(i.Chosen, "\n")
 		} else {
-			i.Value = textOf(values[p.Name])
+			i.Value = rawText(values[p.Name])
 		}
 		list = append(list, i)
 	}
 	for _, v := range faults {
-		if text, left := told[v.Field]; left {
+		if text, remains := byField[v.Field]; remains {
 			others = append(others, strings.TrimPrefix(v.Field+": "+text, ": "))
-			delete(told, v.Field)
+			delete(byField, v.Field)
 		}
 	}
 	return list, others
 }
 
-// textOf is a value as it is typed: a string without its quotation marks.
-func textOf(value json.RawMessage) string {
+// rawText is a value as it is typed: a string without its quotation marks.
+func rawText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text
@@ -175,7 +175,7 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 		switch w := i.Widget(); {
 		case w == "switch":
 			i.Value = fmt.Sprint(text != "")
-			if i.On() != (p.Default == "true") {
+			if i.Checked() != (p.Default == "true") {
 				add(p.Name, []byte(i.Value))
 			}
 		case p.List:
@@ -186,7 +186,7 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 				add(p.Name, []byte("["+strings.Join(list, ",")+"]"))
 			}
 		case w == "file":
-			data, err := uploaded(r, i.Field())
+			data, err := uploadedFile(r, i.Field())
 			if err != nil {
 				return nil, err
 			}
@@ -202,8 +202,8 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 	return []byte("{" + b.String() + "}"), nil
 }
 
-// uploaded is the file of a form, or nil where none was chosen.
-func uploaded(r *http.Request, name string) ([]byte, error) {
+// uploadedFile is the file of a form, or nil where none was chosen.
+func uploadedFile(r *http.Request, name string) ([]byte, error) {
 	f, _, err := r.FormFile(name)
 	if err != nil {
 		return nil, nil // the request has none

@@ -74,7 +74,7 @@ func TestOutageLeaksNothing(t *testing.T) {
 						break // and nothing failed
 					}
 				}
-				if p.role != anybody {
+				if p.role != public {
 					assert.GreaterOrEqual(t, fault.Skip, 3, "%s %s: session, account, and what is shown or done", p.method, at)
 				}
 			}

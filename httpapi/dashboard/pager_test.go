@@ -21,7 +21,7 @@ import (
 )
 
 // manyKeys gives an account keys that were created one after the other, of which every tenth is revoked.
-func (h *house) manyKeys(account metering.AccountID, n int) (list []metering.Key) {
+func (h *fixture) manyKeys(account metering.AccountID, n int) (list []metering.Key) {
 	h.t.Helper()
 	for i := range n {
 		k := metering.Key{
@@ -40,7 +40,7 @@ func (h *house) manyKeys(account metering.AccountID, n int) (list []metering.Key
 
 // Of many keys a page shows some: active ones first, the newest first, searched by name and by state.
 func TestManyKeys(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	keys := h.manyKeys(h.account.ID, 350) // of which 35 are revoked
 	h.charge(h.account, keys[349], "req_1", "dns/lookup", 5)
 	b := h.owner()
@@ -52,7 +52,7 @@ func TestManyKeys(t *testing.T) {
 	}
 	first := b.get("/dashboard/keys")
 	wellFormed(t, "the first page", first)
-	require.Len(t, names(first), onPage)
+	require.Len(t, names(first), pageSize)
 	assert.Equal(t, []string{"349", "348", "347"}, names(first)[:3])
 	assert.Equal(t, "350 keys, those that work first", first.words("caption"))
 	assert.Equal(t, "Showing 1–100 of 350. Page 1 of 4 Next", first.words("nav.pages"))
@@ -104,9 +104,9 @@ func TestManyKeys(t *testing.T) {
 
 // Requests are shown some at a time, each once, also where several ended at one instant.
 func TestManyRequests(t *testing.T) {
-	h := newHouse(t)
-	keys := h.manyKeys(h.account.ID, onPage+2)
-	const many = 3*maxShown + 50
+	h := newFixture(t)
+	keys := h.manyKeys(h.account.ID, pageSize+2)
+	const many = 3*maxActivityRows + 50
 	for i := range many {
 		if i%7 == 0 {
 			h.pass(time.Second)
@@ -125,7 +125,7 @@ func TestManyRequests(t *testing.T) {
 	for page := b.get("/dashboard/activity"); ; pages++ {
 		wellFormed(t, "a page of requests", page)
 		rows := page.Find("tbody th code")
-		require.LessOrEqual(t, rows.Length(), maxShown)
+		require.LessOrEqual(t, rows.Length(), maxActivityRows)
 		for _, row := range rows.EachIter() {
 			require.False(t, seen[row.Text()], row.Text())
 			seen[row.Text()] = true
@@ -152,8 +152,8 @@ func TestManyRequests(t *testing.T) {
 
 // Keys with charges are listed some at a time, those that were charged most first.
 func TestManyChargedKeys(t *testing.T) {
-	h := newHouse(t)
-	for i, k := range h.manyKeys(h.account.ID, 2*onPage+50) {
+	h := newFixture(t)
+	for i, k := range h.manyKeys(h.account.ID, 2*pageSize+50) {
 		h.charge(h.account, k, fmt.Sprint("req_", i), "dns/lookup", int64(i+1))
 	}
 	b := h.owner()
@@ -161,7 +161,7 @@ func TestManyChargedKeys(t *testing.T) {
 		p := b.get(fmt.Sprint("/dashboard/usage?month=2026-11&page=", page))
 		wellFormed(t, "usage", p)
 		rows := p.Find(`tbody tr:has(th a[href^="/dashboard/keys/"])`)
-		require.Equal(t, map[int]int{1: onPage, 3: 50}[page], rows.Length())
+		require.Equal(t, map[int]int{1: pageSize, 3: 50}[page], rows.Length())
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.First().Html())), " "), want[0])
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.Last().Html())), " "), want[1])
 	}
@@ -190,12 +190,12 @@ func spaced(markup string, err error) string {
 // and it is cut off where it cannot be read to its end.
 func TestUsageFile(t *testing.T) {
 	var store *cutStore
-	h := newHouse(t, func(c *Config) {
+	h := newFixture(t, func(c *Config) {
 		store = &cutStore{Store: c.Store}
 		c.Store = store
 	})
 	key := h.manyKeys(h.account.ID, 2)[1]
-	midnight := began.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	midnight := startTime.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	for i, after := range []time.Duration{-9 * time.Hour, -time.Second, time.Second, -time.Millisecond, time.Hour + time.Second,
 		3 * time.Hour, -2 * time.Second} {
 		h.pass(midnight.Add(after).Sub(h.clock()))
@@ -339,7 +339,7 @@ func TestLargeAccount(t *testing.T) {
 			if p.pattern != "/dashboard/usage.csv" {
 				assert.Less(t, len(page.body), 300<<10, "bytes of %s", path+query)
 				for _, table := range page.Find("table").EachIter() {
-					assert.LessOrEqual(t, table.Find("tbody tr").Length(), maxShown, path+query)
+					assert.LessOrEqual(t, table.Find("tbody tr").Length(), maxActivityRows, path+query)
 				}
 			}
 			walked++
@@ -347,10 +347,10 @@ func TestLargeAccount(t *testing.T) {
 	}
 	require.Greater(t, walked, 40)
 	for path, want := range map[string]int{
-		"/dashboard/keys": onPage, "/dashboard/members": onPage, "/dashboard/sessions": onPage, "/dashboard/spf": onPage,
-		"/dashboard": onPage, "/dashboard/activity": maxShown, "/dashboard/log": shownActs,
-		"/dashboard/channels": 1 + shownDeliveries, // and the channel
-		"/dashboard/billing":  2 * onPage,          // invoices, and the newest notes
+		"/dashboard/keys": pageSize, "/dashboard/members": pageSize, "/dashboard/sessions": pageSize, "/dashboard/spf": pageSize,
+		"/dashboard": pageSize, "/dashboard/activity": maxActivityRows, "/dashboard/log": logPageSize,
+		"/dashboard/channels": 1 + deliveriesPageSize, // and the channel
+		"/dashboard/billing":  2 * pageSize,           // invoices, and the newest notes
 	} {
 		page := b.get(path)
 		assert.Equal(t, want, page.Find("table.cards tbody tr").Length(), path)
@@ -359,7 +359,7 @@ func TestLargeAccount(t *testing.T) {
 }
 
 // multiply copies a record of an account under other names.
-func (h *house) multiply(account metering.AccountID, kind string, n int) {
+func (h *fixture) multiply(account metering.AccountID, kind string, n int) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	var copies []metering.Record

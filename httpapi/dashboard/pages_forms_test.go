@@ -27,7 +27,7 @@ func keyIn(p *reply) string {
 
 // A key is created, rotated and revoked by forms. Its secret is shown once, and only to its creator.
 func TestKeys(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.as("developer@example.com")
 	empty := b.get("/dashboard/keys")
 	assert.Contains(t, empty.words(".empty"), "There is no key yet")
@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 		metering.DeprecatedUse{Endpoint: "POST /certificates/csr/parse", What: "mail:read", At: h.clock()})
 	require.NoError(t, err)
 	assert.Contains(t, b.get(at).words("dl"), "mail:read of POST /certificates/csr/parse")
-	assert.Equal(t, began.AddDate(0, 0, 30), *key.ExpiresAt)
+	assert.Equal(t, startTime.AddDate(0, 0, 30), *key.ExpiresAt)
 
 	next := b.follow("/dashboard/keys/"+string(key.ID)+"/rotate", "grace", "24")
 	second := next.words(".secret code")
@@ -108,7 +108,7 @@ func TestKeys(t *testing.T) {
 }
 
 // silent checks that neither the log of the server nor that of acts, nor any record of the store holds secrets.
-func (h *house) silent(secrets ...string) {
+func (h *fixture) silent(secrets ...string) {
 	h.t.Helper()
 	acts, err := metering.Acts(h.t.Context(), h.store, metering.ActFilter{})
 	require.NoError(h.t, err)
@@ -119,7 +119,7 @@ func (h *house) silent(secrets ...string) {
 		for _, a := range acts {
 			assert.NotContains(h.t, a.Detail+a.Subject+a.Error+a.Who+a.From, secret)
 		}
-		for _, kind := range []string{"member_session", keptKind} {
+		for _, kind := range []string{"member_session", resultKind} {
 			for r, err := range h.store.Records(h.t.Context(), metering.RecordFilter{Kind: kind}) {
 				require.NoError(h.t, err)
 				assert.NotContains(h.t, string(r.Body), secret)
@@ -130,7 +130,7 @@ func (h *house) silent(secrets ...string) {
 
 // Channels of all kinds are created; secrets and targets that are secrets are shown once or never.
 func TestChannels(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.as("developer@example.com")
 	assert.Contains(t, b.get("/dashboard/channels").words(".empty"), "Nobody is told of anything yet")
 	page := b.follow("/dashboard/channels", "name", "ops", "kind", "webhook", "target", "https://hooks.example.com/in?key=verysecret",
@@ -197,8 +197,8 @@ func TestChannels(t *testing.T) {
 func TestDelivery(t *testing.T) {
 	h, own, _ := furnished(t)
 	d := notify.Delivery{Attempts: []notify.Attempt{
-		{At: began, Ended: true, Status: 503, Error: "status 503", Millis: 1200, Response: hostileName},
-		{At: began.Add(time.Minute)},
+		{At: startTime, Ended: true, Status: 503, Error: "status 503", Millis: 1200, Response: hostileName},
+		{At: startTime.Add(time.Minute)},
 	}}
 	h.editRecord(own.ID, "delivery", own.ids["/dashboard/deliveries/"], d)
 	page := h.owner().get("/dashboard/deliveries/" + own.ids["/dashboard/deliveries/"])
@@ -272,14 +272,14 @@ func TestActivity(t *testing.T) {
 		assert.Equal(t, want, b.get("/dashboard/activity?"+query).Find("tbody tr").Length(), query)
 	}
 	assert.Contains(t, b.get("/dashboard/activity?before=yesterday").words("#before-fault"), "must be a time")
-	for range 2 * remembered {
+	for range 2 * maxAccountRequests {
 		observe(httpapi.Observation{RequestID: "req_many", Account: own.ID, Code: "OK"})
 	}
 	list, since := h.dash.Activity.Requests(own.ID)
-	assert.Len(t, list, remembered)
-	assert.True(t, since.After(began))
+	assert.Len(t, list, maxAccountRequests)
+	assert.True(t, since.After(startTime))
 	assert.True(t, slices.IsSortedFunc(list, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) }))
-	assert.Len(t, b.get("/dashboard/activity").Find("tbody tr").Nodes, maxShown)
+	assert.Len(t, b.get("/dashboard/activity").Find("tbody tr").Nodes, maxActivityRows)
 }
 
 // The owner turns overage on with a budget, and corrects invoices if the server lets owners do so.
@@ -324,14 +324,14 @@ func TestBilling(t *testing.T) {
 	assert.Contains(t, void.words(".state"), "void")
 	b.get(at + ".2")
 
-	strict := newHouse(t)
+	strict := newFixture(t)
 	assert.Equal(t, http.StatusNotFound, strict.owner().post(at+"/void", "reason", "x", "sure", "yes").status,
 		"elsewhere a customer must not void his own invoices")
 }
 
 // Members are added, changed and removed; one owner always stays.
 func TestMembers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.owner()
 	page := b.follow("/dashboard/members", "email", "Ada@Example.org", "role", "developer")
 	assert.Contains(t, page.words("h1"), "ada@example.org")
@@ -365,7 +365,7 @@ func TestMembers(t *testing.T) {
 
 // Requests that no browser makes are answered too: a path with slashes, an invalid body, and an unknown path.
 func TestOddRequests(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.owner()
 	for path, status := range map[string]int{
 		"/dashboard/": http.StatusMovedPermanently, "/dashboard//keys": http.StatusMovedPermanently,

@@ -37,7 +37,7 @@ type lodger struct {
 func (l lodger) email() string { return string(l.ID) + "@example.org" }
 
 // furnish gives an account something of everything, under hostileName names.
-func (h *house) furnish(account metering.Account) lodger {
+func (h *fixture) furnish(account metering.Account) lodger {
 	ctx, t := h.t.Context(), h.t
 	l := lodger{account, map[string]string{}}
 	_, err := h.admin.SetAccount(ctx, account.ID, func(a *metering.Account) { a.Name = hostileName })
@@ -67,7 +67,7 @@ func (h *house) furnish(account metering.Account) lodger {
 }
 
 // charge settles a charge of a key.
-func (h *house) charge(account metering.Account, key metering.Key, request, endpoint string, credits int64) {
+func (h *fixture) charge(account metering.Account, key metering.Key, request, endpoint string, credits int64) {
 	ctx := h.t.Context()
 	now := h.clock()
 	caller := &metering.Caller{Key: &key, Account: &account, Plan: new(metering.DefaultPlans()[account.Plan])}
@@ -77,12 +77,12 @@ func (h *house) charge(account metering.Account, key metering.Key, request, endp
 	require.NoError(h.t, err)
 }
 
-// furnished returns a house whose two accounts have something of everything, and existed a month ago.
-func furnished(t *testing.T, changes ...func(*Config)) (h *house, own, foreign lodger) {
-	h = newHouseAt(t, began.AddDate(0, -1, 0), append([]func(*Config){func(c *Config) { c.OwnersMend = true }}, changes...)...)
+// furnished returns a fixture whose two accounts have something of everything, and existed a month ago.
+func furnished(t *testing.T, changes ...func(*Config)) (h *fixture, own, foreign lodger) {
+	h = newFixtureAt(t, startTime.AddDate(0, -1, 0), append([]func(*Config){func(c *Config) { c.OwnersEditInvoices = true }}, changes...)...)
 	ctx := t.Context()
 	own, foreign = h.furnish(h.account), h.furnish(h.other)
-	h.pass(began.Sub(h.clock()))
+	h.pass(startTime.Sub(h.clock()))
 	_, err := billing.Billing{Store: h.store, Clock: h.clock}.Close(ctx, metering.Period{Year: 2026, Month: time.October})
 	require.NoError(t, err)
 	for _, l := range []lodger{own, foreign} {
@@ -108,7 +108,7 @@ func (l lodger) path(pattern string) (path string, named bool) {
 }
 
 // administration are the pages that these tests walk: all but those whose ids other tests make.
-func (h *house) administration() iter.Seq2[*page, string] {
+func (h *fixture) administration() iter.Seq2[*page, string] {
 	return func(yield func(*page, string) bool) {
 		own := lodger{ids: map[string]string{}}
 		for _, p := range h.dash.pages {
@@ -297,7 +297,7 @@ func TestRoles(t *testing.T) {
 }
 
 // mayPost checks that a role may send a form that it is shown.
-func (h *house) mayPost(role member.Role, action, at string) {
+func (h *fixture) mayPost(role member.Role, action, at string) {
 	h.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, action, nil)
 	require.NoError(h.t, err)

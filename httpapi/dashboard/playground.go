@@ -37,11 +37,11 @@ func (op operation) formLimit(r *http.Request) int64 {
 	return 3*op.MaxBody() + maxForm
 }
 
-// hold waits for room for the form of a visitor. Release gives it back.
-func (d *dashboard) hold(r *http.Request, size int64) (release func(), err error) {
-	release, err = d.API.Hold(r.Context(), visitorOf(r).Account.ID, size)
+// reserve waits for room for the form of a visitor. Release gives it back.
+func (d *dashboard) reserve(r *http.Request, size int64) (release func(), err error) {
+	release, err = d.API.Hold(r.Context(), sessionOf(r).Account.ID, size)
 	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
-		sceneOf(r).header.Set("Retry-After", "1")
+		stateOf(r).header.Set("Retry-After", "1")
 		return nil, &problem{http.StatusServiceUnavailable, "Server busy",
 			"The server has too much to do at the moment. Go back and send the form again.", false}
 	}
@@ -60,7 +60,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	if size < 0 {
 		size = limit
 	}
-	if release, err = d.hold(r, formCopies*size); err != nil {
+	if release, err = d.reserve(r, formCopies*size); err != nil {
 		return nil, nil, err
 	}
 	defer func() {
@@ -71,10 +71,10 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	const inMemory = 1 << 20
 	r.Body = http.MaxBytesReader(nil, r.Body, limit)
 	if err := r.ParseForm(); err != nil { // which ParseMultipartForm ignores
-		return nil, release, formFault(err)
+		return nil, release, formProblem(err)
 	}
 	if err := r.ParseMultipartForm(inMemory); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return nil, release, formFault(err)
+		return nil, release, formProblem(err)
 	}
 	if r.MultipartForm != nil {
 		defer r.MultipartForm.RemoveAll()
@@ -83,7 +83,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	return fields, release, err
 }
 
-// A run is the kept result of a member's request: of an operation, or of all checks of a domain.
+// A run is the stored result of a member's request: of an operation, or of all checks of a domain.
 type run struct {
 	Operation string              `json:"operation,omitempty"`
 	Domain    string              `json:"domain,omitempty"`
@@ -101,31 +101,31 @@ type run struct {
 	Faults    []httpapi.Violation `json:"faults,omitempty"`
 }
 
-// ask runs an operation as a key. Errors are recorded in the run.
-func (d *dashboard) ask(ctx context.Context, key metering.KeyID, op operation, r *run) *run {
+// call runs an operation as a key. Errors are recorded in the run.
+func (d *dashboard) call(ctx context.Context, key metering.KeyID, op operation, r *run) *run {
 	answer, err := d.API.Ask(ctx, key, op.Endpoint, r.Fields)
 	if err == nil {
 		r.RequestID, r.Credits, r.Remaining = answer.RequestID, answer.Credits, answer.Remaining
 		r.Media, r.Reply = answer.MediaType, answer.Body
 	}
-	return d.ended(r, err)
+	return d.finish(r, err)
 }
 
-// ended records in a run how long it took, and its error, if any.
-func (d *dashboard) ended(r *run, err error) *run {
+// finish records in a run how long it took, and its error, if any.
+func (d *dashboard) finish(r *run, err error) *run {
 	r.Took = d.now().Sub(r.At)
-	r.Error, r.Faults = d.told(err)
+	r.Error, r.Faults = d.failureText(err)
 	return r
 }
 
-// viewOf returns the human-readable form of the answer; nil for an image.
-func (d *dashboard) viewOf(r *run) (*view.View, error) {
+// reportView returns the human-readable form of the answer; nil for an image.
+func (d *dashboard) reportView(r *run) (*view.View, error) {
 	if r.View != nil {
 		r.View.Foot = r.Foot
 		return r.View, nil
 	}
 	op, known := d.operation(r.Operation)
-	if !known || r.Reply == nil || r.Picture() {
+	if !known || r.Reply == nil || r.IsImage() {
 		return nil, nil
 	}
 	report, err := op.Decode(r.Reply)
@@ -135,11 +135,11 @@ func (d *dashboard) viewOf(r *run) (*view.View, error) {
 	return httpapi.View(report), nil
 }
 
-// Picture reports whether the reply is an image.
-func (r *run) Picture() bool { return strings.HasPrefix(r.Media, "image/") }
+// IsImage reports whether the reply is an image.
+func (r *run) IsImage() bool { return strings.HasPrefix(r.Media, "image/") }
 
-// told explains to the member why there is no answer.
-func (d *dashboard) told(err error) (string, []httpapi.Violation) {
+// failureText explains to the member why there is no answer.
+func (d *dashboard) failureText(err error) (string, []httpapi.Violation) {
 	if err == nil {
 		return "", nil
 	}
@@ -152,23 +152,23 @@ func (d *dashboard) told(err error) (string, []httpapi.Violation) {
 	if p, ok := errors.AsType[*httpapi.Problem](err); ok {
 		return p.Message + " Nothing was charged.", nil
 	}
-	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
-		return "There was no usable answer from " + silent.Asked + ". Nothing was charged.", nil
+	if unavailable, ok := errors.AsType[*diag.UnavailableError](err); ok {
+		return "There was no usable answer from " + unavailable.Asked + ". Nothing was charged.", nil
 	}
 	d.Log.Error("dashboard", "page", "an operation", "error", err)
 	return "Something went wrong on the server. Nothing was charged.", nil
 }
 
-// keepRun keeps a run; what is too long is omitted, the request first.
-func (d *dashboard) keepRun(ctx context.Context, account metering.AccountID, token string, r *run) error {
-	fits, err := d.keep(ctx, account, token, r)
+// storeRun stores a run; what is too long is omitted, the request first.
+func (d *dashboard) storeRun(ctx context.Context, account metering.AccountID, token string, r *run) error {
+	fits, err := d.storeResult(ctx, account, token, r)
 	if !fits && err == nil {
 		r.Fields = nil
-		fits, err = d.keep(ctx, account, token, r)
+		fits, err = d.storeResult(ctx, account, token, r)
 	}
 	if !fits && err == nil {
 		r.Reply, r.Error = nil, "The answer is too long for this page. Ask the API for it."
-		_, err = d.keep(ctx, account, token, r)
+		_, err = d.storeResult(ctx, account, token, r)
 	}
 	return err
 }
@@ -187,33 +187,33 @@ type result struct {
 	op     operation
 	Token  string // by which it is kept
 	Shares []shareForm
-	Viewed template.HTML
+	Report template.HTML
 }
 
-// longest is the length up to which requests and replies are written out on a page.
-const longest = 64 << 10
+// maxShownBytes is the length up to which requests and replies are written out on a page.
+const maxShownBytes = 64 << 10
 
 // JSON is the reply in lines, or empty where it is too long to read.
 func (r *result) JSON() string {
 	var b bytes.Buffer
-	if len(r.Reply) > longest || r.Picture() || json.Indent(&b, r.Reply, "", "  ") != nil {
+	if len(r.Reply) > maxShownBytes || r.IsImage() || json.Indent(&b, r.Reply, "", "  ") != nil {
 		return ""
 	}
-	return readable(b.String())
+	return printableLines(b.String())
 }
 
-// readable is a text of several lines in which nothing turns the direction of writing or hides.
-func readable(text string) string {
+// printableLines is a text of several lines in which nothing turns the direction of writing or hides.
+func printableLines(text string) string {
 	return strings.Join(diag.Map(strings.Split(text, "\n"), render.Printable), "\n")
 }
 
 // Curl is the command for the same request, unless it is too long to read.
 func (r *result) Curl() (string, error) {
-	if r.Fields == nil || len(r.Fields) > longest || r.Faults != nil {
+	if r.Fields == nil || len(r.Fields) > maxShownBytes || r.Faults != nil {
 		return "", nil
 	}
 	command, err := r.op.Curl(r.Fields)
-	return readable(command), err
+	return printableLines(command), err
 }
 
 // Sample is the call of the library for the same request, which has long texts as variables.
@@ -239,10 +239,10 @@ func (d *dashboard) showOperation(r *http.Request) (any, error) {
 	if !ok {
 		return nil, metering.ErrNotFound
 	}
-	sceneOf(r).title = op.Name()
+	stateOf(r).title = op.Name()
 	shown, fields, faults := &operationPage{Op: op}, []byte("{}"), []httpapi.Violation(nil)
 	var err error
-	shown.outcome, err = d.outcomeOf(r, op, func(k *run) bool { return k.Operation == op.Name() })
+	shown.outcome, err = d.loadOutcome(r, op, func(k *run) bool { return k.Operation == op.Name() })
 	switch query := r.URL.Query(); {
 	case err != nil:
 		return nil, err
@@ -261,16 +261,16 @@ func (d *dashboard) showOperation(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// keptRun reads a run of the visitor's account. Its page reloads while it is not available yet.
-func (d *dashboard) keptRun(r *http.Request, token string) (*run, error) {
-	header := sceneOf(r).header
+// loadRun reads a run of the visitor's account. Its page reloads while it is not available yet.
+func (d *dashboard) loadRun(r *http.Request, token string) (*run, error) {
+	header := stateOf(r).header
 	header.Set("Referrer-Policy", "no-referrer")
-	kept := &run{}
-	err := d.kept(r.Context(), visitorOf(r).Account.ID, token, kept)
+	loaded := &run{}
+	err := d.loadResult(r.Context(), sessionOf(r).Account.ID, token, loaded)
 	if errors.Is(err, errRunning) {
 		header.Set("Refresh", "2")
 	}
-	return kept, err
+	return loaded, err
 }
 
 // An outcome is the result of a run, on the page of the form that started it.
@@ -280,44 +280,44 @@ type outcome struct {
 	Result  *result // of the run that the address of the page names
 }
 
-// outcomeOf returns the run that the address of a page names, if it belongs there.
-func (d *dashboard) outcomeOf(r *http.Request, op operation, belongs func(*run) bool) (outcome, error) {
+// loadOutcome returns the run that the address of a page names, if it belongs there.
+func (d *dashboard) loadOutcome(r *http.Request, op operation, belongs func(*run) bool) (outcome, error) {
 	o, token := outcome{Token: member.NewToken()}, r.URL.Query().Get("result")
 	if token == "" {
 		return o, nil
 	}
-	kept, err := d.keptRun(r, token)
+	loaded, err := d.loadRun(r, token)
 	switch {
 	case errors.Is(err, errRunning):
 		o.Running = true
 		return o, nil
-	case err == nil && !belongs(kept):
+	case err == nil && !belongs(loaded):
 		err = metering.ErrNotFound
 	}
 	if err == nil {
-		o.Result, err = d.shownOf(kept, op, token)
+		o.Result, err = d.newResult(loaded, op, token)
 	}
 	return o, err
 }
 
-// shownOf is a run as its page shows it.
-func (d *dashboard) shownOf(kept *run, op operation, token string) (*result, error) {
-	shown := &result{run: kept, op: op, Token: token}
-	v, err := d.viewOf(kept)
+// newResult is a run as its page shows it.
+func (d *dashboard) newResult(loaded *run, op operation, token string) (*result, error) {
+	shown := &result{run: loaded, op: op, Token: token}
+	v, err := d.reportView(loaded)
 	if err != nil || v == nil {
 		return shown, err
 	}
 	o := render.HTMLOptions{ID: "result-"}
-	if kept.Operation != "" {
+	if loaded.Operation != "" {
 		o.Title, o.Docs = op.Name(), op.Docs()
 	}
-	shown.Shares = sharesOf(kept, v)
-	shown.Viewed, err = viewHTML(v, o)
+	shown.Shares = shareForms(loaded, v)
+	shown.Report, err = viewAsHTML(v, o)
 	return shown, err
 }
 
-// viewHTML is a view as part of a page, below the heading of that.
-func viewHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {
+// viewAsHTML is a view as part of a page, below the heading of that.
+func viewAsHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {
 	var b strings.Builder
 	o.Level = 2
 	err := render.HTML(&b, v, o)
@@ -335,40 +335,40 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 		return "", err
 	}
 	defer release()
-	return d.once(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
-		asked := &run{Operation: op.Name(), Fields: fields, At: d.now()}
+	return d.runOnce(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
+		request := &run{Operation: op.Name(), Fields: fields, At: d.now()}
 		key, err := d.admin().ServiceKey(ctx, account, actor)
 		if err != nil {
-			return d.ended(asked, err)
+			return d.finish(request, err)
 		}
-		return d.ask(ctx, key.ID, op, asked)
+		return d.call(ctx, key.ID, op, request)
 	})
 }
 
-// once performs a form's action, unless its token was taken, and leads to the page of the result. The action
+// runOnce performs a form's action, unless its token was taken, and leads to the page of the result. The action
 // completes even if the browser leaves: one that sends a form twice leaves the first time.
-func (d *dashboard) once(
+func (d *dashboard) runOnce(
 	r *http.Request, path string, do func(context.Context, metering.AccountID) *run,
 ) (string, error) {
-	account, token := visitorOf(r).Account.ID, r.PostFormValue("token")
-	first, err := d.claim(r.Context(), account, token)
+	account, token := sessionOf(r).Account.ID, r.PostFormValue("token")
+	first, err := d.claimToken(r.Context(), account, token)
 	if first {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxRun)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxRunTime)
 		defer cancel()
-		err = d.keepRun(ctx, account, token, do(ctx, account))
+		err = d.storeRun(ctx, account, token, do(ctx, account))
 	}
 	return path + "?" + url.Values{"result": {token}}.Encode(), err
 }
 
-// showReply sends the reply of a kept run unchanged: an image for display, JSON as a file.
-func (d *dashboard) showReply(r *http.Request) (any, error) {
-	kept, err := d.keptRun(r, r.PathValue("token"))
-	if err == nil && kept.Reply == nil {
+// serveReply sends the reply of a kept run unchanged: an image for display, JSON as a file.
+func (d *dashboard) serveReply(r *http.Request) (any, error) {
+	loaded, err := d.loadRun(r, r.PathValue("token"))
+	if err == nil && loaded.Reply == nil {
 		err = metering.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	sceneOf(r).header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	return file{media: kept.Media, name: view.If(!kept.Picture(), "reply.json"), data: kept.Reply}, nil
+	stateOf(r).header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	return file{media: loaded.Media, name: view.If(!loaded.IsImage(), "reply.json"), data: loaded.Reply}, nil
 }

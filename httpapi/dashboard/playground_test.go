@@ -23,9 +23,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// online is a change of a house: its checks see the Internet of the demo, and it has hosted SPF profiles.
+// online is a change of a fixture: its checks see the Internet of the demo, and it has hosted SPF profiles.
 func online(t *testing.T) func(*Config) {
-	world, err := internet.New(began)
+	world, err := internet.New(startTime)
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
 	return func(c *Config) {
@@ -99,7 +99,7 @@ func (b *browser) run(page *reply, fields ...string) *reply {
 
 // The faults of a field are shown next to it, and what was typed is kept.
 func TestPlaygroundFaults(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b := h.owner()
 	page := b.run(b.get("/dashboard/playground/text/stats"), "f.text", "a b", "f.top", "many", "f.words_per_minute", "0")
 	assert.Equal(t, "many", page.Find(`[id="f.top"]`).AttrOr("value", ""))
@@ -122,7 +122,7 @@ func TestPlaygroundFaults(t *testing.T) {
 
 // A file is sent as it is, a text of several lines with the line ends that it had.
 func TestPlaygroundFiles(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b := h.owner()
 	hash := "64ec88ca00b268e5ba1a35678a1b5316d212f4f366b2477232534a8aeca37f3c" // of Hello world
 	var body bytes.Buffer
@@ -144,7 +144,7 @@ func TestPlaygroundFiles(t *testing.T) {
 
 // A form that is sent twice runs once, and a token of strangers opens nothing.
 func TestOnce(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b := h.owner()
 	page := b.get("/dashboard/playground/text/lower?example")
 	form := page.Find(`main form[action^="/dashboard/playground/"]`)
@@ -164,12 +164,12 @@ func TestOnce(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
 	}
 	assert.Equal(t, http.StatusNotFound, b.post("/dashboard/playground/text/lower", "token", "x", "f.text", "X").status)
-	h.pass(keptFor + time.Second)
+	h.pass(resultLifetime + time.Second)
 	b = h.owner()
 	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at, nil).status)
 	b.run(page, "token", member.NewToken())
 	n := 0
-	for range h.store.Records(t.Context(), metering.RecordFilter{Kind: keptKind}) {
+	for range h.store.Records(t.Context(), metering.RecordFilter{Kind: resultKind}) {
 		n++
 	}
 	assert.Equal(t, 1, n, "who runs something removes what is over")
@@ -177,21 +177,21 @@ func TestOnce(t *testing.T) {
 
 // A run in progress is shown as such, and the page reloads.
 func TestRunning(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	token := member.NewToken()
-	first, err := h.dash.claim(t.Context(), h.account.ID, token)
+	first, err := h.dash.claimToken(t.Context(), h.account.ID, token)
 	require.NoError(t, err)
 	require.True(t, first)
 	page := h.owner().get("/dashboard/playground/text/lower?result=" + token)
 	assert.Contains(t, page.words("main"), "still running")
 	assert.Equal(t, "2", page.header.Get("Refresh"))
-	h.pass(maxRun)
+	h.pass(maxRunTime)
 	assert.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/playground/text/lower?result="+token, nil).status)
 }
 
 // Viewers see the forms, and may spend nothing.
 func TestPlaygroundViewer(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b := h.as("viewer@example.com")
 	for _, ep := range httpapi.Endpoints() {
 		op := operation{ep}
@@ -223,11 +223,11 @@ func FuzzFields(f *testing.F) {
 		require.Len(t, inputs, len(op.Params()))
 		again := url.Values{}
 		for _, i := range inputs {
-			if i.Widget() == "switch" && !i.On() {
+			if i.Widget() == "switch" && !i.Checked() {
 				continue
 			}
 			again.Set(i.Field(), i.Value)
-			if i.On() && i.Widget() == "switch" {
+			if i.Checked() && i.Widget() == "switch" {
 				again.Set(i.Field(), "true")
 			}
 		}
@@ -243,7 +243,7 @@ func FuzzToken(f *testing.F) {
 	f.Add("")
 	f.Add(strings.Repeat("A", 42) + "B")
 	f.Fuzz(func(t *testing.T, text string) {
-		id, ok := idOf(text)
+		id, ok := tokenID(text)
 		if ok {
 			bits, err := base64.RawURLEncoding.DecodeString(text)
 			require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestOwnOperation(t *testing.T) {
 	}
 	own := httpapi.Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead, Credits: 7,
 		Purpose: "hosts that our policy allows", Operation: httpapi.Pure(check)}
-	h := newHouse(t, func(c *Config) {
+	h := newFixture(t, func(c *Config) {
 		gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: c.Store, Clock: c.Clock})
 		require.NoError(t, err)
 		t.Cleanup(func() { gate.Close() })

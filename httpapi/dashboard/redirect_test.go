@@ -11,7 +11,7 @@ import (
 
 // No path leads to another site, however it is written.
 func TestRedirectsStayHere(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for path, want := range map[string]string{
 		"/dashboard/":                        "/dashboard",
 		"/dashboard/keys/":                   "/dashboard/keys",

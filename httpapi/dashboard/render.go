@@ -22,23 +22,23 @@ import (
 	"golang.org/x/text/message"
 )
 
-// A screen is the data of the templates.
-type screen struct {
+// A pageData is the data of the templates.
+type pageData struct {
 	Title   string
 	Path    string // of the page in the navigation that this one belongs to
-	Nav     []place
-	Visitor *visitor // nil without a session
+	Nav     []navItem
+	Session *session // nil without a session
 	Form    *form
 	Notice  string
 	Data    any
 	Body    template.HTML // in the layout
 }
 
-// A place is a page in the navigation.
-type place struct{ Path, Title string }
+// A navItem is a page in the navigation.
+type navItem struct{ Path, Title string }
 
 // May reports whether the visitor may use what needs a role.
-func (s *screen) May(role member.Role) bool { return s.Visitor != nil && s.Visitor.May(role) }
+func (s *pageData) May(role member.Role) bool { return s.Session != nil && s.Session.May(role) }
 
 // A file is a response that is not shown in the frame.
 type file struct {
@@ -49,7 +49,7 @@ type file struct {
 
 // render shows data by a template in the frame, or sends a file.
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
-	s := sceneOf(r)
+	s := stateOf(r)
 	if f, ok := data.(file); ok {
 		w.Header().Set("Content-Type", f.media)
 		if f.name != "" {
@@ -67,103 +67,103 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
 	}
-	shown := &screen{Title: s.title, Visitor: s.visitor, Form: s.form, Data: data,
+	page := &pageData{Title: s.title, Session: s.session, Form: s.form, Data: data,
 		Notice: d.notices[r.URL.Query().Get("notice")]}
-	if s.visitor != nil {
-		shown.Nav, shown.Path = d.navigation(r.URL.Path)
+	if s.session != nil {
+		page.Nav, page.Path = d.navigation(r.URL.Path)
 	}
-	var body, whole bytes.Buffer
-	if err := d.templates().ExecuteTemplate(&body, name+".html", shown); err != nil {
+	var body, html bytes.Buffer
+	if err := d.templates().ExecuteTemplate(&body, name+".html", page); err != nil {
 		return err
 	}
-	shown.Body = template.HTML(body.String()) // which its template has escaped
-	if err := d.templates().ExecuteTemplate(&whole, "layout.html", shown); err != nil {
+	page.Body = template.HTML(body.String()) // which its template has escaped
+	if err := d.templates().ExecuteTemplate(&html, "layout.html", page); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(s.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(whole.Bytes()) // as above
+		_, _ = w.Write(html.Bytes()) // as above
 	}
 	return nil
 }
 
-// navigation is all that it has, and which of it a path belongs to.
-func (d *dashboard) navigation(at string) (all []place, current string) {
+// navigation returns the items of the navigation, and the path of the one that a page belongs to.
+func (d *dashboard) navigation(path string) (items []navItem, current string) {
 	switch {
-	case strings.HasPrefix(at, "/dashboard/domains/"):
-		at = "/dashboard"
-	case strings.HasPrefix(at, "/dashboard/deliveries/"):
-		at = "/dashboard/channels"
+	case strings.HasPrefix(path, "/dashboard/domains/"):
+		path = "/dashboard"
+	case strings.HasPrefix(path, "/dashboard/deliveries/"):
+		path = "/dashboard/channels"
 	}
 	for _, p := range d.pages {
 		if p.nav == "" {
 			continue
 		}
-		all = append(all, place{p.pattern, p.nav})
-		if at == p.pattern || p.pattern != "/dashboard" && strings.HasPrefix(at, p.pattern+"/") {
+		items = append(items, navItem{p.pattern, p.nav})
+		if path == p.pattern || p.pattern != "/dashboard" && strings.HasPrefix(path, p.pattern+"/") {
 			current = p.pattern
 		}
 	}
-	return all, current
+	return items, current
 }
 
-// see sends the browser on to a path below /dashboard of this very site, with a notice of the table.
-func see(w http.ResponseWriter, path, notice string) {
-	if !redirectable(path) {
+// redirect sends the browser on to a path below /dashboard of this very site, with a notice of the table.
+func redirect(w http.ResponseWriter, path, notice string) {
+	if !isLocalPath(path) {
 		path = "/dashboard"
 	}
 	if notice != "" {
-		mark := "?"
+		separator := "?"
 		if strings.Contains(path, "?") {
-			mark = "&"
+			separator = "&"
 		}
-		path += mark + url.Values{"notice": {notice}}.Encode()
+		path += separator + url.Values{"notice": {notice}}.Encode()
 	}
 	w.Header().Set("Location", path)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// redirectable returns an address that is valid in a header and leads to no other site.
-func redirectable(to string) bool {
-	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
-	return strings.HasPrefix(to, "/dashboard") && !strings.Contains(to, "//") && !strings.ContainsFunc(to, odd)
+// isLocalPath reports whether an address is valid in a header and leads to no other site.
+func isLocalPath(path string) bool {
+	unsafe := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	return strings.HasPrefix(path, "/dashboard") && !strings.Contains(path, "//") && !strings.ContainsFunc(path, unsafe)
 }
 
-// functions are those of the templates.
-func (d *dashboard) functions() template.FuncMap {
+// templateFuncs are those of the templates.
+func (d *dashboard) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"when":      func(t any) template.HTML { return d.when(t, relative) },
-		"date":      func(t any) template.HTML { return d.when(t, nil) },
-		"number":    func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
-		"money":     money,
-		"count":     func(n any, word string) string { return diag.Count(reflect.ValueOf(n).Int(), word) },
-		"printable": render.Printable,
-		"says":      d.says,
-		"span":      diag.Span,
-		"join":      joined,
-		"operation": operationName,
-		"took":      took,
-		"percent":   percent,
-		"whole":     whole,
-		"name":      domainName,
-		"sign":      func(m view.Mark) string { return signs[m] },
-		"wrong":     d.wrong,
-		"covered":   covered,
-		"counted":   tallied,
-		"standing":  standing,
-		"words":     func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
-		"upper":     diag.Upper,
+		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
+		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
+		"number":      func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
+		"money":       formatMoney,
+		"count":       func(n any, word string) string { return diag.Count(reflect.ValueOf(n).Int(), word) },
+		"printable":   render.Printable,
+		"finding":     d.findingTitle,
+		"duration":    diag.Span,
+		"join":        joinList,
+		"operation":   operationName,
+		"latency":     formatLatency,
+		"percent":     percent,
+		"bound":       formatBound,
+		"displayName": displayName,
+		"symbol":      func(m view.Mark) string { return markSymbols[m] },
+		"summary":     d.summary,
+		"coverage":    coverage,
+		"severities":  severityCounts,
+		"watchState":  stateText,
+		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
+		"capitalize":  diag.Upper,
 	}
 }
 
-// joined writes a list whose elements have no spaces.
-func joined(list any) string {
+// joinList writes a list whose elements have no spaces.
+func joinList(list any) string {
 	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(list), "[]")), ", ")
 }
 
-// money writes minor units of a currency.
-func money(cents int64, currency string) string {
+// formatMoney writes minor units of a currency.
+func formatMoney(cents int64, currency string) string {
 	sign := ""
 	if cents < 0 {
 		sign, cents = "-", -cents
@@ -171,10 +171,10 @@ func money(cents int64, currency string) string {
 	return message.NewPrinter(language.English).Sprintf("%s%d.%02d %s", sign, cents/100, cents%100, currency)
 }
 
-// when writes an instant in UTC, and in words how far away it is. A zero or nil time is a dash.
-func (d *dashboard) when(at any, words func(time.Duration) string) template.HTML {
+// formatTime writes an instant in UTC, and in words how far away it is. A zero or nil time is a dash.
+func (d *dashboard) formatTime(instant any, describe func(time.Duration) string) template.HTML {
 	var t time.Time
-	switch v := at.(type) {
+	switch v := instant.(type) {
 	case time.Time:
 		t = v
 	case *time.Time:
@@ -187,24 +187,24 @@ func (d *dashboard) when(at any, words func(time.Duration) string) template.HTML
 	}
 	t = t.UTC()
 	text := fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2006-01-02 15:04 UTC"))
-	if words != nil {
-		text += " <small>" + words(t.Sub(d.now())) + "</small>"
+	if describe != nil {
+		text += " <small>" + describe(t.Sub(d.now())) + "</small>"
 	}
 	return template.HTML(text) // which holds digits and our own words alone
 }
 
-// relative describes how far away an instant is.
-func relative(ahead time.Duration) string {
-	away, text := ahead.Abs(), ""
+// relativeTime describes how far away an instant is.
+func relativeTime(ahead time.Duration) string {
+	distance, text := ahead.Abs(), ""
 	switch {
-	case away < time.Minute:
+	case distance < time.Minute:
 		return "now"
-	case away < time.Hour:
-		text = diag.Count(int(away/time.Minute), "minute")
-	case away < 48*time.Hour:
-		text = diag.Count(int(away/time.Hour), "hour")
+	case distance < time.Hour:
+		text = diag.Count(int(distance/time.Minute), "minute")
+	case distance < 48*time.Hour:
+		text = diag.Count(int(distance/time.Hour), "hour")
 	default:
-		text = diag.Count(int(away/(24*time.Hour)), "day")
+		text = diag.Count(int(distance/(24*time.Hour)), "day")
 	}
 	if ahead > 0 {
 		return "in " + text
@@ -219,8 +219,8 @@ type form struct {
 	faults map[string]string
 }
 
-// refused reports whether an error, or one of several, is about the form, and records the faults.
-func (f *form) refused(err error) bool {
+// setFaults reports whether an error, or one of several, is about the form, and records the faults.
+func (f *form) setFaults(err error) bool {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		list = joined.Unwrap()
@@ -230,27 +230,27 @@ func (f *form) refused(err error) bool {
 		if e, ok := errors.AsType[*metering.FieldError](err); ok {
 			field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
 			f.faults[field] = e.Reason
-		} else if e, ok := errors.AsType[*refusal](err); ok {
+		} else if e, ok := errors.AsType[*refusedError](err); ok {
 			f.faults[""] = e.reason
 		}
 	}
 	return len(f.faults) > 0
 }
 
-// A refusal is the reason why an action was refused, in words for the member.
-type refusal struct{ reason string }
+// A refusedError is the reason why an action was refused, in words for the member.
+type refusedError struct{ reason string }
 
-func (e *refusal) Error() string { return e.reason }
+func (e *refusedError) Error() string { return e.reason }
 
-// begin sets the initial values of a form that was not submitted yet.
-func (f *form) begin(values url.Values) {
+// setDefaults sets the initial values of a form that was not submitted yet.
+func (f *form) setDefaults(values url.Values) {
 	if f.values == nil {
 		f.values = values
 	}
 }
 
-// wordsOf are values as a form sends them.
-func wordsOf[S ~string](list []S) []string {
+// stringsOf are values as a form sends them.
+func stringsOf[S ~string](list []S) []string {
 	return diag.Map(list, func(s S) string { return string(s) })
 }
 
@@ -279,11 +279,11 @@ func (f *form) Fault(field string) template.HTML {
 	return template.HTML(`<p class="fault" id="` + field + `-fault">` + template.HTMLEscapeString(reason) + `</p>`)
 }
 
-// Faults counts the faults.
-func (f *form) Faults() int { return len(f.faults) }
+// FaultCount counts the faults.
+func (f *form) FaultCount() int { return len(f.faults) }
 
-// Others are the faults of no field of the page.
-func (f *form) Others() (list []string) {
+// OtherFaults are the faults of no field of the page.
+func (f *form) OtherFaults() (list []string) {
 	for field, reason := range f.faults {
 		if !slices.Contains(f.known, field) {
 			list = append(list, reason)

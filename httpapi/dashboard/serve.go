@@ -28,179 +28,179 @@ type page struct {
 	show            func(r *http.Request) (any, error)
 
 	// The following is of forms, whose page is shown again if they have faults.
-	do     func(r *http.Request) (to string, err error) // to is the address of the redirect
-	act    string                                       // its name in the log; "" if it administers nothing
-	says   string                                       // when it is done
-	fields []string                                     // of the form, which the log may hold
-	quiet  []string                                     // of the form, which it must not
-	reads  bool                                         // whether do reads the body, and bounds it
+	submit         func(r *http.Request) (to string, err error) // to is the address of the redirect
+	action         string                                       // its name in the log; "" if it administers nothing
+	doneText       string                                       // when it is done
+	loggedFields   []string                                     // of the form, which the log may hold
+	unloggedFields []string                                     // of the form, which it must not
+	readsBody      bool                                         // whether do reads the body, and bounds it
 }
 
-// with is a page and what its forms do.
-func (p *page) with(forms ...*page) []*page {
+// withForms returns a page and its forms, which have its title and show it again.
+func (p *page) withForms(forms ...*page) []*page {
 	for _, f := range forms {
 		f.title, f.template, f.show = p.title, p.template, p.show
 	}
 	return append([]*page{p}, forms...)
 }
 
-// noticeWord is the parameter in the address of a page that names the last action.
-func noticeWord(act string) string { return strings.ReplaceAll(act, " ", "-") }
+// noticeName is the parameter in the address of a page that names the last action.
+func noticeName(action string) string { return strings.ReplaceAll(action, " ", "-") }
 
 const (
-	anybody = member.Role("")
-	reads   = member.Viewer
-	changes = member.Developer
-	owns    = member.Owner
+	public    = member.Role("")
+	viewer    = member.Viewer
+	developer = member.Developer
+	owner     = member.Owner
 )
 
-func shows(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
+func newPage(role member.Role, pattern, title, nav, template string, show func(*http.Request) (any, error)) *page {
 	return &page{method: http.MethodGet, pattern: pattern, role: role, title: title, nav: nav,
 		template: template, show: show}
 }
 
-func does(
-	role member.Role, pattern, act, says, fields, quiet string, do func(*http.Request) (string, error),
+func newForm(
+	role member.Role, pattern, action, doneText, logged, unlogged string, submit func(*http.Request) (string, error),
 ) *page {
-	return &page{method: http.MethodPost, pattern: pattern, role: role, act: act, says: says, do: do,
-		fields: strings.Fields(fields), quiet: strings.Fields(quiet)}
+	return &page{method: http.MethodPost, pattern: pattern, role: role, action: action, doneText: doneText, submit: submit,
+		loggedFields: strings.Fields(logged), unloggedFields: strings.Fields(unlogged)}
 }
 
-// table has all pages, in the order of the navigation.
-func (d *dashboard) table() []*page {
+// pageTable has all pages, in the order of the navigation.
+func (d *dashboard) pageTable() []*page {
 	const domain, operation, settings = "/dashboard/domains/{domain}", "/dashboard/playground/{operation...}",
 		"domain checks every budget channels"
-	run := does(changes, operation, "", "", "", "", d.runOperation)
-	run.reads = true
+	runForm := newForm(developer, operation, "", "", "", "", d.runOperation)
+	runForm.readsBody = true
 	return slices.Concat(
-		shows(reads, "/dashboard", "Domains", "Domains", "domains", d.showDomains).with(
-			does(changes, "/dashboard/domains", "watch add",
+		newPage(viewer, "/dashboard", "Domains", "Domains", "domains", d.showDomains).withForms(
+			newForm(developer, "/dashboard/domains", "watch add",
 				"The domain is watched. It is looked at for the first time within minutes.", settings, "", d.addDomain)),
-		shows(reads, domain, "Domain", "", "domain", d.showDomain).with(
-			does(changes, domain+"/check", "", "", "", "token", d.checkDomain),
-			does(changes, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
-			does(changes, domain+"/remove", "watch remove",
+		newPage(viewer, domain, "Domain", "", "domain", d.showDomain).withForms(
+			newForm(developer, domain+"/check", "", "", "", "token", d.checkDomain),
+			newForm(developer, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
+			newForm(developer, domain+"/remove", "watch remove",
 				"The domain is not watched any more, and its history is gone.", "", "", d.removeDomain)),
-		shows(reads, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).with(),
-		shows(reads, operation, "Playground", "", "operation", d.showOperation).with(run),
-		shows(reads, "/dashboard/results/{token}", "Result", "", "", d.showReply).with(),
-		d.keyRows(),
-		shows(reads, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).with(),
-		shows(reads, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).with(),
-		shows(reads, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).with(),
-		d.billingRows(), d.channelRows(), d.spfRows(), d.memberRows(), d.sessionRows(),
-		shows(reads, "/dashboard/log", "Log", "Log", "log", d.showLog).with(),
-		shows(anybody, "/dashboard/enter", "Enter", "", "enter", d.showEnter).with(
-			does(anybody, "/dashboard/enter", "", "", "", "token account next", d.enter),
-			does(anybody, "/dashboard/enter/mail", "mail link",
+		newPage(viewer, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).withForms(),
+		newPage(viewer, operation, "Playground", "", "operation", d.showOperation).withForms(runForm),
+		newPage(viewer, "/dashboard/results/{token}", "Result", "", "", d.serveReply).withForms(),
+		d.keyPages(),
+		newPage(viewer, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).withForms(),
+		newPage(viewer, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).withForms(),
+		newPage(viewer, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).withForms(),
+		d.billingPages(), d.channelPages(), d.spfPages(), d.memberPages(), d.sessionPages(),
+		newPage(viewer, "/dashboard/log", "Log", "Log", "log", d.showLog).withForms(),
+		newPage(public, "/dashboard/enter", "Enter", "", "signin", d.showSignIn).withForms(
+			newForm(public, "/dashboard/enter", "", "", "", "token account next", d.signIn),
+			newForm(public, "/dashboard/enter/mail", "mail link",
 				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next",
 				d.mailLink)),
-		shows(reads, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).with(
-			does(changes, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
-			does(changes, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
-				d.withdrawShare)),
-		shows(anybody, "/r/{token}", "Shared result", "", "shared", d.showPublished).with(),
+		newPage(viewer, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).withForms(
+			newForm(developer, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
+			newForm(developer, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
+				d.revokeShare)),
+		newPage(public, "/r/{token}", "Shared result", "", "shared", d.showShared).withForms(),
 	)
 }
 
-func (d *dashboard) keyRows() []*page {
+func (d *dashboard) keyPages() []*page {
 	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
-	return append(shows(reads, all, "API keys", "Keys", "keys", d.showKeys).with(
-		does(changes, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at expires_on",
+	return append(newPage(viewer, all, "API keys", "Keys", "keys", d.showKeys).withForms(
+		newForm(developer, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at expires_on",
 			"",
 			d.createKey)),
-		shows(reads, one, "API key", "", "key", d.showKey).with(
-			does(changes, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
-			does(changes, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
+		newPage(viewer, one, "API key", "", "key", d.showKey).withForms(
+			newForm(developer, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
+			newForm(developer, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
 }
 
-func (d *dashboard) billingRows() []*page {
+func (d *dashboard) billingPages() []*page {
 	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
-	rows := slices.Concat(shows(reads, all, "Billing", "Billing", "billing", d.showBilling).with(
-		does(owns, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "",
+	pages := slices.Concat(newPage(viewer, all, "Billing", "Billing", "billing", d.showBilling).withForms(
+		newForm(owner, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "",
 			d.setOverage)),
-		shows(reads, one, "Invoice", "", "invoice", d.showInvoice).with(
-			does(owns, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
-			does(owns, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
+		newPage(viewer, one, "Invoice", "", "invoice", d.showInvoice).withForms(
+			newForm(owner, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
+			newForm(owner, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
 				d.creditInvoice)))
-	if !d.OwnersMend {
-		rows = rows[:len(rows)-2]
+	if !d.OwnersEditInvoices {
+		pages = pages[:len(pages)-2]
 	}
-	return rows
+	return pages
 }
 
-func (d *dashboard) channelRows() []*page {
-	const all, one, sent = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
+func (d *dashboard) channelPages() []*page {
+	const all, one, delivery = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
 	const changed = "The channel is changed."
-	return slices.Concat(shows(reads, all, "Channels", "Channels", "channels", d.showChannels).with(
-		does(changes, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
+	return slices.Concat(newPage(viewer, all, "Channels", "Channels", "channels", d.showChannels).withForms(
+		newForm(developer, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
 			d.createChannel)),
-		shows(reads, one, "Channel", "", "channel", d.showChannel).with(
-			does(changes, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
-			does(changes, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
-			does(changes, one+"/test", "channel test", "A test event is on its way.", "", "",
-				onChannel(d, notify.Channels.Test)),
-			does(changes, one+"/confirm", "channel confirm", "The address is confirmed.", "", "code", d.confirmChannel),
-			does(changes, one+"/replay", "channel replay", "What did not arrive is on its way again.", "since", "", d.replaySince),
-			does(changes, one+"/enable", "channel enable", changed, "", "", onChannel(d, notify.Channels.Enable)),
-			does(changes, one+"/disable", "channel disable", changed, "", "", onChannel(d, disableChannel))),
-		shows(reads, sent, "Delivery", "", "delivery", d.showDelivery).with(
-			does(changes, sent+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
-				d.replay)))
+		newPage(viewer, one, "Channel", "", "channel", d.showChannel).withForms(
+			newForm(developer, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
+			newForm(developer, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
+			newForm(developer, one+"/test", "channel test", "A test event is on its way.", "", "",
+				channelAction(d, notify.Channels.Test)),
+			newForm(developer, one+"/confirm", "channel confirm", "The address is confirmed.", "", "code", d.confirmChannel),
+			newForm(developer, one+"/replay", "channel replay", "What did not arrive is on its way again.", "since", "", d.replaySince),
+			newForm(developer, one+"/enable", "channel enable", changed, "", "", channelAction(d, notify.Channels.Enable)),
+			newForm(developer, one+"/disable", "channel disable", changed, "", "", channelAction(d, disableChannel))),
+		newPage(viewer, delivery, "Delivery", "", "delivery", d.showDelivery).withForms(
+			newForm(developer, delivery+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
+				d.replayDelivery)))
 }
 
-// spfRows are those of hosted SPF, if the server has it.
-func (d *dashboard) spfRows() []*page {
+// spfPages are those of hosted SPF, if the server has it.
+func (d *dashboard) spfPages() []*page {
 	const list, one = "/dashboard/spf", "/dashboard/spf/{profile}"
 	if d.HostedSPF == nil {
 		return nil
 	}
-	return append(shows(reads, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).with(),
-		shows(reads, one, "Hosted SPF", "", "profile", d.showProfile).with(
-			does(changes, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
+	return append(newPage(viewer, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).withForms(),
+		newPage(viewer, one, "Hosted SPF", "", "profile", d.showProfile).withForms(
+			newForm(developer, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
 }
 
-func (d *dashboard) memberRows() []*page {
+func (d *dashboard) memberPages() []*page {
 	const all, one = "/dashboard/members", "/dashboard/members/{id}"
-	return append(shows(reads, all, "Members", "Members", "members", d.showMembers).with(
-		does(owns, all, "member add", "The member is added.", "email role", "", d.addMember)),
-		shows(owns, one, "Member", "", "member", d.showMember).with(
-			does(owns, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
-			does(owns, one+"/link", "member link", "The link is made.", "", "", d.makeLink),
-			does(owns, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
+	return append(newPage(viewer, all, "Members", "Members", "members", d.showMembers).withForms(
+		newForm(owner, all, "member add", "The member is added.", "email role", "", d.addMember)),
+		newPage(owner, one, "Member", "", "member", d.showMember).withForms(
+			newForm(owner, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
+			newForm(owner, one+"/link", "member link", "The link is made.", "", "", d.createLink),
+			newForm(owner, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
 }
 
-// leaves is the name of signing out in the log.
-const leaves = "leave"
+// signOutAction is the name of signing out in the log.
+const signOutAction = "leave"
 
-func (d *dashboard) sessionRows() []*page {
+func (d *dashboard) sessionPages() []*page {
 	const all, ended = "/dashboard/sessions", "The session has ended."
-	return shows(reads, all, "Sessions", "Sessions", "sessions", d.showSessions).with(
-		does(reads, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
-		does(reads, all+"/end-others", "session end", ended, "", "", d.endSessions),
-		does(reads, "/dashboard/leave", leaves, "You are signed out.", "", "", d.signOut),
-		does(reads, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
+	return newPage(viewer, all, "Sessions", "Sessions", "sessions", d.showSessions).withForms(
+		newForm(viewer, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
+		newForm(viewer, all+"/end-others", "session end", ended, "", "", d.endSessions),
+		newForm(viewer, "/dashboard/leave", signOutAction, "You are signed out.", "", "", d.signOut),
+		newForm(viewer, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
 			d.switchAccount))
 }
 
-// A scene is a request on its way through a page.
-type scene struct {
-	page    *page
-	title   string   // of the page that is shown, for which the table has the usual one
-	visitor *visitor // nil for public pages
-	form    *form
-	from    netip.Addr
-	status  int // of the reply
-	header  http.Header
+// A requestState is a request on its way through a page.
+type requestState struct {
+	page     *page
+	title    string   // of the page that is shown, for which the table has the usual one
+	session  *session // nil for public pages
+	form     *form
+	clientIP netip.Addr
+	status   int // of the reply
+	header   http.Header
 }
 
-type sceneKey struct{}
+type requestStateKey struct{}
 
 // A problem is why there is an error page in place of another.
 type problem struct {
 	status        int
 	Heading, Text string
-	Entry         bool // whether to lead to the entry
+	OfferSignIn   bool // whether to lead to the entry
 }
 
 // Error implements error.
@@ -213,25 +213,25 @@ const maxForm = 64 << 10
 func (d *dashboard) serve(p *page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		s := &scene{page: p, title: p.title, form: &form{}, status: http.StatusOK, header: w.Header(),
-			from: httpapi.ClientIP(r, d.TrustedProxies)}
-		r = r.WithContext(context.WithValue(r.Context(), sceneKey{}, s))
-		err := d.admit(r)
+		s := &requestState{page: p, title: p.title, form: &form{}, status: http.StatusOK, header: w.Header(),
+			clientIP: httpapi.ClientIP(r, d.TrustedProxies)}
+		r = r.WithContext(context.WithValue(r.Context(), requestStateKey{}, s))
+		err := d.authorize(r)
 		if err == nil {
-			err = d.answer(w, r)
+			err = d.handle(w, r)
 		}
 		if err != nil {
-			d.fail(w, r, err)
+			d.showError(w, r, err)
 		}
 	}
 }
 
-// errOutside means that the visitor has to sign in first.
-var errOutside = errors.New("nobody has entered")
+// errNoSession means that the visitor has to sign in first.
+var errNoSession = errors.New("no session")
 
-// admit identifies the visitor, and checks his permission.
-func (d *dashboard) admit(r *http.Request) (err error) {
-	s := sceneOf(r)
+// authorize authenticates the session and checks its role.
+func (d *dashboard) authorize(r *http.Request) (err error) {
+	s := stateOf(r)
 	if d.origins.Check(r) != nil {
 		return &problem{http.StatusForbidden, "Refused",
 			"This request comes from another site. Go back to the dashboard and try again there.", false}
@@ -239,71 +239,71 @@ func (d *dashboard) admit(r *http.Request) (err error) {
 	if s.page.role == "" {
 		return nil
 	}
-	v, err := d.visit(r)
+	v, err := d.authenticate(r)
 	if errors.Is(err, metering.ErrNotFound) {
-		return errOutside
+		return errNoSession
 	}
 	if err != nil {
 		return err
 	}
-	if s.visitor = v; !v.May(s.page.role) {
+	if s.session = v; !v.May(s.page.role) {
 		return &problem{http.StatusForbidden, "Not allowed", "This needs the role " + string(s.page.role) +
 			". An owner of the account can change roles on the page of members.", false}
 	}
 	return nil
 }
 
-// answer runs a page. A change is a row of the log before it is made.
-func (d *dashboard) answer(w http.ResponseWriter, r *http.Request) error {
-	s := sceneOf(r)
+// handle runs a page. A change is a row of the log before it is made.
+func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
+	s := stateOf(r)
 	p := s.page
-	if p.do == nil {
+	if p.submit == nil {
 		r.Body = http.NoBody // package net/http would read a multipart one into memory and files
-		return d.display(w, r)
+		return d.showPage(w, r)
 	}
-	if !p.reads {
-		release, err := d.formRoom(r)
+	if !p.readsBody {
+		release, err := d.reserveForm(r)
 		if err != nil {
 			return err
 		}
 		defer release()
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
-			return formFault(err)
+			return formProblem(err)
 		}
-		s.form = &form{values: r.PostForm, known: slices.Concat(p.fields, p.quiet)}
+		s.form = &form{values: r.PostForm, known: slices.Concat(p.loggedFields, p.unloggedFields)}
 	}
 	var to string
-	do := func(ctx context.Context) (err error) {
-		if slices.Contains(p.quiet, "sure") && r.PostForm.Get("sure") != "yes" { // the checkbox next to the button
+	submit := func(ctx context.Context) (err error) {
+		if slices.Contains(p.unloggedFields, "sure") && r.PostForm.Get("sure") != "yes" { // the checkbox next to the button
 			return &metering.FieldError{Field: "sure", Reason: "confirm that you know what cannot be undone"}
 		}
-		to, err = p.do(r.WithContext(ctx))
-		return told(err)
+		to, err = p.submit(r.WithContext(ctx))
+		return withReason(err)
 	}
 	var err error
-	if p.act == "" || s.visitor == nil {
-		err = do(r.Context())
-	} else if err = d.mayChange(r); err == nil {
-		err = metering.Audited(r.Context(), d.Store, d.deed(r), do)
+	if p.action == "" || s.session == nil {
+		err = submit(r.Context())
+	} else if err = d.limitChanges(r); err == nil {
+		err = metering.Audited(r.Context(), d.Store, d.auditEntry(r), submit)
 	}
-	if s.form.refused(err) {
+	if s.form.setFaults(err) {
 		s.status = http.StatusUnprocessableEntity
-		return d.display(w, r)
+		return d.showPage(w, r)
 	}
 	if err == nil {
-		see(w, to, view.If(p.says != "", noticeWord(p.act)))
+		redirect(w, to, view.If(p.doneText != "", noticeName(p.action)))
 	}
 	return err
 }
 
-// formRoom waits for room for a form that is no longer than maxForm, and is called before the form is read. For a
+// reserveForm waits for room for a form that is no longer than maxForm, and is called before the form is read. For a
 // visitor without a session it counts an attempt to sign in, because visitors have no other forms.
-func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
-	s := sceneOf(r)
-	if s.visitor == nil {
-		if !d.Budget.SignIns.Take(s.from, d.now()).Allowed {
-			return nil, tooMany(r)
+func (d *dashboard) reserveForm(r *http.Request) (release func(), err error) {
+	s := stateOf(r)
+	if s.session == nil {
+		if !d.Budget.SignIns.Take(s.clientIP, d.now()).Allowed {
+			return nil, tooManyAttempts(r)
 		}
 		return func() {}, nil
 	}
@@ -311,23 +311,24 @@ func (d *dashboard) formRoom(r *http.Request) (release func(), err error) {
 	if r.ContentLength >= 0 {
 		size = min(size, r.ContentLength)
 	}
-	return d.hold(r, formCopies*size)
+	return d.reserve(r, formCopies*size)
 }
 
-// told attaches to an error the text that the sender of the form was shown, so that members can read it in the log.
-func told(err error) error {
+// withReason attaches to an error the text that the sender of the form was shown, so that members can read it in the
+// log.
+func withReason(err error) error {
 	if p, ok := err.(*problem); ok {
 		return &metering.ReasonError{Reason: p.Text, Err: err}
 	}
-	if p, ok := err.(*refusal); ok {
+	if p, ok := err.(*refusedError); ok {
 		return &metering.ReasonError{Reason: p.reason, Err: err}
 	}
 	return err
 }
 
-// formFault is the problem of a form that could not be read.
-func formFault(err error) *problem {
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+// formProblem is the problem of a form that could not be read.
+func formProblem(err error) *problem {
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 		return &problem{http.StatusRequestEntityTooLarge, "Form too large",
 			"The form is longer than it may be. Go back and send a shorter one.", false}
 	}
@@ -339,8 +340,8 @@ func formFault(err error) *problem {
 		"The form could not be read. Go back and send it again.", false}
 }
 
-func (d *dashboard) display(w http.ResponseWriter, r *http.Request) error {
-	p := sceneOf(r).page
+func (d *dashboard) showPage(w http.ResponseWriter, r *http.Request) error {
+	p := stateOf(r).page
 	data, err := p.show(r)
 	if err != nil {
 		return err
@@ -348,34 +349,34 @@ func (d *dashboard) display(w http.ResponseWriter, r *http.Request) error {
 	return d.render(w, r, p.template, data)
 }
 
-// pathNames are the names of the parts of a path that differ.
-var pathNames = regexp.MustCompile(`\{(\w+)`)
+// pathParameters are the names of the parts of a path that differ.
+var pathParameters = regexp.MustCompile(`\{(\w+)`)
 
-// deed is the row of the log for a form that was sent.
-func (d *dashboard) deed(r *http.Request) metering.Act {
-	s := sceneOf(r)
-	var ids, told []string
-	for _, name := range pathNames.FindAllStringSubmatch(s.page.pattern, -1) {
+// auditEntry is the row of the log for a form that was sent.
+func (d *dashboard) auditEntry(r *http.Request) metering.Act {
+	s := stateOf(r)
+	var ids, details []string
+	for _, name := range pathParameters.FindAllStringSubmatch(s.page.pattern, -1) {
 		ids = append(ids, r.PathValue(name[1]))
 	}
-	for _, name := range s.page.fields {
+	for _, name := range s.page.loggedFields {
 		if value := strings.Join(r.PostForm[name], ","); value != "" {
-			told = append(told, metering.ActField(name, value))
+			details = append(details, metering.ActField(name, value))
 		}
 	}
-	return metering.Act{Account: s.visitor.Account.ID, At: d.now(), Who: s.visitor.Email, From: s.from.String(),
-		What: s.page.act, Subject: strings.Join(ids, " "), Detail: strings.Join(told, " ")}
+	return metering.Act{Account: s.session.Account.ID, At: d.now(), Who: s.session.Email, From: s.clientIP.String(),
+		What: s.page.action, Subject: strings.Join(ids, " "), Detail: strings.Join(details, " ")}
 }
 
-// fail shows an error. If it is not the visitor's own fault the page shows little, and the log all.
-func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
-	s := sceneOf(r)
+// showError shows an error. If it is not the visitor's own fault the page shows little, and the log all.
+func (d *dashboard) showError(w http.ResponseWriter, r *http.Request, err error) {
+	s := stateOf(r)
 	p, known := errors.AsType[*problem](err)
 	field, isField := errors.AsType[*metering.FieldError](err)
 	switch {
 	case known:
-	case errors.Is(err, errOutside):
-		see(w, enterPath(r), "")
+	case errors.Is(err, errNoSession):
+		redirect(w, signInPath(r), "")
 		return
 	case isField:
 		p = &problem{http.StatusUnprocessableEntity, "Not possible",

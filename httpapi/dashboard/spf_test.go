@@ -20,11 +20,11 @@ import (
 // Profiles of all keys of the account are shown, with what to publish, what changed and whether the domain uses them;
 // members with the role can resolve one, which is charged to the key that it belongs to.
 func TestHostedSPF(t *testing.T) {
-	world, err := internet.New(began)
+	world, err := internet.New(startTime)
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
 	env := *world.Env()
-	h := newHouse(t, func(c *Config) {
+	h := newFixture(t, func(c *Config) {
 		env.Clock = c.Clock
 		c.Env, c.HostedSPF = &env, hostedmemory.New(hostedmemory.Config{Clock: c.Clock})
 	})
@@ -89,7 +89,7 @@ func TestHostedSPF(t *testing.T) {
 
 // Without profiles on the server they have no page.
 func TestNoHostedSPF(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	require.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/spf", nil).status)
 	require.NotContains(t, h.owner().get("/dashboard").words("nav"), "Hosted SPF")
 }

@@ -30,7 +30,7 @@ import (
 
 // A list of 10,000 domains is a page for a person. DIAG_TEST_POSTGRES is the URL of a database, on which it is measured.
 func TestManyDomains(t *testing.T) {
-	h := newHouse(t, online(t), func(c *Config) {
+	h := newFixture(t, online(t), func(c *Config) {
 		if url := os.Getenv("DIAG_TEST_POSTGRES"); url != "" {
 			c.Watches = watch.New(watch.Config{Store: postgresWith(t, url, *c), Clock: c.Clock})
 		} else {
@@ -63,7 +63,7 @@ func TestManyDomains(t *testing.T) {
 		began := time.Now()
 		page := b.send(http.MethodGet, "/dashboard?page=50", nil)
 		took = append(took, time.Since(began))
-		require.Equal(t, onPage, page.Find("table.domains tbody tr").Length())
+		require.Equal(t, pageSize, page.Find("table.domains tbody tr").Length())
 		require.Contains(t, page.words("caption"), "10,000")
 	}
 	slices.Sort(took)
@@ -89,7 +89,7 @@ func postgresWith(t *testing.T, url string, c Config) metering.Store {
 
 // A shared result is public, and does not reveal who shared it and how it was requested.
 func TestShareOperations(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b, stranger := h.owner(), h.browser()
 	secrets := []string{string(h.account.ID), "Example &amp; Co", "owner@example.com", "127.0.0.53", "key_", "svc_", "acc_",
 		"req_", "dashboard/"}
@@ -121,29 +121,29 @@ func TestShareOperations(t *testing.T) {
 }
 
 // What is kept can be opened with the token alone, whatever its length.
-func TestKeep(t *testing.T) {
-	h := newHouse(t)
+func TestStoreResult(t *testing.T) {
+	h := newFixture(t)
 	ctx := t.Context()
-	for _, size := range []int{0, 10, partSize, 5 * partSize} {
+	for _, size := range []int{0, 10, resultPartSize, 5 * resultPartSize} {
 		token, text := member.NewToken(), strings.Repeat(member.NewToken(), size/43)
-		_, err := h.dash.claim(ctx, h.account.ID, token)
+		_, err := h.dash.claimToken(ctx, h.account.ID, token)
 		require.NoError(t, err)
-		fits, err := h.dash.keep(ctx, h.account.ID, token, text)
+		fits, err := h.dash.storeResult(ctx, h.account.ID, token, text)
 		require.NoError(t, err)
 		require.True(t, fits)
 		var again string
-		require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
+		require.NoError(t, h.dash.loadResult(ctx, h.account.ID, token, &again))
 		require.Equal(t, text, again)
-		require.ErrorIs(t, h.dash.kept(ctx, h.other.ID, token, &again), metering.ErrNotFound)
+		require.ErrorIs(t, h.dash.loadResult(ctx, h.other.ID, token, &again), metering.ErrNotFound)
 	}
 	token := member.NewToken()
-	_, err := h.dash.claim(ctx, h.account.ID, token)
+	_, err := h.dash.claimToken(ctx, h.account.ID, token)
 	require.NoError(t, err)
-	r := &run{Operation: "text/lower", Fields: []byte("{}"), Reply: make([]byte, maxParts*partSize)}
+	r := &run{Operation: "text/lower", Fields: []byte("{}"), Reply: make([]byte, maxResultParts*resultPartSize)}
 	_, _ = rand.Read(r.Reply)
-	require.NoError(t, h.dash.keepRun(ctx, h.account.ID, token, r))
+	require.NoError(t, h.dash.storeRun(ctx, h.account.ID, token, r))
 	var again run
-	require.NoError(t, h.dash.kept(ctx, h.account.ID, token, &again))
+	require.NoError(t, h.dash.loadResult(ctx, h.account.ID, token, &again))
 	require.Contains(t, again.Error, "too long")
 	require.Empty(t, again.Fields)
 	require.Empty(t, again.Reply)
@@ -151,7 +151,7 @@ func TestKeep(t *testing.T) {
 
 // Every operation can be run by its form with its example, is charged once, and shows its result, JSON, curl and Go.
 func TestPlayground(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b, all := h.owner(), 0
 	spent := int64(0)
 	list := b.get("/dashboard/playground")

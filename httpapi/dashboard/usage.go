@@ -23,7 +23,7 @@ import (
 // maxMonths is how many months there are to choose from: the usual retention of a ledger.
 const maxMonths = 25
 
-// months are those of an account up to this one, the newest first.
+// months returns those of an account up to this one, the newest first.
 func (d *dashboard) months(account metering.Account) (list []metering.Period) {
 	first := metering.PeriodOf(account.CreatedAt)
 	for p := metering.PeriodOf(d.now()); !p.Before(first) && len(list) < maxMonths; p = p.Previous() {
@@ -39,17 +39,17 @@ func (d *dashboard) chosenMonth(r *http.Request) (metering.Period, error) {
 	if text == "" {
 		return p, nil
 	}
-	if err := p.UnmarshalText([]byte(text)); err != nil || !slices.Contains(d.months(visitorOf(r).Account), p) {
+	if err := p.UnmarshalText([]byte(text)); err != nil || !slices.Contains(d.months(sessionOf(r).Account), p) {
 		return p, metering.ErrNotFound
 	}
 	return p, nil
 }
 
-// sums are rows with bars, of which the largest is whole.
-type sums []billing.Sum
+// usageRows are rows with bars, of which the largest is whole.
+type usageRows []billing.Sum
 
-// Most is the largest.
-func (s sums) Most() (most int64) {
+// Max is the largest.
+func (s usageRows) Max() (most int64) {
 	for _, one := range s {
 		most = max(most, one.Credits)
 	}
@@ -59,8 +59,8 @@ func (s sums) Most() (most int64) {
 // percent is a part of a whole; 0 of nothing.
 func percent(part, whole int64) int64 { return min(100, part*100/max(1, whole)) }
 
-// usage is the data of the page.
-type usage struct {
+// usagePage is the data of the page.
+type usagePage struct {
 	Month                    metering.Period
 	Months                   []metering.Period
 	Account                  metering.Account
@@ -68,9 +68,9 @@ type usage struct {
 	Plan                     metering.Plan
 	Forecast                 int64 // credits at the end of the month at the current rate; 0 if unknown
 	OverageCents             int64
-	Days, ByOperation, ByKey sums
+	Days, ByOperation, ByKey usageRows
 	pager                          // of the keys
-	Most                     int64 // credits of the key that was charged most
+	MaxByKey                 int64 // credits of the key that was charged most
 	Names                    map[string]string
 }
 
@@ -79,14 +79,14 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := visitorOf(r).Account
-	sceneOf(r).title = "Usage in " + month.String()
-	u := usage{Month: month, Months: d.months(account), Account: account}
-	err = together(
+	account := sessionOf(r).Account
+	stateOf(r).title = "Usage in " + month.String()
+	u := usagePage{Month: month, Months: d.months(account), Account: account}
+	err = runParallel(
 		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
 		func() error {
-			return d.read(r.Context(), account.ID, month, func(t metering.Sums) {
-				u.Days, u.ByKey = byDay(t, month, d.now()), billing.Ranked(t.Keys)
+			return d.withSums(r.Context(), account.ID, month, func(t metering.Sums) {
+				u.Days, u.ByKey = dailySums(t, month, d.now()), billing.Ranked(t.Keys)
 				operations := map[string]metering.Total{}
 				for endpoint, total := range t.Endpoints {
 					name := operationName(endpoint)
@@ -99,9 +99,9 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.Most = u.ByKey.Most()
-	u.pager, u.ByKey = paged(r, u.ByKey)
-	u.Names, err = d.namesOf(r.Context(), account.ID, diag.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
+	u.MaxByKey = u.ByKey.Max()
+	u.pager, u.ByKey = paginate(r, u.ByKey)
+	u.Names, err = d.keyNames(r.Context(), account.ID, diag.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
 		return metering.KeyID(s.Name)
 	}))
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]
@@ -129,7 +129,7 @@ func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := visitorOf(r).Account.ID
+	account := sessionOf(r).Account.ID
 	if _, err = d.Store.Balance(r.Context(), account, month); err != nil { // while an error page is still possible
 		return nil, err
 	}
@@ -137,9 +137,9 @@ func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
 		write: func(w io.Writer) error { return d.writeUsage(r.Context(), w, account, month) }}, nil
 }
 
-// fileSlack is how long after the end of a day its rows are written: charges are read in the order of their commit,
+// commitDelay is how long after the end of a day its rows are written: charges are read in the order of their commit,
 // which is not quite that of their completion. Later ones get rows of their own.
-const fileSlack = time.Hour
+const commitDelay = time.Hour
 
 // writeUsage writes the file day by day, since a month may have as many rows as charges.
 func (d *dashboard) writeUsage(
@@ -148,7 +148,7 @@ func (d *dashboard) writeUsage(
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
 	_ = c.Write(usageColumns) // an error stays until Flush
-	days := map[string]map[usageRow]metering.Total{}
+	days := map[string]map[usageFileKey]metering.Total{}
 	writeBefore := func(day string) error {
 		for _, ended := range slices.Sorted(maps.Keys(days)) {
 			if ended >= day {
@@ -165,86 +165,86 @@ func (d *dashboard) writeUsage(
 		if err != nil {
 			return err
 		}
-		if day := metering.DayOf(e.At.Add(-fileSlack), month); day > begun {
+		if day := metering.DayOf(e.At.Add(-commitDelay), month); day > begun {
 			if err := writeBefore(day); err != nil {
 				return err
 			}
 			begun = day
 		}
-		day, row := metering.DayOf(e.At, month), usageRow{e.Key, e.Endpoint}
+		day, row := metering.DayOf(e.At, month), usageFileKey{e.Key, e.Endpoint}
 		if days[day] == nil {
-			days[day] = map[usageRow]metering.Total{}
+			days[day] = map[usageFileKey]metering.Total{}
 		}
 		days[day][row] = days[day][row].Plus(metering.Total{Credits: e.Credits, Charges: 1})
 	}
 	return writeBefore("~") // which is behind every day
 }
 
-// A usageRow is the key by which the charges of a day are summed.
-type usageRow struct {
+// A usageFileKey is the key by which the charges of a day are summed.
+type usageFileKey struct {
 	key      metering.KeyID
 	endpoint string
 }
 
-func writeDay(c *csv.Writer, day string, sums map[usageRow]metering.Total) {
-	for _, row := range slices.SortedFunc(maps.Keys(sums), func(a, b usageRow) int {
+func writeDay(c *csv.Writer, day string, totals map[usageFileKey]metering.Total) {
+	for _, row := range slices.SortedFunc(maps.Keys(totals), func(a, b usageFileKey) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.endpoint, b.endpoint))
 	}) {
-		_ = c.Write([]string{day, string(row.key), row.endpoint, strconv.FormatInt(sums[row].Credits, 10),
-			strconv.FormatInt(sums[row].Charges, 10)})
+		_ = c.Write([]string{day, string(row.key), row.endpoint, strconv.FormatInt(totals[row].Credits, 10),
+			strconv.FormatInt(totals[row].Charges, 10)})
 	}
 }
 
 const (
-	// maxTallies bounds the months of accounts that are kept summed, and maxTalliedKeys the keys of all of them together,
-	// which take some 100 bytes each. When there are more, all are read anew.
-	maxTallies     = 200
-	maxTalliedKeys = 300_000
+	// maxCachedSums bounds the months of accounts that are kept summed, and maxCachedKeys the keys of all of them
+	// together, which take some 100 bytes each. When there are more, all are read anew.
+	maxCachedSums = 200
+	maxCachedKeys = 300_000
 )
 
-// A tally is the sums of the charges of an account in a month. The ledger is read on from where it was read before, for
-// an account may have a million charges.
-type tally struct {
+// A cachedSums holds the sums of the charges of an account in a month. The ledger is read on from where it was read
+// before, for an account may have a million charges.
+type cachedSums struct {
 	mu   sync.Mutex
 	sums metering.Sums
 }
 
-// tallies are those that are kept. The zero value is ready for use.
-type tallies struct {
+// sumCache holds the cached sums of months. The zero value is ready for use.
+type sumCache struct {
 	mu    sync.Mutex
-	known map[tallyName]*tally
+	known map[sumKey]*cachedSums
 	keys  int // of all
 }
 
-type tallyName struct {
+type sumKey struct {
 	account metering.AccountID
 	period  metering.Period
 }
 
-func (t *tallies) of(n tallyName) *tally {
+func (t *sumCache) get(n sumKey) *cachedSums {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known[n] == nil {
-		if t.known == nil || len(t.known) >= maxTallies || t.keys >= maxTalliedKeys {
-			t.known, t.keys = map[tallyName]*tally{}, 0
+		if t.known == nil || len(t.known) >= maxCachedSums || t.keys >= maxCachedKeys {
+			t.known, t.keys = map[sumKey]*cachedSums{}, 0
 		}
-		t.known[n] = &tally{sums: metering.NewSums(0)}
+		t.known[n] = &cachedSums{sums: metering.NewSums(0)}
 	}
 	return t.known[n]
 }
 
-// grown notes that a tally has more keys.
-func (t *tallies) grown(by int) {
+// addKeys counts keys that were added to cached sums.
+func (t *sumCache) addKeys(by int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.keys += by
 }
 
-// read updates a tally, and calls f while the tally is locked.
-func (d *dashboard) read(
+// withSums updates the cached sums of a month, and calls f while they are locked.
+func (d *dashboard) withSums(
 	ctx context.Context, account metering.AccountID, p metering.Period, f func(metering.Sums),
 ) error {
-	t := d.tallies.of(tallyName{account, p})
+	t := d.sumCache.get(sumKey{account, p})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	more, err := d.Store.Sums(ctx, account, p, t.sums.Last)
@@ -257,13 +257,13 @@ func (d *dashboard) read(
 	} else {
 		t.sums.Add(more)
 	}
-	d.tallies.grown(len(t.sums.Keys) - before)
+	d.sumCache.addKeys(len(t.sums.Keys) - before)
 	f(t.sums)
 	return nil
 }
 
-// byDay are the sums of each day of a month up to now.
-func byDay(t metering.Sums, month metering.Period, now time.Time) (list []billing.Sum) {
+// dailySums are the sums of each day of a month up to now.
+func dailySums(t metering.Sums, month metering.Period, now time.Time) (list []billing.Sum) {
 	for at := month.Start(); at.Before(month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
 		day := at.Format(time.DateOnly)
 		list = append(list, billing.Sum{Name: day, Credits: t.Days[day].Credits, Charges: t.Days[day].Charges})
@@ -271,11 +271,11 @@ func byDay(t metering.Sums, month metering.Period, now time.Time) (list []billin
 	return list
 }
 
-// A spark is the credits of the last 24 hours, the oldest first.
-type spark [24]int64
+// A sparkline is the credits of the last 24 hours, the oldest first.
+type sparkline [24]int64
 
 // Total is the sum of all hours.
-func (s spark) Total() (total int64) {
+func (s sparkline) Total() (total int64) {
 	for _, n := range s {
 		total += n
 	}
@@ -283,7 +283,7 @@ func (s spark) Total() (total int64) {
 }
 
 // Bars returns the rectangles of the drawing: one for each hour with charges.
-func (s spark) Bars() template.HTML {
+func (s sparkline) Bars() template.HTML {
 	const height = 24
 	most := max(1, slices.Max(s[:]))
 	var b strings.Builder

@@ -109,21 +109,21 @@ func TestShareOfOneNetwork(t *testing.T) {
 func TestReportsOfOneNetwork(t *testing.T) {
 	p := newPost(t)
 	report := func(ip netip.Addr) (token string) {
-		token, ok := p.create(ip)
+		token, ok := p.newAddress(ip)
 		require.True(t, ok)
-		require.True(t, p.claim(localPart(token), &delivery{At: p.Clock()}))
+		require.True(t, p.startAnalysis(localPart(token), &delivery{ReceivedAt: p.Clock()}))
 		p.set("", time.Second)
-		p.working.Done()
-		p.keep(localPart(token), strings.Repeat("x", maxReportBytes/8))
+		p.pending.Done()
+		p.storeReport(localPart(token), strings.Repeat("x", maxReportBytes/8))
 		return token
 	}
 	mine := report(netip.MustParseAddr("198.51.100.1"))
 	for range 10 {
 		report(netip.MustParseAddr("192.0.2.1"))
 	}
-	_, ok := p.open(mine)
+	_, ok := p.lookUp(mine)
 	require.True(t, ok, "the oldest of all is not that of the network with most")
-	require.LessOrEqual(t, p.reports, maxReportBytes)
+	require.LessOrEqual(t, p.reportBytes, maxReportBytes)
 }
 
 // Of too many reports, the oldest are forgotten.
@@ -131,19 +131,19 @@ func TestReportsBound(t *testing.T) {
 	p := newPost(t)
 	var tokens []string
 	for i := range 4 {
-		token, ok := p.create(addr(i))
+		token, ok := p.newAddress(addr(i))
 		require.True(t, ok)
 		tokens = append(tokens, token)
-		require.True(t, p.claim(localPart(token), &delivery{At: p.Clock()}))
+		require.True(t, p.startAnalysis(localPart(token), &delivery{ReceivedAt: p.Clock()}))
 		p.set("", time.Second)
-		p.working.Done()
-		p.keep(localPart(token), strings.Repeat("x", maxReportBytes/3))
+		p.pending.Done()
+		p.storeReport(localPart(token), strings.Repeat("x", maxReportBytes/3))
 	}
-	_, ok := p.open(tokens[0])
+	_, ok := p.lookUp(tokens[0])
 	require.False(t, ok)
-	_, ok = p.open(tokens[1])
+	_, ok = p.lookUp(tokens[1])
 	require.True(t, ok)
-	require.LessOrEqual(t, p.reports, maxReportBytes)
+	require.LessOrEqual(t, p.reportBytes, maxReportBytes)
 }
 
 // An oversized message is refused, by its declared or its actual size, by DATA and by BDAT.
@@ -163,9 +163,9 @@ func TestSize(t *testing.T) {
 	w.ask("RCPT TO:<"+to+">", 250)
 	_, err = fmt.Fprintf(w.Conn, "BDAT %d LAST\r\n", maxMessage+1)
 	require.NoError(t, err)
-	_, err = io.WriteString(w.Conn, strings.Repeat("x", maxSent))
+	_, err = io.WriteString(w.Conn, strings.Repeat("x", maxReceivedBytes))
 	_ = err // the connection ends within it
-	require.True(t, p.expects(localOf(to)))
+	require.True(t, p.isWaiting(localOf(to)))
 	require.Zero(t, p.Budget.Letters.Held())
 }
 
@@ -198,14 +198,14 @@ func TestFloods(t *testing.T) {
 		"long line": "EHLO " + strings.Repeat("x", maxLine+1),
 		"nonsense":  strings.Repeat("XXXX y\r\n", 100),
 		"noise":     strings.Repeat("\x00\xff\r\n", 1000),
-		"noop":      strings.Repeat("NOOP\r\n", maxSent/6),
+		"noop":      strings.Repeat("NOOP\r\n", maxReceivedBytes/6),
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := p.raw()
 			go io.WriteString(w.Conn, text)
 			n, _ := io.Copy(io.Discard, w) // until it is closed, or reset since some bytes were unread
-			require.Less(t, n, int64(200*maxReplies))
+			require.Less(t, n, int64(200*maxReplyLines))
 		})
 	}
 }
@@ -269,7 +269,7 @@ func TestHeaders(t *testing.T) {
 	for at, code := range map[string]int{"/letterbox": 200, path: 200, "/letterbox/nothing": 404, "/letterbox/style.css": 200, "/letterbox/": 404} {
 		w := p.get("GET", at)
 		require.Equal(t, code, w.Code, at)
-		require.Equal(t, policy, w.Header().Get("Content-Security-Policy"))
+		require.Equal(t, contentSecurityPolicy, w.Header().Get("Content-Security-Policy"))
 		require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
 		require.Equal(t, "noindex, nofollow", w.Header().Get("X-Robots-Tag"))
 		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
@@ -293,11 +293,11 @@ func FuzzTrace(f *testing.F) {
 		if checkSender(from) != nil || len(text) > 10_000 {
 			return
 		}
-		d := &delivery{HELO: helo, From: from, At: env.Now(), IP: netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)})}
+		d := &delivery{HELO: helo, From: from, ReceivedAt: env.Now(), IP: netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)})}
 		if secured {
 			d.Version, d.Cipher = "TLSv1.3", "TLS_AES_128_GCM_SHA256"
 		}
-		trace := d.trace("x.box.example", "aaaaaaaaaaaa", "box.example")
+		trace := d.traceFields("x.box.example", "aaaaaaaaaaaa", "box.example")
 		require.LessOrEqual(t, len(trace), maxTrace)
 		r, err := header.Analyze(t.Context(), env, header.AnalyzeRequest{
 			MessageBase64: append(trace, text...), TrustedAuthservIDs: []string{"x.box.example"}, Live: new(bool),

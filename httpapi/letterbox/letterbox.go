@@ -45,19 +45,19 @@ const (
 	// maxMessage is the limit of mail/header-analyze, less the fields that are put above the message.
 	maxMessage = 5<<20 - maxTrace
 	maxTrace   = 4 << 10
-	// waitTime is how long an address waits for its message, and reportTime how long a report is kept.
-	waitTime   = time.Hour
-	reportTime = 24 * time.Hour
-	// maxRunning bounds the concurrent analyses, each of which holds some 45 MiB at worst.
-	maxRunning = 2
-	// analysisTime is more than an analysis takes: lookups end after ten seconds.
-	analysisTime = 30 * time.Second
+	// waitingLifetime is how long an address waits for its message, and reportLifetime how long a report is kept.
+	waitingLifetime = time.Hour
+	reportLifetime  = 24 * time.Hour
+	// maxAnalyses bounds the concurrent analyses, each of which holds some 45 MiB at worst.
+	maxAnalyses = 2
+	// maxAnalysisTime is more than an analysis takes: lookups end after ten seconds.
+	maxAnalysisTime = 30 * time.Second
 )
 
 // The bounds of all clients together, in addition to those of the [budget.Budget].
 var (
-	// maxWaiting bounds the addresses that wait for a message, maxReports and maxReportBytes the reports that are kept: of
-	// more, the oldest of the network that has most is forgotten.
+	// maxWaiting bounds the addresses that wait for a message, maxReports and maxReportBytes the reports that are
+	// kept: of more, the oldest of the network that has most is forgotten.
 	maxWaiting     = int(budget.Of(budget.LetterWaiting).All)
 	maxReports     = int(budget.Of(budget.LetterReports).All)
 	maxReportBytes = int(budget.Of(budget.LetterPages).All)
@@ -90,20 +90,20 @@ type Box struct {
 	ctx   context.Context // of analyses
 	stop  context.CancelFunc
 
-	running chan struct{}
-	working sync.WaitGroup
+	analyses chan struct{}
+	pending  sync.WaitGroup
 
-	mu      sync.Mutex
-	letters map[string]*letter // by the local part of their addresses
-	waiting int                // of them
-	reports int                // bytes
-	swept   time.Time
+	mu           sync.Mutex
+	letters      map[string]*letter // by the local part of their addresses
+	waitingCount int                // of them
+	reportBytes  int                // bytes
+	sweptAt      time.Time
 }
 
 // New prepares a letter box.
 func New(c Config) (*Box, error) {
 	b := &Box{
-		Config: c, letters: map[string]*letter{}, running: make(chan struct{}, maxRunning),
+		Config: c, letters: map[string]*letter{}, analyses: make(chan struct{}, maxAnalyses),
 	}
 	if b.Domain.IsZero() {
 		return nil, errors.New("a letter box needs a domain")
@@ -134,7 +134,7 @@ func New(c Config) (*Box, error) {
 // Serve takes messages until [Box.Close].
 func (b *Box) Serve(l net.Listener) error {
 	defer context.AfterFunc(b.ctx, func() { l.Close() })() // also where Close was faster
-	return b.smtp.Serve(&listener{Listener: l, open: b.Budget.LetterConnections})
+	return b.smtp.Serve(&listener{Listener: l, connections: b.Budget.LetterConnections})
 }
 
 // Close ends connections and analyses.
@@ -143,13 +143,13 @@ func (b *Box) Close() error {
 	b.mu.Lock()
 	b.stop() // from here on nothing is claimed
 	b.mu.Unlock()
-	b.working.Wait()
+	b.pending.Wait()
 	return err
 }
 
-// read reads a message of a client, as long as there is room for it and its networks have their share. The caller
-// must release what it holds.
-func (b *Box) read(r io.Reader, ip netip.Addr) (text []byte, held *metering.NetworkHold, err error) {
+// readMessage reads a message of a client, as long as there is room for it and its networks have their share. The
+// caller must release what it holds.
+func (b *Box) readMessage(r io.Reader, ip netip.Addr) (text []byte, held *metering.NetworkHold, err error) {
 	held = b.Budget.Letters.Open(ip)
 	chunk := make([]byte, 32<<10)
 	for err == nil {

@@ -158,7 +158,7 @@ func (p *post) send(to, text string) error {
 // wait is the page once the analysis is done.
 func (p *post) wait(path string) string {
 	p.t.Helper()
-	p.working.Wait()
+	p.pending.Wait()
 	w := p.get("GET", path)
 	require.Equal(p.t, 200, w.Code)
 	return w.Body.String()
@@ -231,19 +231,19 @@ func TestExpiry(t *testing.T) {
 	path, to := p.address()
 	used, second := p.address()
 	require.NoError(t, p.send(second, p.letter()))
-	p.working.Wait()
-	p.set("", waitTime-time.Second)
+	p.pending.Wait()
+	p.set("", waitingLifetime-time.Second)
 	require.Equal(t, 200, p.get("GET", path).Code)
 	p.set("", time.Second)
 	require.Equal(t, 404, p.get("GET", path).Code)
 	require.ErrorContains(t, p.send(to, p.letter()), "550")
-	p.set("", reportTime-waitTime-time.Second)
+	p.set("", reportLifetime-waitingLifetime-time.Second)
 	require.Equal(t, 200, p.get("GET", used).Code)
 	p.set("", time.Second)
 	require.Equal(t, 404, p.get("GET", used).Code)
 	p.address()
 	require.Len(t, p.letters, 1, "what is over is forgotten")
-	require.Equal(t, []int{1, 0}, []int{p.waiting, p.reports})
+	require.Equal(t, []int{1, 0}, []int{p.waitingCount, p.reportBytes})
 	require.Zero(t, p.Budget.Letters.Held())
 }
 
@@ -275,7 +275,7 @@ func TestNoRelay(t *testing.T) {
 	require.Equal(t, c.say("EXPN "+local), c.say("EXPN nobody"))
 	c.ask("AUTH PLAIN AGEAYg==", 523)
 	c.ask("MAIL FROM:<>", 250)
-	for range maxRefused - 1 {
+	for range maxRefusedRecipients - 1 {
 		c.ask("RCPT TO:<joe@box.example>", 550)
 	}
 	c.ask("RCPT TO:<joe@box.example>", 421)
@@ -382,7 +382,7 @@ func TestSmuggling(t *testing.T) {
 		page := p.wait(path)
 		require.Contains(t, page, "alice@example.org")
 		require.NotContains(t, page, "evil")
-		require.True(t, p.expects(localOf(second)), "%q", end)
+		require.True(t, p.isWaiting(localOf(second)), "%q", end)
 	}
 }
 
@@ -441,21 +441,21 @@ func TestTenAnHour(t *testing.T) {
 // A client that makes too many addresses, from any number of networks, loses his own: no other client's.
 func TestFull(t *testing.T) {
 	p := newPost(t)
-	mine, ok := p.create(addr(0))
+	mine, ok := p.newAddress(addr(0))
 	require.True(t, ok)
 	for site := range 100 { // of a /32
 		for n := range 200 {
 			ip := netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, byte(site), byte(n), 15: 1})
-			_, ok := p.create(ip)
+			_, ok := p.newAddress(ip)
 			require.Equal(t, n < 8*p.Budget.LetterAddresses.Limit, ok, "a /48 has a bound of its own")
 		}
 	}
-	require.Equal(t, maxWaiting, p.waiting)
-	_, ok = p.open(mine)
+	require.Equal(t, maxWaiting, p.waitingCount)
+	_, ok = p.lookUp(mine)
 	require.True(t, ok)
-	yours, ok := p.create(addr(1 << 8))
+	yours, ok := p.newAddress(addr(1 << 8))
 	require.True(t, ok)
-	_, ok = p.open(yours)
+	_, ok = p.lookUp(yours)
 	require.True(t, ok)
-	require.Equal(t, maxWaiting, p.waiting)
+	require.Equal(t, maxWaiting, p.waitingCount)
 }

@@ -27,7 +27,7 @@ func (p *post) analyzedAs(t *testing.T, send func(*notify.MailServer, string)) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", p.addr)
 	}
 	send(s, to)
-	p.working.Wait()
+	p.pending.Wait()
 	l := p.letters[localOf(to)]
 	require.Equal(t, analyzed, l.State)
 	text := told("<main" + l.Report)

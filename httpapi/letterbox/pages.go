@@ -10,15 +10,15 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 )
 
-// policy allows a page its style, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// contentSecurityPolicy allows a page its style, and nothing else.
+const contentSecurityPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 var (
 	//go:embed letterbox.html
-	pageText string
+	pageTemplateText string
 	//go:embed style.css
 	styleText string
-	page      = template.Must(template.New("").Parse(pageText))
+	page      = template.Must(template.New("").Parse(pageTemplateText))
 )
 
 // ServeHTTP implements [http.Handler].
@@ -29,26 +29,26 @@ func (b *Box) Patterns() []string { return b.mux.Patterns() }
 
 func (b *Box) newPages() http.Handler {
 	mux := &b.mux
-	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) { b.show(w, http.StatusOK, content{}) })
-	mux.HandleFunc("POST /letterbox", b.hand)
+	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) { b.render(w, http.StatusOK, pageData{}) })
+	mux.HandleFunc("POST /letterbox", b.createAddress)
 	mux.HandleFunc("GET /letterbox/{token}", func(w http.ResponseWriter, r *http.Request) {
-		l, ok := b.open(r.PathValue("token"))
+		l, ok := b.lookUp(r.PathValue("token"))
 		if !ok {
-			b.show(w, http.StatusNotFound, content{Problem: "This address does not exist, or is forgotten by now."})
+			b.render(w, http.StatusNotFound, pageData{Problem: "This address does not exist, or is forgotten by now."})
 			return
 		}
-		c := content{Letter: &l, View: template.HTML(l.Report)} // as render.HTML has escaped it
-		if c.Wait = l.State == waiting || l.State == analyzing; c.Wait {
+		c := pageData{Letter: &l, View: template.HTML(l.Report)} // as render.HTML has escaped it
+		if c.Waiting = l.State == waiting || l.State == analyzing; c.Waiting {
 			w.Header().Set("Refresh", "5") // without JavaScript
 		}
-		b.show(w, http.StatusOK, c)
+		b.render(w, http.StatusOK, c)
 	})
 	mux.Handle("GET /letterbox/style.css",
 		httpapi.NewFile("text/css; charset=utf-8", []byte(render.Style+styleText)))
 	own := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentSecurityPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer") // the path is a secret
 		h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -57,26 +57,26 @@ func (b *Box) newPages() http.Handler {
 	})
 }
 
-// content is the data of a page: a problem, a letter, or the button alone.
-type content struct {
+// pageData is the data of a page: a problem, a letter, or the button alone.
+type pageData struct {
 	Problem string
 	Letter  *letter
 	View    template.HTML
-	Wait    bool // until the letter has a result
+	Waiting bool // until the letter has a result
 }
 
-// hand makes an address for the visitor.
-func (b *Box) hand(w http.ResponseWriter, r *http.Request) {
-	token, ok := b.create(httpapi.ClientIP(r, b.TrustedProxies))
+// createAddress makes an address for the visitor.
+func (b *Box) createAddress(w http.ResponseWriter, r *http.Request) {
+	token, ok := b.newAddress(httpapi.ClientIP(r, b.TrustedProxies))
 	if ok {
 		http.Redirect(w, r, "/letterbox/"+token, http.StatusSeeOther)
 		return
 	}
 	w.Header().Set("Retry-After", "600")
-	b.show(w, http.StatusTooManyRequests, content{Problem: "Ten addresses an hour are the most. Try again later."})
+	b.render(w, http.StatusTooManyRequests, pageData{Problem: "Ten addresses an hour are the most. Try again later."})
 }
 
-func (b *Box) show(w http.ResponseWriter, status int, c content) {
+func (b *Box) render(w http.ResponseWriter, status int, c pageData) {
 	var body bytes.Buffer
 	if err := page.Execute(&body, c); err != nil {
 		b.Log.Error("writing a page", "error", err)

@@ -87,7 +87,7 @@ func TestRepliesLeakNothing(t *testing.T) {
 		"553 5.1.7": func(_ *post, w *wire, _ string) string { return says(w, hello, "MAIL FROM:<a@b(c>") },
 		"421 4.7.0 Too many unknown": func(_ *post, w *wire, _ string) (replies string) {
 			says(w, hello, from)
-			for range maxRefused {
+			for range maxRefusedRecipients {
 				replies = w.say("RCPT TO:<joe@box.example>")
 			}
 			return replies + w.rest()
@@ -165,7 +165,7 @@ func TestRepliesLeakNothing(t *testing.T) {
 				assert.Contains(t, replies, name)
 				assert.Empty(t, diagtest.Leaks(replies), replies)
 				w.Close()
-				p.working.Wait()
+				p.pending.Wait()
 			})
 		})
 	}
@@ -185,7 +185,7 @@ func TestCutChunk(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 		synctest.Wait()
-		require.True(t, p.expects(localOf(to)))
+		require.True(t, p.isWaiting(localOf(to)))
 		require.Zero(t, p.Budget.Letters.Held())
 	})
 }

@@ -25,25 +25,26 @@ import (
 )
 
 const (
-	// commandTime bounds the duration of a command, or of the whole message.
-	commandTime = 2 * time.Minute
-	// maxLine lets messages in whose lines are longer than RFC 5322 section 2.1.1 allows, so that the report can say so.
+	// maxCommandTime bounds the duration of a command, or of the whole message.
+	maxCommandTime = 2 * time.Minute
+	// maxLine lets messages in whose lines are longer than RFC 5322 section 2.1.1 allows, so that the report can say
+	// so.
 	maxLine = 64 << 10
-	// maxRefused is how many recipients one connection may guess.
-	maxRefused = 5
-	// maxPath is the most that a sender may have (RFC 5321 section 4.5.3.1.3).
-	maxPath = 256
+	// maxRefusedRecipients is how many recipients one connection may guess.
+	maxRefusedRecipients = 5
+	// maxSenderLength is the most that a sender may have (RFC 5321 section 4.5.3.1.3).
+	maxSenderLength = 256
 )
 
 // The replies. All that they reveal about an address is whether it waits for a message.
 var (
-	errUnknown = reply(550, 5, 1, 1, "No such address here. Each is good for one message within an hour")
-	errServed  = reply(421, 4, 7, 0, "One message a connection")
-	errGuesses = reply(421, 4, 7, 0, "Too many unknown recipients")
-	errBusy    = reply(451, 4, 3, 2, "Busy, try again later")
-	errLine    = reply(554, 5, 6, 0, "A line of the message is too long")
-	errLost    = reply(451, 4, 4, 2, "The message was not received as a whole")
-	errSender  = reply(553, 5, 1, 7, "The sender is not a mail address in ASCII")
+	errUnknown        = reply(550, 5, 1, 1, "No such address here. Each is good for one message within an hour")
+	errSecondMessage  = reply(421, 4, 7, 0, "One message a connection")
+	errTooManyRefused = reply(421, 4, 7, 0, "Too many unknown recipients")
+	errBusy           = reply(451, 4, 3, 2, "Busy, try again later")
+	errLongLine       = reply(554, 5, 6, 0, "A line of the message is too long")
+	errIncomplete     = reply(451, 4, 4, 2, "The message was not received as a whole")
+	errSender         = reply(553, 5, 1, 7, "The sender is not a mail address in ASCII")
 )
 
 func reply(code, class, subject, detail int, text string) *smtp.SMTPError {
@@ -60,7 +61,7 @@ func (b *Box) newServer() *smtp.Server {
 	}))
 	s.Domain, s.TLSConfig = b.Domain.String(), b.TLS
 	s.MaxRecipients, s.MaxMessageBytes, s.MaxLineLength = 1, maxMessage, maxLine
-	s.ReadTimeout, s.WriteTimeout = commandTime, commandTime
+	s.ReadTimeout, s.WriteTimeout = maxCommandTime, maxCommandTime
 	s.ErrorLog = slog.NewLogLogger(b.Log.Handler(), slog.LevelDebug) // mostly of clients that vanish
 	return s
 }
@@ -70,10 +71,10 @@ type session struct {
 	box  *Box
 	conn *smtp.Conn
 
-	mu       sync.Mutex
-	from, to string // to is a local part
-	served   bool
-	refused  int
+	mu           sync.Mutex
+	from, to     string // to is a local part
+	received     bool
+	refusedCount int
 }
 
 // senderDomain matches the domain of a sender, and the name of a client: address literals too.
@@ -86,7 +87,7 @@ func checkSender(from string) error {
 	}
 	at := strings.LastIndexByte(from, '@')
 	plain := !strings.ContainsFunc(from, func(r rune) bool { return r < ' ' || r > '~' })
-	if at < 1 || !plain || len(from) > maxPath || !senderDomain.MatchString(from[at+1:]) {
+	if at < 1 || !plain || len(from) > maxSenderLength || !senderDomain.MatchString(from[at+1:]) {
 		return errSender
 	}
 	return nil
@@ -95,9 +96,9 @@ func checkSender(from string) error {
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.served {
-		last(s.conn.Conn())
-		return errServed
+	if s.received {
+		closeAfterReply(s.conn.Conn())
+		return errSecondMessage
 	}
 	if err := checkSender(from); err != nil {
 		return err
@@ -111,43 +112,43 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	defer s.mu.Unlock()
 	at := strings.LastIndexByte(to, '@')
 	local := strings.ToLower(to[:max(at, 0)])
-	if strings.EqualFold(strings.TrimSuffix(to[at+1:], "."), s.box.Domain.String()) && s.box.expects(local) {
+	if strings.EqualFold(strings.TrimSuffix(to[at+1:], "."), s.box.Domain.String()) && s.box.isWaiting(local) {
 		s.to = local
-		receiving(s.conn.Conn(), true)
+		setExpectsMessage(s.conn.Conn(), true)
 		return nil
 	}
-	if s.refused++; s.refused < maxRefused {
+	if s.refusedCount++; s.refusedCount < maxRefusedRecipients {
 		return errUnknown
 	}
-	last(s.conn.Conn())
-	return errGuesses
+	closeAfterReply(s.conn.Conn())
+	return errTooManyRefused
 }
 
 func (s *session) Data(r io.Reader) error {
 	s.mu.Lock()
 	d, to := s.delivery(), s.to
 	s.mu.Unlock()
-	text, held, err := s.box.read(r, d.IP)
+	text, held, err := s.box.readMessage(r, d.IP)
 	if errors.Is(err, smtp.ErrTooLongLine) {
-		err = errLine
+		err = errLongLine
 	} else if _, answer := errors.AsType[*smtp.SMTPError](err); err != nil && !answer {
-		err = errLost
+		err = errIncomplete
 	}
 	if err == nil {
-		err = s.box.take(to, d, text, held)
+		err = s.box.accept(to, d, text, held)
 	}
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served = true
+	s.received = true
 	return nil
 }
 
 // delivery returns what the session knows of a message that begins now.
 func (s *session) delivery() *delivery {
-	d := &delivery{From: s.from, HELO: s.conn.Hostname(), At: s.box.Clock()}
+	d := &delivery{From: s.from, HELO: s.conn.Hostname(), ReceivedAt: s.box.Clock()}
 	if peer, err := netip.ParseAddrPort(s.conn.Conn().RemoteAddr().String()); err == nil {
 		d.IP = peer.Addr().Unmap().WithZone("")
 	}
@@ -162,27 +163,27 @@ func (s *session) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.from, s.to = "", ""
-	receiving(s.conn.Conn(), false)
+	setExpectsMessage(s.conn.Conn(), false)
 }
 
 func (*session) Logout() error { return nil }
 
 // The bounds of connections.
 const (
-	// connectionTime bounds the duration of a connection.
-	connectionTime = 5 * time.Minute
-	// maxSent bounds how much a client may send: a message, and the commands and the TLS around it.
-	maxSent = 8 << 20
-	// maxReplies bounds the replies to a client: some 30 lines are enough for a message.
-	maxReplies = 500
-	// refusalTime bounds the reply to an excess connection.
-	refusalTime = time.Second
+	// maxConnectionTime bounds the duration of a connection.
+	maxConnectionTime = 5 * time.Minute
+	// maxReceivedBytes bounds how much a client may send: a message, and the commands and the TLS around it.
+	maxReceivedBytes = 8 << 20
+	// maxReplyLines bounds the replies to a client: some 30 lines are enough for a message.
+	maxReplyLines = 500
+	// refusalTimeout bounds the reply to an excess connection.
+	refusalTimeout = time.Second
 )
 
 // A listener bounds connections, all and those of a network.
 type listener struct {
 	net.Listener
-	open *metering.NetworkCount
+	connections *metering.NetworkCount
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -192,10 +193,10 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all addresses that cannot be parsed count as one
-		if leave, ok := l.open.Take(peer.Addr()); ok {
-			return &conn{Conn: c, leave: leave, end: time.Now().Add(connectionTime), left: maxSent}, nil
+		if release, ok := l.connections.Take(peer.Addr()); ok {
+			return &conn{Conn: c, release: release, deadline: time.Now().Add(maxConnectionTime), remaining: maxReceivedBytes}, nil
 		}
-		_ = c.SetDeadline(time.Now().Add(refusalTime))
+		_ = c.SetDeadline(time.Now().Add(refusalTimeout))
 		_, _ = io.WriteString(c, "421 4.7.0 Too many connections, try again later\r\n")
 		c.Close()
 	}
@@ -204,74 +205,74 @@ func (l *listener) Accept() (net.Conn, error) {
 // A conn has a deadline, and a bound of the bytes that it reads.
 type conn struct {
 	net.Conn
-	leave func()
-	end   time.Time
-	left  int         // bytes to be read
-	said  int         // lines, or records of TLS
-	last  atomic.Bool // the reply under way is the last
-	// receiving says that there is a recipient, and what comes is a message or leads to one.
-	receiving atomic.Bool
+	release    func()
+	deadline   time.Time
+	remaining  int         // bytes to be read
+	replyCount int         // lines, or records of TLS
+	closing    atomic.Bool // the reply under way is the last
+	// expectsMessage is set once there is a recipient: what comes is a message, or leads to one.
+	expectsMessage atomic.Bool
 }
 
-// last ends a connection once the reply under way is written.
-func last(c net.Conn) {
-	if c := bounded(c); c != nil {
-		c.last.Store(true)
+// closeAfterReply ends a connection once the reply under way is written.
+func closeAfterReply(c net.Conn) {
+	if c := boundedConn(c); c != nil {
+		c.closing.Store(true)
 	}
 }
 
-// receiving notes whether a message may come on a connection.
-func receiving(c net.Conn, on bool) {
-	if c := bounded(c); c != nil {
-		c.receiving.Store(on)
+// setExpectsMessage notes whether a message may come on a connection.
+func setExpectsMessage(c net.Conn, expects bool) {
+	if c := boundedConn(c); c != nil {
+		c.expectsMessage.Store(expects)
 	}
 }
 
-// bounded is the connection below TLS; nil if it is not one of a [listener].
-func bounded(c net.Conn) *conn {
+// boundedConn is the connection below TLS; nil if it is not one of a [listener].
+func boundedConn(c net.Conn) *conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
-	own, _ := c.(*conn)
-	return own
+	b, _ := c.(*conn)
+	return b
 }
 
-// Read fails with errLost while a message may come. Of a chunk of BDAT, go-smtp would take the end of the connection for
-// the end of the message, and send the client the text of any other error.
+// Read fails with errLost while a message may come. Of a chunk of BDAT, go-smtp would take the end of the connection
+// for the end of the message, and send the client the text of any other error.
 func (c *conn) Read(b []byte) (n int, err error) {
-	if c.last.Load() {
+	if c.closing.Load() {
 		return 0, io.EOF
 	}
 	err = io.EOF
-	if c.left > 0 {
+	if c.remaining > 0 {
 		n, err = c.Conn.Read(b)
-		c.left -= n
+		c.remaining -= n
 	}
-	if err != nil && c.receiving.Load() {
-		err = errLost
+	if err != nil && c.expectsMessage.Load() {
+		err = errIncomplete
 	}
 	return n, err
 }
 
 func (c *conn) Write(b []byte) (int, error) {
-	if c.said++; c.said > maxReplies {
-		c.last.Store(true)
+	if c.replyCount++; c.replyCount > maxReplyLines {
+		c.closing.Store(true)
 	}
 	return c.Conn.Write(b)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error  { return c.Conn.SetReadDeadline(c.within(t)) }
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.within(t)) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.Conn.SetReadDeadline(c.capDeadline(t)) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.capDeadline(t)) }
 
-func (c *conn) within(t time.Time) time.Time {
-	if t.After(c.end) {
-		return c.end
+func (c *conn) capDeadline(t time.Time) time.Time {
+	if t.After(c.deadline) {
+		return c.deadline
 	}
 	return t
 }
 
 func (c *conn) Close() error {
-	c.leave()
+	c.release()
 	return c.Conn.Close()
 }
 

@@ -45,8 +45,8 @@ type Config struct {
 	Endpoints []httpapi.Endpoint
 }
 
-// policy allows a page to load the files that are served with it, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
+// contentSecurityPolicy allows a page to load the files that are served with it, and nothing else.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
 const htmlMedia = "text/html; charset=utf-8"
@@ -73,25 +73,25 @@ func Handler(c Config) http.Handler {
 		s.Plans = metering.DefaultPlans()
 	}
 	s.table = httpapi.Endpoints(c.Endpoints...)
-	s.findings = sync.OnceValue(func() []finding { return findingsOf(s.table) })
+	s.findings = sync.OnceValue(func() []finding { return collectFindings(s.table) })
 	for i, ep := range s.table {
 		op := operation{ep, i >= len(s.table)-len(c.Endpoints)}
 		s.operations = append(s.operations, op)
-		s.add(op.Page(), htmlMedia, func() ([]byte, error) {
+		s.addFile(op.Page(), htmlMedia, func() ([]byte, error) {
 			return s.render("operation", guide{"", op.Page(), op.Name(), op.About()[0]}, op)
 		})
 	}
 	for _, g := range guides {
-		s.add(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
+		s.addFile(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
 	}
 	for at, media := range map[string]string{
 		"/docs/style.css": "text/css; charset=utf-8", "/docs/docs.js": "text/javascript; charset=utf-8",
 		"/docs/icon.svg": "image/svg+xml", "/llms.txt": "text/plain; charset=utf-8",
 	} {
-		s.add(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
+		s.addFile(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
 	}
-	s.add("/openapi.json", "application/json", func() ([]byte, error) { return s.table.OpenAPI(), nil })
-	s.add("/openapi.yaml", "application/yaml", func() ([]byte, error) {
+	s.addFile("/openapi.json", "application/json", func() ([]byte, error) { return s.table.OpenAPI(), nil })
+	s.addFile("/openapi.yaml", "application/yaml", func() ([]byte, error) {
 		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(s.table.OpenAPI())})
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func Handler(c Config) http.Handler {
 	return s
 }
 
-func (s *site) add(path, media string, make func() ([]byte, error)) {
+func (s *site) addFile(path, media string, make func() ([]byte, error)) {
 	s.files[path] = sync.OnceValue(func() *httpapi.File {
 		contents, err := make()
 		if err != nil { // tests make all of them
@@ -117,7 +117,7 @@ func (s *site) Patterns() []string { return slices.Sorted(maps.Keys(s.files)) }
 // ServeHTTP implements [http.Handler].
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -129,16 +129,16 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		file().ServeHTTP(w, r)
 		return
 	}
-	if target := s.moved(r.URL.Path); target != "" {
+	if target := s.redirectTarget(r.URL.Path); target != "" {
 		http.Redirect(w, r, target, http.StatusFound)
 		return
 	}
-	var meant *operation
+	var nearest *operation
 	if near, ok := s.table.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
-		meant = &operation{Endpoint: near}
+		nearest = &operation{Endpoint: near}
 	}
-	nothing := guide{Title: "Page not found", Description: "There is nothing at this address."}
-	body, err := s.render("missing", nothing, meant)
+	page := guide{Title: "Page not found", Description: "There is nothing at this address."}
+	body, err := s.render("missing", page, nearest)
 	if err != nil { // as above
 		panic("pages: " + err.Error())
 	}
@@ -150,9 +150,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// moved returns the target of a path that has no page of its own: one with a slash at its end, or a finding by its
-// code alone.
-func (s *site) moved(at string) string {
+// redirectTarget returns the target of a path that has no page of its own: one with a slash at its end, or a finding
+// by its code alone.
+func (s *site) redirectTarget(at string) string {
 	if clean := path.Clean(at); s.files[clean] != nil {
 		return clean
 	}
@@ -166,7 +166,7 @@ func (s *site) moved(at string) string {
 
 type operation struct {
 	httpapi.Endpoint
-	Own bool // it is not of the public API, so that the command does not know it
+	Custom bool // it is not of the public API, so that the command does not know it
 }
 
 // Page is the path of the operation's page.
@@ -184,8 +184,8 @@ type finding struct {
 	Operation operation
 }
 
-// findingsOf are all codes in the order of a table.
-func findingsOf(table httpapi.Table) (list []finding) {
+// collectFindings returns all codes in the order of a table.
+func collectFindings(table httpapi.Table) (list []finding) {
 	seen := map[diag.Code]bool{}
 	for _, ep := range table {
 		for _, r := range ep.Rules() {
@@ -224,8 +224,8 @@ var guides = []guide{
 	{"search", "/docs/search", "Search", "Every guide, operation and finding."},
 }
 
-// A view is the data of the templates.
-type view struct {
+// pageData is the data of the templates.
+type pageData struct {
 	guide
 	Guides     []guide     // that lists have
 	Families   []string    // headings of lists of operations
@@ -238,7 +238,7 @@ type view struct {
 
 // render lays out a page whose body is the template of a name.
 func (s *site) render(name string, g guide, op any) ([]byte, error) {
-	v := view{guide: g, Guides: guides[2:], Operations: s.operations, Op: op,
+	data := pageData{guide: g, Guides: guides[2:], Operations: s.operations, Op: op,
 		Families: []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"},
 		Plans: slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int {
 			return int(a.Credits - b.Credits)
@@ -246,25 +246,25 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 	}
 	var err error
 	if name == "operation" || name == "types" {
-		if v.Doc, err = s.readDocument(); err != nil {
+		if data.Doc, err = s.readDocument(); err != nil {
 			return nil, err
 		}
 	}
-	t, err := parsed().Clone()
+	t, err := baseTemplates().Clone()
 	if err != nil {
 		return nil, err
 	}
-	t.Funcs(s.functions(v.Doc))
-	var body, whole bytes.Buffer
-	if err := t.ExecuteTemplate(&body, name+".html", v); err != nil {
+	t.Funcs(s.templateFuncs(data.Doc))
+	var body, html bytes.Buffer
+	if err := t.ExecuteTemplate(&body, name+".html", data); err != nil {
 		return nil, err
 	}
-	v.Body = template.HTML(body.String()) // which its template has escaped
-	err = t.ExecuteTemplate(&whole, "layout.html", v)
-	return whole.Bytes(), err
+	data.Body = template.HTML(body.String()) // which its template has escaped
+	err = t.ExecuteTemplate(&html, "layout.html", data)
+	return html.Bytes(), err
 }
 
-func (s *site) functions(doc map[string]any) template.FuncMap {
+func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
 	components, _ := json.Marshal(doc["components"]) // which were JSON before
 	return template.FuncMap{
 		"component": func(ref string) any { // the target of a reference
@@ -296,7 +296,7 @@ func (s *site) functions(doc map[string]any) template.FuncMap {
 	}
 }
 
-// parsed are the templates as they are before their functions know a document.
-var parsed = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs((&site{}).functions(nil)).ParseFS(templateFiles, "templates/*.html"))
+// baseTemplates are the templates as they are before their functions know a document.
+var baseTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs((&site{}).templateFuncs(nil)).ParseFS(templateFiles, "templates/*.html"))
 })

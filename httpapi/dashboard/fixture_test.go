@@ -25,8 +25,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A house is a dashboard over a store in memory, at an instant that only the test moves.
-type house struct {
+// A fixture is a dashboard over a store in memory, at an instant that only the test moves.
+type fixture struct {
 	t       *testing.T
 	dash    *dashboard
 	store   metering.Store
@@ -41,16 +41,18 @@ type house struct {
 	now time.Time
 }
 
-// began is the initial time of a house: the middle of a month.
-var began = time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
+// startTime is the initial time of a fixture: the middle of a month.
+var startTime = time.Date(2026, time.November, 16, 10, 30, 0, 0, time.UTC)
 
-// newHouse makes a house whose account is on the plan pack, with the members owner@, developer@ and
+// newFixture makes a fixture whose account is on the plan pack, with the members owner@, developer@ and
 // viewer@example.com. Changes edit the configuration before the dashboard is made.
-func newHouse(t *testing.T, changes ...func(*Config)) *house { return newHouseAt(t, began, changes...) }
+func newFixture(t *testing.T, changes ...func(*Config)) *fixture {
+	return newFixtureAt(t, startTime, changes...)
+}
 
-// newHouseAt makes a house with an initial time.
-func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
-	h := &house{t: t, now: at}
+// newFixtureAt makes a fixture with an initial time.
+func newFixtureAt(t *testing.T, at time.Time, changes ...func(*Config)) *fixture {
+	h := &fixture{t: t, now: at}
 	h.store = memory.New(memory.Config{Clock: h.clock})
 	h.people = member.Members{Store: h.store, Clock: h.clock}
 	h.admin = metering.Admin{Store: h.store, Clock: h.clock}
@@ -86,14 +88,14 @@ func newHouseAt(t *testing.T, at time.Time, changes ...func(*Config)) *house {
 	return h
 }
 
-func (h *house) clock() time.Time {
+func (h *fixture) clock() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
 }
 
 // pass moves the clock.
-func (h *house) pass(d time.Duration) {
+func (h *fixture) pass(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)
@@ -101,14 +103,14 @@ func (h *house) pass(d time.Duration) {
 
 // A browser keeps cookies, and sends the headers of a current browser's request from the same site.
 type browser struct {
-	*house
+	*fixture
 	cookies map[string]string
 }
 
-func (h *house) browser() *browser { return &browser{h, map[string]string{}} }
+func (h *fixture) browser() *browser { return &browser{h, map[string]string{}} }
 
 // as is a browser in which a member has entered.
-func (h *house) as(email string) *browser {
+func (h *fixture) as(email string) *browser {
 	h.t.Helper()
 	accounts, err := h.people.Of(h.t.Context(), email)
 	require.NoError(h.t, err)
@@ -120,7 +122,7 @@ func (h *house) as(email string) *browser {
 }
 
 // owner is a browser in which the owner of the account has entered.
-func (h *house) owner() *browser { h.t.Helper(); return h.as("owner@example.com") }
+func (h *fixture) owner() *browser { h.t.Helper(); return h.as("owner@example.com") }
 
 // A reply is a page as a browser reads it.
 type reply struct {
@@ -208,7 +210,7 @@ func (p *reply) words(selector string) string {
 }
 
 // editRecord replaces the part of a stored document that a value has.
-func (h *house) editRecord(account metering.AccountID, kind, id string, value any) {
+func (h *fixture) editRecord(account metering.AccountID, kind, id string, value any) {
 	h.t.Helper()
 	r, err := h.store.Record(h.t.Context(), account, kind, id)
 	require.NoError(h.t, err)
@@ -230,10 +232,10 @@ func (h *house) editRecord(account metering.AccountID, kind, id string, value an
 func sha256Of(text string) [32]byte { return sha256.Sum256([]byte(text)) }
 
 // requestAs returns a request of a member, for functions that identify the caller.
-func requestAs(h *house, email string) *http.Request {
+func requestAs(h *fixture, email string) *http.Request {
 	one, err := h.people.Member(h.t.Context(), h.account.ID, email)
 	require.NoError(h.t, err)
-	s := &scene{visitor: &visitor{Member: one, Account: h.account}}
+	s := &requestState{session: &session{Member: one, Account: h.account}}
 	r := httptest.NewRequest("POST", "/dashboard", nil)
-	return r.WithContext(context.WithValue(r.Context(), sceneKey{}, s))
+	return r.WithContext(context.WithValue(r.Context(), requestStateKey{}, s))
 }

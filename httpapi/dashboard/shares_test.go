@@ -26,7 +26,7 @@ func (b *browser) share(page *reply) string {
 
 // A link ends when it is withdrawn, and after 30 days; strangers can do nothing with it.
 func TestShareEnds(t *testing.T) {
-	h := newHouse(t, online(t))
+	h := newFixture(t, online(t))
 	b := h.owner()
 	result := b.run(b.get("/dashboard/playground/text/lower?example"))
 	form := result.Find(`main form[action="/dashboard/shares"]`)
@@ -53,12 +53,12 @@ func TestShareEnds(t *testing.T) {
 	require.Contains(t, b.get("/dashboard/shares").words("main"), "withdrawn")
 
 	later := b.share(b.run(b.get("/dashboard/playground/text/upper?example")))
-	h.pass(shareFor - time.Second)
+	h.pass(shareLifetime - time.Second)
 	strange.get(later)
 	h.pass(time.Second)
 	require.Equal(t, http.StatusGone, strange.send(http.MethodGet, later, nil).status)
-	h.pass(shareFor + time.Second)
-	require.NoError(t, h.dash.publish(t.Context(), h.other.ID, member.NewToken(), &share{View: &view.View{}}))
+	h.pass(shareLifetime + time.Second)
+	require.NoError(t, h.dash.storeShare(t.Context(), h.other.ID, member.NewToken(), &share{View: &view.View{}}))
 	for _, path := range []string{later, "/r/" + member.NewToken(), "/r/x", "/r/" + strings.Repeat("A", 43)} {
 		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
 	}
@@ -69,19 +69,19 @@ const forged = "<script>alert(1)</script>\"'\u202e\x1b[31m\x00"
 
 // Strangers' text is escaped in every page, without control characters.
 func TestShareHostile(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	v := &view.View{Subject: forged, Headline: forged, Record: forged,
 		Facts: []view.Fact{{Label: forged, Value: forged, Code: forged}},
 		Steps: []view.Step{{Code: forged, Text: forged, Name: forged, Type: forged, Value: forged}},
 		Findings: []diag.Finding{{Code: forged, Title: forged, Detail: forged, Advice: forged, Reference: forged,
 			Severity: diag.Error}}}
 	token, kept := member.NewToken(), member.NewToken()
-	require.NoError(t, h.dash.publish(t.Context(), h.account.ID, token, &share{Title: "spf/lookup", View: v}))
+	require.NoError(t, h.dash.storeShare(t.Context(), h.account.ID, token, &share{Title: "spf/lookup", View: v}))
 	reply, err := json.Marshal(map[string]string{"result": forged})
 	require.NoError(t, err)
-	_, err = h.dash.claim(t.Context(), h.account.ID, kept)
+	_, err = h.dash.claimToken(t.Context(), h.account.ID, kept)
 	require.NoError(t, err)
-	require.NoError(t, h.dash.keepRun(t.Context(), h.account.ID, kept, &run{Operation: "text/lower", RequestID: "req_x",
+	require.NoError(t, h.dash.storeRun(t.Context(), h.account.ID, kept, &run{Operation: "text/lower", RequestID: "req_x",
 		Fields: bytes.ReplaceAll(reply, []byte("result"), []byte("text")), Reply: reply, Media: "application/json"}))
 	for _, path := range []string{"/r/" + token, "/dashboard/shares", "/dashboard/playground/text/lower?result=" + kept,
 		"/dashboard/playground/text/lower?f.text=%3Cscript%3E%E2%80%AE"} {
@@ -100,7 +100,7 @@ func TestShareHostile(t *testing.T) {
 }
 
 // Each recipient sees only what he can fix.
-func TestMending(t *testing.T) {
+func TestFixesFor(t *testing.T) {
 	v := &view.View{Subject: "example.com", Facts: []view.Fact{{Label: "a", Value: "b"}}, Record: "v=spf1",
 		Findings: []diag.Finding{{Code: "tls.certificate.expired"}, {Code: "spf.all.pass"}, {Code: "smtp.mx.literal"},
 			{Code: "smtp.relay.open"}},
@@ -116,11 +116,11 @@ func TestMending(t *testing.T) {
 		}
 		return list
 	}
-	dns, host := mending(v, forDNS), mending(v, forHost)
+	dns, host := fixesFor(v, recipientDNS), fixesFor(v, recipientHost)
 	assert.Equal(t, []string{"spf.all.pass", "smtp.mx.literal", "v=spf1 -all", "y."}, codes(dns))
 	assert.Equal(t, []string{"tls.certificate.expired", "smtp.relay.open", "Renew"}, codes(host))
 	assert.Empty(t, dns.Facts)
 	assert.Empty(t, dns.Better)
-	assert.Nil(t, mending(&view.View{}, forDNS))
-	assert.Nil(t, mending(v, "anybody"))
+	assert.Nil(t, fixesFor(&view.View{}, recipientDNS))
+	assert.Nil(t, fixesFor(v, "anybody"))
 }

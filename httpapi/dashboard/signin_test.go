@@ -20,16 +20,16 @@ import (
 )
 
 // linkPath is the path of a new link of an address.
-func (h *house) linkPath(email string) (path, token string) {
+func (h *fixture) linkPath(email string) (path, token string) {
 	h.t.Helper()
 	token, err := h.people.NewLink(h.t.Context(), email)
 	require.NoError(h.t, err)
-	return strings.TrimPrefix(EnterURL(h.dash.PublicURL, token), h.dash.PublicURL), token
+	return strings.TrimPrefix(SignInURL(h.dash.PublicURL, token), h.dash.PublicURL), token
 }
 
 // Opening a link, by whatever method, does not use it; sending its form signs in, once.
-func TestEnter(t *testing.T) {
-	h := newHouse(t)
+func TestSignIn(t *testing.T) {
+	h := newFixture(t)
 	at, token := h.linkPath("owner@example.com")
 	b := h.browser()
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodGet} {
@@ -67,7 +67,7 @@ func TestEnter(t *testing.T) {
 // The cookie is restricted to this host and path, hidden from scripts, and under TLS sent over TLS only.
 func TestCookie(t *testing.T) {
 	for _, secure := range []bool{true, false} {
-		h := newHouse(t, func(c *Config) { c.Secure = secure })
+		h := newFixture(t, func(c *Config) { c.Secure = secure })
 		_, token := h.linkPath("owner@example.com")
 		b := h.browser()
 		r := b.post("/dashboard/enter", "token", token, "account", string(h.account.ID))
@@ -81,7 +81,7 @@ func TestCookie(t *testing.T) {
 		assert.Equal(t, secure, c.Secure)
 		assert.Equal(t, secure, strings.HasPrefix(c.Name, "__Host-"))
 	}
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.owner()
 	r := httptest.NewRequest("GET", "https://diag.example.com/dashboard/keys", nil)
 	r.Header.Set("Cookie", "__Host-diagkit="+b.cookies["__Host-diagkit"]+"; __Host-diagkit=another")
@@ -90,7 +90,7 @@ func TestCookie(t *testing.T) {
 
 // A link ends after 15 minutes, and with its member.
 func TestLinkEnds(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	at, token := h.linkPath("viewer@example.com")
 	h.pass(member.LinkTime - time.Second)
 	h.browser().get(at)
@@ -106,7 +106,7 @@ func TestLinkEnds(t *testing.T) {
 
 // Of many concurrent uses of one link one succeeds.
 func TestLinkOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	_, token := h.linkPath("owner@example.com")
 	var all sync.WaitGroup
 	count := make(chan string, 32)
@@ -121,7 +121,7 @@ func TestLinkOnce(t *testing.T) {
 	assert.Len(t, count, 1)
 }
 
-// mailing is a change of a house that keeps what is mailed.
+// mailing is a change of a fixture that keeps what is mailed.
 func mailing(sent chan<- string) func(*Config) {
 	return func(c *Config) {
 		c.Mail = func(_ context.Context, to, subject, text string) error {
@@ -134,7 +134,7 @@ func mailing(sent chan<- string) func(*Config) {
 // A link is mailed to members. The reply is the same for every address, and the number of requests is limited.
 func TestMailLink(t *testing.T) {
 	sent := make(chan string, 100)
-	h := newHouse(t, mailing(sent))
+	h := newFixture(t, mailing(sent))
 	b := h.browser()
 	known := b.post("/dashboard/enter/mail", "email", " Owner@Example.com ")
 	unknown := b.post("/dashboard/enter/mail", "email", "nobody@example.com")
@@ -165,7 +165,7 @@ func TestMailLink(t *testing.T) {
 	h.pass(time.Hour)
 	assert.Equal(t, http.StatusSeeOther, b.post("/dashboard/enter/mail", "email", "owner@example.com").status)
 
-	none := newHouse(t) // without a mail server
+	none := newFixture(t) // without a mail server
 	assert.Equal(t, http.StatusNotFound, none.browser().post("/dashboard/enter/mail", "email", "owner@example.com").status)
 	assert.Contains(t, none.browser().get("/dashboard/enter").words("main"), "diagd member link EMAIL")
 }
@@ -173,7 +173,7 @@ func TestMailLink(t *testing.T) {
 // After signing in a visitor is redirected to the requested page, and to no other site.
 func TestNext(t *testing.T) {
 	sent := make(chan string, 10)
-	h := newHouse(t, mailing(sent))
+	h := newFixture(t, mailing(sent))
 	b := h.browser()
 	asked := b.send("GET", "/dashboard/usage?month=2026-11", nil)
 	page := b.get(asked.header.Get("Location"))
@@ -197,7 +197,7 @@ func TestNext(t *testing.T) {
 
 // An address that guesses links, or secrets of sessions, is stopped. Who has a session is not.
 func TestAttempts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.browser()
 	addressAttempts, visitAttempts := h.dash.Budget.SignIns.Limit, h.dash.Budget.Visits.Limit
 	statuses := map[int]int{}
@@ -224,25 +224,25 @@ func TestAttempts(t *testing.T) {
 
 // Requests for links to ever more addresses are stopped, for the whole network. Others can still request one.
 func TestMailsFromOneNetwork(t *testing.T) {
-	h := newHouse(t, mailing(make(chan string, 1000)))
+	h := newFixture(t, mailing(make(chan string, 1000)))
 	spammer, count := netip.MustParseAddr("2001:db8::1"), 0
 	for n := range 200 {
 		h.pass(5 * time.Second)
-		if h.dash.mayMail(spammer, fmt.Sprintf("a%d@example.com", n)) {
+		if h.dash.takeSignInMail(spammer, fmt.Sprintf("a%d@example.com", n)) {
 			count++
 		}
 	}
 	perHour := int(budget.Of(budget.SignInMails).Network)
 	assert.Equal(t, perHour+200*5/60, count)
-	assert.False(t, h.dash.mayMail(netip.MustParseAddr("2001:db8::2"), "b@example.com"), "a /64 is one sender")
-	assert.True(t, h.dash.mayMail(netip.MustParseAddr("198.51.100.1"), "b@example.com"))
+	assert.False(t, h.dash.takeSignInMail(netip.MustParseAddr("2001:db8::2"), "b@example.com"), "a /64 is one sender")
+	assert.True(t, h.dash.takeSignInMail(netip.MustParseAddr("198.51.100.1"), "b@example.com"))
 }
 
 // Guesses of shared links are stopped; valid links are not affected.
 func TestGuessedShares(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	token := member.NewToken()
-	require.NoError(t, h.dash.publish(t.Context(), h.account.ID, token, &share{View: &view.View{Subject: "example.com"}}))
+	require.NoError(t, h.dash.storeShare(t.Context(), h.account.ID, token, &share{View: &view.View{Subject: "example.com"}}))
 	b := h.browser()
 	for range 2 * h.dash.Budget.Visits.Limit {
 		require.Equal(t, http.StatusOK, b.send(http.MethodGet, "/r/"+token, nil).status)
@@ -257,7 +257,7 @@ func TestGuessedShares(t *testing.T) {
 
 // A session ends after 12 hours without use, and after 30 days.
 func TestSessionEnds(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	idle := h.owner()
 	h.pass(member.IdleTime - time.Second)
 	idle.get("/dashboard/log")
@@ -274,7 +274,7 @@ func TestSessionEnds(t *testing.T) {
 
 // A session is written to once a minute at most.
 func TestSessionSeen(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	b := h.owner()
 	seen := func() time.Time {
 		list, err := h.people.Sessions(t.Context(), h.account.ID)
@@ -292,7 +292,7 @@ func TestSessionSeen(t *testing.T) {
 
 // Sessions are listed, and can be ended: one's own by everybody, those of all by owners. A member who is removed is out.
 func TestSessions(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	viewer, elsewhere, owner := h.as("viewer@example.com"), h.as("viewer@example.com"), h.owner()
 	page := viewer.get("/dashboard/sessions")
 	assert.Equal(t, 2, page.Find("tbody tr").Length(), "nobody else's")
@@ -322,7 +322,7 @@ func TestSessions(t *testing.T) {
 	assert.Contains(t, owner.get(out.header.Get("Location")).words(".notice"), "signed out")
 }
 
-func memberID(t *testing.T, h *house, email string) string {
+func memberID(t *testing.T, h *fixture, email string) string {
 	m, err := h.people.Member(t.Context(), h.account.ID, email)
 	require.NoError(t, err)
 	return m.ID()
@@ -331,7 +331,7 @@ func memberID(t *testing.T, h *house, email string) string {
 // A member of several accounts chooses one, and can change to another. A link that an owner has made leads only into
 // that owner's account: otherwise an owner could access every account of any address that he adds to his own.
 func TestSeveralAccounts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := t.Context()
 	_, err := h.people.Add(ctx, h.account.ID, "owner@example.net", member.Viewer)
 	require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestSeveralAccounts(t *testing.T) {
 
 // The header that names a member counts from a trusted proxy alone.
 func TestTrustedUserHeader(t *testing.T) {
-	h := newHouse(t, func(c *Config) {
+	h := newFixture(t, func(c *Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		c.TrustedUserHeader = "X-Forwarded-Email"
 	})

@@ -1,0 +1,251 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi/watch"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
+	"github.com/diagkit/diagkit/metering/member"
+)
+
+// A link leads to a view that everyone with the link can see. The ID of its record is the SHA-256 of the token, and
+// its content does not reveal who shared it.
+const (
+	shareKind = "share"
+	// shareLifetime is how long a link leads to its view; for the same time afterwards it states that it has ended.
+	shareLifetime = 30 * 24 * time.Hour
+)
+
+// maxShareBytes bounds the shares of an account, in bytes of the store: beyond it the oldest links end.
+var maxShareBytes = budget.Of(budget.Shares).Account
+
+// A share is a result that was shared. Its ID is not the token, which is not stored.
+type share struct {
+	Title string     `json:"title"` // what was run, such as the name of an operation
+	At    time.Time  `json:"at"`    // when it was checked
+	View  *view.View `json:"view,omitempty"`
+	// Withdrawn means that the share is no longer visible. Its view is deleted.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+
+	ID                 string    `json:"-"`
+	CreatedAt, Expires time.Time `json:"-"`
+	Ended              bool      `json:"-"`
+}
+
+// storeShare makes a share with an unused token. The second submission of a form changes nothing.
+func (d *dashboard) storeShare(ctx context.Context, account metering.AccountID, token string, s *share) error {
+	id, ok := tokenID(token)
+	if !ok {
+		return metering.ErrNotFound
+	}
+	body, err := pack(s)
+	switch {
+	case err != nil:
+		return err
+	case len(body) > metering.MaxRecordBytes:
+		return &refusedError{"The result is too large to share."}
+	}
+	now := d.now()
+	d.deleteExpired(ctx, shareKind, now.Add(-2*shareLifetime))
+	shelf := metering.Shelf{Store: d.Store, Kind: shareKind, Bytes: maxShareBytes, Age: 2 * shareLifetime}
+	err = shelf.Put(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
+	if errors.Is(err, metering.ErrVersion) {
+		return nil
+	}
+	return err
+}
+
+func (d *dashboard) parseShare(r metering.Record) (s share, err error) {
+	err = unpack(r.Body, &s)
+	s.ID, s.CreatedAt, s.Expires = r.ID, r.At, r.At.Add(shareLifetime)
+	s.Ended = s.Withdrawn || !s.Expires.After(d.now())
+	return s, err
+}
+
+// findShare returns the share of a link: [metering.ErrNotFound] if it never existed, or is long over.
+func (d *dashboard) findShare(ctx context.Context, token string) (share, error) {
+	id, ok := tokenID(token)
+	if !ok {
+		return share{}, metering.ErrNotFound
+	}
+	filter := metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}
+	for s, err := range metering.Parsed(d.Store.Records(ctx, filter), d.parseShare) {
+		return s, err
+	}
+	return share{}, metering.ErrNotFound
+}
+
+// showShares lists the links of the account, and shows the one that was just made: its token is not available later.
+func (d *dashboard) showShares(r *http.Request) (any, error) {
+	var page struct {
+		Link string
+		List []share
+		More bool
+	}
+	if token := r.URL.Query().Get("link"); token != "" {
+		stateOf(r).header.Set("Referrer-Policy", "no-referrer")
+		if _, err := d.findShare(r.Context(), token); err != nil {
+			return nil, err
+		}
+		page.Link = d.PublicURL + "/r/" + token
+	}
+	filter := metering.RecordFilter{Kind: shareKind, Account: sessionOf(r).Account.ID, Newest: true, Limit: sharesPageSize}
+	list, err := metering.Collect(metering.Parsed(d.Store.Records(r.Context(), filter), d.parseShare))
+	page.List, page.More = list, len(list) == sharesPageSize
+	return &page, err
+}
+
+// sharesPageSize bounds the links that the list shows, the newest first.
+const sharesPageSize = 100
+
+// createShare makes a link to the result of a stored run.
+func (d *dashboard) createShare(r *http.Request) (string, error) {
+	token := r.PostForm.Get("token")
+	loaded, err := d.loadRun(r, r.PostForm.Get("result"))
+	if err != nil {
+		return "", err
+	}
+	v, err := d.reportView(loaded)
+	if err != nil {
+		return "", err
+	}
+	if v == nil || !shareable(loaded.Operation) {
+		return "", metering.ErrNotFound
+	}
+	s := &share{Title: cmp.Or(loaded.Operation, "all checks of a domain"), At: loaded.At, View: withoutResolver(v, loaded.Operation)}
+	if recipient := r.PostForm.Get("for"); recipient != "" {
+		if s.View = fixesFor(v, recipient); s.View == nil {
+			return "", &refusedError{"There is nothing for them to mend."}
+		}
+		s.Title = "what to mend"
+	}
+	return "/dashboard/shares?" + url.Values{"link": {token}}.Encode(),
+		d.storeShare(r.Context(), sessionOf(r).Account.ID, token, s)
+}
+
+// revokeShare revokes a link and deletes its result.
+func (d *dashboard) revokeShare(r *http.Request) (string, error) {
+	record, err := d.Store.Record(r.Context(), sessionOf(r).Account.ID, shareKind, r.PathValue("share"))
+	if err != nil {
+		return "", err
+	}
+	s, err := d.parseShare(record)
+	if err != nil {
+		return "", err
+	}
+	s.View, s.Withdrawn = nil, true
+	if record.Body, err = pack(s); err == nil {
+		err = d.Store.PutRecords(r.Context(), record)
+	}
+	return "/dashboard/shares", err
+}
+
+// A sharedPage is the page of a shared link.
+type sharedPage struct {
+	share
+	Method string // when and how this was checked
+	Report template.HTML
+}
+
+// showShared shows a share to a visitor with the link.
+func (d *dashboard) showShared(r *http.Request) (any, error) {
+	stateOf(r).header.Set("Referrer-Policy", "no-referrer")
+	now := d.now()
+	if !d.Budget.Visits.Take(stateOf(r).clientIP, now).Allowed {
+		return nil, tooManyAttempts(r)
+	}
+	s, err := d.findShare(r.Context(), r.PathValue("token"))
+	if err != nil {
+		return nil, err
+	}
+	d.Budget.Visits.GiveBack(stateOf(r).clientIP, now)
+	if s.Ended {
+		return nil, &problem{http.StatusGone, "No longer shared",
+			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another.", false}
+	}
+	stateOf(r).title = render.Printable(s.View.Subject) + ": " + s.Title
+	o := render.HTMLOptions{Title: s.Title}
+	method := "Every check of mail, DNS, web site, registration and blocklists that applies to the domain was run at once."
+	if op, ok := d.operation(s.Title); ok {
+		o.Docs, method = op.Docs(), op.Description()
+	}
+	report, err := viewAsHTML(s.View, o)
+	return &sharedPage{s, method, report}, err
+}
+
+// A shareForm makes a link.
+type shareForm struct{ Token, Recipient, Label string }
+
+// shareForms returns the links that can be made to a run: to all of it, and for a domain to what each recipient can
+// fix.
+func shareForms(loaded *run, v *view.View) (list []shareForm) {
+	if !shareable(loaded.Operation) {
+		return nil
+	}
+	list = append(list, shareForm{member.NewToken(), "", "Share"})
+	if loaded.Operation != "" {
+		return list
+	}
+	for _, form := range []shareForm{
+		{member.NewToken(), recipientDNS, "Send to whoever runs the DNS"},
+		{member.NewToken(), recipientHost, "Send to whoever runs the servers"},
+	} {
+		if fixesFor(v, form.Recipient) != nil {
+			list = append(list, form)
+		}
+	}
+	return list
+}
+
+// shareable reports whether the replies of an operation contain no secrets.
+func shareable(operation string) bool { return operation != "text/password/generate" }
+
+// withoutResolver returns a view without the data of the account that ran it: the resolver that was queried.
+func withoutResolver(v *view.View, operation string) *view.View {
+	copied := *v
+	copied.Facts = slices.DeleteFunc(slices.Clone(v.Facts), func(f view.Fact) bool {
+		return operation == "resolve" && f.Label == "server"
+	})
+	return &copied
+}
+
+// The recipients of the list of fixes.
+const (
+	recipientDNS  = "dns"  // the publisher of the domain's records
+	recipientHost = "host" // the operator of its servers
+)
+
+// fixesFor returns the part of a view that one recipient can fix; nil if there is nothing.
+func fixesFor(v *view.View, recipient string) *view.View {
+	where, isKnown := map[string]string{recipientDNS: "in the DNS", recipientHost: "on the servers"}[recipient]
+	if !isKnown {
+		return nil
+	}
+	fixes := view.Answer(v.Subject, "What to change "+where)
+	for _, f := range v.Findings {
+		if watch.OnHosts(f.Code) == (recipient == recipientHost) {
+			fixes.Findings = append(fixes.Findings, f)
+		}
+	}
+	for _, s := range v.Steps {
+		record := s.Type != "" && s.Value != ""
+		if (watch.OnHosts(s.Code) && !record) == (recipient == recipientHost) {
+			fixes.Steps = append(fixes.Steps, s)
+		}
+	}
+	if len(fixes.Findings)+len(fixes.Steps) == 0 {
+		return nil
+	}
+	fixes.Sub = "Each finding says what was seen; each step can be done as it stands."
+	return fixes
+}
