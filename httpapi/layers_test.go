@@ -40,7 +40,7 @@ var heavy = map[string][]string{
 	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
 	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers in tests, too
 	"github.com/standard-webhooks/":    {},                                       // the second verifier of the tests of metering/notify
-	"go.yaml.in/":                      {},                                       // the second reader of the tests of textutil/yaml
+	"go.yaml.in/":                      {},                                       // the second reader of the tests of textutil/internal/yaml
 	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd/internal/bench"},
 }
 

@@ -126,18 +126,18 @@ func withoutSoftDots(text string) string {
 type greekLetter struct {
 	upper     rune // the letter alone
 	vowel     bool
-	accent    spelling // tonos, varia or perispomeni
-	dialytika spelling
+	accent    markSpelling // tonos, varia or perispomeni
+	dialytika markSpelling
 	iotas     int // iotas written below
 }
 
-// spelling says whether a mark is there, and how it is written.
-type spelling int
+// markSpelling says whether a mark is there, and how it is written.
+type markSpelling int
 
 const (
-	absent    spelling = 0
-	composed  spelling = 1 // one character with the letter
-	following spelling = 2 // a character of its own
+	absent    markSpelling = 0
+	composed  markSpelling = 1 // one character with the letter
+	following markSpelling = 2 // a character of its own
 )
 
 // greekUpper returns the text in upper case by the rules of Modern Greek: capital letters carry neither accents nor
@@ -148,11 +148,11 @@ func greekUpper(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	others := cases.Upper(language.Und)
-	other := 0              // where the text begins that is not Greek
-	var unaccented spelling // the preceding vowel, which has lost its accent
+	other := 0                  // where the text begins that is not Greek
+	var unaccented markSpelling // the preceding vowel, which has lost its accent
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		letter, ok := takeApart(r)
+		letter, ok := decomposeGreek(r)
 		if !ok {
 			unaccented = absent
 			i += size
@@ -176,8 +176,8 @@ func greekUpper(text string) string {
 	return b.String()
 }
 
-// takeApart returns the parts of a letter of the Greek blocks. It reports false for any other character.
-func takeApart(r rune) (greekLetter, bool) {
+// decomposeGreek returns the parts of a letter of the Greek blocks. It reports false for any other character.
+func decomposeGreek(r rune) (greekLetter, bool) {
 	greek := 0x370 <= r && r <= 0x3FF || 0x1F00 <= r && r <= 0x1FFF || r == '\u2126'
 	if !greek || !unicode.IsLetter(r) {
 		return greekLetter{}, false
@@ -208,7 +208,7 @@ func (l *greekLetter) addMarks(rest string) int {
 }
 
 // add adds a mark. It reports false if Greek does not use the mark.
-func (l *greekLetter) add(mark rune, how spelling) bool {
+func (l *greekLetter) add(mark rune, how markSpelling) bool {
 	switch mark {
 	case '\u0300', '\u0301', '\u0302', '\u0303', '\u0311', '\u0342': // varia, tonos, perispomeni in its shapes
 		l.accent = cmp.Or(l.accent, how)

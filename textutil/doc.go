@@ -9,7 +9,7 @@
 // letters in upper case too, in Lithuanian the dot of "i" stays under an accent, and Greek capitals carry no accents.
 //
 // A user-perceived character may be several code points (UAX #29), and words and sentences end by rules.
-// JSON is read by a scanner and YAML by package [github.com/diagkit/diagkit/textutil/yaml]; both preserve key order and
+// JSON is read by a scanner and YAML by package [github.com/diagkit/diagkit/textutil/internal/yaml]; both preserve key order and
 // the text of numbers, and know the position of every fault. Regular expressions are RE2, whose time is
 // linear, within a budget of work. Faults inside a well-formed request, such as broken JSON, are results with Valid
 // false and a position, not errors.

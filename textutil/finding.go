@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A Severity says how much a finding matters: info, warning, error or critical.
@@ -71,9 +73,9 @@ func (f *findings) all() []Finding {
 	return f.list
 }
 
-// place begins the detail of each finding that points to a place with its line and column. The places are offsets in
+// addPlaces begins the detail of each finding that points to a place with its line and column. The places are offsets in
 // the text, but for so many bytes that are before it.
-func (f *findings) place(text string, before int) {
+func (f *findings) addPlaces(text string, before int) {
 	var placed []*Finding
 	for i := range f.list {
 		if f.list[i].Location != nil {
@@ -105,8 +107,8 @@ func (c *cursor) to(offset int) (line, column int) {
 	return c.line + 1, c.column + 1
 }
 
-// room reports whether one more finding would be listed. If not, it counts as omitted.
-func (f *findings) room() bool {
+// hasRoom reports whether one more finding would be listed. If not, it counts as omitted.
+func (f *findings) hasRoom() bool {
 	if len(f.list) < maxFindings {
 		return true
 	}
@@ -115,13 +117,7 @@ func (f *findings) room() bool {
 }
 
 // clip returns the beginning of a text that is long.
-func clip(text string) string {
-	const most = 60
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+func clip(text string) string { return yaml.Clip(text, 60) }
 
 // MaxText bounds the text of a request, in bytes (CONTRACT 1.9).
 const MaxText = 1 << 20

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // byteOrderMark is what some editors begin a text with. In UTF-8 it says nothing.
@@ -181,7 +181,7 @@ func (r *jsonReading) format(indent int, sorted bool, limit int) (string, error)
 }
 
 func (r *jsonReading) report(result string, err error) (*JSONReport, error) {
-	r.place(r.text, len(r.original)-len(r.text))
+	r.addPlaces(r.text, len(r.original)-len(r.text))
 	report := &JSONReport{RootType: r.root, Depth: r.depth, InputBytes: len(r.original),
 		Findings: r.all(), OmittedCount: r.omitted}
 	if err == nil {

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 func failJSON(offset int, format string, args ...any) error {
 	return &jsonError{offset, fmt.Sprintf(format, args...)}
 }
 
-// place returns an offset as people name it.
-func (s *jsonScanner) place(offset int) string {
+// placeName returns an offset as people name it.
+func (s *jsonScanner) placeName(offset int) string {
 	line, column := yaml.Position(s.text, offset)
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
@@ -24,23 +24,23 @@ func (s *jsonScanner) innermost() string {
 	if last >= len(s.opened) {
 		return fmt.Sprintf("%q", s.open[last])
 	}
-	return fmt.Sprintf("%q of %s", s.open[last], s.place(int(s.opened[last])))
+	return fmt.Sprintf("%q of %s", s.open[last], s.placeName(int(s.opened[last])))
 }
 
-// unclosed explains that the text ends before an object or array does.
-func (s *jsonScanner) unclosed() error {
+// explainUnclosed explains that the text ends before an object or array does.
+func (s *jsonScanner) explainUnclosed() error {
 	if len(s.open) == 0 {
 		return failJSON(s.pos, "there is no value; write one, such as {}")
 	}
 	return failJSON(s.pos, "the text ends, but %s is still open; close it with %q", s.innermost(), s.open[len(s.open)-1]+2)
 }
 
-// foreign explains syntax that JSON does not have, in place of a value, a name or a comma. It returns nil for all
+// explainForeign explains syntax that JSON does not have, in place of a value, a name or a comma. It returns nil for all
 // else.
-func (s *jsonScanner) foreign() error {
+func (s *jsonScanner) explainForeign() error {
 	rest := s.text[s.pos:]
 	r, _ := utf8.DecodeRuneInString(rest)
-	if name, remedy := yaml.UnseenName(r); name != "" {
+	if name, remedy := yaml.InvisibleName(r); name != "" {
 		return failJSON(s.pos, "%s is not white space in JSON; %s", name, remedy)
 	}
 	switch {
@@ -60,12 +60,12 @@ func (s *jsonScanner) foreign() error {
 	return nil
 }
 
-// noValue explains why no value begins here.
-func (s *jsonScanner) noValue() error {
+// explainValue explains why no value begins here.
+func (s *jsonScanner) explainValue() error {
 	if s.pos == len(s.text) {
-		return s.unclosed()
+		return s.explainUnclosed()
 	}
-	if err := s.foreign(); err != nil {
+	if err := s.explainForeign(); err != nil {
 		return err
 	}
 	rest := s.text[s.pos:]
@@ -74,7 +74,7 @@ func (s *jsonScanner) noValue() error {
 	case r == ',':
 		return failJSON(s.pos, "a value is missing before this comma; write one, or remove the comma")
 	case r == '}' || r == ']':
-		return s.closesTooEarly(r)
+		return s.explainEarlyBracket(r)
 	case r == ':':
 		return failJSON(s.pos, "a value is missing before %q; a name and a colon belong in an object", r)
 	case r == '.' && len(rest) > 1 && '0' <= rest[1] && rest[1] <= '9':
@@ -94,11 +94,11 @@ func (s *jsonScanner) noValue() error {
 	if word != "" && strings.IndexAny(rest[len(word):], `"'`) == 0 {
 		return failJSON(s.pos, "%.40q before a quote is not JSON; remove it", word)
 	}
-	return s.noWord(word, r)
+	return s.explainWord(word, r)
 }
 
-// closesTooEarly explains a bracket in place of a value.
-func (s *jsonScanner) closesTooEarly(r rune) error {
+// explainEarlyBracket explains a bracket in place of a value.
+func (s *jsonScanner) explainEarlyBracket(r rune) error {
 	if len(s.open) == 0 {
 		return failJSON(s.pos, "nothing is open that %q could close; remove it", r)
 	}
@@ -108,8 +108,8 @@ func (s *jsonScanner) closesTooEarly(r rune) error {
 	return failJSON(s.pos, "%q cannot close %s; close that with %q first", r, s.innermost(), s.open[len(s.open)-1]+2)
 }
 
-// noWord explains a word that is not a value of JSON, or another character, which no word is.
-func (s *jsonScanner) noWord(word string, r rune) error {
+// explainWord explains a word that is not a value of JSON, or another character, which no word is.
+func (s *jsonScanner) explainWord(word string, r rune) error {
 	switch strings.ToLower(word) {
 	case "":
 		return failJSON(s.pos, "a value cannot begin with %q (U+%04X); put text in double quotes", r, r)
@@ -128,18 +128,18 @@ func (s *jsonScanner) noWord(word string, r rune) error {
 
 func wordEnd(s string) int {
 	i := 0
-	for i < len(s) && jsonWord(s[i]) {
+	for i < len(s) && continuesWord(s[i]) {
 		i++
 	}
 	return i
 }
 
-// noName explains why no name of a member begins here.
-func (s *jsonScanner) noName() error {
+// explainName explains why no name of a member begins here.
+func (s *jsonScanner) explainName() error {
 	if s.pos == len(s.text) {
-		return s.unclosed()
+		return s.explainUnclosed()
 	}
-	if err := s.foreign(); err != nil {
+	if err := s.explainForeign(); err != nil {
 		return err
 	}
 	rest := s.text[s.pos:]
@@ -155,21 +155,21 @@ func (s *jsonScanner) noName() error {
 	case r == '{' && strings.HasPrefix(s.text[max(0, s.pos-1):], "{{"):
 		return failJSON(s.pos-1, "this is a placeholder of a template; put it in double quotes, or render the template first")
 	case r == ']':
-		return s.closesTooEarly(r)
+		return s.explainEarlyBracket(r)
 	}
 	return failJSON(s.pos, "a name in double quotes was expected, not %q (U+%04X)", r, r)
 }
 
-// noColon explains what is wrong behind the name of a member.
-func (s *jsonScanner) noColon() error {
+// explainColon explains what is wrong behind the name of a member.
+func (s *jsonScanner) explainColon() error {
 	if s.pos == len(s.text) {
-		return s.unclosed()
+		return s.explainUnclosed()
 	}
-	if err := s.foreign(); err != nil {
+	if err := s.explainForeign(); err != nil {
 		return err
 	}
 	switch rest := s.text[s.pos:]; {
-	case s.text[s.pos-1] == '"' && jsonWord(rest[0]):
+	case s.text[s.pos-1] == '"' && continuesWord(rest[0]):
 		return failJSON(s.pos, `text follows the closing quote; write \" for a quote in a name, or " before the colon alone`)
 	case strings.HasPrefix(rest, "=>"):
 		return failJSON(s.pos, "a colon must follow the name; write : instead of =>")
@@ -182,35 +182,35 @@ func (s *jsonScanner) noColon() error {
 	return failJSON(s.pos, "a colon must follow the name; write one here")
 }
 
-// noComma explains what is wrong behind a value in an object or array, which ends at the offset.
-func (s *jsonScanner) noComma(open byte, end int) error {
+// explainComma explains what is wrong behind a value in an object or array, which ends at the offset.
+func (s *jsonScanner) explainComma(open byte, end int) error {
 	if s.pos == len(s.text) {
-		return s.unclosed()
+		return s.explainUnclosed()
 	}
 	rest := s.text[s.pos:]
 	r, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case r == '}' || r == ']':
-		return s.closesTooEarly(r)
+		return s.explainEarlyBracket(r)
 	case r == ':' && open == '[':
 		return failJSON(s.pos, "an array has no names; write { and } around its members instead of [ and ]")
 	case r == ':':
 		return failJSON(s.pos, "a member has one colon, behind its name; remove this one")
-	case end == s.pos && s.text[end-1] == '"' && jsonWord(rest[0]):
+	case end == s.pos && s.text[end-1] == '"' && continuesWord(rest[0]):
 		return failJSON(s.pos, `text follows the closing quote; write \" for a quote in a string, or a comma before the next`)
-	case strings.ContainsRune(`"{[-`, r) || jsonWord(rest[0]):
-		return failJSON(end, "a comma is missing here; write one before what follows in %s", s.place(s.pos))
+	case strings.ContainsRune(`"{[-`, r) || continuesWord(rest[0]):
+		return failJSON(end, "a comma is missing here; write one before what follows in %s", s.placeName(s.pos))
 	case r == ';' || r == '，' || r == '、':
 		return failJSON(s.pos, "entries are separated by commas; write , instead of %c", r)
 	}
-	if err := s.foreign(); err != nil {
+	if err := s.explainForeign(); err != nil {
 		return err
 	}
 	return failJSON(s.pos, "a comma or %q was expected, not %q (U+%04X)", open+2, r, r)
 }
 
-// behindRoot explains text behind the outermost value.
-func (s *jsonScanner) behindRoot() error {
+// explainAfterRoot explains text behind the outermost value.
+func (s *jsonScanner) explainAfterRoot() error {
 	rest := s.text[s.pos:]
 	r, _ := utf8.DecodeRuneInString(rest)
 	switch {
@@ -227,7 +227,7 @@ func (s *jsonScanner) behindRoot() error {
 		return failJSON(s.pos, "a second value begins here, and a JSON text has one; put the values in an array, "+
 			"[ … , … ], or convert each line by itself if this is JSON Lines")
 	}
-	if err := s.foreign(); err != nil {
+	if err := s.explainForeign(); err != nil {
 		return err
 	}
 	return failJSON(s.pos, "the text must end behind its value, but there is more; remove it")

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // compacted returns the tokens of a JSON text without white space, as the standard library sees them.
@@ -283,7 +283,7 @@ func jsonOrdered(t testing.TB, text string) []string {
 			tokens = append(tokens, "]")
 		case '{':
 			tokens = append(tokens, "{")
-			for _, m := range lastOfEach(jsonMembers(nil, text, nodes, node)) {
+			for _, m := range lastMembers(jsonMembers(nil, text, nodes, node)) {
 				tokens = append(tokens, "name "+m.name)
 				walk(m.node)
 			}

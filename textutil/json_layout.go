@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A jsonLayout writes a valid text anew with other white space.
@@ -88,7 +88,7 @@ func jsonScalarEnd(text string, i int) int {
 			i++
 		}
 	}
-	for i < len(text) && jsonWord(text[i]) {
+	for i < len(text) && continuesWord(text[i]) {
 		i++
 	}
 	return i

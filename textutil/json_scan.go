@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A jsonScanner checks a text against RFC 8259. It does not call itself, so any depth is safe.
@@ -47,7 +47,7 @@ func (s *jsonScanner) end() error {
 	if s.pos == len(s.text) {
 		return nil
 	}
-	return s.behindRoot()
+	return s.explainAfterRoot()
 }
 
 func (s *jsonScanner) space() {
@@ -95,7 +95,7 @@ func (s *jsonScanner) value() (inside bool, err error) {
 	case c == 'n':
 		return false, s.literal("null")
 	}
-	return false, s.noValue()
+	return false, s.explainValue()
 }
 
 // next reads what follows a value inside an object or array that ends at the offset. It reports whether a value is
@@ -107,7 +107,7 @@ func (s *jsonScanner) next(end int) (inside bool, err error) {
 		s.pop()
 		return false, nil
 	case c != ',':
-		return false, s.noComma(open, end)
+		return false, s.explainComma(open, end)
 	}
 	comma := s.pos
 	s.pos++
@@ -142,25 +142,25 @@ func (s *jsonScanner) pop() {
 func (s *jsonScanner) name() error {
 	begin := s.pos
 	if s.at(0) != '"' {
-		return s.noName()
+		return s.explainName()
 	}
 	if err := s.str(); err != nil {
 		return err
 	}
 	if len(s.open) <= maxJSONDepth {
-		s.remember(begin)
+		s.recordName(begin)
 	}
 	s.space()
 	if s.at(0) != ':' {
-		return s.noColon()
+		return s.explainColon()
 	}
 	s.pos++
 	s.space()
 	return nil
 }
 
-// remember adds the name that was read to those of its object, and finds it if it is there already.
-func (s *jsonScanner) remember(begin int) {
+// recordName adds the name that was read to those of its object, and finds it if it is there already.
+func (s *jsonScanner) recordName(begin int) {
 	name := yaml.Unquote(s.text[begin:s.pos])
 	if s.names[len(s.names)-1].Add(name) {
 		return
@@ -168,7 +168,7 @@ func (s *jsonScanner) remember(begin int) {
 	if s.duplicate < 0 {
 		s.duplicate = begin
 	}
-	if s.room() {
+	if s.hasRoom() {
 		s.add(Finding{Code: "text.json.name.duplicate", Severity: Warning,
 			Title:     "Name repeated in an object",
 			Detail:    fmt.Sprintf("The object has a member %.60q already. Readers take the last or the first.", name),
@@ -199,7 +199,7 @@ func (s *jsonScanner) str() error {
 		}
 		switch {
 		case i == len(s.text):
-			return s.openString(begin)
+			return s.explainOpenString(begin)
 		case s.text[i] == '"':
 			s.pos = i + 1
 			return nil
@@ -221,19 +221,19 @@ func (s *jsonScanner) control(begin, i int) error {
 	case c != '\n' && c != '\r':
 		return failJSON(i, `a string cannot hold the control character U+%04X; write \u%04[1]x`, c)
 	case strings.IndexByte(s.text[i:], '"') < 0 || strings.ContainsAny(s.text[begin:i], "“”"):
-		return s.openString(begin)
+		return s.explainOpenString(begin)
 	}
 	return failJSON(i, `the string of %s is not closed on its line; close it with ", or write \n for a line break`,
-		s.place(begin))
+		s.placeName(begin))
 }
 
-// openString explains a string that nothing closes.
-func (s *jsonScanner) openString(begin int) error {
+// explainOpenString explains a string that nothing closes.
+func (s *jsonScanner) explainOpenString(begin int) error {
 	line, _, _ := strings.Cut(s.text[begin:], "\n")
 	if i := strings.IndexAny(line, "“”"); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(line[i:])
 		return failJSON(begin+i, `the typographic quote %c does not close the string of %s; write " instead`, r,
-			s.place(begin))
+			s.placeName(begin))
 	}
 	return failJSON(begin, `the string that opens here is not closed; write " where it ends`)
 }
@@ -265,7 +265,7 @@ func (s *jsonScanner) escape(i int) (int, error) {
 			return 12, nil
 		}
 	}
-	if s.room() {
+	if s.hasRoom() {
 		s.add(Finding{Code: "text.json.string.lone_surrogate", Severity: Warning,
 			Title:     "Half of a surrogate pair",
 			Detail:    fmt.Sprintf(`\u%04x is half of a pair, and no character. Readers replace or refuse it.`, unit),
@@ -276,15 +276,15 @@ func (s *jsonScanner) escape(i int) (int, error) {
 }
 
 func (s *jsonScanner) literal(word string) error {
-	if !strings.HasPrefix(s.text[s.pos:], word) || jsonWord(s.at(len(word))) {
-		return s.noValue()
+	if !strings.HasPrefix(s.text[s.pos:], word) || continuesWord(s.at(len(word))) {
+		return s.explainValue()
 	}
 	s.pos += len(word)
 	return nil
 }
 
-// jsonWord reports whether the byte would go on with a word or a number.
-func jsonWord(c byte) bool {
+// continuesWord reports whether the byte would go on with a word or a number.
+func continuesWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '.' || c == '+' || c == '-'
 }
 
@@ -299,7 +299,7 @@ func (s *jsonScanner) number() error {
 	switch {
 	case whole == "":
 		s.pos = begin
-		return s.noValue()
+		return s.explainValue()
 	case len(whole) > 1 && whole[0] == '0':
 		return failJSON(begin, `a number cannot begin with a 0 before other digits; remove it, or write "%.40s" for text`,
 			s.text[begin:s.pos])
@@ -307,8 +307,8 @@ func (s *jsonScanner) number() error {
 		return failJSON(begin, "digits must follow the point of a number; write %.40s0", s.text[begin:s.pos])
 	case s.pos < len(s.text) && s.text[s.pos]|0x20 == 'e':
 		return failJSON(s.pos, "digits must follow the exponent of a number; write them, or remove the e")
-	case jsonWord(s.at(0)):
-		return s.noNumber(begin)
+	case continuesWord(s.at(0)):
+		return s.explainNumber(begin)
 	}
 	if s.pos-begin >= len(maxSafe) || exponent != "" {
 		s.addNumber(s.text[begin:s.pos], false, s.location(begin))
@@ -316,8 +316,8 @@ func (s *jsonScanner) number() error {
 	return nil
 }
 
-// noNumber explains a number that continues in a way that JSON does not allow.
-func (s *jsonScanner) noNumber(begin int) error {
+// explainNumber explains a number that continues in a way that JSON does not allow.
+func (s *jsonScanner) explainNumber(begin int) error {
 	word := s.text[begin:]
 	word = word[:wordEnd(word)]
 	decimal, err := strconv.ParseInt(word, 0, 64) // a prefix for the base, and underscores, as other languages have them

@@ -3,7 +3,7 @@ package textutil
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 type jsonYAML struct {
@@ -25,7 +25,7 @@ func (r *jsonReading) toYAML(indent, limit int) (string, error) {
 	}
 	w := &jsonYAML{text: r.text, nodes: jsonNodes(r.text), unique: r.duplicate < 0, step: indent, limit: limit}
 	w.out = make([]byte, 0, min(limit, len(r.text)+len(r.text)/2)+64)
-	if w.inline(0) {
+	if w.isInline(0) {
 		w.scalar(0, w.step)
 	} else {
 		w.block(0, 0)
@@ -37,8 +37,8 @@ func (r *jsonReading) toYAML(indent, limit int) (string, error) {
 	return string(w.out), nil
 }
 
-// inline reports whether a node has no lines of its own: it is a scalar, or an empty collection.
-func (w *jsonYAML) inline(node int32) bool {
+// isInline reports whether a node has no lines of its own: it is a scalar, or an empty collection.
+func (w *jsonYAML) isInline(node int32) bool {
 	n := w.nodes[node]
 	c := w.text[n.start]
 	return c != '{' && c != '[' || n.behind == node+1
@@ -64,7 +64,7 @@ func (w *jsonYAML) block(node int32, column int) {
 // compact writes a node behind "- ", "? " or ": " at the column. Collections begin on the same line
 // (YAML 1.2.2 section 8.2.1).
 func (w *jsonYAML) compact(node int32, column int) {
-	if w.inline(node) {
+	if w.isInline(node) {
 		w.scalar(node, column+w.step)
 	} else {
 		w.block(node, column+2)
@@ -75,7 +75,7 @@ func (w *jsonYAML) object(node int32, column int) {
 	first := len(w.members)
 	w.members = jsonMembers(w.members, w.text, w.nodes, node)
 	if !w.unique {
-		w.members = append(w.members[:first], lastOfEach(w.members[first:])...)
+		w.members = append(w.members[:first], lastMembers(w.members[first:])...)
 	}
 	for i := first; i < len(w.members) && len(w.out) <= w.limit; i++ {
 		if i > first {
@@ -86,8 +86,8 @@ func (w *jsonYAML) object(node int32, column int) {
 	w.members = w.members[:first]
 }
 
-// lastOfEach keeps the last of the members with each name, as most readers of JSON do.
-func lastOfEach(members []jsonMember) []jsonMember {
+// lastMembers keeps the last of the members with each name, as most readers of JSON do.
+func lastMembers(members []jsonMember) []jsonMember {
 	last := make(map[string]int32, len(members))
 	for _, m := range members {
 		last[m.name] = m.key
@@ -114,7 +114,7 @@ func (w *jsonYAML) member(m jsonMember, column int) {
 		return
 	}
 	w.out = append(w.out, ':')
-	if w.inline(m.node) {
+	if w.isInline(m.node) {
 		w.out = append(w.out, ' ')
 		w.scalar(m.node, column+w.step)
 		return

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A numberFault says what a JSON number loses when it is read as an IEEE 754 double, as JavaScript does
@@ -94,7 +94,7 @@ func readAs(text string, fault numberFault, f float64) string {
 // addNumber adds a finding about a number of JSON, or of YAML that becomes JSON, if something is lost of it.
 func (f *findings) addNumber(text string, inYAML bool, at *Location) {
 	fault, double := faultOfNumber(text)
-	if fault == numberExact || !f.room() {
+	if fault == numberExact || !f.hasRoom() {
 		return
 	}
 	row := numberFaults[fault]

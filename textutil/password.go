@@ -222,7 +222,7 @@ func (req *PasswordRequest) characters() (*passwordSpace, error) {
 		if !isTrue(class.wanted) {
 			continue
 		}
-		left := withoutAny(class.characters, excluded)
+		left := splitWithout(class.characters, excluded)
 		if len(left) == 0 && each {
 			return nil, invalid("exclude", "leaves no %s, of which every password must have one", class.name)
 		}
@@ -240,8 +240,8 @@ func (req *PasswordRequest) characters() (*passwordSpace, error) {
 // isTrue returns what a request says whose default is true.
 func isTrue(b *bool) bool { return b == nil || *b }
 
-// withoutAny returns the characters that are not among the excluded ones, one by one.
-func withoutAny(characters, excluded string) []string {
+// splitWithout returns the characters that are not among the excluded ones, one by one.
+func splitWithout(characters, excluded string) []string {
 	left := []string{}
 	for c := range strings.SplitSeq(characters, "") {
 		if !strings.Contains(excluded, c) {
@@ -290,7 +290,7 @@ func newPasswordSpace(classes [][]string, length int, each bool, separator strin
 				w.SetInt64(1)
 			case n > 0:
 				for class := range classes {
-					w.Add(w, s.waysBehind(n, missing, class, new(big.Int)))
+					w.Add(w, s.countWays(n, missing, class, new(big.Int)))
 				}
 			}
 			s.ways[n][missing] = w
@@ -299,8 +299,8 @@ func newPasswordSpace(classes [][]string, length int, each bool, separator strin
 	return s
 }
 
-// waysBehind sets w to the number of ways to write n more symbols, the first of which is of the class.
-func (s *passwordSpace) waysBehind(n, missing, class int, w *big.Int) *big.Int {
+// countWays sets w to the number of ways to write n more symbols, the first of which is of the class.
+func (s *passwordSpace) countWays(n, missing, class int, w *big.Int) *big.Int {
 	return w.Mul(big.NewInt(int64(len(s.classes[class]))), s.ways[n-1][missing&^(1<<class)])
 }
 
@@ -329,7 +329,7 @@ func (s *passwordSpace) word(number *big.Int) []string {
 	symbols := make([]string, 0, s.length)
 	for n := s.length; n > 0; n-- {
 		class := 0
-		for s.waysBehind(n, missing, class, ways).Cmp(rest) <= 0 {
+		for s.countWays(n, missing, class, ways).Cmp(rest) <= 0 {
 			rest.Sub(rest, ways)
 			class++
 		}

@@ -172,8 +172,8 @@ func (req *RegexRequest) syntaxFlags() syntax.Flags {
 	return flags
 }
 
-// most returns the number of matches to look for.
-func (req *RegexRequest) most() int {
+// maxMatches returns the number of matches to look for.
+func (req *RegexRequest) maxMatches() int {
 	switch {
 	case req.Global != nil && !*req.Global:
 		return 1

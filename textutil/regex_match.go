@@ -14,10 +14,10 @@ func (s *regexSearch) match(start, end int) (RegexMatch, string) {
 	if len(s.names) == 1 {
 		return m, ""
 	}
-	if why := s.payGroups(end - start); why != "" {
+	if why := s.spendOnGroups(end - start); why != "" {
 		return m, why
 	}
-	re, from, to := s.around(start, end)
+	re, from, to := s.groupExpr(start, end)
 	loc := re.FindStringSubmatchIndex(s.req.Text[from:to])
 	if loc == nil {
 		return m, "The groups of the last match were not found."
@@ -29,9 +29,9 @@ func (s *regexSearch) match(start, end int) (RegexMatch, string) {
 	return m, ""
 }
 
-// payGroups takes the work of finding the groups of a match of the given length from the budget, or
+// spendOnGroups takes the work of finding the groups of a match of the given length from the budget, or
 // says why it cannot be done.
-func (s *regexSearch) payGroups(length int) string {
+func (s *regexSearch) spendOnGroups(length int) string {
 	length += 3 // the characters around it, and the end
 	cost, around := s.instructions*length, 10*length
 	if s.instructions > regexBacktrackProgram-10 || cost+around > regexBacktrackVector {
@@ -47,11 +47,11 @@ func (s *regexSearch) payGroups(length int) string {
 	return ""
 }
 
-// around returns the expression that finds the groups of the match from start to end, and the part of
+// groupExpr returns the expression that finds the groups of the match from start to end, and the part of
 // the text in which to look: the match with the character before it and the one behind it, which
 // matter to ^, $ and \b. Of the ways to match from start to end it takes the same as the search, which
 // was the first choice among all ways to match from start.
-func (s *regexSearch) around(start, end int) (re *regexp.Regexp, from, to int) {
+func (s *regexSearch) groupExpr(start, end int) (re *regexp.Regexp, from, to int) {
 	form, before, behind := 0, `\A`, `\z`
 	from, to = start, end
 	if start > 0 {

@@ -42,7 +42,7 @@ type regexSearch struct {
 	offsets      *textOffsets
 
 	budget, spent int  // work that may be done, and that was done
-	over          bool // whether a search was cut short
+	exhausted     bool // whether a search was cut short
 
 	middle *regexp.Regexp    // for searches from behind the first character
 	inside [4]*regexp.Regexp // for groups, by the context of the match
@@ -65,7 +65,7 @@ func (s *regexSearch) run(report *RegexReport) {
 	for loc != nil {
 		report.Matched = true
 		start, end := loc[2], loc[3]
-		if report.MatchCount == s.req.most() {
+		if report.MatchCount == s.req.maxMatches() {
 			if global {
 				report.truncate(fmt.Sprintf("The list ends at %d matches, as many as were asked for.", report.MatchCount))
 			}
@@ -84,7 +84,7 @@ func (s *regexSearch) run(report *RegexReport) {
 		if !global {
 			return
 		}
-		if loc = s.next(start, end); s.over {
+		if loc = s.next(start, end); s.exhausted {
 			report.truncate("The time for one request was spent before the end of the text.")
 			return
 		}
@@ -112,7 +112,7 @@ func (s *regexSearch) next(start, end int) []int {
 			_, size := utf8.DecodeRuneInString(s.req.Text[at:])
 			at += size
 		}
-		loc := s.from(at)
+		loc := s.findFrom(at)
 		if loc == nil || loc[2] != loc[3] || loc[3] != end {
 			return loc
 		}
@@ -120,8 +120,8 @@ func (s *regexSearch) next(start, end int) []int {
 	}
 }
 
-// from looks for the first match that begins at the offset or behind it. The offset is not 0.
-func (s *regexSearch) from(at int) []int {
+// findFrom looks for the first match that begins at the offset or behind it. The offset is not 0.
+func (s *regexSearch) findFrom(at int) []int {
 	if s.middle == nil {
 		s.middle = s.compile(`\A(?s:.)(?s:.*?)`, "", false)
 	}
@@ -130,7 +130,7 @@ func (s *regexSearch) from(at int) []int {
 	reader := &regexReader{text: s.req.Text[at-before:], cost: s.instructions, bounded: true, left: left}
 	loc := s.middle.FindReaderSubmatchIndex(reader)
 	s.spent += reader.spent
-	if s.over = reader.cut; s.over {
+	if s.exhausted = reader.cut; s.exhausted {
 		return nil
 	}
 	if loc != nil {

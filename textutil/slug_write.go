@@ -83,11 +83,11 @@ func (w *slugWriter) transliterate(text []rune, i int) (latin string, n int) {
 			return "", 0
 		}
 	}
-	return inCaseOf(text, i, n, latin), n
+	return matchCase(text, i, n, latin), n
 }
 
-// inCaseOf returns the Latin form of the n letters at i in their case: Щ is Shch, but SHCH among capitals.
-func inCaseOf(text []rune, i, n int, latin string) string {
+// matchCase returns the Latin form of the n letters at i in their case: Щ is Shch, but SHCH among capitals.
+func matchCase(text []rune, i, n int, latin string) string {
 	if latin == "" || !unicode.IsUpper(text[i]) {
 		return latin
 	}
@@ -113,7 +113,7 @@ func (w *slugWriter) writeDecomposed(c rune) {
 			w.out.WriteRune(part)
 			found = true
 		case known:
-			w.out.WriteString(inCaseOf([]rune{part}, 0, 1, latin))
+			w.out.WriteString(matchCase([]rune{part}, 0, 1, latin))
 			found = true
 		case unicode.Is(unicode.Nd, part):
 			w.out.WriteByte('0' + digitValue(part))

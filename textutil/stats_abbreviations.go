@@ -53,7 +53,7 @@ const longestAbbreviation = 16
 func countSentences(text string) int {
 	n, start, at := 0, 0, 0
 	for part := range sentences(text) {
-		if at += len(part); at < len(text) && goesOn(text[start:at], text[at:]) {
+		if at += len(part); at < len(text) && continuesSentence(text[start:at], text[at:]) {
 			continue
 		}
 		n++
@@ -62,8 +62,8 @@ func countSentences(text string) int {
 	return n
 }
 
-// goesOn reports whether a sentence continues after a position where the rules of Unicode end it.
-func goesOn(before, after string) bool {
+// continuesSentence reports whether a sentence continues after a position where the rules of Unicode end it.
+func continuesSentence(before, after string) bool {
 	trimmed := strings.TrimRight(before, " \t\u00a0")
 	if len(trimmed) == len(before) || trimmed == "" {
 		return false // a line ends, or the script has no spaces
@@ -78,18 +78,18 @@ func goesOn(before, after string) bool {
 		return true // the number of an item in a list
 	}
 	word := trimmed[max(0, len(trimmed)-longestAbbreviation) : len(trimmed)-size]
-	if i := strings.LastIndexFunc(word, isNoLetter); i >= 0 {
+	if i := strings.LastIndexFunc(word, separatesWords); i >= 0 {
 		_, size = utf8.DecodeRuneInString(word[i:])
 		word = word[i+size:]
 	}
-	return endsNone(word, strings.TrimLeft(after, "\"'([“‘«„"))
+	return endsNoSentence(word, strings.TrimLeft(after, "\"'([“‘«„"))
 }
 
-// isNoLetter reports whether a character belongs to no abbreviation.
-func isNoLetter(r rune) bool { return r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+// separatesWords reports whether a character belongs to no abbreviation.
+func separatesWords(r rune) bool { return r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// endsNone reports whether the full stop behind a word does not end a sentence before a text.
-func endsNone(word, after string) bool {
+// endsNoSentence reports whether the full stop after a word does not end a sentence before a text.
+func endsNoSentence(word, after string) bool {
 	kind := abbreviations[strings.ToLower(word)]
 	if kind == 0 && isInitials(word) {
 		kind = seldom
@@ -100,7 +100,7 @@ func endsNone(word, after string) bool {
 	case counted:
 		return unicode.IsDigit(next)
 	case seldom:
-		end := strings.IndexFunc(after, isNoLetter)
+		end := strings.IndexFunc(after, separatesWords)
 		if end < 0 {
 			end = len(after)
 		}

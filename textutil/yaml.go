@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A YAMLFormatRequest asks for a YAML text in another layout.
@@ -145,7 +145,7 @@ func readYAMLWithin(original string, nodes int) *yamlReading {
 		return r
 	}
 	for _, doc := range r.stream.Documents {
-		r.findTraps(doc.Root, rootRole)
+		r.findPitfalls(doc.Root, rootRole)
 	}
 	return r
 }
@@ -183,7 +183,7 @@ func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 		report.Valid, report.Result, report.OutputBytes = true, &result, len(result)
 		report.RootType = r.rootType()
 	}
-	r.place(r.text, 0)
+	r.addPlaces(r.text, 0)
 	report.Findings, report.OmittedCount = r.all(), r.omitted
 	r.locate(report.Findings)
 	return report, nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // jsonValues returns the values of a text of JSON values, with numbers as they are written.

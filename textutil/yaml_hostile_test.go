@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // answered checks that both operations answer a text within the bounds: hostileTime, and hostileMemory for the

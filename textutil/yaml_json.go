@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // maxResult bounds a result, in bytes. A mebibyte that is nested deep would become a thousand times as much.
@@ -21,8 +21,8 @@ const (
 // maxJSONDepth bounds how deep the JSON of a request or result may be nested.
 const maxJSONDepth = 512
 
-// errLong says that the JSON would be longer than the limit.
-var errLong = errors.New("too long")
+// errTooLong says that the JSON would be longer than the limit.
+var errTooLong = errors.New("too long")
 
 // A yamlWriter writes nodes as JSON, with aliases expanded.
 type yamlWriter struct {
@@ -53,10 +53,10 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
 	w.documents(all)
 	switch {
-	case w.err == errLong && limit == aliased:
+	case w.err == errTooLong && limit == aliased:
 		return "", invalid("text", "would become more than %d bytes of JSON with what its aliases stand for; that is "+
 			"the most for a text with aliases: %d bytes, or %d times its length", limit, aliasedResult, aliasedFactor)
-	case w.err == errLong:
+	case w.err == errTooLong:
 		return "", invalid("text", "would become more than %d bytes of JSON; that is the most", limit)
 	}
 	return string(w.out), w.err
@@ -112,7 +112,7 @@ func (w *yamlWriter) newline() {
 func (w *yamlWriter) node(n *yaml.Node) {
 	n = n.Target()
 	if w.err == nil && len(w.out) > w.limit {
-		w.err = errLong
+		w.err = errTooLong
 	}
 	if w.err != nil {
 		return
@@ -136,7 +136,7 @@ func (w *yamlWriter) content(n *yaml.Node) {
 	case yaml.Sequence:
 		w.list('[', ']', n.Len(), next)
 	case yaml.Mapping:
-		if w.merged != nil && w.merges(n) {
+		if w.merged != nil && w.hasMergeKey(n) {
 			pairs := w.pairs(n)
 			names := &yaml.Keys{}
 			w.list('{', '}', len(pairs), func(i int) {
@@ -145,7 +145,7 @@ func (w *yamlWriter) content(n *yaml.Node) {
 			})
 			return
 		}
-		names := w.sameNames(n)
+		names := w.newNameSet(n)
 		w.list('{', '}', n.Len(), func(int) {
 			key := child
 			child = child.Next()
@@ -157,9 +157,9 @@ func (w *yamlWriter) content(n *yaml.Node) {
 	}
 }
 
-// sameNames returns a set for the names of a mapping if they may be the same though its keys differ. Among
+// newNameSet returns a set for the names of a mapping if they may be the same though its keys differ. Among
 // keys that are strings there is no such thing.
-func (w *yamlWriter) sameNames(n *yaml.Node) *yaml.Keys {
+func (w *yamlWriter) newNameSet(n *yaml.Node) *yaml.Keys {
 	if n.Len() < 2 {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (w *yamlWriter) compact(n *yaml.Node) string {
 	w.indent = indent
 	if w.err == nil && len(w.out) > w.limit {
 		// A key in a key in a key becomes twice as long with each, for what escapes it must be escaped.
-		w.err = errLong
+		w.err = errTooLong
 	}
 	if w.err != nil {
 		return ""
@@ -250,7 +250,7 @@ func (w *yamlWriter) isMerge(key *yaml.Node) bool {
 		yaml.LegacyOf(w.stream.Value(key)) == yaml.LegacyMerge
 }
 
-func (w *yamlWriter) merges(n *yaml.Node) bool {
+func (w *yamlWriter) hasMergeKey(n *yaml.Node) bool {
 	for key := n.First(); key != nil; key = key.Next().Next() {
 		if w.isMerge(key) {
 			return true

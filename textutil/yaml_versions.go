@@ -5,15 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 const codeYAMLMerge = "text.yaml.v1_1.merge"
 
-// versionTraps are plain scalars that YAML 1.1 parsers, such as PyYAML, read as another type than those of 1.2.
+// versionDifferences are plain scalars that YAML 1.1 parsers, such as PyYAML, read as another type than those of 1.2.
 // In a detail, %[1]s is the scalar, %[2]s what YAML 1.2 reads and %[3]s what YAML 1.1 reads; in an advice, %[1]s is the
 // scalar in quotes.
-var versionTraps = map[yaml.Legacy]struct {
+var versionDifferences = map[yaml.Legacy]struct {
 	code, title, detail, advice string
 	severity                    Severity
 }{
@@ -52,8 +52,8 @@ var versionTraps = map[yaml.Legacy]struct {
 // compareVersions adds a finding about a plain scalar that has another type in YAML 1.1, which many parsers follow.
 func (r *yamlReading) compareVersions(n *yaml.Node, value string) {
 	legacy := yaml.LegacyOf(value)
-	trap, ok := versionTraps[legacy]
-	if !ok || !r.room() {
+	trap, ok := versionDifferences[legacy]
+	if !ok || !r.hasRoom() {
 		return
 	}
 	now := "a string"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/metrics"
-	ownyaml "github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,13 +30,13 @@ func deployed(t testing.TB, elem ...string) string {
 	return string(data)
 }
 
-// deployedYAML reads a file with our own reader and another one.
+// deployedYAML reads a file with the YAML reader of textutil and another one.
 func deployedYAML(t testing.TB, name string) (v map[string]any) {
 	t.Helper()
 	text := deployed(t, "deploy", name)
-	stream, err := ownyaml.Parse(text, 10_000)
+	report, err := textutil.FormatYAML(textutil.YAMLFormatRequest{Text: text})
 	require.NoError(t, err)
-	require.NoError(t, stream.Check())
+	require.True(t, report.Valid, "%s: %v", name, report.Error)
 	require.NoError(t, yaml.Unmarshal([]byte(text), &v))
 	return v
 }

@@ -36,13 +36,13 @@ func main() {
 	ctx := context.Background()
 	key := os.Getenv("DIAG_KEY")
 	if *server == "" {
-		address, secret, err := inMemory(ctx)
+		address, secret, err := serveInMemory(ctx)
 		if err != nil {
 			log.Fatal(err)
 		}
 		*server, key = address, secret
 	}
-	if err := ask(ctx, *server, key, *domain); err != nil {
+	if err := checkDomain(ctx, *server, key, *domain); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -56,7 +56,7 @@ func (key authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func ask(ctx context.Context, server, key, domain string) error {
+func checkDomain(ctx context.Context, server, key, domain string) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: server, HTTPClient: &http.Client{Transport: authorized(key)}, DisableStandaloneSSE: true,
@@ -102,8 +102,8 @@ func ask(ctx context.Context, server, key, domain string) error {
 	return nil
 }
 
-// inMemory serves the tools on the Internet of the demonstration until the program ends.
-func inMemory(ctx context.Context) (address, secret string, err error) {
+// serveInMemory serves the tools on the Internet of the demonstration until the program ends.
+func serveInMemory(ctx context.Context) (address, secret string, err error) {
 	world, err := internet.New(time.Now())
 	if err != nil {
 		return "", "", err

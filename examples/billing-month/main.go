@@ -21,7 +21,7 @@ import (
 func main() {
 	flag.Bool("once", true, "play the month, and end; there is nothing else to do")
 	flag.Parse()
-	if err := play(context.Background(), os.Stdout); err != nil {
+	if err := simulate(context.Background(), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -53,8 +53,8 @@ type month struct {
 	key     metering.KeyID
 }
 
-// play runs the simulation.
-func play(ctx context.Context, w io.Writer) error {
+// simulate runs the simulation.
+func simulate(ctx context.Context, w io.Writer) error {
 	m := &month{Writer: w, Context: ctx, now: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return m.now }
 	m.store = memory.New(memory.Config{Clock: clock})
@@ -62,7 +62,7 @@ func play(ctx context.Context, w io.Writer) error {
 	m.admin = metering.Admin{Store: m.store, Clock: clock}
 	m.billing = billing.Billing{Store: m.store, Biller: &m.bank, Clock: clock}
 	for _, step := range []func() error{
-		m.begin, m.use, m.upgrade, m.close, m.decline, m.debit, m.settle, m.credit, m.audit,
+		m.createAccount, m.use, m.upgrade, m.close, m.decline, m.debit, m.settle, m.credit, m.audit,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -71,15 +71,15 @@ func play(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-func (m *month) at(day int, month time.Month, hour, minute int) {
+func (m *month) setTime(day int, month time.Month, hour, minute int) {
 	m.now = time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)
 }
 
-func (m *month) say(format string, args ...any) {
+func (m *month) printf(format string, args ...any) {
 	fmt.Fprintf(m, m.now.Format("2 Jan 15:04")+"  "+format+"\n", args...)
 }
 
-func (m *month) begin() error {
+func (m *month) createAccount() error {
 	a, err := m.admin.CreateAccount(m, "Example Ltd", "pack")
 	if err != nil {
 		return err
@@ -93,13 +93,13 @@ func (m *month) begin() error {
 	}
 	key, _, err := m.admin.CreateKey(m, metering.KeyRequest{Account: a.ID, Name: "example", Scopes: metering.Scopes()})
 	m.key = key.ID
-	m.say("an account on the plan pack, with overage, 19%% VAT")
+	m.printf("an account on the plan pack, with overage, 19%% VAT")
 	return err
 }
 
 // use charges as a server does, and prints the balances in its replies.
 func (m *month) use() error {
-	m.at(12, time.October, 14, 0)
+	m.setTime(12, time.October, 14, 0)
 	for range 52 {
 		begun, err := m.store.Begin(m, metering.Op{
 			RequestID: metering.NewRequestID(), Account: m.account, Key: m.key, Endpoint: "POST /public/v1/resolve",
@@ -113,23 +113,23 @@ func (m *month) use() error {
 		}
 	}
 	b, err := m.store.Balance(m, m.account, metering.PeriodOf(m.now))
-	m.say("X-Credits-Limit: %d, X-Credits-Remaining: %d, X-Credits-Overage: %d", b.Limit, b.Remaining(), b.Overage)
+	m.printf("X-Credits-Limit: %d, X-Credits-Remaining: %d, X-Credits-Overage: %d", b.Limit, b.Remaining(), b.Overage)
 	return err
 }
 
 func (m *month) upgrade() error {
-	m.at(20, time.October, 16, 30)
+	m.setTime(20, time.October, 16, 30)
 	if _, err := m.admin.SetAccount(m, m.account, func(a *metering.Account) { a.Plan = "agency" }); err != nil {
 		return err
 	}
 	v, err := m.billing.Preview(m, m.account, metering.PeriodOf(m.now))
-	m.say("the plan agency, from this day on; the month would cost %s", euros(v.TotalCents))
+	m.printf("the plan agency, from this day on; the month would cost %s", euros(v.TotalCents))
 	return err
 }
 
 func (m *month) close() error {
 	october := metering.PeriodOf(m.now)
-	m.at(1, time.November, 0, 15)
+	m.setTime(1, time.November, 0, 15)
 	if _, err := m.billing.Close(m, october); err != nil {
 		return err
 	}
@@ -137,18 +137,18 @@ func (m *month) close() error {
 	if err != nil {
 		return err
 	}
-	m.say("the invoice is a %s for an hour", v.State)
+	m.printf("the invoice is a %s for an hour", v.State)
 	for _, l := range v.Plans {
-		m.line("%s, %d days from %s at %s a month", l.Plan, l.Days, l.From, euros(*l.PriceCents))
+		m.printLine("%s, %d days from %s at %s a month", l.Plan, l.Days, l.From, euros(*l.PriceCents))
 	}
-	m.line("together %s", euros(*v.PriceCents))
-	m.line("%d credits of overage: %s", v.OverageCredits, euros(v.OverageCents))
-	m.line("%s: %s", v.TaxNote, euros(v.TaxCents))
-	m.line("total: %s", euros(v.TotalCents))
+	m.printLine("together %s", euros(*v.PriceCents))
+	m.printLine("%d credits of overage: %s", v.OverageCredits, euros(v.OverageCents))
+	m.printLine("%s: %s", v.TaxNote, euros(v.TaxCents))
+	m.printLine("total: %s", euros(v.TotalCents))
 	return nil
 }
 
-func (m *month) line(format string, args ...any) {
+func (m *month) printLine(format string, args ...any) {
 	fmt.Fprintf(m, "                "+format+"\n", args...)
 }
 
@@ -162,25 +162,25 @@ func (m *month) pay() error {
 		return err
 	}
 	last := v.Attempts[len(v.Attempts)-1]
-	m.say("attempt %d with the key …%s: %s %s%s", last.Number, m.bank.key[len(m.account):], last.Status, last.Error,
+	m.printf("attempt %d with the key …%s: %s %s%s", last.Number, m.bank.key[len(m.account):], last.Status, last.Error,
 		last.Reference)
 	return nil
 }
 
 func (m *month) decline() error {
-	m.at(1, time.November, 1, 15)
+	m.setTime(1, time.November, 1, 15)
 	return m.pay()
 }
 
 func (m *month) debit() error {
-	m.at(1, time.November, 2, 15)
+	m.setTime(1, time.November, 2, 15)
 	m.bank.mandate = true
 	return m.pay()
 }
 
 // settle handles a callback, which arrives twice.
 func (m *month) settle() error {
-	m.at(4, time.November, 10, 0)
+	m.setTime(4, time.November, 10, 0)
 	for range 2 {
 		w, err := billing.ParseWord(fmt.Appendf(nil, `{"schema_version": "1", "account": %q, "invoice": "2026-10",
 			"status": "paid", "reference": "debit of 2026-10"}`, m.account))
@@ -191,16 +191,16 @@ func (m *month) settle() error {
 		if err != nil {
 			return err
 		}
-		m.say("the bank says that the debit was paid: the invoice is %s", v.State)
+		m.printf("the bank says that the debit was paid: the invoice is %s", v.State)
 	}
 	return nil
 }
 
 func (m *month) credit() error {
-	m.at(6, time.November, 11, 0)
+	m.setTime(6, time.November, 11, 0)
 	m.billing.By = "ann@example.com"
 	_, n, err := m.billing.Credit(m, m.account, "2026-10", 1190, "an outage on 12 October")
-	m.say("a credit note of %s by %s for %s", euros(n.Cents), n.By, n.Reason)
+	m.printf("a credit note of %s by %s for %s", euros(n.Cents), n.By, n.Reason)
 	return err
 }
 
@@ -213,13 +213,13 @@ func (m *month) audit() error {
 	if err != nil {
 		return err
 	}
-	m.say("an audit of %d charges, %d invoice and %d notes finds %d faults", ledger.Entries, found.Invoices, found.Notes,
+	m.printf("an audit of %d charges, %d invoice and %d notes finds %d faults", ledger.Entries, found.Invoices, found.Notes,
 		len(ledger.Faults)+len(found.Faults))
 	for n, err := range m.billing.Notes(m, m.account) {
 		if err != nil {
 			return err
 		}
-		m.line("%s %s, %s", n.At.Format("2 Jan 15:04"), n.Action, n.State)
+		m.printLine("%s %s, %s", n.At.Format("2 Jan 15:04"), n.Action, n.State)
 	}
 	return nil
 }

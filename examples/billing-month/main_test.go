@@ -7,7 +7,7 @@ import (
 )
 
 func Example() {
-	if err := play(context.Background(), os.Stdout); err != nil {
+	if err := simulate(context.Background(), os.Stdout); err != nil {
 		fmt.Println(err)
 	}
 

@@ -48,7 +48,7 @@ func main() {
 	}
 	defer d.close()
 	if *once {
-		if err := d.walk(ctx, os.Stdout); err != nil {
+		if err := d.runTour(ctx, os.Stdout); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -72,8 +72,8 @@ func (d *demo) close() {
 	}
 }
 
-// run runs a function next to the server until the demo is closed.
-func (d *demo) run(f func(context.Context) error) {
+// startBackground runs a function next to the server until the demo is closed.
+func (d *demo) startBackground(f func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -113,9 +113,9 @@ func start(ctx context.Context, listen string, days int) (d *demo, err error) {
 
 // handler puts a gate on a store in memory, makes a key with all scopes, and serves.
 func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (http.Handler, error) {
-	h := &house{past: &past{}, world: world, days: days}
+	h := &environment{movableClock: &movableClock{}, world: world, days: days}
 	if days > 0 {
-		h.set(time.Now().AddDate(0, 0, -days))
+		h.setTime(time.Now().AddDate(0, 0, -days))
 	}
 	h.store = memory.New(memory.Config{Clock: h.Now})
 	d.closers = append(d.closers, func() { h.store.Close() })
@@ -144,41 +144,41 @@ func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (ht
 	}
 	d.closers = append(d.closers, c.Gate.Close)
 	h.api = httpapi.New(c)
-	handler, err := d.furnish(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF})
+	handler, err := d.mountParts(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF})
 	if err != nil {
 		return nil, err
 	}
-	d.run((&hostedspf.Scheduler{Store: c.HostedSPF, Env: c.Env}).Run)
+	d.startBackground((&hostedspf.Scheduler{Store: c.HostedSPF, Env: c.Env}).Run)
 	return handler, nil
 }
 
-// walk takes the tour, and fails at a result that differs from the announced one.
-func (d *demo) walk(ctx context.Context, w io.Writer) error {
+// runTour takes the tour, and fails at a result that differs from the announced one.
+func (d *demo) runTour(ctx context.Context, w io.Writer) error {
 	for _, s := range tour(time.Now()) {
 		if s.check == "" {
-			if err := d.examine(ctx, w, s); err != nil {
-				return fmt.Errorf("%s: %w", s.about, err)
+			if err := d.runOverview(ctx, w, s); err != nil {
+				return fmt.Errorf("%s: %w", s.title, err)
 			}
 			continue
 		}
 		method, path, body, err := s.request()
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.about, err)
+			return fmt.Errorf("%s: %w", s.title, err)
 		}
 		status, body, err := d.call(ctx, method, path, body)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.about, err)
+			return fmt.Errorf("%s: %w", s.title, err)
 		}
-		fmt.Fprintf(w, "%d  %-23s %s\n", status, s.check, s.about)
-		if status != s.status || !strings.Contains(body, s.sees) {
-			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.about, s.sees, status, body)
+		fmt.Fprintf(w, "%d  %-23s %s\n", status, s.check, s.title)
+		if status != s.status || !strings.Contains(body, s.want) {
+			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.title, s.want, status, body)
 		}
 	}
-	return d.visit(ctx, w)
+	return d.checkPages(ctx, w)
 }
 
-// visit opens pages of the dashboard as a signed-in member.
-func (d *demo) visit(ctx context.Context, w io.Writer) error {
+// checkPages opens pages of the dashboard as a signed-in member.
+func (d *demo) checkPages(ctx context.Context, w io.Writer) error {
 	for _, p := range []struct{ path, sees string }{
 		{"/dashboard", "10 watched, the worst first"},
 		{"/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"},
@@ -198,7 +198,7 @@ func (d *demo) visit(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
+func (d *demo) runOverview(ctx context.Context, w io.Writer, s stop) error {
 	t, err := target.Parse(s.args)
 	if err != nil {
 		return err
@@ -214,13 +214,13 @@ func (d *demo) examine(ctx context.Context, w io.Writer, s stop) error {
 		}
 		return &httpapi.Result{Body: []byte(reply)}, err
 	}
-	whole := target.Run(ctx, t, target.Options{}, ask, nil)
-	if err := whole.Err(); err != nil {
+	overview := target.Run(ctx, t, target.Options{}, ask, nil)
+	if err := overview.Err(); err != nil {
 		return err
 	}
-	v := whole.View()
-	fmt.Fprintf(w, "%d  %-23s %s\n", http.StatusOK, s.args, s.about)
-	if !strings.Contains(v.Headline, s.sees) {
+	v := overview.View()
+	fmt.Fprintf(w, "%d  %-23s %s\n", http.StatusOK, s.args, s.title)
+	if !strings.Contains(v.Headline, s.want) {
 		return fmt.Errorf("the headline is %q", v.Headline)
 	}
 	return nil

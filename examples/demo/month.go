@@ -33,10 +33,10 @@ import (
 // an invoice.
 const history = 31
 
-// A past is a clock that is set to the days before, and follows that of the machine once they are over.
-type past struct{ at atomic.Pointer[time.Time] }
+// A movableClock is a clock that is set to the days before, and follows that of the machine once they are over.
+type movableClock struct{ at atomic.Pointer[time.Time] }
 
-func (p *past) Now() time.Time {
+func (p *movableClock) Now() time.Time {
 	if at := p.at.Load(); at != nil {
 		return *at
 	}
@@ -82,9 +82,9 @@ func (c change) apply(world *diagtest.World) {
 	world.Zone(c.line)
 }
 
-// toggle answers POST /change: it toggles one record, and triggers a check by the watch, so that a visitor sees it
+// changeHandler answers POST /change: it toggles one record, and triggers a check by the watch, so that a visitor sees it
 // react.
-func (h *house) toggle() http.Handler {
+func (h *environment) changeHandler() http.Handler {
 	var mu sync.Mutex
 	strict := false
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,9 +110,9 @@ func (h *house) toggle() http.Handler {
 // owner is the signed-in member: any client on this machine.
 const owner, userHeader = "you@harbour.example", "X-Demo-User"
 
-// house is the environment of the server besides the API.
-type house struct {
-	*past
+// environment holds the parts of the server besides the API.
+type environment struct {
+	*movableClock
 	days    int // in the past
 	store   metering.Store
 	admin   metering.Admin
@@ -125,17 +125,17 @@ type house struct {
 	log     *slog.Logger
 }
 
-// furnish makes the parts besides the API, and simulates a month with them.
-func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.Handler, error) {
+// mountParts makes the parts besides the API, and simulates a month with them.
+func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Config) (http.Handler, error) {
 	h.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h.worker = &notify.Worker{Store: h.store, Client: h.client(), Clock: h.Now, Log: h.log}
 	h.watches = watch.New(watch.Config{Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log})
 	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now}
-	if err := h.live(ctx); err != nil {
+	if err := h.simulateMonth(ctx); err != nil {
 		return nil, fmt.Errorf("living through the last %d days: %w", h.days, err)
 	}
-	d.run(h.watches.Run)
-	d.run(h.worker.Run)
+	d.startBackground(h.watches.Run)
+	d.startBackground(h.worker.Run)
 	box, err := letterbox.New(letterbox.Config{Env: h.world.Env(), Domain: diag.MustDomain("localhost.localdomain"), Log: h.log})
 	if err != nil {
 		return nil, err
@@ -150,15 +150,15 @@ func (d *demo) furnish(ctx context.Context, h *house, c dashboard.Config) (http.
 	c.Store, c.API, c.Env, c.Watches, c.Log = h.store, h.api, h.world.Env(), h.watches, h.log
 	c.PublicURL, c.TrustedUserHeader, c.OwnersEditInvoices = d.url, userHeader, true
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	pages := signedIn(dashboard.New(c))
+	pages := withUser(dashboard.New(c))
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
-		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.toggle(),
+		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.changeHandler(),
 	}}, nil
 }
 
-// signedIn names the owner to the dashboard, as a proxy would that has asked for a password. The dashboard believes it
+// withUser names the owner to the dashboard, as a proxy would that has asked for a password. The dashboard believes it
 // on this machine alone.
-func signedIn(next http.Handler) http.Handler {
+func withUser(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(userHeader, owner)
 		next.ServeHTTP(w, r)
@@ -166,7 +166,7 @@ func signedIn(next http.Handler) http.Handler {
 }
 
 // client reaches the receivers of notifications in the small Internet.
-func (h *house) client() *http.Client {
+func (h *environment) client() *http.Client {
 	env := h.world.Env()
 	return &http.Client{Transport: &http.Transport{
 		TLSClientConfig: env.TLSConfig(""),
@@ -186,8 +186,8 @@ func (bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error
 	return billing.Payment{Status: billing.PaymentPaid, Reference: billing.PaymentRef("card " + v.ID)}, nil
 }
 
-// live simulates the days before today.
-func (h *house) live(ctx context.Context) error {
+// simulateMonth simulates the days before today.
+func (h *environment) simulateMonth(ctx context.Context) error {
 	if h.days == 0 {
 		return nil
 	}
@@ -214,16 +214,16 @@ func (h *house) live(ctx context.Context) error {
 		return err
 	}
 	for day := h.days; day >= 0; day-- {
-		if err := h.day(ctx, today.AddDate(0, 0, -day), day); err != nil {
+		if err := h.simulateDay(ctx, today.AddDate(0, 0, -day), day); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// day applies the changes of a day, checks what is due, and checks again to confirm changes.
-func (h *house) day(ctx context.Context, at time.Time, day int) error {
-	h.set(at)
+// simulateDay applies the changes of a day, checks what is due, and checks again to confirm changes.
+func (h *environment) simulateDay(ctx context.Context, at time.Time, day int) error {
+	h.setTime(at)
 	for _, c := range changes {
 		if c.day == day {
 			c.apply(h.world)
@@ -243,7 +243,7 @@ func (h *house) day(ctx context.Context, at time.Time, day int) error {
 		if err := h.watches.Flush(ctx); err != nil {
 			return err
 		}
-		h.set(h.Now().Add(6 * time.Minute))
+		h.setTime(h.Now().Add(6 * time.Minute))
 	}
 	deriver := notify.Deriver{Store: h.store, Clock: h.Now, Log: h.log}
 	if err := errors.Join(deriver.Look(ctx), h.worker.Flush(ctx)); err != nil {
@@ -256,7 +256,7 @@ func (h *house) day(ctx context.Context, at time.Time, day int) error {
 	return nil
 }
 
-func (h *house) set(at time.Time) {
+func (h *environment) setTime(at time.Time) {
 	at = at.UTC()
 	h.at.Store(&at)
 	h.world.SetTime(at)

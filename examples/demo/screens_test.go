@@ -39,23 +39,23 @@ func TestScreens(t *testing.T) {
 		store, err := newProfiles(t.Context(), "visitor")
 		require.NoError(t, err)
 		access := hostedspf.Access{Store: store, Owner: "visitor"}
-		stops, told := append(singles(at), story()...), map[string]int{} // so that the story moves no number
+		stops, counts := append(operationStops(at), storyStops()...), map[string]int{} // so that the story moves no number
 		for _, s := range stops {
-			told[s.check]++
+			counts[s.check]++
 		}
 		for _, ep := range httpapi.Endpoints() {
-			if told[ep.Name()] == 0 && ep.Name() != "text/password/generate" { // which has another reply each time
+			if counts[ep.Name()] == 0 && ep.Name() != "text/password/generate" { // which has another reply each time
 				stops = append(stops, stop{check: ep.Name(), fields: string(example(t, ep))})
 			}
 		}
-		told = map[string]int{}
+		counts = map[string]int{}
 		for _, s := range stops {
 			if s.check == "" {
 				continue
 			}
 			ep := endpoint(t, s.check)
-			told[s.check]++
-			screen(t, ep, fmt.Sprintf("%s.%d", strings.NewReplacer("/", "-", "{", "", "}", "").Replace(s.check), told[s.check]),
+			counts[s.check]++
+			screen(t, ep, fmt.Sprintf("%s.%d", strings.NewReplacer("/", "-", "{", "", "}", "").Replace(s.check), counts[s.check]),
 				func() (*httpapi.Result, error) { return runStop(t.Context(), ep, world.Env(), access, s) })
 		}
 		wholes(t, world.Env())

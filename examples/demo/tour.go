@@ -21,12 +21,12 @@ import (
 
 // A stop of the tour is a call worth trying. One without a check examines all of a domain.
 type stop struct {
-	about  string
+	title  string
 	check  string // path of the endpoint
 	args   string // for the command line
 	fields string // of the request, as JSON
 	status int
-	sees   string // part of the reply
+	want   string // part of the reply
 }
 
 // tourText are the stops, of four lines each: what it shows, the check with its arguments, the fields, and the status
@@ -49,34 +49,34 @@ var (
 )
 
 // tour lists the stops: a story first, then all that can be tried. Letters are sent a minute before the time.
-func tour(at time.Time) []stop { return append(story(), singles(at)...) }
+func tour(at time.Time) []stop { return append(storyStops(), operationStops(at)...) }
 
-// story goes from a domain with every fault to one without any, and then through the faults of a company in the order
+// storyStops goes from a domain with every fault to one without any, and then through the faults of a company in the order
 // of a support case: each stop explains a line of the screen before.
-func story() []stop {
+func storyStops() []stop {
 	text, _, _ := strings.Cut(tourText, "====")
-	return stops(text, strings.NewReplacer())
+	return parseStops(text, strings.NewReplacer())
 }
 
-// singles are operations in order, each with an example of its findings.
-func singles(at time.Time) []stop {
+// operationStops are operations in order, each with an example of its findings.
+func operationStops(at time.Time) []stop {
 	_, text, _ := strings.Cut(tourText, "====")
-	return stops(text, strings.NewReplacer(
+	return parseStops(text, strings.NewReplacer(
 		"{report}", strconv.Quote(report), "{mark}", strconv.Quote(markText), "{request}", strconv.Quote(signingText),
 		"{code}", base64.StdEncoding.EncodeToString(codeImage), "{header}", forgedHeader,
 		"{profile}", profileID, "{broken}", brokenProfileID,
-		"{letter}", letter{"mx1.good.example", "192.0.2.12", true}.base64(at),
-		"{forgery}", letter{"vps.rented.example", "203.0.113.77", false}.base64(at),
+		"{letter}", message{"mx1.good.example", "192.0.2.12", true}.base64(at),
+		"{forgery}", message{"vps.rented.example", "203.0.113.77", false}.base64(at),
 	))
 }
 
-func stops(text string, fill *strings.Replacer) (list []stop) {
+func parseStops(text string, fill *strings.Replacer) (list []stop) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		lines := strings.Split(block, "\n")
-		s := stop{about: lines[0], fields: fill.Replace(lines[2])}
+		s := stop{title: lines[0], fields: fill.Replace(lines[2])}
 		s.check, s.args, _ = strings.Cut(fill.Replace(lines[1]), " ")
 		fmt.Sscan(lines[3], &s.status)
-		_, s.sees, _ = strings.Cut(lines[3], " ")
+		_, s.want, _ = strings.Cut(lines[3], " ")
 		if s.check == "-" {
 			s.check, s.fields, s.status = "", "", 0
 		}
@@ -111,14 +111,14 @@ func printTour(w io.Writer, url, secret string, stops []stop) error {
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
 	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
 	for _, s := range stops {
-		fmt.Fprintf(w, "\n# %s\n", s.about)
+		fmt.Fprintf(w, "\n# %s\n", s.title)
 		if s.check == "" {
 			fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", s.args, url)
 			continue
 		}
 		method, target, body, err := s.request()
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.about, err)
+			return fmt.Errorf("%s: %w", s.title, err)
 		}
 		path, _, _ := strings.Cut(target, "?")
 		check := strings.TrimPrefix(path, httpapi.Prefix+"/") // its name, with ids in their places
@@ -133,17 +133,17 @@ func printTour(w io.Writer, url, secret string, stops []stop) error {
 	return nil
 }
 
-// letterKey signs the mail of good.example; its public key is in internet/internet.zone. It is not secret.
-var letterKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+// messageKey signs the mail of good.example; its public key is in internet/internet.zone. It is not secret.
+var messageKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 
-// A letter is a message as delivered to a mailbox at example.com.
-type letter struct {
+// A message is one as delivered to a mailbox at example.com.
+type message struct {
 	host, ip string // of the server that delivered it
 	signed   bool
 }
 
 // base64 writes the letter as a request has it, sent a minute before the time.
-func (l letter) base64(now time.Time) string {
+func (l message) base64(now time.Time) string {
 	at := now.Add(-time.Minute).UTC().Format(time.RFC1123Z)
 	text := fmt.Sprintf("From: Good Shop <orders@good.example>\r\nTo: bob@example.com\r\nSubject: Your order\r\nDate: %s\r\n"+
 		"Message-ID: <1@%s>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nIt is on its way.\r\n", at, l.host)
@@ -158,7 +158,7 @@ func (l letter) base64(now time.Time) string {
 func sign(text string) string {
 	var b bytes.Buffer
 	err := dkim.Sign(&b, strings.NewReader(text), &dkim.SignOptions{
-		Domain: "good.example", Selector: "mail", Signer: letterKey,
+		Domain: "good.example", Selector: "mail", Signer: messageKey,
 		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
 		HeaderKeys: []string{"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"},
 	})

@@ -20,6 +20,6 @@ func TestTour(t *testing.T) {
 		t.Skip("needs several seconds; runs without -short, as in .ci/run")
 	}
 	var b bytes.Buffer
-	require.NoError(t, startAfter(t, history).walk(t.Context(), &b))
+	require.NoError(t, startAfter(t, history).runTour(t.Context(), &b))
 	assert.Equal(t, len(tour(time.Now())), strings.Count(b.String(), "\n")-strings.Count(b.String(), "  /"), "beside the pages")
 }

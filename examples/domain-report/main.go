@@ -26,9 +26,9 @@ func report(ctx context.Context, env *diag.Env, words []string) error {
 		return err
 	}
 	// All checks run at once, and share their DNS queries. NoSMTP helps where port 25 is closed.
-	whole := target.Run(ctx, t, target.Options{NoSMTP: true}, target.Local(env), nil)
-	if err := whole.Err(); err != nil {
+	overview := target.Run(ctx, t, target.Options{NoSMTP: true}, target.Local(env), nil)
+	if err := overview.Err(); err != nil {
 		return err // nothing at all could be learned
 	}
-	return render.Page(os.Stdout, whole.View(), render.HTMLOptions{})
+	return render.Page(os.Stdout, overview.View(), render.HTMLOptions{})
 }

@@ -30,11 +30,11 @@ func main() {
 func report(ctx context.Context, env *diag.Env, names []string) error {
 	var list []expiry
 	for _, name := range names {
-		two, err := expiries(ctx, env, name)
+		entries, err := expiries(ctx, env, name)
 		if err != nil {
 			return err
 		}
-		list = append(list, two...)
+		list = append(list, entries...)
 	}
 	slices.SortStableFunc(list, func(a, b expiry) int { return a.end.Compare(b.end) }) // unknown ones come first
 	for _, e := range list {

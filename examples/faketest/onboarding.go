@@ -22,8 +22,8 @@ type answer string
 
 // The answers.
 const (
-	yes   answer = "The domain is ready."
-	later answer = "We could not reach all servers. Please try again."
+	answerReady answer = "The domain is ready."
+	answerLater answer = "We could not reach all servers. Please try again."
 )
 
 // ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the answer says how
@@ -34,13 +34,13 @@ func ready(ctx context.Context, env *diag.Env, domain diag.Domain) (answer, erro
 	report, err := mtasts.Lookup(ctx, env, mtasts.Request{Domain: domain})
 	switch {
 	case errors.Is(err, diag.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		return later, nil
+		return answerLater, nil
 	case err != nil:
 		return "", err
 	case report.State == diag.Valid && report.Policy.Mode == mtasts.Enforce:
-		return yes, nil
+		return answerReady, nil
 	case report.Partial:
-		return later, nil
+		return answerLater, nil
 	case len(report.Recommendations) > 0:
 		return answer(report.Recommendations[0].Detail), nil
 	}

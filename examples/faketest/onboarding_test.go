@@ -38,7 +38,7 @@ func servePolicy(mode string) http.Handler {
 func TestReady(t *testing.T) {
 	answer, err := ready(t.Context(), newWorld(t).Env(), domain)
 	require.NoError(t, err)
-	assert.Equal(t, yes, answer)
+	assert.Equal(t, answerReady, answer)
 }
 
 // Each case changes one thing in a world that is otherwise sound.
@@ -72,8 +72,8 @@ func TestNotReady(t *testing.T) {
 			answer, err := ready(t.Context(), world.Env(), domain)
 			require.NoError(t, err)
 			assert.NotEmpty(t, answer)
-			assert.NotEqual(t, yes, answer)
-			assert.Equal(t, test.later, answer == later, "%s", answer)
+			assert.NotEqual(t, answerReady, answer)
+			assert.Equal(t, test.later, answer == answerLater, "%s", answer)
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestPatience(t *testing.T) {
 		began := time.Now()
 		answer, err := ready(t.Context(), world.Env(), domain)
 		require.NoError(t, err)
-		assert.Equal(t, later, answer)
+		assert.Equal(t, answerLater, answer)
 		assert.LessOrEqual(t, time.Since(began), timeout)
 	})
 }

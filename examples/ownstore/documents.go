@@ -22,15 +22,15 @@ import (
 // read: one line of JSON for each change, written completely and durably or not at all. Everything else is in the
 // store below. It implements one part of [metering.Store] itself, [metering.Records]. Make one with [OpenDocuments].
 type Documents struct {
-	Below
+	Inner
 
-	mu   sync.Mutex
-	file *os.File
-	kept map[name]metering.Record
-	err  error // why nothing can be written any more
+	mu      sync.Mutex
+	file    *os.File
+	records map[recordKey]metering.Record
+	err     error // why nothing can be written any more
 }
 
-type name struct {
+type recordKey struct {
 	kind    string
 	account metering.AccountID
 	id      string
@@ -38,12 +38,12 @@ type name struct {
 
 // OpenDocuments opens the file, creating it if it is missing. A line that a crash cut off was never reported as
 // written: it is removed. The file grows with each change; in long-term use, rewrite it from time to time.
-func OpenDocuments(store Below, path string) (*Documents, error) {
+func OpenDocuments(store Inner, path string) (*Documents, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	d := &Documents{Below: store, file: file, kept: map[name]metering.Record{}}
+	d := &Documents{Inner: store, file: file, records: map[recordKey]metering.Record{}}
 	if err := d.read(); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("reading %s: %w", path, err)
@@ -74,10 +74,10 @@ func (d *Documents) read() error {
 // apply applies a change that was written.
 func (d *Documents) apply(change []metering.Record) {
 	for _, r := range change {
-		if key := (name{r.Kind, r.Account, r.ID}); r.Body == nil {
-			delete(d.kept, key)
+		if key := (recordKey{r.Kind, r.Account, r.ID}); r.Body == nil {
+			delete(d.records, key)
 		} else {
-			d.kept[key] = r
+			d.records[key] = r
 		}
 	}
 }
@@ -94,13 +94,13 @@ func (d *Documents) PutRecords(ctx context.Context, records ...metering.Record) 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.ready(ctx); err != nil || len(records) == 0 {
+	if err := d.checkUsable(ctx); err != nil || len(records) == 0 {
 		return err
 	}
 	change := slices.Clone(records)
 	for i := range change {
 		r := &change[i]
-		if d.kept[name{r.Kind, r.Account, r.ID}].Version != r.Version {
+		if d.records[recordKey{r.Kind, r.Account, r.ID}].Version != r.Version {
 			return r.Refused(metering.ErrVersion)
 		}
 		r.Version++
@@ -122,8 +122,8 @@ func (d *Documents) PutRecords(ctx context.Context, records ...metering.Record) 
 	return nil
 }
 
-// ready returns an error if the store cannot be used. The lock is held.
-func (d *Documents) ready(ctx context.Context) error { return cmp.Or(ctx.Err(), d.err) }
+// checkUsable returns an error if the store cannot be used. The lock is held.
+func (d *Documents) checkUsable(ctx context.Context) error { return cmp.Or(ctx.Err(), d.err) }
 
 // Record implements [metering.Records].
 func (d *Documents) Record(
@@ -131,10 +131,10 @@ func (d *Documents) Record(
 ) (metering.Record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.ready(ctx); err != nil {
+	if err := d.checkUsable(ctx); err != nil {
 		return metering.Record{}, err
 	}
-	r, ok := d.kept[name{kind, account, id}]
+	r, ok := d.records[recordKey{kind, account, id}]
 	if !ok {
 		wanted := metering.Record{Account: account, Kind: kind, ID: id}
 		return metering.Record{}, wanted.Refused(metering.ErrNotFound)
@@ -146,7 +146,7 @@ func (d *Documents) Record(
 // Records implements [metering.Records]. It yields the records of the moment at which the loop began.
 func (d *Documents) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
 	return func(yield func(metering.Record, error) bool) {
-		list, err := d.selected(ctx, f)
+		list, err := d.selectRecords(ctx, f)
 		for _, r := range list {
 			r.Body = bytes.Clone(r.Body)
 			if err = ctx.Err(); err != nil || !yield(r, nil) {
@@ -159,16 +159,16 @@ func (d *Documents) Records(ctx context.Context, f metering.RecordFilter) iter.S
 	}
 }
 
-func (d *Documents) selected(ctx context.Context, f metering.RecordFilter) (list []metering.Record, err error) {
+func (d *Documents) selectRecords(ctx context.Context, f metering.RecordFilter) (list []metering.Record, err error) {
 	if f.Kind == "" {
 		return nil, errors.New("listing records: the filter names no kind")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.ready(ctx); err != nil {
+	if err := d.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	for _, r := range d.kept {
+	for _, r := range d.records {
 		if r.Kind == f.Kind && (f.Account == "" || f.Account == r.Account) && (f.ID == "" || f.ID == r.ID) &&
 			(f.DueBy.IsZero() || !r.Due.IsZero() && !r.Due.After(f.DueBy)) &&
 			(f.Before.IsZero() || r.At.Before(f.Before)) {
@@ -199,5 +199,5 @@ func (d *Documents) Close() error {
 		return nil
 	}
 	d.err = metering.ErrClosed
-	return errors.Join(d.file.Close(), d.Below.Close())
+	return errors.Join(d.file.Close(), d.Inner.Close())
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A spending is one line of the log.
-type spending struct {
+// A logEntry is one line of the log.
+type logEntry struct {
 	At        time.Time          `json:"at"`
 	RequestID string             `json:"request_id"`
 	Account   metering.AccountID `json:"account"`
@@ -35,17 +35,17 @@ type spending struct {
 	Remaining int64              `json:"remaining"` // of the month's allowance
 }
 
-// Below is the interface of a store to be wrapped. Generational is optional for a gate, which without it queries the
+// Inner is the interface of a store to be wrapped. Generational is optional for a gate, which without it queries the
 // store for every request; here it is required, so that embedding passes it on. The stores in memory and in SQLite
 // have it.
-type Below interface {
+type Inner interface {
 	metering.Store
 	metering.Generational
 }
 
 // A Store is a store that logs charges. Make one with [New].
 type Store struct {
-	Below
+	Inner
 
 	mu  sync.Mutex
 	log *json.Encoder
@@ -53,18 +53,18 @@ type Store struct {
 }
 
 // New wraps a store. The log gets one line of JSON for each charge, whole and in one Write.
-func New(store Below, log io.Writer) *Store { return &Store{Below: store, log: json.NewEncoder(log)} }
+func New(store Inner, log io.Writer) *Store { return &Store{Inner: store, log: json.NewEncoder(log)} }
 
 // Settle charges, and logs the charge. By then the charge is a fact: that a line cannot be written must not look like
 // a charge that failed, or the caller would be served for nothing. Close reports it.
 func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
-	balance, err := s.Below.Settle(ctx, t, out)
+	balance, err := s.Inner.Settle(ctx, t, out)
 	if err != nil {
 		return balance, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.log.Encode(spending{
+	err = s.log.Encode(logEntry{
 		At: out.At.UTC(), RequestID: t.RequestID, Account: t.Account, Key: t.Key,
 		Endpoint: t.Endpoint, Credits: t.Credits, Remaining: balance.Remaining(),
 	})
@@ -76,7 +76,7 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 
 // Close closes the store below, and reports the first line of the log that could not be written.
 func (s *Store) Close() error {
-	err := s.Below.Close()
+	err := s.Inner.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {

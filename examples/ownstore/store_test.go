@@ -27,19 +27,19 @@ func TestStore(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
-		below := memory.New(memory.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
-		d, err := OpenDocuments(below, filepath.Join(t.TempDir(), "records.jsonl"))
+		inner := memory.New(memory.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+		d, err := OpenDocuments(inner, filepath.Join(t.TempDir(), "records.jsonl"))
 		require.NoError(t, err)
 		return d
 	})
 }
 
 // Complete writes survive a crash, and a line that was cut off is removed.
-func TestDocumentsAfterACrash(t *testing.T) {
-	below, path := memory.New(memory.Config{}), filepath.Join(t.TempDir(), "records.jsonl")
-	account, err := metering.Admin{Store: below}.CreateAccount(t.Context(), "customer", "free")
+func TestDocumentsAfterCrash(t *testing.T) {
+	inner, path := memory.New(memory.Config{}), filepath.Join(t.TempDir(), "records.jsonl")
+	account, err := metering.Admin{Store: inner}.CreateAccount(t.Context(), "customer", "free")
 	require.NoError(t, err)
-	d, err := OpenDocuments(below, path)
+	d, err := OpenDocuments(inner, path)
 	require.NoError(t, err)
 	note := metering.Record{Account: account.ID, Kind: "note", ID: "a", At: time.Unix(1, 0), Body: []byte("kept")}
 	require.NoError(t, d.PutRecords(t.Context(), note))
@@ -52,7 +52,7 @@ func TestDocumentsAfterACrash(t *testing.T) {
 	require.NoError(t, os.Truncate(path, int64(len(both)-1))) // without the end of the second line
 
 	for range 2 { // the truncated line is removed from the file, too
-		d, err = OpenDocuments(below, path)
+		d, err = OpenDocuments(inner, path)
 		require.NoError(t, err)
 		r, err := d.Record(t.Context(), account.ID, "note", "a")
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestDocumentsAfterACrash(t *testing.T) {
 	}
 	require.NoError(t, d.PutRecords(t.Context(), note))
 	require.NoError(t, os.WriteFile(path, []byte("no JSON\n"), 0o600))
-	_, err = OpenDocuments(below, path)
+	_, err = OpenDocuments(inner, path)
 	require.ErrorContains(t, err, "reading "+path)
 	require.NoError(t, d.file.Close())
 	note.Version = 2
@@ -88,9 +88,9 @@ func TestSpendingLog(t *testing.T) {
 
 	lines := bufio.NewScanner(&log)
 	require.True(t, lines.Scan())
-	var got spending
+	var got logEntry
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &got))
-	assert.Equal(t, spending{
+	assert.Equal(t, logEntry{
 		At: clock.Now(), RequestID: charged.RequestID, Account: customer.Account, Key: customer.Key,
 		Endpoint: "POST /public/v1/resolve", Credits: 3, Remaining: 7,
 	}, got)

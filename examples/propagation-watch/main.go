@@ -22,7 +22,7 @@ func main() {
 	flag.Parse()
 	name, env, wait := flag.Arg(0), (*diag.Env)(nil), time.Sleep
 	if *once {
-		world, err := move()
+		world, err := newMovingWorld()
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -55,8 +55,8 @@ func watch(ctx context.Context, env *diag.Env, text string, wait func(time.Durat
 	}
 }
 
-// move is an Internet in which two resolvers have the old address for some time.
-func move() (*diagtest.World, error) {
+// newMovingWorld is an Internet in which two resolvers have the old address for some time.
+func newMovingWorld() (*diagtest.World, error) {
 	world, err := diagtest.New(diagtest.Config{Zone: `
 		example.com.     SOA ns1.example.com. hostmaster.example.com. 2 7200 3600 1209600 300
 		example.com.     NS  ns1.example.com.

@@ -29,7 +29,7 @@ type watch struct {
 	known map[diag.Code]bool
 }
 
-func (w *watch) look(ctx context.Context, domain diag.Domain) error {
+func (w *watch) check(ctx context.Context, domain diag.Domain) error {
 	report, err := domaincheck.Check(ctx, w.env, domaincheck.Request{Domain: domain})
 	if err != nil || report.Partial {
 		return err // an unknown state has not changed
@@ -62,7 +62,7 @@ func main() {
 	flag.Parse()
 	ctx := context.Background()
 	if *once {
-		if err := rehearse(ctx); err != nil {
+		if err := simulate(ctx); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -72,7 +72,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for w := (&watch{post: slack}); ; time.Sleep(time.Hour) {
-		if err := w.look(ctx, domain); err != nil {
+		if err := w.check(ctx, domain); err != nil {
 			log.Print(err)
 		}
 	}
@@ -94,8 +94,8 @@ func slack(text string) error {
 	return nil
 }
 
-// rehearse checks a domain that is healthy, then broken, then fixed.
-func rehearse(ctx context.Context) error {
+// simulate checks a domain that is healthy, then broken, then fixed.
+func simulate(ctx context.Context) error {
 	world, err := internet.New(time.Now())
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func rehearse(ctx context.Context) error {
 			return rr.Header().Name == "plain.example." && rr.Header().Rrtype == dns.TypeTXT
 		})
 		world.Zone(change)
-		if err := w.look(ctx, domain); err != nil {
+		if err := w.check(ctx, domain); err != nil {
 			return err
 		}
 		fmt.Println("--")

@@ -68,7 +68,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r := &receiver{secret: secret, seen: map[string]time.Time{}, handle: tell}
+	r := &receiver{secret: secret, seen: map[string]time.Time{}, handle: printEvent}
 	if !*once {
 		log.Fatal(http.ListenAndServe("127.0.0.1:8090", r))
 	}
@@ -82,8 +82,8 @@ const worsened = `{"event_type":"domain.worsened","data":{"domain":"example.com"
 	"url":"https://diag.example/dashboard/domains/example.com",
 	"findings":[{"code":"spf.all.pass","severity":"error","title":"Everybody may send"}]}}`
 
-// tell prints what to do about an event, or the event unchanged.
-func tell(event string, body []byte) error {
+// printEvent prints what to do about an event, or the event unchanged.
+func printEvent(event string, body []byte) error {
 	var e struct {
 		Data struct {
 			Domain, Mend, URL string

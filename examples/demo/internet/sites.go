@@ -19,9 +19,9 @@ const preloadList = `{"version": "2026-11-01", "source": "made up for the demo",
 	{"name": "listed.example", "include_subdomains": true, "policy": "bulk-1-year"}]}`
 
 func serveSites(world *diagtest.World) {
-	good := crawled("User-agent: *\nDisallow: /basket\n", goodPage)
+	good := withRobots("User-agent: *\nDisallow: /basket\n", goodPage)
 	for _, host := range []string{"good.example", "www.good.example"} {
-		world.HTTPS(host, with(secured("max-age=63072000; includeSubDomains; preload", good),
+		world.HTTPS(host, withHeader(withHSTS("max-age=63072000; includeSubDomains; preload", good),
 			"Content-Security-Policy",
 			"default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 			"X-Content-Type-Options", "nosniff", "X-Frame-Options", "DENY", "Referrer-Policy", "strict-origin-when-cross-origin",
@@ -33,12 +33,12 @@ func serveSites(world *diagtest.World) {
 		{"listed.example", "max-age=31536000; includeSubDomains"}, // preload was taken out
 	} {
 		host, header := site[0], site[1]
-		world.HTTPS(host, secured(header, page("A web site.")))
-		world.HTTP(host, toHTTPS(host))
+		world.HTTPS(host, withHSTS(header, textPage("A web site.")))
+		world.HTTP(host, redirectToHTTPS(host))
 	}
 	// It leads to www before anything else, so that browsers never see its header.
-	world.HTTPS("www.eager.example", secured("max-age=31536000", page("A web site.")))
-	world.HTTP("eager.example", toHTTPS("www.eager.example"))
+	world.HTTPS("www.eager.example", withHSTS("max-age=31536000", textPage("A web site.")))
+	world.HTTP("eager.example", redirectToHTTPS("www.eager.example"))
 }
 
 // serveHeaders opens web sites that do less for their visitors than good.example.
@@ -47,13 +47,13 @@ func serveHeaders(world *diagtest.World) {
 		{"basket.example", "Set-Cookie", "sessionid=1f8a; Path=/"},
 		{"loose.example", "Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline' https:"},
 	} {
-		world.HTTPS(site[0], with(html("<!doctype html><title>A shop</title>"), site[1:]...))
-		world.HTTP(site[0], toHTTPS(site[0]))
+		world.HTTPS(site[0], withHeader(htmlPage("<!doctype html><title>A shop</title>"), site[1:]...))
+		world.HTTP(site[0], redirectToHTTPS(site[0]))
 	}
 }
 
-// with sends header fields, of which names and values alternate.
-func with(h http.Handler, fields ...string) http.Handler {
+// withHeader sends header fields, of which names and values alternate.
+func withHeader(h http.Handler, fields ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for field := range slices.Chunk(fields, 2) {
 			w.Header().Set(field[0], field[1])
@@ -62,9 +62,11 @@ func with(h http.Handler, fields ...string) http.Handler {
 	})
 }
 
-func secured(header string, h http.Handler) http.Handler { return with(h, hsts.FieldName, header) }
+func withHSTS(header string, h http.Handler) http.Handler {
+	return withHeader(h, hsts.FieldName, header)
+}
 
-func html(text string) http.Handler { return file("text/html; charset=utf-8", text) }
+func htmlPage(text string) http.Handler { return file("text/html; charset=utf-8", text) }
 
 // goodPage is a page in which crawlers find all they need.
 //
@@ -73,24 +75,24 @@ var goodPage string
 
 // servePages opens web sites for crawlers with one fault each; see serveSites for the good one.
 func servePages(world *diagtest.World) {
-	world.HTTPS("hidden.example", crawled("User-agent: *\nDisallow: /\n", goodPage))
-	world.HTTPS("hasty.example", crawled("", hasty.Replace(goodPage)))
+	world.HTTPS("hidden.example", withRobots("User-agent: *\nDisallow: /\n", goodPage))
+	world.HTTPS("hasty.example", withRobots("", hasty.Replace(goodPage)))
 }
 
 // hasty makes a page with typical faults.
 var hasty = strings.NewReplacer("https://good.example/", "https://hasty.example/", `"Good Shop"}`, `"Hasty Shop",}`,
 	` alt="Our workshop"`, "", "</body>", `<script src="http://cdn.example/slider.js"></script></body>`)
 
-// crawled serves a page and a robots.txt, unless that is empty.
-func crawled(robots, text string) http.Handler {
+// withRobots serves a page and a robots.txt, unless that is empty.
+func withRobots(robots, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/robots.txt":
-			html(text).ServeHTTP(w, r)
+			htmlPage(text).ServeHTTP(w, r)
 		case robots == "":
 			http.NotFound(w, r)
 		default:
-			page(robots).ServeHTTP(w, r)
+			textPage(robots).ServeHTTP(w, r)
 		}
 	})
 }
@@ -98,7 +100,7 @@ func crawled(robots, text string) http.Handler {
 // serveRedirects opens sites that lead elsewhere, most of them with one fault.
 func serveRedirects(world *diagtest.World) {
 	for _, host := range []string{"good.example", "www.good.example"} {
-		world.HTTP(host, toHTTPS(host))
+		world.HTTP(host, redirectToHTTPS(host))
 	}
 	for _, r := range []struct {
 		host   string
@@ -113,13 +115,13 @@ func serveRedirects(world *diagtest.World) {
 	} {
 		world.HTTPS(r.host, http.RedirectHandler(r.target, r.status))
 	}
-	world.HTTP("careless.example", page("A shop."))
-	world.HTTP("circle.example", toHTTPS("circle.example"))
-	world.HTTPS("moved.example", html(
+	world.HTTP("careless.example", textPage("A shop."))
+	world.HTTP("circle.example", redirectToHTTPS("circle.example"))
+	world.HTTPS("moved.example", htmlPage(
 		`<title>We have moved</title><meta http-equiv="refresh" content="5; url=https://good.example/">`))
 }
 
-func toHTTPS(host string) http.Handler {
+func redirectToHTTPS(host string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusMovedPermanently)
 	})
@@ -162,7 +164,7 @@ const phishingSite = "paypal-secure-login.example"
 
 // servePhishing opens a site that looks like phishing. The brand that it imitates has no site in this world.
 func servePhishing(world *diagtest.World) {
-	world.HTTPS(phishingSite, html(
+	world.HTTPS(phishingSite, htmlPage(
 		`<!doctype html><title>PayPal: log in</title><h1>Sign in</h1><form method="post" action="https://collect.example/in">`+
 			`<input name="email" type="email"><input name="pw" type="password"><button>Sign in</button></form>`))
 }
@@ -172,7 +174,7 @@ func servePhishing(world *diagtest.World) {
 // of the mail server was forgotten.
 func serveHarbour(world *diagtest.World) {
 	const shop = "harbour.example"
-	handler := with(html(`<!doctype html><title>Harbour Coffee</title><h1>Fresh from the roaster</h1>`),
+	handler := withHeader(htmlPage(`<!doctype html><title>Harbour Coffee</title><h1>Fresh from the roaster</h1>`),
 		"Set-Cookie", "sessionid=5e0c; Path=/")
 	world.HTTP(shop, handler)
 	cert := world.Certificate(diagtest.CertSpec{
@@ -183,11 +185,11 @@ func serveHarbour(world *diagtest.World) {
 		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, Time: world.Now,
 	}})
 	world.SMTP(diagtest.SMTP{
-		Host: "mail." + shop, Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closed(),
+		Host: "mail." + shop, Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closedRelay(),
 	})
 }
 
-func page(text string) http.Handler { return file("text/plain", text) }
+func textPage(text string) http.Handler { return file("text/plain", text) }
 
 func file(media, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

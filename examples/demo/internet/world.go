@@ -66,7 +66,7 @@ func New(at time.Time) (*diagtest.World, error) {
 	servePolicies(world)
 	serveBrands(world)
 	servePages(world)
-	world.HTTPS("example.com", page("An example."))
+	world.HTTPS("example.com", textPage("An example."))
 	serveMail(world)
 	serveRedirects(world)
 	serveCertificates(world)
@@ -84,11 +84,11 @@ func New(at time.Time) (*diagtest.World, error) {
 	}
 	world.Server("ns.lame.example", "").Configure(diagtest.ServerConfig{NoAA: true})
 	for _, domain := range signed {
-		how := diagtest.Signing{Inception: at.AddDate(0, -2, 0)}
+		signing := diagtest.Signing{Inception: at.AddDate(0, -2, 0)}
 		if domain == "bogus.example" {
-			how.Broken = []diagtest.Broken{{Fault: diagtest.SigCorrupt}}
+			signing.Broken = []diagtest.Broken{{Fault: diagtest.SigCorrupt}}
 		}
-		world.Sign(domain+".", how)
+		world.Sign(domain+".", signing)
 	}
 	world.Delay("slow.example", 3*time.Second)
 	world.Break("servfail.example", dns.RcodeServerFailure)
@@ -115,7 +115,7 @@ func servePolicies(world *diagtest.World) {
 		{"typo.example", enforce, "mx: mx.typo.example", diagtest.CertGood},
 	} {
 		text := "version: STSv1\r\nmode: " + p.mode + "\r\n" + p.mx + "\r\n" + month + "\r\n"
-		world.Site(diagtest.Site{Host: "mta-sts." + p.domain, Handler: page(text), Cert: p.cert})
+		world.Site(diagtest.Site{Host: "mta-sts." + p.domain, Handler: textPage(text), Cert: p.cert})
 	}
 }
 
@@ -132,21 +132,21 @@ func testAddresses() string {
 
 // Main is an example: it runs in the world with the words of the command line or, with -once, in this Internet with
 // others.
-func Main(usage string, others []string, run func(ctx context.Context, env *diag.Env, words []string) error) {
+func Main(usage string, demoArgs []string, run func(ctx context.Context, env *diag.Env, args []string) error) {
 	once := flag.Bool("once", false, usage)
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	words, env := flag.Args(), (*diag.Env)(nil)
+	args, env := flag.Args(), (*diag.Env)(nil)
 	if *once {
 		world, err := New(time.Now())
 		if err != nil {
 			log.Fatal(err)
 		}
 		defer world.Close()
-		words, env = others, world.Env()
+		args, env = demoArgs, world.Env()
 	}
-	if err := run(ctx, env, words); err != nil {
+	if err := run(ctx, env, args); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -158,7 +158,7 @@ func serveMail(world *diagtest.World) {
 		cert := world.Certificate(diagtest.CertSpec{Names: []string{host}})
 		world.SMTP(diagtest.SMTP{
 			Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: world.Now},
-			Extensions: extensions(), Replies: closed(),
+			Extensions: extensions(), Replies: closedRelay(),
 		})
 		if host != "mx1.good.example" && host != "mx2.good.example" {
 			continue
@@ -168,29 +168,29 @@ func serveMail(world *diagtest.World) {
 			world.Zone(fmt.Sprintf("_25._tcp.%s. TLSA 3 1 1 %x\n", host, sha256.Sum256(key)))
 		}
 	}
-	world.SMTP(diagtest.SMTP{Host: "mx.plain.example", NoStartTLS: true, Extensions: extensions(), Replies: closed()})
-	world.SMTP(diagtest.SMTP{Host: "mx.expired.example", Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closed()})
+	world.SMTP(diagtest.SMTP{Host: "mx.plain.example", NoStartTLS: true, Extensions: extensions(), Replies: closedRelay()})
+	world.SMTP(diagtest.SMTP{Host: "mx.expired.example", Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closedRelay()})
 	world.SMTP(diagtest.SMTP{Host: "mx.relay.example", Extensions: extensions()})
-	patient := closed()
-	patient["RCPT"] = "451 4.7.1 Greylisted, please try again in 5 minutes"
-	world.SMTP(diagtest.SMTP{Host: "mx.testing.example", Extensions: extensions(), Replies: patient})
+	greylisting := closedRelay()
+	greylisting["RCPT"] = "451 4.7.1 Greylisted, please try again in 5 minutes"
+	world.SMTP(diagtest.SMTP{Host: "mx.testing.example", Extensions: extensions(), Replies: greylisting})
 }
 
 func extensions() []string {
 	return []string{"PIPELINING", "SIZE 52428800", "8BITMIME", "ENHANCEDSTATUSCODES"}
 }
 
-func closed() map[string]string { return map[string]string{"RCPT": "550 5.7.1 Relaying denied"} }
+func closedRelay() map[string]string { return map[string]string{"RCPT": "550 5.7.1 Relaying denied"} }
 
 func serveCertificates(world *diagtest.World) {
 	for _, s := range []diagtest.Site{
 		{Host: "stale.example", Cert: diagtest.CertExpired}, {Host: "alone.example", Cert: diagtest.CertSelfSigned},
 		{Host: "half.example", Cert: diagtest.CertMissingIntermediate},
 	} {
-		s.Handler = page("A shop.")
+		s.Handler = textPage("A shop.")
 		world.Site(s)
 	}
-	world.Site(diagtest.Site{Host: "museum.example", Handler: page("A museum."), TLS: &tls.Config{
+	world.Site(diagtest.Site{Host: "museum.example", Handler: textPage("A museum."), TLS: &tls.Config{
 		Certificates: []tls.Certificate{world.Certificate(diagtest.CertSpec{Names: []string{"museum.example"}})},
 		MinVersion:   tls.VersionTLS10, MaxVersion: tls.VersionTLS12, Time: world.Now,
 	}})
@@ -232,7 +232,7 @@ func serveRegistries(world *diagtest.World) error {
 		"harbour.example", date(-3640), date(12), "client transfer prohibited")
 	answers["/domain/"+phishingSite] = registration(phishingSite, date(-9), date(356), "client transfer prohibited")
 	world.RDAP(rdapServer, answers)
-	world.HTTPS(addressServer, http.HandlerFunc(holder))
+	world.HTTPS(addressServer, http.HandlerFunc(serveHolder))
 	// The lists that an operator replaces by files of the same names in the folder of --data.
 	vantages, err := json.Marshal(slices.DeleteFunc(propagation.Vantages(), func(v propagation.Vantage) bool {
 		return !slices.ContainsFunc(resolver.Public(), func(p resolver.PublicResolver) bool { return p.ID == v.ID })
@@ -263,8 +263,8 @@ func domainsOfHosts() []string {
 	return list
 }
 
-// holder answers for each address with the block around it (RFC 9083 section 5.4).
-func holder(w http.ResponseWriter, r *http.Request) {
+// serveHolder answers for each address with the block around it (RFC 9083 section 5.4).
+func serveHolder(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/rdap+json")
 	addr, err := netip.ParseAddr(path.Base(r.URL.Path))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// unseenNames are names of characters that look like a space or like nothing (Unicode Standard sections 6.2 and 23).
-var unseenNames = map[rune]string{
+// invisibleNames are names of characters that look like a space or like nothing (Unicode Standard sections 6.2 and 23).
+var invisibleNames = map[rune]string{
 	0xA0: "no-break space", 0xAD: "soft hyphen", 0x1680: "Ogham space mark", 0x180E: "Mongolian vowel separator",
 	0x2002: "en space", 0x2003: "em space", 0x2007: "figure space", 0x2008: "punctuation space", 0x2009: "thin space",
 	0x200A: "hair space", 0x200B: "zero-width space", 0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner",
@@ -17,19 +17,19 @@ var unseenNames = map[rune]string{
 	0x205F: "medium mathematical space", 0x2060: "word joiner", 0x3000: "ideographic space", 0xFEFF: "byte-order mark",
 }
 
-// isUnseen reports whether a character looks like a space or like nothing, and is neither a space nor a tab.
-func isUnseen(r rune) bool {
+// isInvisible reports whether a character looks like a space or like nothing, and is neither a space nor a tab.
+func isInvisible(r rune) bool {
 	return r >= 0xA0 && unicode.In(r, unicode.Z, unicode.Cf)
 }
 
-// UnseenName returns the code point of a character that looks like a space or like nothing with its name, and what to
+// InvisibleName returns the code point of a character that looks like a space or like nothing with its name, and what to
 // do about it; nothing for other characters.
-func UnseenName(r rune) (name, remedy string) {
-	if !isUnseen(r) {
+func InvisibleName(r rune) (name, remedy string) {
+	if !isInvisible(r) {
 		return "", ""
 	}
 	name = fmt.Sprintf("U+%04X", r)
-	if known := unseenNames[r]; known != "" {
+	if known := invisibleNames[r]; known != "" {
 		name += " (" + known + ")"
 	}
 	if unicode.Is(unicode.Z, r) {
@@ -38,15 +38,15 @@ func UnseenName(r rune) (name, remedy string) {
 	return name, "remove it"
 }
 
-// Unseen returns the offset of the first character of a line that looks like a space or like nothing, and is text
+// FindInvisible returns the offset of the first character of a line that looks like a space or like nothing, and is text
 // where it was hardly meant: at the beginning or end, behind a colon or a dash that would be an indicator, before a
 // comment, inside a key or a word in ASCII. It returns -1 if the line has none. Spaces between words and joiners
 // inside them are text.
-func Unseen(line string, isKey bool) int {
-	begin := strings.IndexFunc(line, isSeen)
-	end := strings.LastIndexFunc(line, isSeen)
+func FindInvisible(line string, isKey bool) int {
+	begin := strings.IndexFunc(line, isVisible)
+	end := strings.LastIndexFunc(line, isVisible)
 	for i, r := range line {
-		if !isUnseen(r) {
+		if !isInvisible(r) {
 			continue
 		}
 		before, after := line[:i], line[i+utf8.RuneLen(r):]
@@ -65,7 +65,7 @@ func Unseen(line string, isKey bool) int {
 	return -1
 }
 
-func isSeen(r rune) bool { return r != ' ' && r != '\t' && !isUnseen(r) }
+func isVisible(r rune) bool { return r != ' ' && r != '\t' && !isInvisible(r) }
 
 func endsInASCII(s string) bool   { return s != "" && s[len(s)-1] < utf8.RuneSelf }
 func beginsInASCII(s string) bool { return s != "" && s[0] < utf8.RuneSelf }

@@ -50,10 +50,10 @@ func Parse(text string, nodes int) (*Stream, error) {
 		p.stream()
 	})
 	if wrong, ok := err.(*SyntaxError); p.odd >= 0 && (err == nil || ok && p.odd < wrong.Offset && !p.quoting) {
-		err = p.try(p.oddCharacter)
+		err = p.try(p.refuseOddCharacter)
 	}
 	if wrong, ok := err.(*SyntaxError); ok {
-		return nil, p.explained(wrong)
+		return nil, p.withCause(wrong)
 	}
 	if err != nil {
 		return nil, err
@@ -119,10 +119,10 @@ func (p *parser) findOdd(from int) {
 	}
 }
 
-// oddCharacter refuses a character that is in no quotes.
-func (p *parser) oddCharacter() {
+// refuseOddCharacter refuses a character that is in no quotes.
+func (p *parser) refuseOddCharacter() {
 	r, _ := utf8.DecodeRuneInString(p.Text[p.odd:])
-	if name, remedy := UnseenName(r); name != "" {
+	if name, remedy := InvisibleName(r); name != "" {
 		p.fail(p.odd, "%s must be in quotes; %s", name, remedy)
 	}
 	p.fail(p.odd, "the character U+%04X must be in quotes", r)
@@ -132,7 +132,7 @@ func (p *parser) fail(offset int, format string, args ...any) {
 	panic(refusal{&SyntaxError{offset, fmt.Sprintf(format, args...)}})
 }
 
-func (p *parser) beyond(format string, args ...any) {
+func (p *parser) refuseLimit(format string, args ...any) {
 	line := strings.Count(p.Text[:p.pos], "\n") + 1
 	panic(refusal{&LimitError{fmt.Sprintf(format, args...) + fmt.Sprintf(" at line %d; that is the most", line)}})
 }
@@ -140,7 +140,7 @@ func (p *parser) beyond(format string, args ...any) {
 // node returns a new node that begins at the offset.
 func (p *parser) node(kind Kind, style Style, start int, props *properties) *Node {
 	if p.left--; p.left < 0 {
-		p.beyond("has more than %d values", p.most)
+		p.refuseLimit("has more than %d values", p.most)
 	}
 	if len(p.free) == 0 {
 		p.free = make([]Node, min(4096, 64+p.most-p.left)) // pieces need not be copied when there are more
@@ -155,7 +155,7 @@ func (p *parser) node(kind Kind, style Style, start int, props *properties) *Nod
 // collection returns a new node that other nodes will lie in until it is closed.
 func (p *parser) collection(kind Kind, style Style, start int, props *properties) *Node {
 	if p.depth++; p.depth > MaxDepth {
-		p.beyond("is nested more than %d deep", MaxDepth)
+		p.refuseLimit("is nested more than %d deep", MaxDepth)
 	}
 	p.Depth = max(p.Depth, p.depth)
 	n := p.node(kind, style, start, props)
@@ -169,28 +169,28 @@ func (p *parser) close(n *Node, end int) *Node {
 	return n
 }
 
-// missing returns a node of which nothing is written. It is behind its properties, or at the offset.
-func (p *parser) missing(props *properties, offset int) *Node {
+// emptyNode returns a node of which nothing is written. It is behind its properties, or at the offset.
+func (p *parser) emptyNode(props *properties, offset int) *Node {
 	if props != nil {
 		offset = int(max(props.anchorEnd, props.tagEnd))
 	}
 	return p.node(Scalar, Plain, offset, props)
 }
 
-// absent returns the value of a key that no colon follows.
-func (p *parser) absent(key *Node) *Node {
-	value := p.missing(nil, int(key.end))
+// emptyValue returns the value of a key that no colon follows.
+func (p *parser) emptyValue(key *Node) *Node {
+	value := p.emptyNode(nil, int(key.end))
 	value.absent = true
 	return value
 }
 
-// A tail appends children to a collection.
-type tail struct {
+// A childList appends children to a collection.
+type childList struct {
 	next **Node
 	last *Node
 }
 
-func (t *tail) add(children ...*Node) {
+func (t *childList) add(children ...*Node) {
 	for _, child := range children {
 		*t.next, t.next, t.last = child, &child.next, child
 	}
@@ -210,8 +210,8 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == 0 
 // isMark reports whether the byte is one of the marks of flow collections.
 func isMark(c byte) bool { return c == ',' || c == '[' || c == ']' || c == '{' || c == '}' }
 
-// indicates reports whether the byte is next, with white space behind.
-func (p *parser) indicates(c byte) bool { return p.at(0) == c && isSpace(p.at(1)) }
+// isIndicator reports whether the byte is next, with white space behind.
+func (p *parser) isIndicator(c byte) bool { return p.at(0) == c && isSpace(p.at(1)) }
 
 func (p *parser) skipBlanks() {
 	for p.pos < len(p.Text) && isBlank(p.Text[p.pos]) {
@@ -243,8 +243,8 @@ func (p *parser) separate() bool {
 	}
 }
 
-// fresh reports whether nothing but white space is before on the line.
-func (p *parser) fresh() bool { return p.pos == p.head }
+// isLineStart reports whether nothing but white space is before on the line.
+func (p *parser) isLineStart() bool { return p.pos == p.head }
 
 func (p *parser) comment() {
 	start := p.pos

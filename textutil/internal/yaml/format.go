@@ -16,10 +16,10 @@ type Layout struct {
 // for. A document in which sorting would leave aliases before their anchors stays in its order: it is in the
 // list of those left unsorted.
 func (s *Stream) Format(layout Layout) (text string, unsorted []*Document) {
-	w := &printer{noter: noter{Stream: s, notes: map[*Node]*remarks{}}, step: layout.Indent, limit: layout.Limit}
+	w := &printer{commentPlacer: commentPlacer{Stream: s, notes: map[*Node]*nodeComments{}}, step: layout.Indent, limit: layout.Limit}
 	w.out = make([]byte, 0, len(s.Text)+len(s.Text)/4+64)
 	for i, doc := range s.Documents {
-		w.sorted = layout.SortKeys && w.sortable(doc)
+		w.sorted = layout.SortKeys && w.isSortable(doc)
 		if layout.SortKeys && !w.sorted {
 			unsorted = append(unsorted, doc)
 		}
@@ -38,8 +38,8 @@ func (s *Stream) Format(layout Layout) (text string, unsorted []*Document) {
 	return string(w.out), unsorted
 }
 
-// sortable reports whether anchors of a document still precede their aliases when keys are sorted.
-func (w *printer) sortable(doc *Document) bool {
+// isSortable reports whether anchors of a document still precede their aliases when keys are sorted.
+func (w *printer) isSortable(doc *Document) bool {
 	if !doc.aliases {
 		return true
 	}
@@ -114,7 +114,7 @@ func (w *printer) sort(n *Node) {
 func (w *printer) document(doc *Document, index int, limit int32) {
 	head := w.take(nil, int32(doc.Start))
 	if doc.Start == int(doc.Root.begin()) {
-		head = w.leaveToFirst(doc.Root, head)
+		head = w.moveToFirst(doc.Root, head)
 	}
 	for _, c := range head {
 		w.comment(c, 0)
@@ -137,12 +137,12 @@ func (w *printer) document(doc *Document, index int, limit int32) {
 		w.line(0, int32(doc.Start), len(doc.directives) > 0)
 		w.out = append(w.out, "---"...)
 	}
-	if doc.explicit && w.behind(int32(doc.marker), root.begin()) {
+	if doc.explicit && w.isOnLine(int32(doc.marker), root.begin()) {
 		w.behindText(w.comments[w.next])
 		w.next++
 	}
-	head = w.leaveToFirst(root, w.take(nil, root.begin()))
-	w.node(root, root, -1, limit)
+	head = w.moveToFirst(root, w.take(nil, root.begin()))
+	w.placeInNode(root, root, -1, limit)
 	if notes := w.notes[root]; notes != nil {
 		head, notes.head = append(head, notes.head...), nil
 	}
@@ -161,15 +161,15 @@ func (w *printer) document(doc *Document, index int, limit int32) {
 
 func (w *printer) beginContent(root *Node) {
 	w.top = root.begin()
-	if len(w.out) == 0 || w.commented != len(w.out) || root.blank() && root.props == nil {
+	if len(w.out) == 0 || w.commented != len(w.out) || root.isBlank() && root.props == nil {
 		return
 	}
 	switch {
 	case root.style == Block && root.props == nil:
-		if head := w.see(root.first).head; len(head) > 0 {
+		if head := w.commentsOf(root.first).head; len(head) > 0 {
 			w.top = head[0].start
 		}
-		if w.emptyAbove(min(w.top, root.begin())) {
+		if w.isEmptyAbove(min(w.top, root.begin())) {
 			w.out = append(w.out, '\n')
 		}
 	case isMarker(w.raw(root)):
@@ -179,18 +179,18 @@ func (w *printer) beginContent(root *Node) {
 	}
 }
 
-// leaveToFirst takes those comments from the head of a document directly above the first entry
+// moveToFirst takes those comments from the head of a document directly above the first entry
 // of its collection: they move with it when keys are sorted.
-func (w *printer) leaveToFirst(root *Node, head []comment) []comment {
+func (w *printer) moveToFirst(root *Node, head []comment) []comment {
 	if root.style != Block || root.props != nil {
 		return head
 	}
 	first := len(head)
-	for below := root.begin(); first > 0 && !w.emptyAbove(below); below = head[first].start {
+	for below := root.begin(); first > 0 && !w.isEmptyAbove(below); below = head[first].start {
 		first--
 	}
 	if first < len(head) {
-		w.of(root.first).head = head[first:]
+		w.commentsFor(root.first).head = head[first:]
 	}
 	return head[:first]
 }

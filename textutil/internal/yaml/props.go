@@ -47,8 +47,8 @@ func (p *parser) property(props *properties, flow bool) *properties {
 	return props
 }
 
-// merged returns the properties of a node that are on several lines.
-func (p *parser) merged(outer, inner *properties) *properties {
+// mergeProperties returns the properties of a node that are on several lines.
+func (p *parser) mergeProperties(outer, inner *properties) *properties {
 	switch {
 	case outer == nil:
 		return inner
@@ -68,15 +68,15 @@ func (p *parser) merged(outer, inner *properties) *properties {
 	return &both
 }
 
-// adopt gives a node that has been read the properties on lines above it.
-func (p *parser) adopt(n *Node, outer *properties) {
+// addProperties gives a node that has been read the properties on lines above it.
+func (p *parser) addProperties(n *Node, outer *properties) {
 	switch {
 	case outer == nil:
 		return
 	case n.kind == alias:
 		p.fail(int(outer.start), "an alias cannot have an anchor or a tag")
 	}
-	n.props = p.merged(outer, n.props)
+	n.props = p.mergeProperties(outer, n.props)
 	p.define(n)
 }
 
@@ -109,7 +109,7 @@ func (p *parser) alias(props *properties) *Node {
 	case inside:
 		p.fail(begin, "the alias %.40s stands inside the node that it means", name)
 	case target == nil:
-		what := fmt.Sprintf("put text in quotes%s", p.inQuotes(begin))
+		what := fmt.Sprintf("put text in quotes%s", p.quotedRest(begin))
 		if anchorName().MatchString(name) {
 			what = fmt.Sprintf("write &%.40s before what it means, or %s", name, what)
 		}
@@ -133,7 +133,7 @@ func (p *parser) name(what string) string {
 		p.pos++
 	}
 	if p.pos == begin {
-		p.fail(begin-1, "the %s has no name; put text in quotes%s", what, p.inQuotes(begin-1))
+		p.fail(begin-1, "the %s has no name; put text in quotes%s", what, p.quotedRest(begin-1))
 	}
 	return p.Text[begin:p.pos]
 }
@@ -158,7 +158,7 @@ func (p *parser) shortTag(begin int, text string) string {
 		return tag
 	}
 	if i := strings.IndexFunc(text, notURI); i >= 0 {
-		p.fail(begin+i, "a tag cannot have this character; write it as %%XX, or put text in quotes%s", p.inQuotes(begin))
+		p.fail(begin+i, "a tag cannot have this character; write it as %%XX, or put text in quotes%s", p.quotedRest(begin))
 	}
 	if text == "!" {
 		return text
@@ -168,9 +168,9 @@ func (p *parser) shortTag(begin int, text string) string {
 		handle, suffix = text[:i+2], suffix[i+1:]
 	}
 	if !tagHandle().MatchString(handle) || suffix == "" || strings.Contains(suffix, "!") {
-		p.fail(begin, "%.40q is no tag; put text in quotes%s", text, p.inQuotes(begin))
+		p.fail(begin, "%.40q is no tag; put text in quotes%s", text, p.quotedRest(begin))
 	}
-	decoded := p.decoded(suffix, begin, "tag", text)
+	decoded := p.decodeTag(suffix, begin, "tag", text)
 	prefix, ok := p.doc.handles[handle]
 	if !ok {
 		prefix, ok = tagPrefixes[handle]
@@ -179,7 +179,7 @@ func (p *parser) shortTag(begin int, text string) string {
 		p.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
 	}
 	if p.tagged += len(prefix) + len(decoded); p.tagged > maxTags {
-		p.beyond("has tags of more than %d bytes when their handles are written out", maxTags)
+		p.refuseLimit("has tags of more than %d bytes when their handles are written out", maxTags)
 	}
 	if p.tags == nil {
 		p.tags = map[string]string{}
@@ -214,8 +214,8 @@ func notURI(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || strings.ContainsRune("%-#;/?:@&=+$,_.!~*'()[]", r))
 }
 
-// decoded returns a part of a tag, or of a prefix of tags, with its escapes decoded.
-func (p *parser) decoded(part string, begin int, what, whole string) string {
+// decodeTag returns a part of a tag, or of a prefix of tags, with its escapes decoded.
+func (p *parser) decodeTag(part string, begin int, what, whole string) string {
 	text, err := url.PathUnescape(part)
 	switch {
 	case err != nil:

@@ -108,8 +108,8 @@ func (n *Node) begin() int32 {
 	return n.start
 }
 
-// blank reports whether nothing is written for the content of the node.
-func (n *Node) blank() bool { return n.kind == Scalar && n.style == Plain && n.start == n.end }
+// isBlank reports whether nothing is written for the content of the node.
+func (n *Node) isBlank() bool { return n.kind == Scalar && n.style == Plain && n.start == n.end }
 
 // Len returns how many items or pairs a collection has.
 func (n *Node) Len() int {
@@ -191,15 +191,15 @@ func valueOf(raw, special string, style Style) string {
 	if !strings.ContainsAny(raw, special) {
 		return raw
 	}
-	v := valuer{raw: raw, style: style, out: make([]byte, 0, len(raw))}
+	v := unescaper{raw: raw, style: style, out: make([]byte, 0, len(raw))}
 	for v.pos < len(raw) {
 		v.step()
 	}
 	return string(v.out)
 }
 
-// A valuer works out what a scalar of several lines, or with escapes, says.
-type valuer struct {
+// An unescaper computes the value of a scalar of several lines, or with escapes.
+type unescaper struct {
 	raw   string
 	style Style
 	pos   int
@@ -208,7 +208,7 @@ type valuer struct {
 }
 
 // step goes past a character, an escape or a line break.
-func (v *valuer) step() {
+func (v *unescaper) step() {
 	switch c := v.raw[v.pos]; {
 	case c == '\n':
 		for len(v.out) > v.kept && isBlank(v.out[len(v.out)-1]) {
@@ -228,7 +228,7 @@ func (v *valuer) step() {
 
 // fold goes past a line break and white space: a break becomes a space, and empty lines become breaks (YAML
 // 1.2.2 section 6.5).
-func (v *valuer) fold(escaped bool) {
+func (v *unescaper) fold(escaped bool) {
 	breaks := 0
 	for ; v.pos < len(v.raw) && (isBlank(v.raw[v.pos]) || v.raw[v.pos] == '\n'); v.pos++ {
 		if v.raw[v.pos] == '\n' {
@@ -245,7 +245,7 @@ func (v *valuer) fold(escaped bool) {
 }
 
 // escape goes past an escape, which is valid.
-func (v *valuer) escape() {
+func (v *unescaper) escape() {
 	c := v.raw[v.pos+1]
 	digits := escapeDigits[c]
 	switch {
@@ -265,7 +265,7 @@ func (v *valuer) escape() {
 }
 
 // character appends what an escape of a number means: two that are a surrogate pair mean one, as in JSON.
-func (v *valuer) character(r uint32) {
+func (v *unescaper) character(r uint32) {
 	if r>>10 == 0xD800>>10 && strings.HasPrefix(v.raw[v.pos:], `\u`) {
 		if low, ok := Hex(v.raw[v.pos+2:], 4); ok && low>>10 == 0xDC00>>10 {
 			r = 0x10000 + (r&0x3FF)<<10 + low&0x3FF

@@ -9,7 +9,7 @@ import (
 // A printer writes documents in a new layout. Scalars are written as they are in the text, but for
 // the indentation of their lines, so that each means the same.
 type printer struct {
-	noter
+	commentPlacer
 	out       []byte
 	step      int // spaces for each level
 	limit     int // of bytes; beyond it, no entry is written
@@ -29,14 +29,14 @@ func (w *printer) newline(column int) {
 // line begins a line at the column for what is at the offset of the text. An empty line before that
 // stays, unless it is the first of a collection.
 func (w *printer) line(column int, offset int32, first bool) {
-	if !first && offset != w.top && len(w.out) > 0 && len(w.out) != w.kept && w.emptyAbove(offset) {
+	if !first && offset != w.top && len(w.out) > 0 && len(w.out) != w.kept && w.isEmptyAbove(offset) {
 		w.out = append(w.out, '\n')
 	}
 	w.newline(column)
 }
 
-// emptyAbove reports whether the line before that with the offset is empty.
-func (w *printer) emptyAbove(offset int32) bool {
+// isEmptyAbove reports whether the line before that with the offset is empty.
+func (w *printer) isEmptyAbove(offset int32) bool {
 	end := strings.LastIndexByte(w.Text[:offset], '\n')
 	if end < 0 {
 		return false
@@ -92,7 +92,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 	if column >= 0 {
 		deeper += column
 	}
-	notes := w.see(n)
+	notes := w.commentsOf(n)
 	w.properties(n)
 	switch {
 	case n.style == Block:
@@ -103,7 +103,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 		switch {
 		case column < 0:
 			deeper = 0
-		case compact && n.props == nil && notes.line.end == 0 && len(w.see(n.first).head) == 0:
+		case compact && n.props == nil && notes.line.end == 0 && len(w.commentsOf(n.first).head) == 0:
 			deeper = column + 2
 			w.space()
 		default:
@@ -124,7 +124,7 @@ func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 			deeper = 0
 		}
 		w.flow(n, deeper)
-	case !n.blank():
+	case !n.isBlank():
 		w.space()
 		w.inlineScalar(n, deeper)
 	}
@@ -161,7 +161,7 @@ func (w *printer) heads(entry *Node) []comment {
 	if notes := w.notes[entry]; notes != nil {
 		list, notes.head = notes.head, nil
 	}
-	if entry.style == Block && entry.props == nil && w.see(entry).line.end == 0 {
+	if entry.style == Block && entry.props == nil && w.commentsOf(entry).line.end == 0 {
 		list = append(list, w.heads(entry.first)...)
 	}
 	return list
@@ -169,7 +169,7 @@ func (w *printer) heads(entry *Node) []comment {
 
 // pair writes a pair of a block mapping. A key that has several lines or is long needs an indicator.
 func (w *printer) pair(key, value *Node, column int) {
-	behind, begin := w.see(key).line, len(w.out)
+	behind, begin := w.commentsOf(key).line, len(w.out)
 	if !w.needsIndicator(key, value, behind) {
 		w.flowKey(key, column)
 		if text := w.out[begin:]; len(text) <= MaxKey && !bytes.Contains(text, []byte{'\n'}) {
@@ -180,7 +180,7 @@ func (w *printer) pair(key, value *Node, column int) {
 	}
 	w.out = append(w.out, '?')
 	w.value(key, column, comment{}, true)
-	if value.blank() && value.props == nil && !w.noted(value) {
+	if value.isBlank() && value.props == nil && !w.hasComments(value) {
 		return
 	}
 	w.newline(column)
@@ -192,12 +192,12 @@ func (w *printer) pair(key, value *Node, column int) {
 // taken for something else, or there is a comment between it and its value.
 func (w *printer) needsIndicator(key, value *Node, behind comment) bool {
 	return key.style == Block || key.style == literal || key.style == folded ||
-		key.blank() && key.props == nil || isMarker(w.raw(key)) || behind.end > 0 && value.style != Block
+		key.isBlank() && key.props == nil || isMarker(w.raw(key)) || behind.end > 0 && value.style != Block
 }
 
 func (w *printer) flowKey(key *Node, column int) {
 	w.flowValue(key, column)
-	if key.kind == alias || key.blank() && key.props != nil {
+	if key.kind == alias || key.isBlank() && key.props != nil {
 		w.out = append(w.out, ' ')
 	}
 	w.out = append(w.out, ':')
@@ -206,7 +206,7 @@ func (w *printer) flowKey(key *Node, column int) {
 // flowValue writes a node inside a flow collection, whose brackets may be at the column.
 func (w *printer) flowValue(n *Node, column int) {
 	w.properties(n)
-	if n.props != nil && !n.blank() {
+	if n.props != nil && !n.isBlank() {
 		w.space()
 	}
 	switch {
@@ -223,7 +223,7 @@ func (w *printer) flowValue(n *Node, column int) {
 func (w *printer) flowPair(key, value *Node, column int, item bool) {
 	none := value.absent
 	begin := len(w.out)
-	if none && (item || key.blank() && key.props == nil) {
+	if none && (item || key.isBlank() && key.props == nil) {
 		w.out = append(w.out, '?', ' ')
 	}
 	if none {
@@ -243,7 +243,7 @@ func (w *printer) flowPair(key, value *Node, column int, item bool) {
 func (w *printer) flow(n *Node, column int) {
 	open := w.Text[n.start]
 	w.out = append(w.out, open)
-	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.noted(n))
+	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.hasComments(n))
 	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
 		if lines {
 			w.flowHead(entry, column+w.step)
@@ -262,10 +262,10 @@ func (w *printer) flow(n *Node, column int) {
 		if entry.next != nil {
 			w.out = append(w.out, ',')
 		}
-		w.behindText(w.see(noted).line)
+		w.behindText(w.commentsOf(noted).line)
 	}
 	if lines {
-		for _, c := range w.see(n).foot {
+		for _, c := range w.commentsOf(n).foot {
 			w.comment(c, column+w.step)
 		}
 		w.newline(column)
@@ -274,7 +274,7 @@ func (w *printer) flow(n *Node, column int) {
 }
 
 func (w *printer) flowHead(entry *Node, column int) {
-	for _, c := range w.see(entry).head {
+	for _, c := range w.commentsOf(entry).head {
 		w.newline(column)
 		w.commentText(c)
 	}

@@ -24,16 +24,16 @@ func (p *parser) block(n int, where place) *Node {
 	for {
 		column := noColumn
 		if p.ended() {
-			return p.missing(outer, begin)
+			return p.emptyNode(outer, begin)
 		}
-		if p.fresh() {
+		if p.isLineStart() {
 			spaces, tab := p.indentation()
-			beside := spaces == n && where >= value && p.indicates('-')
+			beside := spaces == n && where >= value && p.isIndicator('-')
 			switch {
 			case tab && spaces <= n:
-				p.stray()
+				p.refuseStray()
 			case spaces <= n && !beside:
-				return p.missing(outer, begin)
+				return p.emptyNode(outer, begin)
 			case !tab:
 				column = spaces
 			}
@@ -45,7 +45,7 @@ func (p *parser) block(n int, where place) *Node {
 		if !crossed && !p.ended() {
 			return p.blockContent(blockPlace{n, column, start}, outer, inner)
 		}
-		outer = p.merged(outer, inner)
+		outer = p.mergeProperties(outer, inner)
 	}
 }
 
@@ -66,7 +66,7 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 	case (c == '-' || c == '?' || c == ':') && isSpace(p.at(1)):
 		return p.indicator(b, outer, inner, c)
 	case c == '|' || c == '>':
-		return p.blockScalar(b.n, p.merged(outer, inner))
+		return p.blockScalar(b.n, p.mergeProperties(outer, inner))
 	}
 	if outer != nil {
 		p.pending = append(p.pending, outer)
@@ -77,12 +77,12 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 	if outer != nil {
 		p.pending = p.pending[:len(p.pending)-1]
 	}
-	if !p.keyEnds() {
-		p.adopt(node, outer)
+	if !p.skipColon() {
+		p.addProperties(node, outer)
 		return node
 	}
 	if b.column == noColumn {
-		p.strayColon(b.n, begin, line)
+		p.refuseColon(b.n, begin, line)
 	}
 	p.checkKey(begin, line)
 	return p.mapping(b, outer, node)
@@ -90,31 +90,31 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 
 // indicator reads a collection that begins with "-", "?" or ":".
 func (p *parser) indicator(b blockPlace, outer, inner *properties, c byte) *Node {
-	if c == '-' && b.column == noColumn && p.aloneOnLine() {
+	if c == '-' && b.column == noColumn && p.isAloneOnLine() {
 		p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null") // rule 126, ns-plain-first
 	}
 	if c != ':' && inner != nil || b.column == noColumn {
-		p.misplaced(map[byte]string{'-': "a sequence", '?': "a mapping", ':': "a key with its colon"}[c])
+		p.refuseCollection(map[byte]string{'-': "a sequence", '?': "a mapping", ':': "a key with its colon"}[c])
 	}
 	if c == '-' {
 		return p.sequence(b, outer)
 	}
 	var key *Node
 	if c == ':' {
-		key = p.missing(inner, p.pos)
+		key = p.emptyNode(inner, p.pos)
 	}
 	return p.mapping(b, outer, key)
 }
 
-// aloneOnLine reports whether nothing but a comment follows the byte that is next.
-func (p *parser) aloneOnLine() bool {
+// isAloneOnLine reports whether nothing but a comment follows the byte that is next.
+func (p *parser) isAloneOnLine() bool {
 	line, _, _ := strings.Cut(p.Text[p.pos+1:], "\n")
 	line = strings.TrimLeft(line, " \t")
 	return line == "" || line[0] == '#'
 }
 
-// misplaced refuses the beginning of a block collection where none can begin.
-func (p *parser) misplaced(what string) {
+// refuseCollection refuses the beginning of a block collection where none can begin.
+func (p *parser) refuseCollection(what string) {
 	before := strings.TrimRight(p.Text[p.line:p.pos], " \t")
 	tab := strings.IndexByte(p.Text[p.line+len(before):p.pos], '\t')
 	indented := before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "?")
@@ -123,7 +123,7 @@ func (p *parser) misplaced(what string) {
 	}
 	quotes := ""
 	if strings.HasSuffix(before, ":") {
-		quotes = ", or put the value in quotes" + p.inQuotes(p.pos)
+		quotes = ", or put the value in quotes" + p.quotedRest(p.pos)
 	}
 	p.fail(p.pos, "%s cannot stand here; begin it on a line of its own%s", what, quotes)
 }
@@ -132,33 +132,33 @@ func (p *parser) misplaced(what string) {
 func (p *parser) sequence(b blockPlace, props *properties) *Node {
 	n := p.collection(Sequence, Block, p.pos, props)
 	n.indent = int32(b.column)
-	list := tail{next: &n.first}
+	list := childList{next: &n.first}
 	for {
 		p.pos++
 		child := p.block(b.column, item)
 		list.add(child)
-		switch more := p.goesOn(b.column); {
-		case more && p.indicates('-'):
+		switch more := p.hasEntryAt(b.column); {
+		case more && p.isIndicator('-'):
 		case more && b.column != b.n:
-			p.noDash()
+			p.refuseNoDash()
 		default: // the end, or the next key of the mapping at the same column
 			return p.close(n, int(child.end))
 		}
 	}
 }
 
-// goesOn reports whether there is another entry of a collection at the column.
-func (p *parser) goesOn(column int) bool {
+// hasEntryAt reports whether there is another entry of a collection at the column.
+func (p *parser) hasEntryAt(column int) bool {
 	p.separate()
 	if p.ended() {
 		return false
 	}
-	if !p.fresh() {
-		p.unexpected(theValue)
+	if !p.isLineStart() {
+		p.refuseUnexpected(theValue)
 	}
 	spaces, tab := p.indentation()
 	if spaces > column || spaces == column && tab {
-		p.stray()
+		p.refuseStray()
 	}
 	return spaces == column
 }
@@ -167,17 +167,17 @@ func (p *parser) goesOn(column int) bool {
 func (p *parser) mapping(b blockPlace, props *properties, key *Node) *Node {
 	n := p.collection(Mapping, Block, b.start, props)
 	n.indent = int32(b.column)
-	list := tail{next: &n.first}
+	list := childList{next: &n.first}
 	for {
 		var value *Node
-		if key == nil && p.indicates('?') {
+		if key == nil && p.isIndicator('?') {
 			key, value = p.explicitPair(b.column)
 		} else {
 			key, value = p.implicitPair(b.column, key)
 		}
 		list.add(key, value)
 		key = nil
-		if !p.goesOn(b.column) {
+		if !p.hasEntryAt(b.column) {
 			return p.close(n, int(max(value.end, value.begin())))
 		}
 	}
@@ -187,11 +187,11 @@ func (p *parser) mapping(b blockPlace, props *properties, key *Node) *Node {
 func (p *parser) explicitPair(column int) (key, value *Node) {
 	p.pos++
 	key = p.block(column, complex)
-	if p.goesOn(column) && p.indicates(':') {
+	if p.hasEntryAt(column) && p.isIndicator(':') {
 		p.pos++
 		return key, p.block(column, complex)
 	}
-	return key, p.absent(key)
+	return key, p.emptyValue(key)
 }
 
 // implicitPair reads a key, unless it has been read, and its value.
@@ -208,33 +208,33 @@ func (p *parser) implicitKey(column int) *Node {
 	props, crossed := p.properties()
 	switch c := p.at(0); {
 	case crossed || p.ended():
-		p.noColon(start, column)
-	case p.indicates('-') && props == nil:
+		p.refuseNoColon(start, column)
+	case p.isIndicator('-') && props == nil:
 		p.fail(p.pos, "a sequence cannot stand between the keys of a mapping; %s", p.dashAdvice())
-	case p.indicates('-'):
-		p.misplaced("a sequence")
-	case p.indicates('?'):
-		p.misplaced("a mapping")
-	case p.indicates(':'):
-		return p.missing(props, p.pos)
+	case p.isIndicator('-'):
+		p.refuseCollection("a sequence")
+	case p.isIndicator('?'):
+		p.refuseCollection("a mapping")
+	case p.isIndicator(':'):
+		return p.emptyNode(props, p.pos)
 	case c == '|' || c == '>':
 		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes")
 	}
 	begin := p.pos
 	p.begun = begin
 	key := p.content(column, props)
-	if !p.keyEnds() {
-		p.noColon(start, column)
+	if !p.skipColon() {
+		p.refuseNoColon(start, column)
 	}
 	p.checkKey(begin, line)
 	return key
 }
 
-// keyEnds reports whether a colon is next that makes the preceding node a key. If it is, it skips to it.
-func (p *parser) keyEnds() bool {
+// skipColon reports whether a colon is next that makes the preceding node a key. If it is, it skips to it.
+func (p *parser) skipColon() bool {
 	end := p.pos
 	p.skipBlanks()
-	if p.indicates(':') {
+	if p.isIndicator(':') {
 		return true
 	}
 	p.pos = end
@@ -244,7 +244,7 @@ func (p *parser) keyEnds() bool {
 // checkKey refuses a key without "?" that has several lines or is too long.
 func (p *parser) checkKey(begin, line int) {
 	if p.line != line {
-		p.keyOfLines(begin)
+		p.refuseMultilineKey(begin)
 	}
 	if !isShort(strings.TrimRight(p.Text[begin:p.pos], " \t")) {
 		p.fail(begin, "a key of more than %d characters needs a ? before it", MaxKey)
@@ -270,7 +270,7 @@ func (p *parser) content(n int, props *properties) *Node {
 	case ']', '}':
 		p.fail(p.pos, "nothing is open that %q could close; remove it, or put the text in quotes", c)
 	case '%', '@', '`', ',':
-		p.fail(p.pos, "a plain scalar cannot begin with %q; put it in quotes%s", c, p.inQuotes(p.pos))
+		p.fail(p.pos, "a plain scalar cannot begin with %q; put it in quotes%s", c, p.quotedRest(p.pos))
 	}
 	return p.plain(n, false, props)
 }

@@ -34,7 +34,7 @@ func (p *parser) mark() {
 // documentEnd reads the marker "...", which nothing but a comment may follow.
 func (p *parser) documentEnd() {
 	p.pos += 3
-	p.lineEnd("the end of the document")
+	p.expectLineEnd("the end of the document")
 }
 
 // document reads a document with its directives, up to the marker of the next or the end of this one.
@@ -59,49 +59,49 @@ func (p *parser) document() {
 	}
 	p.doc.Root = p.block(-1, root)
 	if p.separate(); !p.ended() {
-		if !p.fresh() {
-			p.unexpected(theValue)
+		if !p.isLineStart() {
+			p.refuseUnexpected(theValue)
 		}
-		p.stray()
+		p.refuseStray()
 	}
 	if p.at(0) == '.' {
 		p.documentEnd()
 	}
 }
 
-// lineEnd refuses anything but a comment in what is left of the line.
-func (p *parser) lineEnd(behind string) {
+// expectLineEnd refuses anything but a comment in what is left of the line.
+func (p *parser) expectLineEnd(behind string) {
 	begin := p.pos
 	p.skipBlanks()
 	if c := p.at(0); c != '\n' && c != 0 && (c != '#' || p.pos == begin) {
-		p.unexpected(behind)
+		p.refuseUnexpected(behind)
 	}
 }
 
 // theValue is how messages call what is complete before other text on its line.
 const theValue = "the value"
 
-// unexpected explains text on the line of something that is complete.
-func (p *parser) unexpected(behind string) {
+// refuseUnexpected explains text on the line of something that is complete.
+func (p *parser) refuseUnexpected(behind string) {
 	switch {
 	case p.at(0) == '#':
 		p.fail(p.pos, "a comment must have a space before its #")
-	case p.indicates(':'):
-		p.misplaced("a key with its colon")
+	case p.isIndicator(':'):
+		p.refuseCollection("a key with its colon")
 	case behind == theValue:
-		p.behindValue()
+		p.refuseAfterValue()
 	}
 	p.fail(p.pos, "unexpected text behind %s", behind)
 }
 
-// stray explains text at the beginning of a line that belongs to nothing.
-func (p *parser) stray() {
+// refuseStray explains text at the beginning of a line that belongs to nothing.
+func (p *parser) refuseStray() {
 	spaces, tab := p.indentation()
 	switch c := p.at(0); {
 	case tab:
 		p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 	case spaces > 0:
-		p.misfit(spaces)
+		p.refuseIndentation(spaces)
 	case c == '%':
 		p.fail(p.pos, "a line with ... must stand before the directives of the next document")
 	case c == ']' || c == '}':
@@ -168,7 +168,7 @@ func (p *parser) tagDirective(start int, params []string) {
 	if strings.IndexFunc(prefix, notURI) >= 0 || strings.ContainsAny(prefix[:1], ",[]{}") {
 		p.fail(start, "%.40q is no prefix of tags", prefix)
 	}
-	decoded := p.decoded(prefix, start, "prefix", prefix)
+	decoded := p.decodeTag(prefix, start, "prefix", prefix)
 	if _, ok := p.doc.handles[handle]; ok {
 		p.fail(start, "the tag handle %.40s has a meaning already", handle)
 	}
@@ -178,145 +178,145 @@ func (p *parser) tagDirective(start int, params []string) {
 	p.doc.handles[handle] = decoded
 }
 
-type remarks struct {
+type nodeComments struct {
 	head []comment // on lines before the entry
 	line comment   // behind the node, or behind the key of a block collection; none if its end is 0
 	foot []comment // behind the last entry of a collection
 }
 
-// A noter finds for each comment of a document the node that it belongs to. It walks through
+// A commentPlacer finds for each comment of a document the node that it belongs to. It walks through
 // the tree and the comments in the order of the text, so no comment is lost.
-type noter struct {
+type commentPlacer struct {
 	*Stream
-	notes map[*Node]*remarks
+	notes map[*Node]*nodeComments
 	next  int // index of the first comment that has no node yet
 }
 
-func (w *noter) of(n *Node) *remarks {
+func (w *commentPlacer) commentsFor(n *Node) *nodeComments {
 	notes := w.notes[n]
 	if notes == nil {
-		notes = &remarks{}
+		notes = &nodeComments{}
 		w.notes[n] = notes
 	}
 	return notes
 }
 
-// see returns the comments of a node, if it has any.
-func (w *noter) see(n *Node) remarks {
+// commentsOf returns the comments of a node, if it has any.
+func (w *commentPlacer) commentsOf(n *Node) nodeComments {
 	if notes := w.notes[n]; notes != nil {
 		return *notes
 	}
-	return remarks{}
+	return nodeComments{}
 }
 
-func (w *noter) noted(n *Node) bool {
-	notes := w.see(n)
+func (w *commentPlacer) hasComments(n *Node) bool {
+	notes := w.commentsOf(n)
 	return notes.line.end > 0 || len(notes.foot) > 0
 }
 
-// more reports whether there is a comment before the offset.
-func (w *noter) more(limit int32) bool {
+// hasMore reports whether there is a comment before the offset.
+func (w *commentPlacer) hasMore(limit int32) bool {
 	return w.next < len(w.comments) && w.comments[w.next].start < limit
 }
 
 // take appends the comments before the offset to the list.
-func (w *noter) take(list []comment, limit int32) []comment {
-	for w.more(limit) {
+func (w *commentPlacer) take(list []comment, limit int32) []comment {
+	for w.hasMore(limit) {
 		list = append(list, w.comments[w.next])
 		w.next++
 	}
 	return list
 }
 
-// toHead puts the comments before the offset at the head of an entry.
-func (w *noter) toHead(entry *Node, limit int32) {
-	if w.more(limit) {
-		w.of(entry).head = w.take(w.of(entry).head, limit)
+// addToHead puts the comments before the offset at the head of an entry.
+func (w *commentPlacer) addToHead(entry *Node, limit int32) {
+	if w.hasMore(limit) {
+		w.commentsFor(entry).head = w.take(w.commentsFor(entry).head, limit)
 	}
 }
 
-// behind reports whether the next comment is before the limit, on the line on which something ends.
-func (w *noter) behind(end, limit int32) bool {
-	if !w.more(limit) {
+// isOnLine reports whether the next comment is before the limit, on the line on which something ends.
+func (w *commentPlacer) isOnLine(end, limit int32) bool {
+	if !w.hasMore(limit) {
 		return false
 	}
 	c := w.comments[w.next]
 	return !c.own && c.start >= end && !strings.Contains(w.Text[end:c.start], "\n")
 }
 
-// takeLine makes the next comment the one behind the node.
-func (w *noter) takeLine(n *Node) {
-	w.of(n).line = w.comments[w.next]
+// takeTrailing makes the next comment the one behind the node.
+func (w *commentPlacer) takeTrailing(n *Node) {
+	w.commentsFor(n).line = w.comments[w.next]
 	w.next++
 }
 
-// node gives a node its comments, which are before the limit. Comments that have no place in it go to
+// placeInNode gives a node its comments, which are before the limit. Comments that have no place in it go to
 // the head of its entry. Outer is the column of the collection around.
-func (w *noter) node(entry, n *Node, outer int, limit int32) {
-	if !w.more(limit) {
+func (w *commentPlacer) placeInNode(entry, n *Node, outer int, limit int32) {
+	if !w.hasMore(limit) {
 		return
 	}
 	switch {
 	case n.First() != nil && n.style == Block:
-		if n.props != nil && w.of(entry).line.end == 0 && w.behind(max(n.props.anchorEnd, n.props.tagEnd), limit) {
-			w.takeLine(n)
+		if n.props != nil && w.commentsFor(entry).line.end == 0 && w.isOnLine(max(n.props.anchorEnd, n.props.tagEnd), limit) {
+			w.takeTrailing(n)
 		}
-		w.entries(n, limit)
-		for w.more(limit) && w.comments[w.next].own && w.column(w.comments[w.next]) >= max(int(n.indent), outer+1) {
-			w.of(n).foot = append(w.of(n).foot, w.comments[w.next])
+		w.placeInEntries(n, limit)
+		for w.hasMore(limit) && w.comments[w.next].own && w.column(w.comments[w.next]) >= max(int(n.indent), outer+1) {
+			w.commentsFor(n).foot = append(w.commentsFor(n).foot, w.comments[w.next])
 			w.next++
 		}
 		return
 	case n.style == pair:
-		w.pair(entry, n)
+		w.placeInPair(entry, n)
 	case n.kind == Sequence || n.kind == Mapping:
-		w.toHead(entry, n.start)
-		w.entries(n, n.end)
-		if w.more(n.end) {
-			w.of(n).foot = w.take(nil, n.end)
+		w.addToHead(entry, n.start)
+		w.placeInEntries(n, n.end)
+		if w.hasMore(n.end) {
+			w.commentsFor(n).foot = w.take(nil, n.end)
 		}
 	case n.style == literal || n.style == folded:
-		w.toHead(entry, n.start)
-		if w.more(n.end) {
-			w.takeLine(n)
+		w.addToHead(entry, n.start)
+		if w.hasMore(n.end) {
+			w.takeTrailing(n)
 		}
 		return
 	default:
-		w.toHead(entry, n.start)
+		w.addToHead(entry, n.start)
 	}
-	if w.behind(n.end, limit) {
-		w.takeLine(n)
+	if w.isOnLine(n.end, limit) {
+		w.takeTrailing(n)
 	}
 }
 
-// pair gives a pair that is an item of a sequence its comments: all but those of collections inside go to
+// placeInPair gives a pair that is an item of a sequence its comments: all but those of collections inside go to
 // the head of the item.
-func (w *noter) pair(entry, n *Node) {
+func (w *commentPlacer) placeInPair(entry, n *Node) {
 	key, value := n.first, n.first.next
 	for i, part := range []*Node{key, value} {
-		w.toHead(entry, part.begin())
+		w.addToHead(entry, part.begin())
 		end := n.end
 		if i == 0 {
 			end = value.begin()
 		}
-		w.node(entry, part, 0, end)
-		if line := w.see(part).line; line.end > 0 {
-			w.of(entry).head = append(w.of(entry).head, line)
-			w.of(part).line = comment{}
+		w.placeInNode(entry, part, 0, end)
+		if line := w.commentsOf(part).line; line.end > 0 {
+			w.commentsFor(entry).head = append(w.commentsFor(entry).head, line)
+			w.commentsFor(part).line = comment{}
 		}
 	}
-	w.toHead(entry, n.end)
+	w.addToHead(entry, n.end)
 }
 
 // column returns how many bytes there are before a comment on its line.
-func (w *noter) column(c comment) int {
+func (w *commentPlacer) column(c comment) int {
 	return int(c.start) - strings.LastIndexByte(w.Text[:c.start], '\n') - 1
 }
 
-// entries gives the entries of a collection their comments, which are before the limit.
-func (w *noter) entries(n *Node, limit int32) {
-	for entry := n.first; entry != nil && w.more(limit); {
-		w.toHead(entry, entry.begin())
+// placeInEntries gives the entries of a collection their comments, which are before the limit.
+func (w *commentPlacer) placeInEntries(n *Node, limit int32) {
+	for entry := n.first; entry != nil && w.hasMore(limit); {
+		w.addToHead(entry, entry.begin())
 		last := entry
 		if n.kind == Mapping {
 			last = entry.next
@@ -327,18 +327,18 @@ func (w *noter) entries(n *Node, limit int32) {
 		}
 		switch {
 		case n.kind == Sequence || last.absent:
-			w.node(entry, entry, int(n.indent), end)
+			w.placeInNode(entry, entry, int(n.indent), end)
 		default:
-			w.node(entry, entry, int(n.indent), w.colon(entry.end, last.begin()))
-			w.between(entry, last)
-			w.node(entry, last, int(n.indent), end)
+			w.placeInNode(entry, entry, int(n.indent), w.colon(entry.end, last.begin()))
+			w.placeBetween(entry, last)
+			w.placeInNode(entry, last, int(n.indent), end)
 		}
 		entry = last.next
 	}
 }
 
 // colon returns the offset of the colon behind a key, or the limit without one.
-func (w *noter) colon(end, limit int32) int32 {
+func (w *commentPlacer) colon(end, limit int32) int32 {
 	for i := end; i < limit; i++ {
 		switch c := w.Text[i]; {
 		case c == ':':
@@ -352,22 +352,22 @@ func (w *noter) colon(end, limit int32) int32 {
 	return limit
 }
 
-// between places the comments between a key and its value: behind the key, if a block collection
+// placeBetween places the comments between a key and its value: behind the key, if a block collection
 // follows; otherwise at the head of the entry.
-func (w *noter) between(key, value *Node) {
+func (w *commentPlacer) placeBetween(key, value *Node) {
 	block := value.style == Block
 	if notes := w.notes[key]; !block && notes != nil && notes.line.end > 0 &&
 		(key.style < literal || key.style > Block) {
 		notes.head = append(notes.head, notes.line)
 		notes.line = comment{}
 	}
-	if !w.more(value.begin()) {
+	if !w.hasMore(value.begin()) {
 		return
 	}
 	switch {
 	case !block:
-		w.toHead(key, value.begin())
-	case w.of(key).line.end == 0 && w.behind(key.end, value.begin()):
-		w.takeLine(key)
+		w.addToHead(key, value.begin())
+	case w.commentsFor(key).line.end == 0 && w.isOnLine(key.end, value.begin()):
+		w.takeTrailing(key)
 	}
 }

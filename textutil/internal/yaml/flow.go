@@ -28,7 +28,7 @@ func (p *parser) flowSeparate(n, open int) {
 			"though some readers do", c, n)
 	default:
 		p.fail(p.pos, "%q of %s is still open; write %q where it ends, or indent this line by more than %d",
-			p.Text[open], p.place(open), p.Text[open]+2, n)
+			p.Text[open], p.placeName(open), p.Text[open]+2, n)
 	}
 }
 
@@ -40,7 +40,7 @@ func (p *parser) flow(n int, props *properties) *Node {
 	}
 	closer := p.Text[open] + 2 // "]" behind "[", "}" behind "{"
 	node := p.collection(kind, flow, open, props)
-	list := tail{next: &node.first}
+	list := childList{next: &node.first}
 	p.flows++
 	p.pos++
 	for {
@@ -51,7 +51,7 @@ func (p *parser) flow(n int, props *properties) *Node {
 			p.pos++
 			return p.close(node, p.pos)
 		case ']', '}':
-			p.noComma(open)
+			p.refuseNoComma(open)
 		case ',':
 			p.fail(p.pos, "something must stand before a comma; remove it")
 		}
@@ -64,24 +64,24 @@ func (p *parser) flow(n int, props *properties) *Node {
 		case '#':
 			p.fail(p.pos, "a comment must have a space before its #")
 		default:
-			p.noComma(open)
+			p.refuseNoComma(open)
 		}
 	}
 }
 
-// noComma refuses what follows an entry of a flow collection that opens at the offset.
-func (p *parser) noComma(open int) {
+// refuseNoComma refuses what follows an entry of a flow collection that opens at the offset.
+func (p *parser) refuseNoComma(open int) {
 	what := "write one, or put text with such characters in quotes"
 	if c := p.at(0); c == ']' || c == '}' {
-		what = fmt.Sprintf("%q of %s is still open", p.Text[open], p.place(open))
+		what = fmt.Sprintf("%q of %s is still open", p.Text[open], p.placeName(open))
 	} else if p.line > open && !strings.ContainsAny(p.Text[p.line:p.pos], ",[]{}") {
 		what = fmt.Sprintf("write one at the end of line %d", p.lineOf(p.lineAbove(p.pos)))
 	}
 	p.fail(p.pos, "a comma or %q was expected; %s", p.Text[open]+2, what)
 }
 
-func (p *parser) flowPair(n, open int, list *tail) {
-	if p.indicates('?') {
+func (p *parser) flowPair(n, open int, list *childList) {
+	if p.isIndicator('?') {
 		p.pos++
 		p.flowSeparate(n, open)
 	}
@@ -90,16 +90,16 @@ func (p *parser) flowPair(n, open int, list *tail) {
 	p.flowValue(n, open, key, list)
 }
 
-func (p *parser) flowValue(n, open int, key *Node, list *tail) {
+func (p *parser) flowValue(n, open int, key *Node, list *childList) {
 	if !p.flowColon(key) {
-		list.add(key, p.absent(key))
+		list.add(key, p.emptyValue(key))
 		return
 	}
 	p.pos++
 	begin := p.pos
 	p.flowSeparate(n, open)
 	if c := p.at(0); c == ',' || c == ']' || c == '}' {
-		list.add(key, p.missing(nil, begin))
+		list.add(key, p.emptyNode(nil, begin))
 	} else {
 		list.add(key, p.flowNode(n, open))
 	}
@@ -119,8 +119,8 @@ func (p *parser) flowColon(key *Node) bool {
 }
 
 // flowItem reads an item of a flow sequence, which may be a pair.
-func (p *parser) flowItem(n, open int, list *tail) {
-	begin, line, explicit := p.pos, p.line, p.indicates('?')
+func (p *parser) flowItem(n, open int, list *childList) {
+	begin, line, explicit := p.pos, p.line, p.isIndicator('?')
 	var child *Node
 	if !explicit {
 		child = p.flowNode(n, open)
@@ -131,14 +131,14 @@ func (p *parser) flowItem(n, open int, list *tail) {
 		}
 		if p.line != line {
 			p.fail(begin, "a key in a sequence has one line, and %q of %s is still open; write %q where it ends, or the key "+
-				"on one line", p.Text[open], p.place(open), p.Text[open]+2)
+				"on one line", p.Text[open], p.placeName(open), p.Text[open]+2)
 		}
 		if !isShort(p.Text[begin:p.pos]) {
 			p.fail(begin, "a key in a sequence has at most %d characters; write ? before it", MaxKey)
 		}
 	}
 	pair := p.collection(Mapping, pair, begin, nil)
-	inside := tail{next: &pair.first}
+	inside := childList{next: &pair.first}
 	if explicit {
 		p.flowPair(n, open, &inside)
 	} else {
@@ -158,13 +158,13 @@ func (p *parser) flowNode(n, open int) *Node {
 	bare := isSpace(next) || isMark(next)
 	switch c := p.at(0); {
 	case c == ',' || c == ']' || c == '}' || c == ':' && bare:
-		return p.missing(props, p.pos)
+		return p.emptyNode(props, p.pos)
 	case bare && c == '-':
 		p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null")
 	case bare && c == '?':
 		p.fail(p.pos, "%q cannot stand here", c)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes%s", p.inQuotes(p.pos))
+		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes%s", p.quotedRest(p.pos))
 	case c == '"' || c == '\'' || c == '*' || c == '[' || c == '{' || c == '#' || c == '%' || c == '@' || c == '`':
 		return p.content(n, props)
 	}

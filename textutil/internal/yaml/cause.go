@@ -17,8 +17,8 @@ func Position(text string, offset int) (line, column int) {
 
 func (p *parser) lineOf(offset int) int { return strings.Count(p.Text[:offset], "\n") + 1 }
 
-// place returns an offset as people name it.
-func (p *parser) place(offset int) string {
+// placeName returns an offset as people name it.
+func (p *parser) placeName(offset int) string {
 	line, column := Position(p.Text, offset)
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
@@ -35,9 +35,9 @@ func (p *parser) lineBegin(offset int) int { return strings.LastIndexByte(p.Text
 // longestQuote bounds a text that a message shows in quotes, in bytes.
 const longestQuote = 80
 
-// inQuotes returns how to write the text from an offset to the end of the value as a string; it begins with a colon. It
+// quotedRest returns how to write the text from an offset to the end of the value as a string; it begins with a colon. It
 // returns nothing for a text that is too long to be shown.
-func (p *parser) inQuotes(offset int) string {
+func (p *parser) quotedRest(offset int) string {
 	text, _, _ := strings.Cut(p.lineFrom(offset), " #")
 	if i := strings.IndexAny(text, ",[]{}"); i > 0 && p.flows > 0 {
 		text = text[:i]
@@ -60,9 +60,9 @@ func quote(text string) string {
 	return string(appendDoubleQuoted(nil, text))
 }
 
-// explained returns an error whose cause is an invisible character or a template, in place of one that follows from
+// withCause returns an error whose cause is an invisible character or a template, in place of one that follows from
 // it.
-func (p *parser) explained(wrong *SyntaxError) *SyntaxError {
+func (p *parser) withCause(wrong *SyntaxError) *SyntaxError {
 	if p.quoting {
 		return wrong
 	}
@@ -72,23 +72,23 @@ func (p *parser) explained(wrong *SyntaxError) *SyntaxError {
 	if i := strings.IndexAny(line, `"'`); i >= 0 {
 		unquoted = line[:i]
 	}
-	at := Unseen(unquoted, false)
+	at := FindInvisible(unquoted, false)
 	if at >= 0 && begin+at > wrong.Offset && strings.ContainsAny(p.Text[wrong.Offset:begin+at], " \t") {
 		at = -1 // it belongs to something behind the error
 	}
 	if at >= 0 {
 		r, _ := utf8.DecodeRuneInString(unquoted[at:])
-		name, remedy := UnseenName(r)
+		name, remedy := InvisibleName(r)
 		return &SyntaxError{begin + at, fmt.Sprintf("%s is not white space in YAML; %s", name, remedy)}
 	}
-	if at := template().FindStringIndex(line); at != nil && begin+at[0] <= wrong.Offset && !isOpen(line[:at[0]]) {
+	if at := template().FindStringIndex(line); at != nil && begin+at[0] <= wrong.Offset && !hasOpenQuote(line[:at[0]]) {
 		return &SyntaxError{begin + at[0], p.templateCause(begin, line, at[0])}
 	}
 	return wrong
 }
 
-// isOpen reports whether a quote is open at the end of a text.
-func isOpen(s string) bool { return strings.Count(s, `"`)%2 == 1 || strings.Count(s, "'")%2 == 1 }
+// hasOpenQuote reports whether a quote is open at the end of a text.
+func hasOpenQuote(s string) bool { return strings.Count(s, `"`)%2 == 1 || strings.Count(s, "'")%2 == 1 }
 
 var (
 	template  = lazily(`\{[{%#]`)
@@ -107,11 +107,11 @@ func (p *parser) templateCause(begin int, line string, at int) string {
 		return message
 	}
 	value := max(strings.LastIndex(before, ": ")+1, strings.LastIndex(before, "- ")+1)
-	return message + p.inQuotes(begin+value+len(line[value:])-len(strings.TrimLeft(line[value:], " \t")))
+	return message + p.quotedRest(begin+value+len(line[value:])-len(strings.TrimLeft(line[value:], " \t")))
 }
 
-// strayColon refuses a key where a value is read, in a collection at column n. The value began at the offset in a line.
-func (p *parser) strayColon(n, begin, line int) {
+// refuseColon refuses a key where a value is read, in a collection at column n. The value began at the offset in a line.
+func (p *parser) refuseColon(n, begin, line int) {
 	if p.line != line {
 		start, advice := p.line+len(p.lineIndent(p.line)), fmt.Sprintf("to begin a key, indent it by %d", n)
 		if strings.HasPrefix(p.Text[start:], "- ") {
@@ -122,9 +122,9 @@ func (p *parser) strayColon(n, begin, line int) {
 	before := strings.TrimRight(p.Text[p.line:begin], " \t")
 	if strings.HasSuffix(before, ":") && n >= 0 {
 		p.fail(p.pos, "a value with a colon and a space in it must be in quotes%s; a mapping begins on a line of its own",
-			p.inQuotes(begin))
+			p.quotedRest(begin))
 	}
-	p.misplaced("a key with its colon")
+	p.refuseCollection("a key with its colon")
 }
 
 // lineIndent returns the spaces that the line at an offset begins with.
@@ -134,31 +134,31 @@ func (p *parser) lineIndent(begin int) string {
 }
 
 var (
-	// crampedKey matches a line that would be a key and a value, were there a space behind its colon.
-	crampedKey = lazily(`^([A-Za-z_][-A-Za-z0-9_.]*|"[^"]*"|'[^']*'):([^\s\p{Z}:/\\].*)$`)
-	// crampedDash matches a line that would be an item, were there a space behind its dash.
-	crampedDash = lazily(`^-([^-\s\p{Z}].*)$`)
+	// keyWithoutSpace matches a line that would be a key and a value, were there a space behind its colon.
+	keyWithoutSpace = lazily(`^([A-Za-z_][-A-Za-z0-9_.]*|"[^"]*"|'[^']*'):([^\s\p{Z}:/\\].*)$`)
+	// dashWithoutSpace matches a line that would be an item, were there a space behind its dash.
+	dashWithoutSpace = lazily(`^-([^-\s\p{Z}].*)$`)
 	// otherColon matches a line in which another character is in place of the colon.
 	otherColon = lazily(`^([A-Za-z_][-A-Za-z0-9_.]*)\s*(?:=>?|：|﹕)\s*(\S.*)$`)
 	blockMark  = lazily(`(^|[:\-?]\s+)[|>][-+0-9]*\s*(#.*)?$`)
 )
 
-// Spaced returns the corrected form of a line that lacks a space, and whether behind its colon or dash; nothing
+// AddSpace returns the corrected form of a line that lacks a space, and whether behind its colon or dash; nothing
 // for other lines.
-func Spaced(line string) (fixed, mark string) {
-	if m := crampedKey().FindStringSubmatch(line); m != nil {
+func AddSpace(line string) (fixed, mark string) {
+	if m := keyWithoutSpace().FindStringSubmatch(line); m != nil {
 		return m[1] + ": " + m[2], "colon"
 	}
-	if m := crampedDash().FindStringSubmatch(line); m != nil {
+	if m := dashWithoutSpace().FindStringSubmatch(line); m != nil {
 		return "- " + m[1], "dash"
 	}
 	return "", ""
 }
 
-// noColon refuses a line without a colon between the keys of a mapping at the column.
-func (p *parser) noColon(start, column int) {
+// refuseNoColon refuses a line without a colon between the keys of a mapping at the column.
+func (p *parser) refuseNoColon(start, column int) {
 	line := strings.TrimRight(p.lineFrom(start), " \t")
-	if fixed, mark := Spaced(line); fixed != "" {
+	if fixed, mark := AddSpace(line); fixed != "" {
 		p.fail(start, "a space is missing after the %s; write %s", mark, brief(fixed))
 	}
 	if m := otherColon().FindStringSubmatch(line); m != nil {
@@ -173,13 +173,15 @@ func (p *parser) noColon(start, column int) {
 		"line by more than %d if it continues the value above", column)
 }
 
-// brief returns the beginning of a text that is long.
-func brief(text string) string {
-	if len(text) <= longestQuote {
+// Clip returns a text of at most so many bytes, or its beginning and an ellipsis.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:longestQuote], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
+
+func brief(text string) string { return Clip(text, longestQuote) }
 
 // lineAbove returns where the last line before that of an offset begins that is neither empty nor a comment, or -1.
 func (p *parser) lineAbove(offset int) int {
@@ -203,32 +205,32 @@ func (p *parser) dashAdvice() string {
 	return "write a key without a value on the line above it, or remove the value of the key above"
 }
 
-// noDash refuses a line without a dash between the items of a sequence.
-func (p *parser) noDash() {
-	if fixed, mark := Spaced(p.lineFrom(p.pos)); mark == "dash" {
+// refuseNoDash refuses a line without a dash between the items of a sequence.
+func (p *parser) refuseNoDash() {
+	if fixed, mark := AddSpace(p.lineFrom(p.pos)); mark == "dash" {
 		p.fail(p.pos, "a space is missing after the dash; write %s", brief(fixed))
 	}
 	p.fail(p.pos, "a dash was expected here, as before the other items; write one and a space, or indent the line by "+
 		"%d if it belongs to the item above", p.pos-p.line+2)
 }
 
-// keyOfLines refuses a key of several lines, which begins at the offset.
-func (p *parser) keyOfLines(begin int) {
+// refuseMultilineKey refuses a key of several lines, which begins at the offset.
+func (p *parser) refuseMultilineKey(begin int) {
 	what := fmt.Sprintf("write a colon and a space after the key of line %d", p.lineOf(begin))
 	if c := p.Text[begin]; c == '"' || c == '\'' || c == '[' || c == '{' {
 		what = "write it on one line"
-	} else if fixed, mark := Spaced(p.lineFrom(begin)); fixed != "" {
+	} else if fixed, mark := AddSpace(p.lineFrom(begin)); fixed != "" {
 		p.fail(begin, "a space is missing after the %s; write %s", mark, brief(fixed))
 	}
 	p.fail(begin, "a key cannot have several lines, unless ? stands before it; %s", what)
 }
 
-// behindValue refuses text on the line of a value that is complete.
-func (p *parser) behindValue() {
+// refuseAfterValue refuses text on the line of a value that is complete.
+func (p *parser) refuseAfterValue() {
 	switch open := p.Text[p.begun]; {
 	case p.begun < p.line && (open == '"' || open == '\''):
 		p.fail(p.pos, "the quote that opens in %s is closed before this text; close it where the value ends",
-			p.place(p.begun))
+			p.placeName(p.begun))
 	case open == '\'' && p.endsIn(open):
 		p.fail(p.pos, "text follows the closing quote; write '' for an apostrophe in single quotes, or use double quotes: %s",
 			p.inOtherQuotes())
@@ -236,7 +238,7 @@ func (p *parser) behindValue() {
 		p.fail(p.pos, "text follows the closing quote; write \\\" for a quote in double quotes, or use single quotes: %s",
 			p.inOtherQuotes())
 	case p.begun >= p.line && strings.IndexByte("\"'[{*", open) >= 0:
-		p.fail(p.pos, "text follows the value on its line; put the whole value in quotes%s", p.inQuotes(p.begun))
+		p.fail(p.pos, "text follows the value on its line; put the whole value in quotes%s", p.quotedRest(p.begun))
 	}
 	p.fail(p.pos, "unexpected text behind the value")
 }
@@ -253,9 +255,9 @@ func (p *parser) inOtherQuotes() string {
 	return brief(quote(line[1 : len(line)-1]))
 }
 
-// misfit refuses a line with an indentation that none of the collections has that are open above it.
-func (p *parser) misfit(spaces int) {
-	list := p.fitting(p.pos)
+// refuseIndentation refuses a line with an indentation that none of the collections has that are open above it.
+func (p *parser) refuseIndentation(spaces int) {
+	list := p.validIndents(p.pos)
 	if len(list) == 0 {
 		list = []string{"0"}
 	}
@@ -270,10 +272,10 @@ func (p *parser) misfit(spaces int) {
 	p.fail(p.pos, "the indentation of %d fits no line before; indent the line by %s", spaces, advice)
 }
 
-// fitting returns the indentations that a line can have, so that it belongs to a collection that is open above it.
-func (p *parser) fitting(offset int) (list []string) {
+// validIndents returns the indentations that a line can have, so that it belongs to a collection that is open above it.
+func (p *parser) validIndents(offset int) (list []string) {
 	least := len(p.Text)
-	for begin := p.lineAbove(offset); begin >= 0 && least > 0 && len(list) < maxFitting; begin = p.lineAbove(begin) {
+	for begin := p.lineAbove(offset); begin >= 0 && least > 0 && len(list) < maxIndents; begin = p.lineAbove(begin) {
 		line := p.lineFrom(begin)
 		columns := []int{len(p.lineIndent(begin))} // where the line begins, and the content of items on it
 		for inside := columns[0]; strings.HasPrefix(line[inside:], "- "); columns = append(columns, inside) {
@@ -289,5 +291,5 @@ func (p *parser) fitting(offset int) (list []string) {
 	return list
 }
 
-// maxFitting bounds the indentations that are suggested.
-const maxFitting = 4
+// maxIndents bounds the indentations that are suggested.
+const maxIndents = 4

@@ -11,22 +11,22 @@ import (
 // Keys are the keys of a mapping, or the names of an object, so far. The first few are compared one by one, which is
 // faster than a map.
 type Keys struct {
-	few   [8]string
-	many  map[string]bool
+	list  [8]string
+	index map[string]bool
 	count int
 }
 
 // Add adds a key. It reports false if it is there already.
 func (k *Keys) Add(key string) bool {
-	switch n := len(k.few); {
-	case k.many[key] || slices.Contains(k.few[:min(k.count, n)], key):
+	switch n := len(k.list); {
+	case k.index[key] || slices.Contains(k.list[:min(k.count, n)], key):
 		return false
 	case k.count < n:
-		k.few[k.count] = key
-	case k.many == nil:
-		k.many = map[string]bool{key: true}
+		k.list[k.count] = key
+	case k.index == nil:
+		k.index = map[string]bool{key: true}
 	default:
-		k.many[key] = true
+		k.index[key] = true
 	}
 	k.count++
 	return true

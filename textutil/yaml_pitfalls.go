@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A role is the position of a node in its parent.
@@ -19,24 +19,24 @@ const (
 	valueRole role = 2 // also an item of a sequence
 )
 
-// findTraps adds findings about what is valid in a node, and does not mean what people have in mind who write it so.
-func (r *yamlReading) findTraps(n *yaml.Node, as role) {
-	if r.isPlaceholder(n) {
+// findPitfalls adds findings about what is valid in a node, and does not mean what people have in mind who write it so.
+func (r *yamlReading) findPitfalls(n *yaml.Node, as role) {
+	if r.findPlaceholder(n) {
 		return
 	}
 	if n.Kind() == yaml.Scalar && n.Style() == yaml.Plain && n.Tag() == "" {
-		r.plainTraps(n, as)
+		r.findPlainPitfalls(n, as)
 	}
 	isKey := n.Kind() == yaml.Mapping
 	inBraces := isKey && strings.HasPrefix(r.raw(n), "{")
 	for child := n.First(); child != nil; child = child.Next() {
 		if isKey {
-			r.findTraps(child, keyRole)
+			r.findPitfalls(child, keyRole)
 			if inBraces && r.raw(child.Next()) == "" && spanEnd(child) == spanEnd(child.Next()) { // there is no colon
-				r.crampedKey(child)
+				r.findMissingSpace(child)
 			}
 		} else {
-			r.findTraps(child, valueRole)
+			r.findPitfalls(child, valueRole)
 		}
 		isKey = !isKey && n.Kind() == yaml.Mapping
 	}
@@ -53,9 +53,9 @@ func spanEnd(n *yaml.Node) int {
 	return end
 }
 
-// isPlaceholder reports whether a node is written as the placeholder of a template, "{{ name }}", which is a mapping
+// findPlaceholder reports whether a node is written as the placeholder of a template, "{{ name }}", which is a mapping
 // with a mapping as its key (YAML 1.2.2 section 7.4.2), and adds a finding about it.
-func (r *yamlReading) isPlaceholder(n *yaml.Node) bool {
+func (r *yamlReading) findPlaceholder(n *yaml.Node) bool {
 	text := ""
 	if n.Kind() == yaml.Mapping {
 		text = r.raw(n)
@@ -74,12 +74,12 @@ func (r *yamlReading) isPlaceholder(n *yaml.Node) bool {
 	r.addNode(Finding{Code: "text.yaml.template.unquoted", Severity: Warning, Title: "Template placeholder without quotes",
 		Detail: fmt.Sprintf("Without quotes, %s is a mapping whose key is a mapping, not a placeholder of a template.",
 			firstLine(text)),
-		Advice: "Put the placeholder in quotes" + written(text) + ".", Reference: "YAML 1.2.2 section 7.4.2"}, n)
+		Advice: "Put the placeholder in quotes" + quotedForm(text) + ".", Reference: "YAML 1.2.2 section 7.4.2"}, n)
 	return true
 }
 
-// written returns how a text is written as a string in YAML, behind a colon, or nothing if it is too long to be shown.
-func written(text string) string {
+// quotedForm returns how a text is written as a string in YAML, behind a colon, or nothing if it is too long to be shown.
+func quotedForm(text string) string {
 	const longest = 100
 	if len(text) > longest || strings.Contains(text, "\n") {
 		return ""
@@ -96,44 +96,44 @@ func firstLine(text string) string {
 	return line + "…"
 }
 
-// plainTraps finds what a plain scalar hides.
-func (r *yamlReading) plainTraps(n *yaml.Node, as role) {
+// findPlainPitfalls finds what a plain scalar hides.
+func (r *yamlReading) findPlainPitfalls(n *yaml.Node, as role) {
 	text := r.raw(n)
 	if as == valueRole {
-		r.comments(n, text)
+		r.findComments(n, text)
 	}
 	if text == "" {
-		r.anchorAlone(n)
+		r.findLoneAnchor(n)
 		return
 	}
 	r.compareVersions(n, r.stream.Value(n))
 	if utf8.RuneCountInString(text) < len(text) {
-		r.unseen(n, text, as == keyRole)
+		r.findInvisible(n, text, as == keyRole)
 	}
 	switch {
 	case strings.Contains(text, "\n"):
-		r.severalLines(n, text, as)
+		r.findMultiline(n, text, as)
 	case as == rootRole:
-		r.cramped(n, text, "so the document is a string")
+		r.addMissingSpace(n, text, "so the document is a string")
 	}
 }
 
-// matcher compiles an expression when it is first needed.
-func matcher(expr string) func() *regexp.Regexp {
+// lazyRegexp compiles an expression when it is first needed.
+func lazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 var (
 	// wordInComment matches a comment that is a value: a color, a channel or a number.
-	wordInComment = matcher(`^[ \t]*(#[^\s#!]\S*)[ \t]*(\n|$)`)
+	wordInComment = lazyRegexp(`^[ \t]*(#[^\s#!]\S*)[ \t]*(\n|$)`)
 	// numberInComment matches a comment that continues with text, such as "Issue #5".
-	numberInComment = matcher(`^[ \t]+#[0-9]`)
+	numberInComment = lazyRegexp(`^[ \t]+#[0-9]`)
 	// typographic matches a text in typographic quotes.
-	typographic = matcher(`^[“‘]([^“”‘’]*)[”’]$`)
+	typographic = lazyRegexp(`^[“‘]([^“”‘’]*)[”’]$`)
 )
 
-// comments finds values that are a comment, in whole or in part (YAML 1.2.2 section 6.6).
-func (r *yamlReading) comments(n *yaml.Node, text string) {
+// findComments finds values that are a comment, in whole or in part (YAML 1.2.2 section 6.6).
+func (r *yamlReading) findComments(n *yaml.Node, text string) {
 	end := spanEnd(n)
 	at := end
 	for at < len(r.text) && (r.text[at] == ' ' || r.text[at] == '\t') {
@@ -147,36 +147,36 @@ func (r *yamlReading) comments(n *yaml.Node, text string) {
 		Reference: "YAML 1.2.2 section 6.6", Location: &Location{Offset: at, Length: end + len(rest) - at}}
 	if m := wordInComment().FindStringSubmatch(rest); text == "" && n.Anchor() == "" && m != nil {
 		finding.Detail = fmt.Sprintf("A # behind a space begins a comment, so the value is null, not %s.", clip(m[1]))
-		finding.Advice = "Put the value in quotes" + written(m[1]) + "."
+		finding.Advice = "Put the value in quotes" + quotedForm(m[1]) + "."
 		r.add(finding)
 	} else if t, _, _ := r.stream.Resolve(n); t == yaml.String && numberInComment().MatchString(rest) {
 		whole := strings.TrimRight(text+rest, " \t")
 		finding.Severity, finding.Title = info, "Part of a value read as a comment"
 		finding.Detail = fmt.Sprintf("A # behind a space begins a comment, so the value ends before %s.", clip(rest[at-end:]))
-		finding.Advice = "If it belongs to the value, put all of it in quotes" + written(whole) + "."
+		finding.Advice = "If it belongs to the value, put all of it in quotes" + quotedForm(whole) + "."
 		r.add(finding)
 	}
 }
 
-// anchorAlone finds an anchor that nothing follows and no alias calls, such as &nbsp;.
-func (r *yamlReading) anchorAlone(n *yaml.Node) {
+// findLoneAnchor finds an anchor that nothing follows and no alias calls, such as &nbsp;.
+func (r *yamlReading) findLoneAnchor(n *yaml.Node) {
 	if n.Anchor() == "" || r.stream.Aliases {
 		return
 	}
 	text := "&" + n.Anchor()
 	r.addNode(Finding{Code: "text.yaml.anchor.value", Severity: Warning, Title: "Value read as an anchor",
 		Detail: fmt.Sprintf("An & begins an anchor, so the value is null, not %s.", clip(text)),
-		Advice: "Put the value in quotes" + written(text) + ".", Reference: "YAML 1.2.2 section 6.9.2"}, n)
+		Advice: "Put the value in quotes" + quotedForm(text) + ".", Reference: "YAML 1.2.2 section 6.9.2"}, n)
 }
 
-// unseen finds characters that look like a space or like nothing, and quotes that are text.
-func (r *yamlReading) unseen(n *yaml.Node, text string, isKey bool) {
+// findInvisible finds characters that look like a space or like nothing, and quotes that are text.
+func (r *yamlReading) findInvisible(n *yaml.Node, text string, isKey bool) {
 	start, _ := n.Span()
 	for line := range strings.Lines(text) {
 		content := strings.TrimRight(line, "\n")
-		if at := yaml.Unseen(content, isKey); at >= 0 {
+		if at := yaml.FindInvisible(content, isKey); at >= 0 {
 			c, size := utf8.DecodeRuneInString(content[at:])
-			name, remedy := yaml.UnseenName(c)
+			name, remedy := yaml.InvisibleName(c)
 			what := "value"
 			if isKey {
 				what = "key"
@@ -197,8 +197,8 @@ func (r *yamlReading) unseen(n *yaml.Node, text string, isKey bool) {
 	}
 }
 
-// severalLines finds plain scalars of several lines whose lines look like entries of a collection.
-func (r *yamlReading) severalLines(n *yaml.Node, text string, as role) {
+// findMultiline finds plain scalars of several lines whose lines look like entries of a collection.
+func (r *yamlReading) findMultiline(n *yaml.Node, text string, as role) {
 	start, _ := n.Span()
 	at, all := start, true
 	for line := range strings.Lines(text) {
@@ -212,26 +212,26 @@ func (r *yamlReading) severalLines(n *yaml.Node, text string, as role) {
 				Location:  &Location{Offset: at + strings.IndexByte(line, '-'), Length: len(content)}})
 			return
 		}
-		_, mark := yaml.Spaced(content)
+		_, mark := yaml.AddSpace(content)
 		all = all && (mark == "colon" || mark == "dash" && as == rootRole)
 		at += len(line)
 	}
 	if first, _, _ := strings.Cut(text, "\n"); all {
-		r.cramped(n, first, "so these lines are one string")
+		r.addMissingSpace(n, first, "so these lines are one string")
 	}
 }
 
-// crampedKey finds a key in braces that would be a key with a value, were there a space behind its colon.
-func (r *yamlReading) crampedKey(key *yaml.Node) {
+// findMissingSpace finds a key in braces that would be a key with a value, were there a space behind its colon.
+func (r *yamlReading) findMissingSpace(key *yaml.Node) {
 	if key.Kind() == yaml.Scalar && key.Style() == yaml.Plain && key.Tag() == "" {
-		r.cramped(key, r.raw(key), "so it is a key without a value")
+		r.addMissingSpace(key, r.raw(key), "so it is a key without a value")
 	}
 }
 
-// cramped adds a finding about a text that would be an entry of a collection, were there a space behind its colon or
+// addMissingSpace adds a finding about a text that would be an entry of a collection, were there a space behind its colon or
 // dash, with what it is.
-func (r *yamlReading) cramped(n *yaml.Node, text, is string) {
-	fixed, mark := yaml.Spaced(text)
+func (r *yamlReading) addMissingSpace(n *yaml.Node, text, is string) {
+	fixed, mark := yaml.AddSpace(text)
 	if fixed == "" {
 		return
 	}

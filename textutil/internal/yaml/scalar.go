@@ -16,16 +16,16 @@ func (p *parser) scalar(style Style, begin int, props *properties) *Node {
 // plain reads a plain scalar (YAML 1.2.2 section 7.3.3), whose further lines are indented by more than n.
 func (p *parser) plain(n int, flow bool, props *properties) *Node {
 	begin, end := p.pos, p.pos
-	for more := true; more; more = p.plainGoesOn(n, flow) {
+	for more := true; more; more = p.continuePlain(n, flow) {
 		end = p.plainLine(flow)
 	}
 	p.pos = end
 	return p.scalar(Plain, begin, props)
 }
 
-// plainEnds reports whether a plain scalar ends before the byte at i: at the colon behind a key, or at a mark
+// isPlainEnd reports whether a plain scalar ends before the byte at i: at the colon behind a key, or at a mark
 // of a flow collection.
-func (p *parser) plainEnds(i int, flow bool) bool {
+func (p *parser) isPlainEnd(i int, flow bool) bool {
 	switch c := p.Text[i]; {
 	case c == ':':
 		return i+1 == len(p.Text) || isSpace(p.Text[i+1]) || flow && isMark(p.Text[i+1])
@@ -41,7 +41,7 @@ func (p *parser) plainLine(flow bool) int {
 		switch c := p.Text[p.pos]; {
 		case c == ' ' || c == '\t':
 			continue
-		case c == '\n' || c == '#' && p.pos > end || p.plainEnds(p.pos, flow):
+		case c == '\n' || c == '#' && p.pos > end || p.isPlainEnd(p.pos, flow):
 			return end
 		}
 		end = p.pos + 1
@@ -49,8 +49,8 @@ func (p *parser) plainLine(flow bool) int {
 	return end
 }
 
-// plainGoesOn goes to the next line with content, if it belongs to the scalar.
-func (p *parser) plainGoesOn(n int, flow bool) bool {
+// continuePlain goes to the next line with content, if it belongs to the scalar.
+func (p *parser) continuePlain(n int, flow bool) bool {
 	if p.at(0) != '\n' {
 		return false
 	}
@@ -61,7 +61,7 @@ func (p *parser) plainGoesOn(n int, flow bool) bool {
 			line = i + 1
 		}
 	}
-	if i == len(p.Text) || p.Text[i] == '#' || i == line && isMarker(p.Text[i:]) || p.plainEnds(i, flow) {
+	if i == len(p.Text) || p.Text[i] == '#' || i == line && isMarker(p.Text[i:]) || p.isPlainEnd(i, flow) {
 		return false
 	}
 	spaces := line
@@ -82,7 +82,7 @@ func (p *parser) quotedLine(n, open int) {
 		p.pos++
 		p.line = p.pos
 		if p.pos < len(p.Text) && p.ended() {
-			p.openQuote(open)
+			p.refuseOpenQuote(open)
 		}
 		p.skipBlanks()
 	}
@@ -102,8 +102,8 @@ func quoteName(c byte) string {
 	return "single"
 }
 
-// openQuote refuses a quote that nothing closes.
-func (p *parser) openQuote(open int) {
+// refuseOpenQuote refuses a quote that nothing closes.
+func (p *parser) refuseOpenQuote(open int) {
 	p.fail(open, "the %s quote that opens here is not closed; write %c where the value ends", quoteName(p.Text[open]),
 		p.Text[open])
 }
@@ -115,7 +115,7 @@ func (p *parser) quoted(n int, style Style, props *properties) *Node {
 	for p.pos++; ; {
 		switch c := p.at(0); {
 		case c == 0:
-			p.openQuote(begin)
+			p.refuseOpenQuote(begin)
 		case c == '\n':
 			p.quotedLine(n, begin)
 		case c == '\\' && style == double:
@@ -125,19 +125,19 @@ func (p *parser) quoted(n int, style Style, props *properties) *Node {
 		case style == single && p.at(1) == quote:
 			p.pos += 2
 		default:
-			return p.quoteEnds(style, begin, props)
+			return p.quotedScalar(style, begin, props)
 		}
 	}
 }
 
-// quoteEnds returns a scalar in quotes, which may hold characters that are not allowed elsewhere.
-func (p *parser) quoteEnds(style Style, begin int, props *properties) *Node {
+// quotedScalar returns a scalar in quotes, which may hold characters that are not allowed elsewhere.
+func (p *parser) quotedScalar(style Style, begin int, props *properties) *Node {
 	p.pos++
 	p.quoting = false
 	switch {
 	case p.odd < 0:
 	case p.odd < begin:
-		p.oddCharacter()
+		p.refuseOddCharacter()
 	case p.odd < p.pos:
 		p.findOdd(p.pos)
 	}
@@ -280,7 +280,7 @@ func isPlain(value string) bool {
 	if t, _ := resolvePlain(value); t != String {
 		return false
 	}
-	if strings.HasPrefix(value, "“") || strings.HasPrefix(value, "‘") || Unseen(value, true) >= 0 {
+	if strings.HasPrefix(value, "“") || strings.HasPrefix(value, "‘") || FindInvisible(value, true) >= 0 {
 		return false // it would look like a mistake
 	}
 	return !isMarker(value) && LegacyOf(value) == SameInBoth

@@ -34,7 +34,7 @@ func (p *parser) blockHeader() (indent int) {
 			p.skipBlanks()
 			if c := p.at(0); c != '\n' && c != 0 && (c != '#' || p.pos == begin) {
 				p.fail(p.pos, "text follows the mark of a block scalar; begin it on the next line, or put the value in quotes%s",
-					p.inQuotes(mark))
+					p.quotedRest(mark))
 			}
 			if p.at(0) == '#' && p.pos > begin {
 				p.comment()

@@ -27,7 +27,7 @@ func TestConformanceYAMLSuite(t *testing.T) {
 			t.Errorf("%s: refused: %+v\n%s", name, err, text)
 			continue
 		}
-		want := comparable(content(t, folder, "test.event"))
+		want := normalizeEvents(content(t, folder, "test.event"))
 		if got := eventsOf(stream); got != want {
 			t.Errorf("%s: events\n%s\nwant\n%s", name, got, want)
 			continue
@@ -38,8 +38,8 @@ func TestConformanceYAMLSuite(t *testing.T) {
 	t.Logf("yaml-test-suite invalid: %d/%d", invalidOK, invalid)
 }
 
-// comparable leaves out what the tree does not hold: document markers.
-func comparable(events string) string {
+// normalizeEvents leaves out what the tree does not hold: document markers.
+func normalizeEvents(events string) string {
 	var b strings.Builder
 	for line := range strings.Lines(events) {
 		line = strings.TrimSpace(strings.TrimRight(line, "\n"))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/textutil/yaml"
+	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
 // A lostTag is a tag that JSON has no place for (YAML 1.2.2 section 3.2.1.2), with the nodes that have it.
@@ -41,9 +41,9 @@ func (r *yamlReading) findLosses(docs []*yaml.Document) {
 // node examines a node and its descendants. Numbers that are keys become strings, of which nothing is lost.
 func (l *lossFinder) node(n *yaml.Node, isKey bool) {
 	if n.Tag() != "" {
-		l.tagged(n)
+		l.addTag(n)
 	}
-	if n.Kind() == yaml.Scalar && !isKey && l.mayLose(n) {
+	if n.Kind() == yaml.Scalar && !isKey && l.mayLoseDigits(n) {
 		if t, text, _ := l.stream.Resolve(n); t == yaml.Int || t == yaml.Float {
 			l.addNumber(text, true, nodeLocation(n))
 		}
@@ -55,8 +55,8 @@ func (l *lossFinder) node(n *yaml.Node, isKey bool) {
 	}
 }
 
-// mayLose reports whether a scalar may be a number of which a double loses something. It spares most the work.
-func (l *lossFinder) mayLose(n *yaml.Node) bool {
+// mayLoseDigits reports whether a scalar may be a number of which a double loses something. It spares most the work.
+func (l *lossFinder) mayLoseDigits(n *yaml.Node) bool {
 	if n.Tag() == "" && n.Style() != yaml.Plain {
 		return false
 	}
@@ -69,7 +69,7 @@ var jsonTypes = []string{"str", "int", "float", "bool", "null", "map", "seq", "m
 
 const coreTags = "tag:yaml.org,2002:"
 
-func (l *lossFinder) tagged(n *yaml.Node) {
+func (l *lossFinder) addTag(n *yaml.Node) {
 	tag := n.Tag()
 	if tag == "!" || slices.Contains(jsonTypes, strings.TrimPrefix(tag, coreTags)) && strings.HasPrefix(tag, coreTags) {
 		return
@@ -159,7 +159,7 @@ func (r *yamlReading) meaningOf(t *lostTag) (meaning, advice string) {
 			function), "Keep the template in YAML, or write the long form, " + advice + ", which JSON can hold."
 	}
 	if r.raw(t.first) == "" && t.tag == t.text {
-		return "Nothing follows it, so the value is empty.", "If it is text, put it in quotes" + written(t.text) + "."
+		return "Nothing follows it, so the value is empty.", "If it is text, put it in quotes" + quotedForm(t.text) + "."
 	}
 	return "Only the program that reads the file knows its meaning; in the JSON, it finds a plain value.",
 		"Keep the file in YAML for that program, or write what the tag stands for in its place."
