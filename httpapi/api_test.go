@@ -81,7 +81,7 @@ func newAPIOn(t testing.TB, open opener, plan metering.PlanID, change func(*Conf
 	t.Helper()
 	a := &api{t: t, clock: meteringtest.NewClock(), log: &syncBuffer{}}
 	a.store = meteringtest.Faulty(open(t, a.clock.Now))
-	a.admin = metering.Admin{Store: a.store, Clock: a.clock.Now, Now: true}
+	a.admin = metering.Admin{Store: a.store, Clock: a.clock.Now, DowngradeNow: true}
 	var err error
 	a.account, err = a.admin.CreateAccount(t.Context(), "test", plan)
 	require.NoError(t, err)

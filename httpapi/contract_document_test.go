@@ -114,7 +114,7 @@ func TestContractEventsAndPlans(t *testing.T) {
 			require.Equal(t, fmt.Sprint(p.Credits), plain.Replace(cells[2]))
 			require.Equal(t, fmt.Sprint(p.PerMinute), plain.Replace(cells[3]))
 			overage := "hard cap"
-			if !p.HardCap() {
+			if !p.HasHardCap() {
 				overage = fmt.Sprintf("%.2f EUR", float64(p.OverageRate)*1000/100/metering.MicrosPerCent)
 			}
 			require.Equal(t, overage, cells[4])

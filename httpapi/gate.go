@@ -108,7 +108,7 @@ func (x *exchange) admitKey() *failure {
 		x.seen.Plan = string(caller.Plan.ID)
 		x.rateHeaders(caller.Rate, caller.Plan.Policy())
 		if x.counted != nil {
-			x.counted.GiveBack(x.ip, x.began)
+			x.counted.Refund(x.ip, x.began)
 		}
 	}
 	if err != nil {

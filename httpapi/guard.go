@@ -74,7 +74,7 @@ func (a *API) Guesses(next http.Handler) http.Handler {
 		}
 		x := &exchange{}
 		if next.ServeHTTP(&statusWriter{w, x}, r); x.seen.Status != http.StatusNotFound {
-			visits.GiveBack(ip, now)
+			visits.Refund(ip, now)
 		}
 	})
 }

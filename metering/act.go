@@ -19,10 +19,10 @@ const (
 	// actKind is the kind of the records that hold acts upon an account, and serverActKind of those upon the server.
 	// The latter are stored with its oldest account, for want of another place, and shown to the operator only.
 	actKind, serverActKind = "act", "server_act"
-	// maxActText bounds each text of an act, in characters.
-	maxActText = 400
-	// forgetBatch is how many records are removed per transaction.
-	forgetBatch = 100
+	// maxActChars bounds each text of an act, in characters.
+	maxActChars = 400
+	// removeBatch is how many records are removed per transaction.
+	removeBatch = 100
 )
 
 // An Act is something that a person did to an account by a command or a page: a row of the log. It holds no secrets.
@@ -73,26 +73,26 @@ func Audited(ctx context.Context, store Store, act Act, do func(ctx context.Cont
 	if err := store.PutRecords(ctx, record); err != nil {
 		return fmt.Errorf("writing %s into the log: %w", act.What, err)
 	}
-	fault := do(ctx)
-	if fault == nil {
+	failure := do(ctx)
+	if failure == nil {
 		return nil
 	}
 	record.Version++
 	if err := json.Unmarshal(record.Body, &act); err != nil {
-		return errors.Join(fault, err)
+		return errors.Join(failure, err)
 	}
-	act.Error = oneLine(failureText(fault))
+	act.Error = printableLine(failureText(failure))
 	record.Body = RecordBody(act)
 	if err := store.PutRecords(context.WithoutCancel(ctx), record); err != nil {
-		return errors.Join(fault, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
+		return errors.Join(failure, fmt.Errorf("writing into the log why %s came to nothing: %w", act.What, err))
 	}
-	return fault
+	return failure
 }
 
 const failedText = "it could not be carried out"
 
-// failureText returns why an act failed, in words for members: the fault in its input, the text of a [ReasonError], or the
-// kind of the failure. The texts of other errors describe server internals; only the caller gets them.
+// failureText returns why an act failed, in words for members: the fault in its input, the text of a [ReasonError], or
+// the kind of the failure. The texts of other errors describe server internals; only the caller gets them.
 func failureText(fault error) string {
 	_, field := errors.AsType[*FieldError](fault)
 	_, refused := errors.AsType[*RefusedError](fault)
@@ -122,7 +122,7 @@ func (a Act) record(ctx context.Context, store Store) (r Record, err error) {
 	a.ID = newID("act_", nil)
 	a.At = a.At.UTC().Truncate(time.Microsecond)
 	for _, text := range []*string{&a.Who, &a.From, &a.What, &a.Subject, &a.Detail} {
-		*text = oneLine(*text)
+		*text = printableLine(*text)
 	}
 	r = Record{Account: a.Account, Kind: actKind, ID: a.ID, At: a.At}
 	if r.Account == "" {
@@ -136,11 +136,11 @@ func (a Act) record(ctx context.Context, store Store) (r Record, err error) {
 	return r, nil
 }
 
-// oneLine keeps a text short, and what a terminal might obey out of it.
-func oneLine(text string) string {
+// printableLine shortens a text, and replaces the characters that a terminal might act on.
+func printableLine(text string) string {
 	runes := []rune(text)
-	if len(runes) > maxActText {
-		runes = append(runes[:maxActText-1], '…')
+	if len(runes) > maxActChars {
+		runes = append(runes[:maxActChars-1], '…')
 	}
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {
@@ -177,18 +177,18 @@ func Acts(ctx context.Context, store Records, f ActFilter) ([]Act, error) {
 	return list, nil
 }
 
-// ForgetActs removes what is older than the log is kept.
-func ForgetActs(ctx context.Context, store Records, now time.Time) error {
+// PruneActs removes what is older than the log is kept.
+func PruneActs(ctx context.Context, store Records, now time.Time) error {
 	for _, kind := range []string{actKind, serverActKind} {
-		if _, err := Forget(ctx, store, RecordFilter{Kind: kind, Before: now.Add(-ActTime)}); err != nil {
+		if _, err := RemoveRecords(ctx, store, RecordFilter{Kind: kind, Before: now.Add(-ActTime)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Forget removes the records that the filter selects, but for those with something due, and returns how many.
-func Forget(ctx context.Context, store Records, f RecordFilter) (removed int, err error) {
+// RemoveRecords removes the records that the filter selects, but for those with something due, and returns how many.
+func RemoveRecords(ctx context.Context, store Records, f RecordFilter) (removed int, err error) {
 	var old []Record
 	for r, err := range store.Records(ctx, f) {
 		if err != nil {
@@ -199,7 +199,7 @@ func Forget(ctx context.Context, store Records, f RecordFilter) (removed int, er
 			old = append(old, r)
 		}
 	}
-	for group := range slices.Chunk(old, forgetBatch) {
+	for group := range slices.Chunk(old, removeBatch) {
 		switch err := store.PutRecords(ctx, group...); {
 		case errors.Is(err, ErrVersion): // another node does the same
 		case err != nil:

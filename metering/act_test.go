@@ -68,9 +68,9 @@ func TestAudited(t *testing.T) {
 	assert.ErrorIs(t, err, metering.ErrNotFound)
 	assert.Equal(t, 1, done, "what cannot be written down is not done")
 
-	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime)))
+	require.NoError(t, metering.PruneActs(ctx, store, now.Add(metering.ActTime)))
 	assert.Len(t, acts(""), 2)
-	require.NoError(t, metering.ForgetActs(ctx, store, now.Add(metering.ActTime+time.Second)))
+	require.NoError(t, metering.PruneActs(ctx, store, now.Add(metering.ActTime+time.Second)))
 	assert.Len(t, acts(""), 1)
 }
 

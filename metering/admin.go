@@ -21,8 +21,8 @@ const (
 	MaxNameLength = 64
 	// maxAllowlist bounds the address list of a key, because each request walks it.
 	maxAllowlist = 100
-	// wholeTax is 100 percent in basis points, and maxTaxNote what fits into a line of an invoice.
-	wholeTax, maxTaxNote = 10_000, 200
+	// maxTaxBasisPoints is 100 percent in basis points, and maxTaxNote what fits into a line of an invoice.
+	maxTaxBasisPoints, maxTaxNote = 10_000, 200
 	// versionTries is how often a change is retried after a version conflict.
 	versionTries = 8
 )
@@ -54,13 +54,14 @@ type KeyRequest struct {
 // change with its next request, gates of other processes within two seconds. Only Store is required. Errors are
 // *FieldError for bad input, [ErrNotFound] for an account or key that does not exist, or the store's.
 type Admin struct {
-	Store  Store
-	Plans  Prices           // nil means DefaultPlans
-	Clock  func() time.Time // nil means time.Now
-	Random io.Reader        // nil means crypto/rand
-	Now    bool             // a downgrade takes effect immediately, not from the next month on
-	// Existing lets imported plans lower the allowance of accounts that have them; see [PlanVersion.Existing].
-	Existing bool
+	Store        Store
+	Plans        Prices           // nil means DefaultPlans
+	Clock        func() time.Time // nil means time.Now
+	Random       io.Reader        // nil means crypto/rand
+	DowngradeNow bool             // a downgrade takes effect immediately, not from the next month on
+	// ReplaceAllowances lets imported plans lower the allowance of accounts that have them; see
+	// [PlanVersion.ReplacesAllowances].
+	ReplaceAllowances bool
 }
 
 // Now is the time of a clock, nil for time.Now, in UTC and cut to the microsecond, which every store can keep: what is
@@ -90,8 +91,8 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 
 // SetAccount calls change on an account and its agreements, and stores the result. After a version conflict, change is
 // called again on the newer version. A more expensive plan takes effect immediately, a cheaper one from the next month
-// on unless Now is set, and one in another currency in any case, since a month has one invoice; a plan that is set
-// while another is scheduled takes the place of that. ID and CreatedAt stay, and PlanSince follows from the plan.
+// on unless DowngradeNow is set, and one in another currency in any case, since a month has one invoice; a plan that is
+// set while another is scheduled takes the place of that. ID and CreatedAt stay, and PlanSince follows from the plan.
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := Retry(func() error {
@@ -100,7 +101,7 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 			return err
 		}
 		now := a.Time()
-		old, notes := stored.settled(now)
+		old, notes := stored.applyScheduled(now)
 		account = old.Clone()
 		change(&account)
 		account.ID, account.Version, account.CreatedAt = old.ID, old.Version, old.CreatedAt
@@ -109,29 +110,29 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 			return err
 		}
 		plans := a.plans().In(PeriodOf(now))
-		if account.OverageEnabled && !old.OverageEnabled && plans[account.Plan].HardCap() {
+		if account.OverageEnabled && !old.OverageEnabled && plans[account.Plan].HasHardCap() {
 			return &FieldError{Field: "overage", Reason: fmt.Sprintf("the plan %q sells no overage", account.Plan)}
 		}
 		if account.Plan != old.Plan {
 			account.Scheduled = nil
 			from, to := plans[old.Plan], plans[account.Plan]
 			from.Credits = from.Allowance(old)
-			abroad := from.Currency != to.Currency && !from.gratis() && !to.gratis()
-			if abroad && a.Now {
+			changesCurrency := from.Currency != to.Currency && !from.isFree() && !to.isFree()
+			if changesCurrency && a.DowngradeNow {
 				return &FieldError{Field: "plan", Reason: fmt.Sprintf(
 					"the plan %q is billed in %s and this month in %s: it can hold from the next month on", to.ID, to.Currency, from.Currency)}
 			}
-			if abroad || !a.Now && comparePlans(to, from, account.AgreedPriceCents) < 0 {
+			if changesCurrency || !a.DowngradeNow && comparePlans(to, from, account.AgreedPriceCents) < 0 {
 				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}
 				account.Plan = old.Plan
 			} else {
 				account.PlanSince = PeriodOf(now)
 			}
 		}
-		if left := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(left) {
-			notes = append(notes, old.note("", left, now))
+		if former := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(former) {
+			notes = append(notes, old.termsRecord("", former, now))
 		}
-		if err := putNotes(ctx, a.Store, notes); err != nil {
+		if err := putTerms(ctx, a.Store, notes); err != nil {
 			return err
 		}
 		return a.Store.PutAccount(ctx, account)
@@ -178,14 +179,14 @@ const serviceKeyKind = "acting"
 // with all scopes, whose secret is discarded. It is made at the first call. A revoked key stays revoked, and is
 // returned with a *RefusedError until [Admin.RenewServiceKey] makes another.
 func (a Admin) ServiceKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.serviceKeyRecord(ctx, account, part)
+	record, err := a.serviceKeyRecord(ctx, account, part)
 	if err != nil {
 		return Key{}, err
 	}
-	if len(named.Body) == 0 {
-		return a.storeServiceKey(ctx, named)
+	if len(record.Body) == 0 {
+		return a.storeServiceKey(ctx, record)
 	}
-	key, err := a.Store.Key(ctx, KeyID(named.Body))
+	key, err := a.Store.Key(ctx, KeyID(record.Body))
 	if err == nil && key.State(a.Time()) == KeyRevoked {
 		err = &RefusedError{Reason: RevokedKey}
 	}
@@ -195,36 +196,36 @@ func (a Admin) ServiceKey(ctx context.Context, account AccountID, part string) (
 // RenewServiceKey makes a new key by which a part of the server acts. Of several concurrent calls one wins, and the
 // others return its key.
 func (a Admin) RenewServiceKey(ctx context.Context, account AccountID, part string) (Key, error) {
-	named, err := a.serviceKeyRecord(ctx, account, part)
+	record, err := a.serviceKeyRecord(ctx, account, part)
 	if err != nil {
 		return Key{}, err
 	}
-	return a.storeServiceKey(ctx, named)
+	return a.storeServiceKey(ctx, record)
 }
 
 // serviceKeyRecord returns the record that names the key of a part, or a new one.
 func (a Admin) serviceKeyRecord(ctx context.Context, account AccountID, part string) (Record, error) {
-	named, err := a.Store.Record(ctx, account, serviceKeyKind, part)
+	record, err := a.Store.Record(ctx, account, serviceKeyKind, part)
 	if errors.Is(err, ErrNotFound) {
-		named, err = Record{Account: account, Kind: serviceKeyKind, ID: part}, nil
+		record, err = Record{Account: account, Kind: serviceKeyKind, ID: part}, nil
 	}
-	return named, err
+	return record, err
 }
 
 // storeServiceKey makes a key and stores its id in the record, unless another was stored since the record was read.
-func (a Admin) storeServiceKey(ctx context.Context, named Record) (Key, error) {
-	key, _, err := a.CreateKey(ctx, KeyRequest{Account: named.Account, Name: named.ID, Scopes: Scopes()})
+func (a Admin) storeServiceKey(ctx context.Context, record Record) (Key, error) {
+	key, _, err := a.CreateKey(ctx, KeyRequest{Account: record.Account, Name: record.ID, Scopes: Scopes()})
 	if err != nil {
 		return Key{}, err
 	}
-	named.At, named.Body = a.Time(), []byte(key.ID)
-	if err = a.Store.PutRecords(ctx, named); !errors.Is(err, ErrVersion) {
+	record.At, record.Body = a.Time(), []byte(key.ID)
+	if err = a.Store.PutRecords(ctx, record); !errors.Is(err, ErrVersion) {
 		return key, err
 	}
 	if _, err = a.RevokeKey(ctx, key.ID, ""); err != nil {
 		return Key{}, err
 	}
-	return a.ServiceKey(ctx, named.Account, named.ID)
+	return a.ServiceKey(ctx, record.Account, record.ID)
 }
 
 // RotateKey replaces a key by a new one with the same account, name, environment, scopes, expiry and
@@ -345,7 +346,7 @@ func (a Admin) checkAccount(account Account) error {
 		return &FieldError{Field: "overage_budget_cents", Reason: "must not be negative"}
 	case price != nil && *price < 0:
 		return &FieldError{Field: "agreed_price_cents", Reason: "must not be negative"}
-	case account.Tax.BasisPoints < 0 || account.Tax.BasisPoints > wholeTax:
+	case account.Tax.BasisPoints < 0 || account.Tax.BasisPoints > maxTaxBasisPoints:
 		return &FieldError{Field: "tax", Reason: "must be 0 to 100 percent"}
 	case utf8.RuneCountInString(account.Tax.Note) > maxTaxNote || !utf8.ValidString(account.Tax.Note):
 		return &FieldError{Field: "tax_note", Reason: fmt.Sprintf("must have at most %d characters", maxTaxNote)}
@@ -353,14 +354,14 @@ func (a Admin) checkAccount(account Account) error {
 	return nil
 }
 
-func (a Admin) checkKey(asked []Scope, key Key) error {
+func (a Admin) checkKey(requested []Scope, key Key) error {
 	if err := checkName(key.Name); err != nil {
 		return err
 	}
-	if len(asked) == 0 {
+	if len(requested) == 0 {
 		return &FieldError{Field: "scopes", Reason: "must name at least one scope"}
 	}
-	for _, s := range asked {
+	for _, s := range requested {
 		if !slices.Contains(Scopes(), s) {
 			return &FieldError{Field: "scopes", Reason: fmt.Sprintf("there is no scope %q", s)}
 		}
@@ -380,10 +381,10 @@ func (a Admin) checkKey(asked []Scope, key Key) error {
 }
 
 // normalScopes returns the scopes without duplicates, in the order of Scopes.
-func normalScopes(asked []Scope) []Scope {
+func normalScopes(requested []Scope) []Scope {
 	var list []Scope
 	for _, s := range Scopes() {
-		if slices.Contains(asked, s) {
+		if slices.Contains(requested, s) {
 			list = append(list, s)
 		}
 	}

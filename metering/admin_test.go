@@ -229,12 +229,12 @@ func TestConcurrentRotationsMakeOneSuccessor(t *testing.T) {
 // Overage is not switched on where the plan sells none.
 func TestOverageOfHardCap(t *testing.T) {
 	h := newHouse(t, "pack", nil)
-	h.admin.Now = true
+	h.admin.DowngradeNow = true
 	for id, plan := range DefaultPlans() {
 		_, err := h.admin.SetAccount(t.Context(), h.account.ID, func(a *Account) { a.Plan, a.OverageEnabled = id, false })
 		noError(t, err)
 		_, err = h.admin.SetAccount(t.Context(), h.account.ID, func(a *Account) { a.OverageEnabled = true })
-		if plan.HardCap() {
+		if plan.HasHardCap() {
 			badField(t, err, "overage", "%s", id)
 		} else {
 			noError(t, err)

@@ -13,7 +13,7 @@ type Limits struct {
 // Limits are those of the plan for an account.
 func (p Plan) Limits(a Account) Limits {
 	l := Limits{Allowance: p.Allowance(a)}
-	if p.HardCap() || !a.OverageEnabled {
+	if p.HasHardCap() || !a.OverageEnabled {
 		return l
 	}
 	l.Rate, l.Budget = p.OverageRate, maxMicros
@@ -35,25 +35,25 @@ func (t Taken) Plus(credits, overage, rate int64) Taken {
 	return Taken{t.Credits + credits, t.Overage + overage, t.Micros + overage*rate}
 }
 
-// included returns the rest of the allowance.
-func (l Limits) included(t Taken) int64 { return max(0, l.Allowance-(t.Credits-t.Overage)) }
+// allowanceLeft returns the rest of the allowance.
+func (l Limits) allowanceLeft(t Taken) int64 { return max(0, l.Allowance-(t.Credits-t.Overage)) }
 
-// Left returns how many credits may still be used: of the allowance, and of overage as far as the budget allows.
-func (l Limits) Left(t Taken) int64 {
-	left := l.included(t)
+// Remaining returns how many credits may still be used: of the allowance, and of overage as far as the budget allows.
+func (l Limits) Remaining(t Taken) int64 {
+	remaining := l.allowanceLeft(t)
 	if l.Rate > 0 {
-		left += max(0, l.Budget-t.Micros) / l.Rate
+		remaining += max(0, l.Budget-t.Micros) / l.Rate
 	}
-	return min(left, maxCredits-t.Credits)
+	return min(remaining, maxCredits-t.Credits)
 }
 
 // Admit returns how many credits of a price are overage; ok is false if not enough credits are left. The split of a
 // charge is fixed at its admission, whatever is cancelled or changed later.
 func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
-	if price > l.Left(t) {
+	if price > l.Remaining(t) {
 		return 0, 0, false
 	}
-	if overage = max(0, price-l.included(t)); overage > 0 {
+	if overage = max(0, price-l.allowanceLeft(t)); overage > 0 {
 		rate = l.Rate
 	}
 	return overage, rate, true
@@ -61,18 +61,18 @@ func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 
 // Ceiling returns the largest use of the month that these limits allow. A store keeps it with each charge, so that an
 // audit can detect that a month was oversold even if the plan has changed.
-func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Left(t)) }
+func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Remaining(t)) }
 
 // Refuse is the error of a price that an account cannot pay.
 func (l Limits) Refuse(a Account, p Plan, t Taken, price int64) *QuotaError {
 	e := &QuotaError{
-		Plan: p.ID, Limit: l.Allowance, Current: t.Credits, Requested: price, Left: max(0, l.Left(t)),
+		Plan: p.ID, Limit: l.Allowance, Current: t.Credits, Requested: price, Left: max(0, l.Remaining(t)),
 		Overage: t.Overage, OverageMicros: t.Micros,
 	}
 	switch {
 	case a.Suspension != nil:
 		e.Reason, e.Left = QuotaSuspended, 0
-	case p.HardCap():
+	case p.HasHardCap():
 		e.Reason = QuotaAllowanceUsed
 	case !a.OverageEnabled:
 		e.Reason = QuotaOverageOff

@@ -62,12 +62,12 @@ func TestAllowance(t *testing.T) {
 	holds(away, 45_000)
 	require.NoError(t, s.imports("pack", month(5), includes(45_000)), "nothing changes")
 	require.Len(t, s.versions("pack"), 3)
-	s.admin.Existing = true
+	s.admin.ReplaceAllowances = true
 	require.NoError(t, s.imports("pack", month(5), includes(45_000)))
 	require.NoError(t, s.imports("pack", month(6), includes(45_000)), "nothing is kept any more")
 	require.Len(t, s.versions("pack"), 4)
-	require.True(t, s.versions("pack")[3].Existing)
-	s.admin.Existing = false
+	require.True(t, s.versions("pack")[3].ReplacesAllowances)
+	s.admin.ReplaceAllowances = false
 	require.NoError(t, s.imports("pack", month(7), includes(1)))
 	holds(old, 50_000)
 	for _, m := range []time.Month{5, 6, 7} {
@@ -94,8 +94,8 @@ func (s *shop) versions(id metering.PlanID) (list []metering.PlanVersion) {
 	return list
 }
 
-// A plan of the same price that includes more than what the account keeps holds at once, and one that includes less does
-// not, whatever the plan includes for others.
+// A plan of the same price that includes more than what the account keeps holds at once, and one that includes less
+// does not, whatever the plan includes for others.
 func TestChangeFromAllowance(t *testing.T) {
 	for credits, want := range map[int64]metering.PlanID{45_000: "pack", 55_000: "other"} {
 		s := newShop(t)
@@ -116,7 +116,7 @@ func TestExistingLink(t *testing.T) {
 	link := v.Link(metering.Chain{})
 	require.Equal(t, metering.Chain{}.Next("plan.v1", "pack", "Pack", "EUR", "2900", "true", "50000", "60", "100000",
 		"-1", "0"), link)
-	v.Existing = true
+	v.ReplacesAllowances = true
 	require.NotEqual(t, link, v.Link(metering.Chain{}))
 	body, err := v.Body()
 	require.NoError(t, err)

@@ -10,12 +10,12 @@ import (
 // order, then all balances and the versions of the plans, all of one moment. It keeps some 300 bytes for each account
 // and month.
 type Auditor struct {
-	Known     func(KeyID) bool // whether a key exists
-	Unchained int64            // up to which entries have no chain: those of earlier layouts
+	Known         func(KeyID) bool // whether a key exists
+	UnchainedUpTo int64            // up to which entries have no chain: those of earlier layouts
 
-	audit     Audit
-	tallies   map[auditMonth]*tally
-	strangers map[KeyID]bool
+	audit       Audit
+	tallies     map[auditMonth]*tally
+	unknownKeys map[KeyID]bool
 }
 
 // formSize is the capacity for the canonical form of a typical entry that is a group by itself.
@@ -26,8 +26,8 @@ type auditMonth struct {
 	period  Period
 }
 
-// A Sealed balance is one as a store keeps it.
-type Sealed struct {
+// A StoredBalance is a balance as a store keeps it.
+type StoredBalance struct {
 	Account AccountID
 	Period  Period
 	Used    int64
@@ -40,12 +40,12 @@ type Sealed struct {
 
 // tally sums up the entries of an account and month, in the form of a balance whose chain is that of the last entry.
 type tally struct {
-	Sealed
-	form     []byte // of the group under way
-	first    int64  // its first entry
-	bare     int64  // entries without a chain
-	headless bool   // the first link has no beginning
-	settled  bool   // the balance was seen
+	StoredBalance
+	form         []byte // of the group under way
+	first        int64  // its first entry
+	unchained    int64  // entries without a chain
+	missingStart bool   // the first link has no beginning
+	hasBalance   bool   // the balance was seen
 }
 
 // Entry adds the next entry of the ledger.
@@ -58,22 +58,22 @@ func (a *Auditor) Entry(e Entry) {
 	t.Overage += e.Overage
 	t.Micros += e.Overage * e.OverageRate
 	t.Peak = max(t.Peak, e.Ceiling)
-	if !a.Known(e.Key) && !a.strangers[e.Key] {
-		if a.strangers == nil {
-			a.strangers = make(map[KeyID]bool)
+	if !a.Known(e.Key) && !a.unknownKeys[e.Key] {
+		if a.unknownKeys == nil {
+			a.unknownKeys = make(map[KeyID]bool)
 		}
-		a.strangers[e.Key] = true
+		a.unknownKeys[e.Key] = true
 		a.fault(e.Account, e.Period, "key %q charged, but does not exist", e.Key)
 	}
-	if e.Seq <= a.Unchained {
-		t.bare++
+	if e.Seq <= a.UnchainedUpTo {
+		t.unchained++
 		return
 	}
 	if t.form == nil {
 		t.first, t.form = e.Seq, AppendGroup(make([]byte, 0, formSize), e.Account, e.Period)
 	}
 	if t.form = e.AppendForm(t.form); e.Chain != nil {
-		a.close(t, e)
+		a.verifyGroup(t, e)
 	}
 }
 
@@ -83,19 +83,19 @@ func (a *Auditor) tally(account AccountID, p Period) *tally {
 		if a.tallies == nil {
 			a.tallies = make(map[auditMonth]*tally)
 		}
-		t = &tally{Sealed: Sealed{Account: account, Period: p}}
+		t = &tally{StoredBalance: StoredBalance{Account: account, Period: p}}
 		a.tallies[auditMonth{account, p}] = t
 	}
 	return t
 }
 
-// close verifies the current group, of which e is the last entry. If the first one of a month has no beginning, the
-// balance says whether that was pruned.
-func (a *Auditor) close(t *tally, e Entry) {
+// verifyGroup verifies the current group, of which e is the last entry. If the first one of a month has no beginning,
+// the balance says whether that was pruned.
+func (a *Auditor) verifyGroup(t *tally, e Entry) {
 	switch {
 	case t.Chain.LinkForm(t.form) == *e.Chain:
 	case t.Chain == (Chain{}):
-		t.headless = true
+		t.missingStart = true
 	default:
 		a.fault(t.Account, t.Period, "entries %d to %d do not fit into the chain: some were changed, removed or added",
 			t.first, e.Seq)
@@ -103,43 +103,43 @@ func (a *Auditor) close(t *tally, e Entry) {
 	t.Chain, t.form = *e.Chain, nil
 }
 
-// end reports a last group without a chain.
-func (a *Auditor) end(t *tally) {
+// reportOpenGroup reports a last group without a chain.
+func (a *Auditor) reportOpenGroup(t *tally) {
 	if t.form != nil {
 		a.fault(t.Account, t.Period, "the entries from %d on have no chain", t.first)
 	}
 }
 
 // Balance adds a balance.
-func (a *Auditor) Balance(b Sealed) {
+func (a *Auditor) Balance(b StoredBalance) {
 	t := a.tally(b.Account, b.Period)
-	if t.settled {
+	if t.hasBalance {
 		a.fault(b.Account, b.Period, "there are two balances")
 	}
-	t.settled = true
-	a.end(t)
-	a.compare(b, t)
+	t.hasBalance = true
+	a.reportOpenGroup(t)
+	a.compareSums(b, t)
 	if b.Used > b.Peak {
 		a.fault(b.Account, b.Period, "%d credits were used, the plan allowed %d", b.Used, b.Peak)
 	}
-	if b.Peak < t.Peak || b.Peak > t.Peak && t.bare == 0 && b.Chain != (Chain{}) {
+	if b.Peak < t.Peak || b.Peak > t.Peak && t.unchained == 0 && b.Chain != (Chain{}) {
 		a.fault(b.Account, b.Period, "the balance says that the plan allowed %d credits, the ledger %d", b.Peak, t.Peak)
 	}
 	switch {
 	case b.Chain != t.Chain && b.Chain != (Chain{}):
 		a.fault(b.Account, b.Period, "the last entries of the chain are missing")
-	case b.Chain != (Chain{}) && t.headless:
+	case b.Chain != (Chain{}) && t.missingStart:
 		a.fault(b.Account, b.Period, "the first entries of the chain were changed, removed or added")
-	case t.headless:
-		t.bare = t.Charges // the beginning was pruned
+	case t.missingStart:
+		t.unchained = t.Charges // the beginning was pruned
 	case b.Chain != t.Chain:
 		a.fault(b.Account, b.Period, "the balance has lost its chain")
 	}
-	a.audit.Unproven += t.bare
+	a.audit.Unproven += t.unchained
 }
 
-// compare compares a balance with the sums of its entries.
-func (a *Auditor) compare(b Sealed, t *tally) {
+// compareSums compares a balance with the sums of its entries.
+func (a *Auditor) compareSums(b StoredBalance, t *tally) {
 	if b.Used != t.Used || b.Charges != t.Charges || t.Charges == 0 {
 		a.fault(b.Account, b.Period, "the balance says %d credits in %d charges, the ledger %d in %d",
 			b.Used, b.Charges, t.Used, t.Charges)
@@ -170,9 +170,9 @@ func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
 // Finish is the result for so many accounts.
 func (a *Auditor) Finish(accounts int) Audit {
 	for _, t := range a.tallies {
-		if !t.settled {
-			a.end(t)
-			a.compare(Sealed{Account: t.Account, Period: t.Period}, t)
+		if !t.hasBalance {
+			a.reportOpenGroup(t)
+			a.compareSums(StoredBalance{Account: t.Account, Period: t.Period}, t)
 		}
 	}
 	a.audit.Accounts = accounts

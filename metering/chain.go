@@ -109,7 +109,7 @@ func (v PlanVersion) Link(before Chain) Chain {
 	fields := []string{"plan.v1", string(v.Plan.ID), v.Plan.Name, v.Plan.Currency, price,
 		strconv.FormatBool(v.Plan.ForSale), number(v.Plan.Credits), number(int64(v.Plan.PerMinute)),
 		number(v.Plan.OverageRate), number(v.From.Number()), number(v.ImportedAt.UnixMicro())}
-	if v.Existing {
+	if v.ReplacesAllowances {
 		fields = append(fields, "existing")
 	}
 	return before.Next(fields...)

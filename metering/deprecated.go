@@ -21,9 +21,9 @@ type DeprecatedUse struct {
 // MarkDeprecatedUse notes the first deprecated use of a key, in one transaction with other records, such as the event
 // that reports it. It reports whether it is the first.
 func MarkDeprecatedUse(
-	ctx context.Context, store Records, account AccountID, key KeyID, use DeprecatedUse, beside ...Record,
+	ctx context.Context, store Records, account AccountID, key KeyID, use DeprecatedUse, others ...Record,
 ) (first bool, err error) {
-	err = store.PutRecords(ctx, append(beside, Record{
+	err = store.PutRecords(ctx, append(others, Record{
 		Account: account, Kind: deprecatedKind, ID: string(key), At: use.At, Body: RecordBody(use),
 	})...)
 	if errors.Is(err, ErrVersion) {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// blindTrust is how long a record is trusted while changes by other processes are not reported. Revocation must
+	// unwatchedTrust is how long a record is trusted while changes by other processes are not reported. Revocation must
 	// hold on every node within 2 s (CONTRACT 4.3); a read may take the other second.
-	blindTrust = time.Second
+	unwatchedTrust = time.Second
 	// watchSettle is how long a Watch must run before its silence means that nothing changed.
 	watchSettle = time.Second
 	// watchRetry is the pause before a Watch that ended is taken up again.
@@ -51,22 +51,24 @@ type entry struct {
 
 // record holds a key and its account as read at one moment. It is not changed, but replaced.
 type record struct {
-	key     Key
-	account Account
-	plan    Plan
-	policy  Policy
-	from    time.Time // the month of the plan
-	until   time.Time
-	allowed []netip.Prefix // IPv4 also for ::ffff:0:0/96 in the list; empty: any address
+	key        Key
+	account    Account
+	plan       Plan
+	policy     Policy
+	validFrom  time.Time // the month of the plan
+	validUntil time.Time
+	allowed    []netip.Prefix // IPv4 also for ::ffff:0:0/96 in the list; empty: any address
 
 	generation  uint64 // of the store, before reading began
 	changeCount uint64 // of the directory, before reading began
-	read        time.Time
+	readAt      time.Time
 	stale       atomic.Bool // Watch reported a change
 }
 
 // coversMonth reports whether the plan is that of the month of an instant.
-func (r *record) coversMonth(now time.Time) bool { return !now.Before(r.from) && now.Before(r.until) }
+func (r *record) coversMonth(now time.Time) bool {
+	return !now.Before(r.validFrom) && now.Before(r.validUntil)
+}
 
 // sharedRead is a read under way, on which requests for the same key wait together.
 type sharedRead struct {
@@ -88,8 +90,8 @@ func (d *directory) init() {
 
 func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]%cacheShards] }
 
-// nextFallbackGeneration is the generation of a store without a counter: each request has its own, so that no record and no read
-// under way is ever good enough for the next.
+// nextFallbackGeneration is the generation of a store without a counter: each request has its own, so that no record
+// and no read under way is ever good enough for the next.
 func (d *directory) nextFallbackGeneration() uint64 { return d.fallbackGeneration.Add(1) }
 
 // find returns the cached key with a hash. The map is indexed by SHA-256, which an attacker cannot steer towards a
@@ -116,7 +118,7 @@ func (g *Gate) fresh(r *record) bool {
 	if r.generation != g.generation() || r.stale.Load() {
 		return false
 	}
-	return g.cache.watching.Load() || g.clock().Sub(r.read) < blindTrust
+	return g.cache.watching.Load() || g.clock().Sub(r.readAt) < unwatchedTrust
 }
 
 // load reads a key, once for all requests that ask for it at the same time. It returns no record
@@ -162,7 +164,7 @@ func (g *Gate) readShared(ctx context.Context, s *cacheShard, hash [32]byte, f *
 		s.mu.Unlock()
 		close(f.done)
 	}()
-	changeCount, begun := g.cache.changeCount.Load(), g.clock()
+	changeCount, startedAt := g.cache.changeCount.Load(), g.clock()
 	r, err := g.read(ctx, hash, p)
 	if errors.Is(err, errNoKey) {
 		g.cache.forget(s, hash)
@@ -170,7 +172,7 @@ func (g *Gate) readShared(ctx context.Context, s *cacheShard, hash [32]byte, f *
 		return
 	}
 	if f.err = err; err == nil {
-		r.generation, r.changeCount, r.read = f.generation, changeCount, begun
+		r.generation, r.changeCount, r.readAt = f.generation, changeCount, startedAt
 		f.record = r
 		f.entry = g.cache.publish(s, hash, r)
 	}
@@ -198,7 +200,7 @@ func (g *Gate) read(ctx context.Context, hash [32]byte, p Period) (*record, erro
 	}
 	return &record{
 		key: key, account: account, plan: plan, policy: plan.Policy(), allowed: unmapPrefixes(key.IPAllowlist),
-		from: p.Start(), until: p.End(),
+		validFrom: p.Start(), validUntil: p.End(),
 	}, nil
 }
 

@@ -174,11 +174,11 @@ func TestWatchBreaks(t *testing.T) {
 			h.broken <- errors.New("connection reset")
 			synctest.Wait()
 			h.changeElsewhere(revokeNow)
-			time.Sleep(blindTrust)
+			time.Sleep(unwatchedTrust)
 			_, err = h.admit(t, g)
 			refused(t, err, RevokedKey, "it must hold within two seconds")
 			h.changeElsewhere(func(k *Key) { k.RevokedAt = nil })
-			time.Sleep(blindTrust / 4)
+			time.Sleep(unwatchedTrust / 4)
 		}
 		g.Close()
 	})
@@ -349,7 +349,7 @@ func TestGateEndsWithItsContext(t *testing.T) {
 		_, err = h.admit(t, g)
 		noError(t, err)
 		h.changeElsewhere(revokeNow)
-		time.Sleep(blindTrust)
+		time.Sleep(unwatchedTrust)
 		_, err = h.admit(t, g)
 		refused(t, err, RevokedKey)
 		g.Close()
@@ -359,5 +359,5 @@ func TestGateEndsWithItsContext(t *testing.T) {
 // While changes are not reported, a read is trusted for so short a time that a revocation holds within two seconds
 // (CONTRACT 4.3), of which a read may take half.
 func TestBlindTrust(t *testing.T) {
-	isTrue(t, blindTrust <= time.Second)
+	isTrue(t, unwatchedTrust <= time.Second)
 }

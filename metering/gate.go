@@ -48,17 +48,17 @@ type Observer interface {
 //
 // A Gate is safe for concurrent use.
 type Gate struct {
-	store      Store
-	generation func() uint64
-	plans      Prices
-	limiter    Limiter
-	clock      func() time.Time
-	log        *slog.Logger
-	observer   Observer
-	cache      directory
-	settleEnd  settleEnd
-	stop       context.CancelFunc
-	done       sync.WaitGroup
+	store          Store
+	generation     func() uint64
+	plans          Prices
+	limiter        Limiter
+	clock          func() time.Time
+	log            *slog.Logger
+	observer       Observer
+	cache          directory
+	settleDeadline settleDeadline
+	stop           context.CancelFunc
+	done           sync.WaitGroup
 }
 
 // NewGate starts a gate on a store. It reads nothing yet, and follows Watch in one goroutine until
@@ -258,7 +258,7 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 
 // Settle is the store's [Ledger].Settle, which has 14 to 15 seconds for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
-	ctx, cancel := g.settleEnd.bound(ctx)
+	ctx, cancel := g.settleDeadline.bound(ctx)
 	defer cancel()
 	balance, err := g.store.Settle(ctx, t, out)
 	if err == nil && g.observer != nil {
@@ -269,7 +269,7 @@ func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, erro
 
 // Cancel is the store's [Ledger].Cancel, which has 14 to 15 seconds for it.
 func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
-	ctx, cancel := g.settleEnd.bound(ctx)
+	ctx, cancel := g.settleDeadline.bound(ctx)
 	defer cancel()
 	return g.store.Cancel(ctx, t)
 }

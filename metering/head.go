@@ -54,25 +54,25 @@ type Comparison struct {
 	Pruned []Period `json:"pruned_months"`
 }
 
-// Against compares a ledger with a head that was made of it. This month and the one before it cannot have been pruned.
-func (h Head) Against(ctx context.Context, l Ledger, now time.Time) (Comparison, error) {
+// Compare compares a ledger with a head that was made of it. This month and the one before it cannot have been pruned.
+func (h Head) Compare(ctx context.Context, l Ledger, now time.Time) (Comparison, error) {
 	c := Comparison{[]Period{}, []Period{}, []Period{}}
-	today, err := ReadHead(ctx, l, max(1, h.Seq))
+	current, err := ReadHead(ctx, l, max(1, h.Seq))
 	if err != nil {
 		return c, err
 	}
 	found := make(map[Period]MonthHead)
-	for _, m := range today.Months {
+	for _, m := range current.Months {
 		found[m.Month] = m
 	}
 	months := slices.Clone(h.Months)
 	slices.SortFunc(months, func(a, b MonthHead) int { return a.Month.Compare(b.Month) })
 	for _, m := range months {
 		old := len(c.Same)+len(c.Changed) == 0 && m.Month.Before(PeriodOf(now).Previous())
-		switch is := found[m.Month]; {
-		case is == m:
+		switch monthHead := found[m.Month]; {
+		case monthHead == m:
 			c.Same = append(c.Same, m.Month)
-		case old && is.Entries < m.Entries:
+		case old && monthHead.Entries < m.Entries:
 			c.Pruned = append(c.Pruned, m.Month)
 		default:
 			c.Changed = append(c.Changed, m.Month)

@@ -104,13 +104,13 @@ func TestHead(t *testing.T) {
 		"first months": {without(func(e metering.Entry) bool { return e.Seq <= 5 }), months{3, 4}, nil, months{1, 2}},
 		"all":          {none, nil, nil, months{1, 2, 3, 4}},
 	} {
-		got, err := head.Against(t.Context(), doctored{store, c.change}, now)
+		got, err := head.Compare(t.Context(), doctored{store, c.change}, now)
 		if err != nil || !slices.Equal(got.Same, month(c.same...)) || !slices.Equal(got.Changed, month(c.changed...)) ||
 			!slices.Equal(got.Pruned, month(c.pruned...)) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	got, err := head.Against(t.Context(), doctored{store, none}, now.AddDate(0, -1, 0))
+	got, err := head.Compare(t.Context(), doctored{store, none}, now.AddDate(0, -1, 0))
 	if err != nil || !slices.Equal(got.Changed, month(4)) || !slices.Equal(got.Pruned, month(1, 2, 3)) {
 		t.Errorf("what may still be charged cannot have been pruned: %+v, %v", got, err)
 	}

@@ -69,20 +69,20 @@ func (l *IPLimiter) Take(ip netip.Addr, now time.Time) (first Decision) {
 			continue
 		}
 		for j := range i {
-			l.giveBack(keys[j], &l.rates[j], t)
+			l.refund(keys[j], &l.rates[j], t)
 		}
 		return d
 	}
 	return first
 }
 
-// GiveBack returns the token of the last Take, once the request has shown a good key.
-func (l *IPLimiter) GiveBack(ip netip.Addr, now time.Time) {
+// Refund returns the token of the last Take, once the request has shown a good key.
+func (l *IPLimiter) Refund(ip netip.Addr, now time.Time) {
 	l.once.Do(l.init)
 	t := now.UnixNano()
 	for i, key := range keysOf(ip) {
 		if key != 0 {
-			l.giveBack(key, &l.rates[i], t)
+			l.refund(key, &l.rates[i], t)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (l *IPLimiter) take(key uint64, r *rate, t int64) Decision {
 	return d
 }
 
-func (l *IPLimiter) giveBack(key uint64, r *rate, t int64) {
+func (l *IPLimiter) refund(key uint64, r *rate, t int64) {
 	shard, set := l.find(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()

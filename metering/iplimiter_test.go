@@ -87,17 +87,17 @@ func TestIPLimiterSites(t *testing.T) {
 	l = IPLimiter{Limit: 1}
 	for n := range 1000 {
 		isTrue(t, l.Take(network(1, n), noon).Allowed)
-		l.GiveBack(network(1, n), noon)
+		l.Refund(network(1, n), noon)
 	}
 }
 
-func TestIPLimiterGiveBack(t *testing.T) {
+func TestIPLimiterRefund(t *testing.T) {
 	l := IPLimiter{Limit: 2}
 	ip := netip.MustParseAddr("2001:db8::1")
-	l.GiveBack(ip, noon) // nothing was taken
+	l.Refund(ip, noon) // nothing was taken
 	for range 1000 {
 		isTrue(t, l.Take(ip, noon).Allowed)
-		l.GiveBack(ip, noon)
+		l.Refund(ip, noon)
 	}
 	isTrue(t, l.Take(ip, noon).Allowed)
 	isTrue(t, l.Take(ip, noon).Allowed)

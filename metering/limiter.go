@@ -63,7 +63,7 @@ func (b *Bucket) Take(p Policy, cost int, now time.Time) Decision {
 	}
 	t := now.UnixNano()
 	if b.emission.Load() != r.emission {
-		b.adopt(r, t)
+		b.convertRate(r, t)
 	}
 	for {
 		tat := b.tat.Load()
@@ -78,8 +78,8 @@ func (b *Bucket) Take(p Policy, cost int, now time.Time) Decision {
 	}
 }
 
-// adopt converts the debt of the bucket to another speed. One of the concurrent callers does it.
-func (b *Bucket) adopt(r rate, now int64) {
+// convertRate converts the debt of the bucket to another speed. One of the concurrent callers does it.
+func (b *Bucket) convertRate(r rate, now int64) {
 	old := b.emission.Load()
 	if old == r.emission || !b.emission.CompareAndSwap(old, r.emission) || old == 0 {
 		return

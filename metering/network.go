@@ -79,7 +79,7 @@ func (h *NetworkHold) Add(n int) bool {
 		if network == 0 {
 			continue
 		}
-		if c.held[network]+n > c.most(width) {
+		if c.held[network]+n > c.limitOf(width) {
 			return false
 		}
 		width++
@@ -96,8 +96,8 @@ func (h *NetworkHold) Release() {
 	h.add(-h.n)
 }
 
-// most returns the limit of a network of a width.
-func (c *NetworkCount) most(width int) int {
+// limitOf returns the limit of a network of a width.
+func (c *NetworkCount) limitOf(width int) int {
 	if width == 0 {
 		return c.Each
 	}
@@ -136,13 +136,14 @@ type ipKeys [3]uint64
 // is not in use (fe00::/9, fc00::/8).
 const (
 	ipv4Key    = 0xffffffff << 32 // and the address
-	ipv4SiteOf = 0xfffffffe << 32 // and 24 bits
-	ipv6SiteOf = 0xfe << 56       // and 48 bits
-	ipv6HomeOf = 0xfc << 56       // and 56 bits
+	ipv4Site   = 0xfffffffe << 32 // and 24 bits
+	ipv6Site   = 0xfe << 56       // and 48 bits
+	ipv6Home   = 0xfc << 56       // and 56 bits
 	invalidKey = 0xff << 56
 )
 
-// keysOf returns the networks of an address, see [Networks]: a /64 as it is. An IPLimiter has the rate of a /48 for a /24.
+// keysOf returns the networks of an address, see [Networks]: a /64 as it is. An IPLimiter has the rate of a /48 for a
+// /24.
 func keysOf(ip netip.Addr) ipKeys {
 	ip = ip.Unmap()
 	switch {
@@ -151,12 +152,12 @@ func keysOf(ip netip.Addr) ipKeys {
 	case ip.Is4():
 		a := ip.As4()
 		n := uint64(binary.BigEndian.Uint32(a[:]))
-		return ipKeys{ipv4Key | n, 0, ipv4SiteOf | n>>8}
+		return ipKeys{ipv4Key | n, 0, ipv4Site | n>>8}
 	}
 	a := ip.As16()
 	n := binary.BigEndian.Uint64(a[:8])
 	if n == 0 { // the networks of :: and ::1
 		return ipKeys{invalidKey | 1}
 	}
-	return ipKeys{n, ipv6HomeOf | n>>8, ipv6SiteOf | n>>16}
+	return ipKeys{n, ipv6Home | n>>8, ipv6Site | n>>16}
 }

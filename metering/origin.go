@@ -17,29 +17,29 @@ const (
 // permanently.
 type origins struct {
 	mu    sync.RWMutex
-	first map[member]KeyID
+	first map[lineKey]KeyID
 }
 
-// member is a key of a line, all of whose keys belong to one account.
-type member struct {
+// lineKey is a key of a line, all of whose keys belong to one account.
+type lineKey struct {
 	account AccountID
 	key     KeyID
 }
 
-func (o *origins) find(m member) (KeyID, bool) {
+func (o *origins) find(m lineKey) (KeyID, bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	first, ok := o.first[m]
 	return first, ok
 }
 
-func (o *origins) keep(m member, first KeyID) {
+func (o *origins) add(k lineKey, first KeyID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.first == nil || len(o.first) >= maxOrigins { // rare, and read again at the cost of a few rows
-		o.first = make(map[member]KeyID)
+		o.first = make(map[lineKey]KeyID)
 	}
-	o.first[m] = first
+	o.first[k] = first
 }
 
 // Origin returns the id of the first key in the line of rotations that led to a key; of a key that is
@@ -51,7 +51,7 @@ func (o *origins) keep(m member, first KeyID) {
 func (g *Gate) Origin(ctx context.Context, key Key) (KeyID, error) {
 	first, err := origin(ctx, g.store, key, g.cache.origins.find)
 	if err == nil && key.RotatedFrom != "" {
-		g.cache.origins.keep(member{key.Account, key.RotatedFrom}, first)
+		g.cache.origins.add(lineKey{key.Account, key.RotatedFrom}, first)
 	}
 	return first, err
 }
@@ -63,14 +63,14 @@ func (a Admin) Origin(ctx context.Context, id KeyID) (KeyID, error) {
 	if err != nil {
 		return "", fmt.Errorf("finding the first key of %s: %w", id, err)
 	}
-	return origin(ctx, a.Store, key, func(member) (KeyID, bool) { return "", false })
+	return origin(ctx, a.Store, key, func(lineKey) (KeyID, bool) { return "", false })
 }
 
 // origin walks a line back to its first key, or to the first one that is known.
-func origin(ctx context.Context, keys Keys, key Key, known func(member) (KeyID, bool)) (KeyID, error) {
+func origin(ctx context.Context, keys Keys, key Key, known func(lineKey) (KeyID, bool)) (KeyID, error) {
 	first := key.ID
 	for before, n := key.RotatedFrom, 0; before != ""; n++ {
-		if id, ok := known(member{key.Account, before}); ok {
+		if id, ok := known(lineKey{key.Account, before}); ok {
 			return id, nil
 		}
 		if n == maxRotations {

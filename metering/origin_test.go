@@ -118,8 +118,8 @@ func TestOriginsAreBounded(t *testing.T) {
 	var o origins
 	for n := range maxOrigins + 10 {
 		id := KeyID(fmt.Sprint("key_", n))
-		o.keep(member{"acc_a", id}, "key_first")
-		first, ok := o.find(member{"acc_a", id})
+		o.add(lineKey{"acc_a", id}, "key_first")
+		first, ok := o.find(lineKey{"acc_a", id})
 		isTrue(t, ok)
 		equal(t, "key_first", first)
 		isTrue(t, len(o.first) <= maxOrigins)

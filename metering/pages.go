@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Pages is for stores that list: it yields at most limit values, all if that is 0, and holds no more than size of them at
-// a time. Next reads up to size values behind last, which is nil at first. An error ends the list.
+// Pages is for stores that list: it yields at most limit values, all if that is 0, and holds no more than size of them
+// at a time. Next reads up to size values behind last, which is nil at first. An error ends the list.
 func Pages[T any](limit, size int, next func(last *T, size int) ([]T, error)) iter.Seq2[T, error] {
-	return growing(limit, size, size, next)
+	return growingPages(limit, size, size, next)
 }
 
-// growing is Pages that double, up to a largest.
-func growing[T any](limit, size, largest int, next func(last *T, size int) ([]T, error)) iter.Seq2[T, error] {
+// growingPages is Pages that double, up to a largest.
+func growingPages[T any](limit, size, largest int, next func(last *T, size int) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var last *T
 		for rest, page := limit, size; ; page = min(2*page, largest) {
@@ -53,7 +53,7 @@ const (
 // RecordPages is Records of a store in a database: list reads the records that an end of a statement selects, from
 // WHERE to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
 func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, error)) iter.Seq2[Record, error] {
-	return growing(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
+	return growingPages(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
 		if f.Kind == "" {
 			return nil, errors.New("listing records: the filter names no kind")
 		}
@@ -80,9 +80,9 @@ func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 	if f.ID != "" {
 		add(" AND id = $%d", f.ID)
 	}
-	order, turn, behind := "at", "", ">"
+	order, direction, comparison := "at", "", ">"
 	if f.Newest {
-		turn, behind = " DESC", "<"
+		direction, comparison = " DESC", "<"
 	}
 	if !f.DueBy.IsZero() {
 		order = "due"
@@ -96,9 +96,9 @@ func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 		if order == "due" {
 			at = last.Due
 		}
-		add(" AND ("+order+", id, account) "+behind+" ($%d, $%d, $%d)", at.UnixMicro(), last.ID, last.Account)
+		add(" AND ("+order+", id, account) "+comparison+" ($%d, $%d, $%d)", at.UnixMicro(), last.ID, last.Account)
 	}
-	add(" ORDER BY "+order+turn+", id"+turn+", account"+turn+" LIMIT $%d", size)
+	add(" ORDER BY "+order+direction+", id"+direction+", account"+direction+" LIMIT $%d", size)
 	return end, args
 }
 
@@ -119,22 +119,22 @@ type KeyDialect struct {
 // KeyPages is Keys of a store in a database: list reads the keys that an end of a statement selects, from WHERE to
 // OFFSET, of a table keys that is called k. Its parameters are as those of [RecordPages].
 func KeyPages(f KeyFilter, d KeyDialect, list func(end string, args ...any) ([]Key, error)) iter.Seq2[Key, error] {
-	return growing(f.Limit, keyPage, largestKeyPage, func(last *Key, size int) ([]Key, error) {
+	return growingPages(f.Limit, keyPage, largestKeyPage, func(last *Key, size int) ([]Key, error) {
 		where, args, err := f.where(d)
 		if err != nil {
 			return nil, err
 		}
-		turn, behind, offset := "", ">", f.Offset
+		direction, comparison, offset := "", ">", f.Offset
 		if f.Newest {
-			turn, behind = " DESC", "<"
+			direction, comparison = " DESC", "<"
 		}
 		n := len(args)
 		if last != nil { // by what the rows hold, and not by their number: that finds the place by the index
-			where += fmt.Sprintf(" AND (k.created, k.id) %s ($%d, $%d)", behind, n+1, n+2)
+			where += fmt.Sprintf(" AND (k.created, k.id) %s ($%d, $%d)", comparison, n+1, n+2)
 			args, offset = append(args, last.CreatedAt.UnixMicro(), last.ID), 0
 			n += 2
 		}
-		end := where + fmt.Sprintf(" ORDER BY k.created%[1]s, k.id%[1]s LIMIT $%[2]d OFFSET $%[3]d", turn, n+1, n+2)
+		end := where + fmt.Sprintf(" ORDER BY k.created%[1]s, k.id%[1]s LIMIT $%[2]d OFFSET $%[3]d", direction, n+1, n+2)
 		return list(end, append(args, size, offset)...)
 	})
 }
@@ -189,8 +189,8 @@ func (f KeyFilter) where(d KeyDialect, args ...any) (where string, _ []any, err 
 	return where, args, nil
 }
 
-// commitSlack is by how much the order in which charges are committed, which numbers them, may differ from that in which
-// they were completed: they wait for a disk, and servers that share a store have clocks of their own.
+// commitSlack is by how much the order in which charges are committed, which numbers them, may differ from that in
+// which they were completed: they wait for a disk, and servers that share a store have clocks of their own.
 const commitSlack = time.Hour
 
 // SeqSince is for stores that search for the charges since an instant, which is not indexed: it returns a Seq after
@@ -201,11 +201,11 @@ func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)
 	first := int64(0) // charges not above this were completed before
 	for first < last {
 		middle := first + (last-first+1)/2
-		when, err := at(middle)
+		instant, err := at(middle)
 		if err != nil {
 			return 0, err
 		}
-		if !when.IsZero() && when.Before(since) {
+		if !instant.IsZero() && instant.Before(since) {
 			first = middle
 		} else {
 			last = middle - 1
@@ -214,18 +214,18 @@ func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)
 	return first, nil
 }
 
-// Watching implements [Store] Watch by polling a store.
-type Watching struct {
+// ChangeFeed implements [Store] Watch by polling a store.
+type ChangeFeed struct {
 	Last    func(context.Context) (int64, error)                   // the number of the newest change
 	After   func(ctx context.Context, seq int64) ([]Change, error) // some of the next changes, which have taken effect
 	Changed func() <-chan struct{}                                 // is closed by the next change
-	Ready   func(context.Context) error                            // why a watch ends, if it does
+	Err     func(context.Context) error                            // why a watch ends, if it does
 	Closing <-chan struct{}
 }
 
 // Changes is Watch. Missing numbers mean that changes were pruned before they were reported.
-func (w Watching) Changes(ctx context.Context, since int64) iter.Seq2[Change, error] {
-	err := w.Ready(ctx)
+func (w ChangeFeed) Changes(ctx context.Context, since int64) iter.Seq2[Change, error] {
+	err := w.Err(ctx)
 	if err == nil && since <= 0 {
 		since, err = w.Last(ctx)
 	}
@@ -234,7 +234,7 @@ func (w Watching) Changes(ctx context.Context, since int64) iter.Seq2[Change, er
 			changed := w.Changed() // before polling, so that nothing is missed
 			var list []Change
 			list, err = w.After(ctx, next)
-			if end := w.Ready(ctx); end != nil {
+			if end := w.Err(ctx); end != nil {
 				err = end
 			}
 			if err != nil {

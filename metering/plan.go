@@ -29,14 +29,14 @@ type Plan struct {
 
 // A largerVersion is the allowance of a replaced version of a plan. It is never changed.
 type largerVersion struct {
-	credits int64 // more than all versions after it
-	last    Period
-	before  *largerVersion // which included still more
+	credits   int64 // more than all versions after it
+	lastMonth Period
+	earlier   *largerVersion // which included still more
 }
 
 // Allowance is the credits of a month that the plan includes for an account that has it: the most that it has included
-// at any time since the account has held it without interruption. A version with [PlanVersion.Existing] ends what
-// those before it included.
+// at any time since the account has held it without interruption. A version with [PlanVersion.ReplacesAllowances] ends
+// what those before it included.
 func (p Plan) Allowance(a Account) int64 {
 	if p.larger == nil { // as with most
 		return p.Credits
@@ -47,17 +47,17 @@ func (p Plan) Allowance(a Account) int64 {
 // AllowanceSince is the allowance of an account that has held the plan since a month.
 func (p Plan) AllowanceSince(since Period) int64 {
 	credits := p.Credits
-	for v := p.larger; v != nil && !v.last.Before(since); v = v.before {
+	for v := p.larger; v != nil && !v.lastMonth.Before(since); v = v.earlier {
 		credits = v.credits
 	}
 	return credits
 }
 
-// following is the plan as the version of a month, which takes the place of an old one.
-func (p Plan) following(old Plan, from Period) Plan {
+// replacing is the plan as the version of a month, which takes the place of an old one.
+func (p Plan) replacing(old Plan, from Period) Plan {
 	p.larger = &largerVersion{old.Credits, from.Previous(), old.larger}
 	for p.larger != nil && p.larger.credits <= p.Credits {
-		p.larger = p.larger.before
+		p.larger = p.larger.earlier
 	}
 	return p
 }
@@ -80,13 +80,13 @@ func comparePlans(p, q Plan, agreed *int64) int {
 	return cmp.Or(cmp.Compare(*price, *other), cmp.Compare(p.Credits, q.Credits))
 }
 
-// gratis reports whether nothing is ever billed for the plan, so that its currency does not matter.
-func (p Plan) gratis() bool {
-	return p.HardCap() && (p.PriceCents != nil && *p.PriceCents == 0 || p.PriceCents == nil && !p.ForSale)
+// isFree reports whether nothing is ever billed for the plan, so that its currency does not matter.
+func (p Plan) isFree() bool {
+	return p.HasHardCap() && (p.PriceCents != nil && *p.PriceCents == 0 || p.PriceCents == nil && !p.ForSale)
 }
 
-// HardCap reports whether the plan sells nothing beyond its allowance.
-func (p Plan) HardCap() bool { return p.OverageRate == 0 }
+// HasHardCap reports whether the plan sells nothing beyond its allowance.
+func (p Plan) HasHardCap() bool { return p.OverageRate == 0 }
 
 // Policy returns the token bucket that each key of the plan has: capacity and refill of a minute are
 // both PerMinute (CONTRACT 5.5).

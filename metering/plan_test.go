@@ -24,7 +24,7 @@ func TestDefaultPlans(t *testing.T) {
 		equal(t, want.credits, p.Credits, "%s", id)
 		equal(t, want.overagePerThousand*MicrosPerCent, p.OverageRate*1000, "%s: a thousand credits cost", id)
 		equal(t, Policy{Limit: int(want.perMinute), Window: time.Minute}, p.Policy(), "%s", id)
-		equal(t, want.overagePerThousand == 0, p.HardCap(), "%s", id)
+		equal(t, want.overagePerThousand == 0, p.HasHardCap(), "%s", id)
 	}
 	plans["free"] = Plan{}
 	equal(t, "Free", DefaultPlans()["free"].Name, "the map is the caller's own")
@@ -57,7 +57,7 @@ func TestCeiling(t *testing.T) {
 // At the ceiling the overage is paid for, and one credit more is not.
 func TestCeilingProperty(t *testing.T) {
 	for id, p := range DefaultPlans() {
-		if p.HardCap() {
+		if p.HasHardCap() {
 			continue
 		}
 		rapid.Check(t, func(t *rapid.T) {

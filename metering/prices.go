@@ -18,11 +18,11 @@ func (p Plans) In(Period) Plans { return p }
 
 // A PlanVersion is a plan as it is from a month on, until a version of a later month. It is never changed.
 type PlanVersion struct {
-	Plan       Plan
-	Existing   bool   // accounts that have the plan keep no larger allowance of the versions before it
-	From       Period // the zero Period: always
-	ImportedAt time.Time
-	Chain      Chain // set by the store; see [PlanVersion.Link]
+	Plan               Plan
+	ReplacesAllowances bool   // accounts that have the plan keep no larger allowance of the versions before it
+	From               Period // the zero Period: always
+	ImportedAt         time.Time
+	Chain              Chain // set by the store; see [PlanVersion.Link]
 }
 
 // versionBody is the JSON form of a version in stores: a plan with one more field.
@@ -32,7 +32,9 @@ type versionBody struct {
 }
 
 // Body is Plan and Existing as stores keep them, and SetBody reads them.
-func (v PlanVersion) Body() ([]byte, error) { return json.Marshal(versionBody{v.Plan, v.Existing}) }
+func (v PlanVersion) Body() ([]byte, error) {
+	return json.Marshal(versionBody{v.Plan, v.ReplacesAllowances})
+}
 
 // SetBody sets Plan and Existing to those of a body. Plan.ID is that of the version.
 func (v *PlanVersion) SetBody(data []byte) error {
@@ -41,18 +43,18 @@ func (v *PlanVersion) SetBody(data []byte) error {
 		return fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, err)
 	}
 	body.ID = v.Plan.ID
-	v.Plan, v.Existing = body.Plan, body.Existing
+	v.Plan, v.ReplacesAllowances = body.Plan, body.Existing
 	return nil
 }
 
 // StoredVersions is the versions as a store keeps them, behind those that it has, and the newest link. It is ErrVersion
 // where two of them are of the same plan and month.
-func StoredVersions(has, versions []PlanVersion) (added []PlanVersion, newest Chain, err error) {
-	if len(has) > 0 {
-		newest = has[len(has)-1].Chain
+func StoredVersions(stored, versions []PlanVersion) (added []PlanVersion, newest Chain, err error) {
+	if len(stored) > 0 {
+		newest = stored[len(stored)-1].Chain
 	}
 	for _, v := range versions {
-		for _, old := range slices.Concat(has, added) {
+		for _, old := range slices.Concat(stored, added) {
 			if old.Plan.ID == v.Plan.ID && old.From == v.From {
 				return nil, newest, fmt.Errorf("plan %s from %v on: %w", v.Plan.ID, v.From, ErrVersion)
 			}
@@ -86,11 +88,11 @@ type PlanVersions interface {
 // A PriceList holds the price lists of all months, as last read. Its plans know their earlier allowances, which
 // accounts keep; see [Plan.Allowance]. It is safe for concurrent use, and has no plan before the first read.
 type PriceList struct {
-	steps atomic.Pointer[[]priceStep] // by month, the last first
+	periods atomic.Pointer[[]pricePeriod] // by month, the last first
 }
 
-// priceStep is the plans from a month on.
-type priceStep struct {
+// pricePeriod is the plans from a month on.
+type pricePeriod struct {
 	from  Period
 	plans Plans
 }
@@ -98,7 +100,7 @@ type priceStep struct {
 // NewPriceList returns a list of the given versions.
 func NewPriceList(versions ...PlanVersion) *PriceList {
 	l := new(PriceList)
-	l.set(versions)
+	l.setVersions(versions)
 	return l
 }
 
@@ -109,36 +111,36 @@ func (l *PriceList) Read(ctx context.Context, s Store) error {
 		return fmt.Errorf("reading the plans: %w", err)
 	}
 	if len(versions) > 0 {
-		l.set(versions)
+		l.setVersions(versions)
 	}
 	return nil
 }
 
-func (l *PriceList) set(versions []PlanVersion) {
+func (l *PriceList) setVersions(versions []PlanVersion) {
 	versions = slices.Clone(versions)
 	slices.SortStableFunc(versions, func(a, b PlanVersion) int { return a.From.Compare(b.From) })
-	var steps []priceStep
+	var periods []pricePeriod
 	plans := Plans{}
 	for i, v := range versions {
 		if i == 0 || v.From != versions[i-1].From {
 			plans = maps.Clone(plans)
-			steps = append(steps, priceStep{v.From, plans})
+			periods = append(periods, pricePeriod{v.From, plans})
 		}
 		plan := v.Plan
 		plan.larger = nil
-		if old, ok := plans[plan.ID]; ok && !v.Existing {
-			plan = plan.following(old, v.From)
+		if old, ok := plans[plan.ID]; ok && !v.ReplacesAllowances {
+			plan = plan.replacing(old, v.From)
 		}
 		plans[plan.ID] = plan
 	}
-	slices.Reverse(steps)
-	l.steps.Store(&steps)
+	slices.Reverse(periods)
+	l.periods.Store(&periods)
 }
 
 // In implements [Prices].
 func (l *PriceList) In(p Period) Plans {
-	if steps := l.steps.Load(); steps != nil {
-		for _, s := range *steps {
+	if periods := l.periods.Load(); periods != nil {
+		for _, s := range *periods {
 			if !p.Before(s.from) {
 				return s.plans
 			}
@@ -149,7 +151,7 @@ func (l *PriceList) In(p Period) Plans {
 
 // ImportPlans puts plans into force from a month on, those that differ from the store's versions for it, and returns
 // the added ones. Plans in force do not change: the month must be a later one, or the plans be new. Accounts that have
-// a plan keep its allowance where the new one is smaller, unless Existing says otherwise.
+// a plan keep its allowance where the new one is smaller, unless ReplaceAllowances is set.
 func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]PlanVersion, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, &FieldError{Field: "plans", Reason: err.Error()}
@@ -164,8 +166,8 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 		added = nil
 		for _, v := range plans.Versions(from, now) {
 			old, known := list.In(from)[v.Plan.ID]
-			v.Existing = known && a.Existing
-			if known && old.Equal(v.Plan) && (!v.Existing || old.larger == nil) {
+			v.ReplacesAllowances = known && a.ReplaceAllowances
+			if known && old.Equal(v.Plan) && (!v.ReplacesAllowances || old.larger == nil) {
 				continue
 			}
 			taken := slices.ContainsFunc(versions, func(o PlanVersion) bool { return o.Plan.ID == v.Plan.ID && o.From == from })

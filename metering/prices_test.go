@@ -147,7 +147,7 @@ func TestChangeOfPlan(t *testing.T) {
 			account, err := s.admin.CreateAccount(t.Context(), "Example Ltd", from)
 			require.NoError(t, err)
 			admin := s.admin
-			admin.Now = c.now
+			admin.DowngradeNow = c.now
 			account, err = admin.SetAccount(t.Context(), account.ID, func(a *metering.Account) {
 				a.Plan, a.AgreedPriceCents = c.to, c.agreed
 			})
@@ -169,7 +169,7 @@ func TestChangeOfPlan(t *testing.T) {
 	moved, err := abroad.SetAccount(t.Context(), account.ID, toDollars)
 	require.NoError(t, err)
 	require.Equal(t, &metering.PlanChange{Plan: "dollars", From: next}, moved.Scheduled, "a month has one currency")
-	abroad.Now = true
+	abroad.DowngradeNow = true
 	_, err = abroad.SetAccount(t.Context(), account.ID, toDollars)
 	require.ErrorContains(t, err, `plan: the plan "dollars" is billed in USD and this month in EUR`)
 	newcomer, err := s.admin.CreateAccount(t.Context(), "Example Ltd", "free")

@@ -26,7 +26,7 @@ func TestChangesReachAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = beside.Close() }()
-	admin := metering.Admin{Store: beside, Now: true}
+	admin := metering.Admin{Store: beside, DowngradeNow: true}
 	account, err := admin.CreateAccount(ctx, "Example Ltd", "self")
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func (r *Record) check() error {
 	switch {
 	case r.Account == "":
 		return errors.New("it names no account")
-	case !plainName(r.Kind) || !plainName(r.ID):
+	case !isPlainName(r.Kind) || !isPlainName(r.ID):
 		return fmt.Errorf("kind and id must be 1 to %d printable ASCII characters", MaxRecordID)
 	case r.Version < 0:
 		return fmt.Errorf("version %d is negative", r.Version)
@@ -114,14 +114,14 @@ func (r *Record) check() error {
 	}
 }
 
-// plainName reports whether every database keeps and sorts a name alike.
-func plainName(name string) bool {
+// isPlainName reports whether every database keeps and sorts a name alike.
+func isPlainName(name string) bool {
 	return name != "" && len(name) <= MaxRecordID &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
-// Parsed reads records one by one, up to the first error.
-func Parsed[T any](records iter.Seq2[Record, error], parse func(Record) (T, error)) iter.Seq2[T, error] {
+// ParseRecords reads records one by one, up to the first error.
+func ParseRecords[T any](records iter.Seq2[Record, error], parse func(Record) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for r, err := range records {
 			var v T

@@ -12,12 +12,12 @@ import (
 const (
 	// alphabet is the lower-case base32 alphabet of RFC 4648 section 6. Its characters survive
 	// spoken dictation, double-click selection and case-insensitive systems.
-	alphabet     = "abcdefghijklmnopqrstuvwxyz234567"
-	secretPrefix = len("svc_live_") // "svc_test_" is as long
-	secretRandom = 30               // characters of 5 bits: 150 bits that cannot be guessed
-	secretCheck  = 6                // characters of 5 bits: the low 30 bits of a CRC-32
-	secretLength = secretPrefix + secretRandom + secretCheck
-	displayed    = 8 // characters of the random part that a display prefix shows
+	alphabet      = "abcdefghijklmnopqrstuvwxyz234567"
+	secretPrefix  = len("svc_live_") // "svc_test_" is as long
+	secretRandom  = 30               // characters of 5 bits: 150 bits that cannot be guessed
+	secretCheck   = 6                // characters of 5 bits: the low 30 bits of a CRC-32
+	secretLength  = secretPrefix + secretRandom + secretCheck
+	displayLength = 8 // characters of the random part that a display prefix shows
 )
 
 // A Secret is what a client sends to prove that it holds a key: "svc_live_" or "svc_test_", 30 random characters and a
@@ -58,7 +58,7 @@ func NewSecret(env Environment, random io.Reader) (Secret, error) {
 func hashSecret(text string) (hash [32]byte, ok bool) {
 	var buf [secretLength]byte
 	copy(buf[:], text)
-	ok = wellFormed(&buf) && len(text) == secretLength
+	ok = isWellFormed(&buf) && len(text) == secretLength
 	return sha256.Sum256(buf[:]), ok
 }
 
@@ -68,9 +68,9 @@ func MayBeSecret(text string) bool {
 	return ok
 }
 
-// wellFormed reports whether the text has the form of a secret and the right checksum. It reveals nothing that a
+// isWellFormed reports whether the text has the form of a secret and the right checksum. It reveals nothing that a
 // client could not compute.
-func wellFormed(text *[secretLength]byte) bool {
+func isWellFormed(text *[secretLength]byte) bool {
 	if prefix := string(text[:secretPrefix]); prefix != "svc_live_" && prefix != "svc_test_" {
 		return false
 	}
@@ -117,7 +117,7 @@ func (s Secret) DisplayPrefix() string {
 	if s.text == nil {
 		return ""
 	}
-	return (*s.text)[:secretPrefix+displayed]
+	return (*s.text)[:secretPrefix+displayLength]
 }
 
 // String returns the redacted text, such as "svc_live_[redacted]".

@@ -30,7 +30,7 @@ func parseSecret(text string) (Secret, error) {
 		return Secret{}, errSecret
 	}
 	copy(buf[:], text)
-	if !wellFormed(&buf) {
+	if !isWellFormed(&buf) {
 		return Secret{}, errSecret
 	}
 	s := string(buf[:]) // a copy: the caller's string may be part of a whole request
@@ -153,7 +153,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		}
 	}
 	printed := out.String()
-	const shown = len("svc_test_") + displayed
+	const shown = len("svc_test_") + displayLength
 	contains(t, printed, "svc_test_[redacted]")
 	isTrue(t, !strings.Contains(printed, testSecret[shown:shown+8]), "what follows the display prefix was printed")
 	isTrue(t, !strings.Contains(printed, fmt.Sprintf("%x", testSecret[9:])), "it was printed in hexadecimal")

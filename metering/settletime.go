@@ -14,10 +14,10 @@ const (
 	settleShare = time.Second
 )
 
-// settleEnd ends the wait of Settle and Cancel. A timer for each charge would cost as much as the rest of the gate. So
-// calls that begin within a second share one, by which they wait for up to a second less. The zero value is ready for
-// use.
-type settleEnd struct {
+// settleDeadline ends the wait of Settle and Cancel. A timer for each charge would cost as much as the rest of the
+// gate. So calls that begin within a second share one, by which they wait for up to a second less. The zero value is
+// ready for use.
+type settleDeadline struct {
 	mu   sync.Mutex
 	end  context.Context // that is shared
 	next time.Time       // when it is not shared any more
@@ -25,14 +25,14 @@ type settleEnd struct {
 
 // bound returns a context with the values of another, which ends after settleTime at the latest. It ends with the other
 // one, if that ends.
-func (s *settleEnd) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *settleDeadline) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Done() != nil {
 		return context.WithTimeout(ctx, settleTime)
 	}
-	return bounded{ctx, s.shared()}, func() {}
+	return sharedDeadline{ctx, s.shared()}, func() {}
 }
 
-func (s *settleEnd) shared() context.Context {
+func (s *settleDeadline) shared() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); !now.Before(s.next) {
@@ -43,12 +43,12 @@ func (s *settleEnd) shared() context.Context {
 	return s.end
 }
 
-// bounded has the values of one context, which never ends, and the end of another.
-type bounded struct {
+// sharedDeadline has the values of one context, which never ends, and the end of another.
+type sharedDeadline struct {
 	context.Context
 	end context.Context
 }
 
-func (b bounded) Deadline() (time.Time, bool) { return b.end.Deadline() }
-func (b bounded) Done() <-chan struct{}       { return b.end.Done() }
-func (b bounded) Err() error                  { return b.end.Err() }
+func (b sharedDeadline) Deadline() (time.Time, bool) { return b.end.Deadline() }
+func (b sharedDeadline) Done() <-chan struct{}       { return b.end.Done() }
+func (b sharedDeadline) Err() error                  { return b.end.Err() }

@@ -13,7 +13,7 @@ func TestSettleEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type name struct{}
 		forever := context.WithValue(context.Background(), name{}, "value")
-		var s settleEnd
+		var s settleDeadline
 		var ends []context.Context
 		for range 5 {
 			ctx, cancel := s.bound(forever)

@@ -34,27 +34,28 @@ func (a Account) terms(p Period) Terms {
 	}
 }
 
-// settled is the account with a change of plan written down that was scheduled and has come, and what remembers the
-// plan before it.
-func (a Account) settled(now time.Time) (Account, []Record) {
+// applyScheduled is the account with a change of plan written down that was scheduled and has come, and what remembers
+// the plan before it.
+func (a Account) applyScheduled(now time.Time) (Account, []Record) {
 	s := a.Scheduled
 	if s == nil || PeriodOf(now).Before(s.From) {
 		return a, nil
 	}
-	note := a.note("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
+	note := a.termsRecord("0.", a.terms(s.From.Previous()), s.From.Start()) // sorts before those of the same instant
 	a.Plan, a.PlanSince, a.Scheduled = s.Plan, a.heldSince(s.Plan), nil
 	return a, []Record{note}
 }
 
-// note records terms that the account leaves at an instant. It is written before the change: what it says is true even
-// if the change is never made.
-func (a Account) note(prefix string, t Terms, left time.Time) Record {
+// termsRecord records terms that the account leaves at an instant. It is written before the change: what it says is
+// true even if the change is never made.
+func (a Account) termsRecord(prefix string, t Terms, until time.Time) Record {
 	id := fmt.Sprintf("%s%019d", prefix, a.Version) // sorts by version: two changes may be of one microsecond
-	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: left, Body: RecordBody(t)}
+	return Record{Account: a.ID, Kind: TermsKind, ID: id, At: until, Body: RecordBody(t)}
 }
 
-// putNotes stores notes. They are named by the version of the account, so that a second try finds those of the first.
-func putNotes(ctx context.Context, store Records, notes []Record) error {
+// putTerms stores records of terms. They are named by the version of the account, so that a second try finds those of
+// the first.
+func putTerms(ctx context.Context, store Records, notes []Record) error {
 	for _, note := range notes {
 		err := store.PutRecords(ctx, note)
 		if errors.Is(err, ErrVersion) {
@@ -71,13 +72,13 @@ func putNotes(ctx context.Context, store Records, notes []Record) error {
 	return nil
 }
 
-// A TermsBook is the records of TermsKind of some accounts. It knows of changes by [Admin.SetAccount]; after a change by
-// accounts alone it takes the new terms for those of old.
-type TermsBook map[AccountID][]Record
+// A TermsHistory is the records of TermsKind of some accounts. It knows of changes by [Admin.SetAccount]; after a
+// change by accounts alone it takes the new terms for those of old.
+type TermsHistory map[AccountID][]Record
 
 // ReadTerms reads the former terms of an account; those of all accounts for an empty id.
-func ReadTerms(ctx context.Context, store Records, account AccountID) (TermsBook, error) {
-	b := TermsBook{}
+func ReadTerms(ctx context.Context, store Records, account AccountID) (TermsHistory, error) {
+	b := TermsHistory{}
 	for r, err := range store.Records(ctx, RecordFilter{Kind: TermsKind, Account: account}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the terms that accounts have left: %w", err)
@@ -88,7 +89,7 @@ func ReadTerms(ctx context.Context, store Records, account AccountID) (TermsBook
 }
 
 // In returns the terms that were in force for an account at any time of a month, in their order.
-func (b TermsBook) In(a Account, p Period) ([]Terms, error) {
+func (b TermsHistory) In(a Account, p Period) ([]Terms, error) {
 	var list []Terms
 	began := a.CreatedAt
 	add := func(t Terms, until time.Time) {

@@ -29,12 +29,12 @@ type Timekeeper struct {
 	newest    time.Time
 	origin    time.Time // of the monotonic clock
 
-	begun     bool
-	offset    time.Duration // of the wall to the steady clock, as it is believed
-	candidate time.Duration // as it has been since the last jump
-	since     time.Duration // the last jump, or since when the clock is behind; by the steady clock
-	behind    bool
-	doubt     error
+	started    bool
+	offset     time.Duration // of the wall to the steady clock, as it is believed
+	candidate  time.Duration // as it has been since the last jump
+	doubtStart time.Duration // the last jump, or since when the clock is behind; by the steady clock
+	behind     bool
+	doubt      error
 }
 
 // Clocked is an optional ability of a [Store] that several nodes share: its own clock.
@@ -75,7 +75,7 @@ func (k *Timekeeper) Now() time.Time {
 	case k.doubt == nil:
 		return wall
 	case k.behind:
-		return k.newest.Add(steady - k.since)
+		return k.newest.Add(steady - k.doubtStart)
 	}
 	return time.Unix(0, int64(k.offset+steady))
 }
@@ -85,9 +85,9 @@ func (k *Timekeeper) examine() (wall time.Time, steady time.Duration) {
 	wall, steady = k.read()
 	was := k.doubt
 	if k.reference != nil {
-		k.doubt = apart(wall.Sub(k.reference()), "the clock is %v apart from that of the store")
+		k.doubt = differenceError(wall.Sub(k.reference()), "the clock is %v apart from that of the store")
 	} else {
-		k.doubt = k.judge(wall, steady)
+		k.doubt = k.assess(wall, steady)
 	}
 	switch {
 	case k.Log == nil:
@@ -114,44 +114,44 @@ func (k *Timekeeper) read() (wall time.Time, steady time.Duration) {
 	return wall, steady
 }
 
-func apart(d time.Duration, format string) error {
+func differenceError(d time.Duration, format string) error {
 	if d.Abs() <= maxJump {
 		return nil
 	}
 	return fmt.Errorf(format, d.Round(time.Second))
 }
 
-// lateness is by how much the clock is behind the newest instant that the store has seen; 0 if it is not.
-func (k *Timekeeper) lateness(wall time.Time) time.Duration {
+// lag is by how much the clock is behind the newest instant that the store has seen; 0 if it is not.
+func (k *Timekeeper) lag(wall time.Time) time.Duration {
 	if !wall.Before(k.newest) {
 		return 0
 	}
 	return k.newest.Sub(wall)
 }
 
-// judge compares the clock of a single node with itself.
-func (k *Timekeeper) judge(wall time.Time, steady time.Duration) error {
-	if late := k.lateness(wall); late > maxJump {
+// assess compares the clock of a single node with itself.
+func (k *Timekeeper) assess(wall time.Time, steady time.Duration) error {
+	if lag := k.lag(wall); lag > maxJump {
 		if !k.behind {
-			k.behind, k.since = true, steady
+			k.behind, k.doubtStart = true, steady
 		}
-		if steady-k.since < jumpTrust {
-			k.begun = false
-			return apart(late, "the clock is %v behind what the store has seen")
+		if steady-k.doubtStart < jumpTrust {
+			k.started = false
+			return differenceError(lag, "the clock is %v behind what the store has seen")
 		}
 		k.newest = time.Time{} // which was of a clock that was ahead
 	}
 	k.behind = false
 	offset := time.Duration(wall.UnixNano()) - steady
-	if !k.begun {
-		k.begun, k.offset, k.candidate = true, offset, offset
+	if !k.started {
+		k.started, k.offset, k.candidate = true, offset, offset
 	}
 	if (offset - k.candidate).Abs() > maxJump {
-		k.since = steady
+		k.doubtStart = steady
 	}
 	k.candidate = offset
-	err := apart(offset-k.offset, "the clock jumped by %v")
-	if err == nil || steady-k.since >= jumpTrust {
+	err := differenceError(offset-k.offset, "the clock jumped by %v")
+	if err == nil || steady-k.doubtStart >= jumpTrust {
 		k.offset, err = offset, nil // small corrections add up
 	}
 	return err

@@ -81,7 +81,7 @@ func (a *app) accountSetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			admin.Now = f.now
+			admin.DowngradeNow = f.now
 			account, err := admin.SetAccount(ctx, metering.AccountID(args[0]), change)
 			return a.showAccount(admin.Plans, account, err)
 		})

@@ -146,7 +146,7 @@ type againstView struct {
 }
 
 func (v *auditView) compareHead(ctx context.Context, b billing.Billing, head headView, now time.Time) error {
-	c, err := head.Against(ctx, b.Store, now)
+	c, err := head.Compare(ctx, b.Store, now)
 	if err != nil {
 		return err
 	}

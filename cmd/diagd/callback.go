@@ -104,7 +104,7 @@ func (c *callbacks) receive(w http.ResponseWriter, r *http.Request) (status int,
 	if err := notify.Verify(r.Header, body, now, c.secret); err != nil {
 		return http.StatusUnauthorized, err.Error()
 	}
-	c.limiter.GiveBack(ip, now)
+	c.limiter.Refund(ip, now)
 	word, err := billing.ParseWord(body)
 	if err != nil {
 		return http.StatusBadRequest, err.Error()

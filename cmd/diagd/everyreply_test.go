@@ -204,7 +204,7 @@ func newSite(t *testing.T, w way) *site {
 	s := &site{t: t, way: w, listeners: map[string]*pipes{}, ids: map[string]bool{}, pause: time.Second}
 	quiet := slog.New(slog.DiscardHandler)
 	s.store = &brokenStore{FaultyStore: meteringtest.Faulty(memory.New(memory.Config{}))}
-	s.admin = metering.Admin{Store: s.store, Now: true}
+	s.admin = metering.Admin{Store: s.store, DowngradeNow: true}
 	account, err := s.admin.CreateAccount(t.Context(), "a", "self")
 	require.NoError(t, err)
 	s.account = account.ID

@@ -95,7 +95,7 @@ type linkView struct {
 // pruneMembers removes sessions and links that have ended, and rows of the log that are too old.
 func pruneMembers(ctx context.Context, store metering.Store, clock func() time.Time) error {
 	_, err := member.Members{Store: store, Clock: clock}.Tidy(ctx)
-	return errors.Join(err, metering.ForgetActs(ctx, store, clock()))
+	return errors.Join(err, metering.PruneActs(ctx, store, clock()))
 }
 
 func (a *app) publicURL(at string) string { return cmp.Or(a.serving.dashboard.publicURL, at) }

@@ -23,7 +23,7 @@ type planView struct {
 }
 
 func viewPlan(v metering.PlanVersion) planView {
-	return planView{v.Plan, v.From, v.Existing, v.ImportedAt}
+	return planView{v.Plan, v.From, v.ReplacesAllowances, v.ImportedAt}
 }
 
 func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
@@ -68,7 +68,7 @@ func (a *app) planImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			admin.Existing = existing
+			admin.ReplaceAllowances = existing
 			added, err := admin.ImportPlans(ctx, plans, month)
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ func planRows(views []planView) func(*table) {
 			if v.PriceCents != nil {
 				price = fmt.Sprintf("%d.%02d %s", *v.PriceCents/100, *v.PriceCents%100, v.Currency)
 			}
-			if !v.HardCap() {
+			if !v.HasHardCap() {
 				cents := float64(v.OverageRate) / metering.MicrosPerCent
 				overage = strconv.FormatFloat(cents, 'f', -1, 64) + " cents a credit"
 			}

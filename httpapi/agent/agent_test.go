@@ -45,7 +45,7 @@ const profile = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla" // as the documentation shows i
 // newSite serves tools in a world, by default that of the demonstration, on a plan.
 func newSite(t *testing.T, plan metering.PlanID, env *diag.Env, own ...httpapi.Endpoint) *site {
 	s := &site{t: t, store: memory.New(memory.Config{})}
-	s.admin = metering.Admin{Store: s.store, Now: true}
+	s.admin = metering.Admin{Store: s.store, DowngradeNow: true}
 	var err error
 	s.account, err = s.admin.CreateAccount(t.Context(), "test", plan)
 	require.NoError(t, err)

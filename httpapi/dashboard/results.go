@@ -98,7 +98,7 @@ func (d *dashboard) replaceResult(
 		records[i] = metering.Record{Account: account, Kind: resultKind, ID: metering.PartID(id, i), At: now, Body: part}
 	}
 	records[0].Version, records[0].Body = version, append([]byte{byte(len(parts))}, parts[0]...)
-	return true, metering.Shelf{Store: d.Store, Kind: resultKind, Bytes: maxResultBytes, Age: resultLifetime}.Put(ctx, records...)
+	return true, metering.RecordCache{Store: d.Store, Kind: resultKind, Bytes: maxResultBytes, Age: resultLifetime}.Put(ctx, records...)
 }
 
 // loadResult reads a result. The error is [metering.ErrNotFound] for a foreign or forgotten token, or [errRunning].
@@ -175,6 +175,6 @@ const maxDeleted = 64
 // they never pile up; that it fails is left to the next.
 func (d *dashboard) deleteExpired(ctx context.Context, kind string, before time.Time) {
 	if d.Doubt == nil || d.Doubt() == nil {
-		_, _ = metering.Forget(ctx, d.Store, metering.RecordFilter{Kind: kind, Before: before, Limit: maxDeleted})
+		_, _ = metering.RemoveRecords(ctx, d.Store, metering.RecordFilter{Kind: kind, Before: before, Limit: maxDeleted})
 	}
 }

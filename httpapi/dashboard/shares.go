@@ -57,8 +57,8 @@ func (d *dashboard) storeShare(ctx context.Context, account metering.AccountID, 
 	}
 	now := d.now()
 	d.deleteExpired(ctx, shareKind, now.Add(-2*shareLifetime))
-	shelf := metering.Shelf{Store: d.Store, Kind: shareKind, Bytes: maxShareBytes, Age: 2 * shareLifetime}
-	err = shelf.Put(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
+	cache := metering.RecordCache{Store: d.Store, Kind: shareKind, Bytes: maxShareBytes, Age: 2 * shareLifetime}
+	err = cache.Put(ctx, metering.Record{Account: account, Kind: shareKind, ID: id, At: now, Body: body})
 	if errors.Is(err, metering.ErrVersion) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (d *dashboard) findShare(ctx context.Context, token string) (share, error) 
 		return share{}, metering.ErrNotFound
 	}
 	filter := metering.RecordFilter{Kind: shareKind, ID: id, Limit: 1}
-	for s, err := range metering.Parsed(d.Store.Records(ctx, filter), d.parseShare) {
+	for s, err := range metering.ParseRecords(d.Store.Records(ctx, filter), d.parseShare) {
 		return s, err
 	}
 	return share{}, metering.ErrNotFound
@@ -100,7 +100,7 @@ func (d *dashboard) showShares(r *http.Request) (any, error) {
 		page.Link = d.PublicURL + "/r/" + token
 	}
 	filter := metering.RecordFilter{Kind: shareKind, Account: sessionOf(r).Account.ID, Newest: true, Limit: sharesPageSize}
-	list, err := metering.Collect(metering.Parsed(d.Store.Records(r.Context(), filter), d.parseShare))
+	list, err := metering.Collect(metering.ParseRecords(d.Store.Records(r.Context(), filter), d.parseShare))
 	page.List, page.More = list, len(list) == sharesPageSize
 	return &page, err
 }
@@ -168,7 +168,7 @@ func (d *dashboard) showShared(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Budget.Visits.GiveBack(stateOf(r).clientIP, now)
+	d.Budget.Visits.Refund(stateOf(r).clientIP, now)
 	if s.Ended {
 		return nil, &problem{http.StatusGone, "No longer shared",
 			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another.", false}

@@ -172,7 +172,7 @@ func (d *dashboard) takeChange(m member.Member) (wait time.Duration, ok bool) {
 	}
 	ofAccount := d.Budget.ChangesOfAccount.Take(string(m.Account), now)
 	if !ofAccount.Allowed {
-		d.Budget.ChangesOfMember.GiveBack(name, now)
+		d.Budget.ChangesOfMember.Refund(name, now)
 	}
 	return ofAccount.RetryAfter, ofAccount.Allowed
 }
@@ -240,7 +240,7 @@ func (d *dashboard) authenticate(r *http.Request) (*session, error) {
 			return nil, tooManyAttempts(r)
 		}
 		if v.Record, v.Member, err = d.members().Session(r.Context(), v.secret); err == nil {
-			d.Budget.Visits.GiveBack(stateOf(r).clientIP, now)
+			d.Budget.Visits.Refund(stateOf(r).clientIP, now)
 		}
 	}
 	if named := d.proxyUser(r); named != "" && (err != nil || v.Email != named) {

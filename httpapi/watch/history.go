@@ -150,7 +150,7 @@ func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]meterin
 	if s.Doubt == nil || s.Doubt() == nil {
 		const longest = 31 * day // of a chapter, whose At is that of its first row
 		f.Newest, f.Before, f.Limit = false, row.At.Add(-Kept-longest), 0
-		_, err = metering.Forget(ctx, s.Store, f)
+		_, err = metering.RemoveRecords(ctx, s.Store, f)
 	}
 	return []metering.Record{next}, err
 }

@@ -84,7 +84,7 @@ func newFleet(t testing.TB, open func(testing.TB, *meteringtest.Clock) metering.
 	f := &fleet{TB: t, clock: meteringtest.NewClock(), running: map[string]bool{}}
 	f.store = open(t, f.clock)
 	t.Cleanup(func() { f.store.Close() })
-	admin := metering.Admin{Store: f.store, Clock: f.clock.Now, Now: true}
+	admin := metering.Admin{Store: f.store, Clock: f.clock.Now, DowngradeNow: true}
 	for i := range accounts {
 		a, err := admin.CreateAccount(t.Context(), fmt.Sprint("account ", i), "self")
 		require.NoError(t, err)

@@ -50,7 +50,7 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 		return "", fmt.Errorf("account %s has the plan %q, which does not exist", account.ID, account.PlanIn(month))
 	}
 	taken := metering.Taken{Credits: b.Used + b.Held, Overage: b.Overage, Micros: b.OverageMicros}
-	if plan.Limits(account).Left(taken) < need {
+	if plan.Limits(account).Remaining(taken) < need {
 		return NoCredits, nil
 	}
 	return "", nil

@@ -89,7 +89,7 @@ var maxWatches = int(budget.Of(budget.Watches).Account)
 // room refuses an account that watches the domain already, or that has reached its limit. It returns what to store
 // with the watch.
 func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
-	if turn, err = metering.Turn(ctx, w.Store, one.Account, kind); err != nil {
+	if turn, err = metering.CountGuard(ctx, w.Store, one.Account, kind); err != nil {
 		return turn, err
 	}
 	count := 0
@@ -214,7 +214,7 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 		}
 		for _, f := range []metering.RecordFilter{{Kind: historyKind(id)}, {Kind: stateKind, ID: id}} {
 			f.Account = account
-			if _, err := metering.Forget(ctx, w.Store, f); err != nil {
+			if _, err := metering.RemoveRecords(ctx, w.Store, f); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, change ...func(*watch.Config)) *world {
 	w.net.Zone(zone)
 	w.net.ServeZones()
 	w.store = memory.New(memory.Config{Clock: w.clock.Now})
-	w.admin = metering.Admin{Store: w.store, Clock: w.clock.Now, Now: true}
+	w.admin = metering.Admin{Store: w.store, Clock: w.clock.Now, DowngradeNow: true}
 	var err error
 	w.account, err = w.admin.CreateAccount(t.Context(), "test", "pack")
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ func lowered(t *testing.T) (*bench, *metering.PriceList, func(credits int64, fro
 	imports := func(credits int64, from metering.Period, existing bool) {
 		plan := metering.DefaultPlans()["pack"]
 		plan.Credits, plan.OverageRate, plan.PriceCents = credits, 2*plan.OverageRate, new(int64(3000))
-		admin := metering.Admin{Store: b.store, Plans: prices, Clock: clock.Now, Existing: existing}
+		admin := metering.Admin{Store: b.store, Plans: prices, Clock: clock.Now, ReplaceAllowances: existing}
 		_, err := admin.ImportPlans(t.Context(), metering.Plans{"pack": plan}, from)
 		require.NoError(t, err)
 		require.NoError(t, prices.Read(t.Context(), b.store))

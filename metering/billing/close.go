@@ -332,7 +332,7 @@ func (b Billing) record(ctx context.Context, account metering.AccountID, id stri
 
 // Invoices yields the invoices that a filter selects, oldest first.
 func (b Billing) Invoices(ctx context.Context, f Filter) iter.Seq2[Invoice, error] {
-	list := metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}),
+	list := metering.ParseRecords(b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind, Account: f.Account}),
 		parseInvoice)
 	return func(yield func(Invoice, error) bool) {
 		for v, err := range list {

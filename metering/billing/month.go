@@ -16,7 +16,7 @@ type month struct {
 	Billing
 	period   metering.Period
 	plans    metering.Plans
-	left     metering.TermsBook
+	left     metering.TermsHistory
 	balances map[metering.AccountID]metering.Balance // nil: read one by one
 }
 
@@ -86,7 +86,7 @@ func (m *month) terms(a metering.Account) (t terms, err error) {
 			return t, fmt.Errorf("plan %q is not in the price list of %v", one.Plan, m.period)
 		}
 		price := priceOf(plan, one.AgreedPriceCents, a.AgreedPriceCents)
-		if price == nil || *price > 0 || !plan.HardCap() {
+		if price == nil || *price > 0 || !plan.HasHardCap() {
 			if t.currency != "" && plan.Currency != t.currency {
 				return t, fmt.Errorf("plans in %s and in %s cannot be on one invoice", t.currency, plan.Currency)
 			}
@@ -270,7 +270,7 @@ func (c *closing) owes(ctx context.Context, a metering.Account) (bool, error) {
 	}
 	owed := false // a plan that is free, whatever the use, needs no invoice
 	for _, h := range t.held {
-		owed = owed || h.price == nil || *h.price > 0 || !c.plans[h.plan].HardCap()
+		owed = owed || h.price == nil || *h.price > 0 || !c.plans[h.plan].HasHardCap()
 	}
 	if !owed {
 		return false, nil

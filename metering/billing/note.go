@@ -73,7 +73,7 @@ func parseNote(r metering.Record) (n Note, err error) {
 
 // Notes yields the notes of an account, oldest first; those of all accounts for an empty id.
 func (b Billing) Notes(ctx context.Context, account metering.AccountID) iter.Seq2[Note, error] {
-	return metering.Parsed(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
+	return metering.ParseRecords(b.Store.Records(ctx, metering.RecordFilter{Kind: NoteKind, Account: account}), parseNote)
 }
 
 // head is the end of the chain of an account.

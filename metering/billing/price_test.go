@@ -81,7 +81,7 @@ func TestBasePrice(t *testing.T) {
 			for _, s := range c.steps {
 				at(s.at)
 				admin := b.admin()
-				admin.Now = s.now
+				admin.DowngradeNow = s.now
 				_, err := admin.SetAccount(t.Context(), a.ID, s.change)
 				require.NoError(t, err)
 			}
@@ -115,7 +115,7 @@ func TestOverageLines(t *testing.T) {
 		b.set(id, toPlan("agency")) // includes what comes next
 		b.spend(id, 900_000)
 		admin := b.admin()
-		admin.Now = true
+		admin.DowngradeNow = true
 		b.at("2026-10-20T00:00:00Z")
 		_, err := admin.SetAccount(t.Context(), id, toPlan("pack"))
 		require.NoError(t, err)
@@ -211,13 +211,13 @@ func (l *life) changed() {
 func (l *life) act() {
 	ctx := context.Background()
 	admin := metering.Admin{Store: l.store, Plans: small(), Clock: func() time.Time { return l.now }}
-	admin.Now = rapid.Bool().Draw(l.T, "now")
+	admin.DowngradeNow = rapid.Bool().Draw(l.T, "now")
 	switch rapid.IntRange(0, 5).Draw(l.T, "act") {
 	case 0:
 		plan := rapid.SampledFrom([]metering.PlanID{"none", "one", "two", "agreed"}).Draw(l.T, "plan")
 		l.set(admin, toPlan(plan))
 	case 1:
-		if !small()[l.account.Plan].HardCap() {
+		if !small()[l.account.Plan].HasHardCap() {
 			l.set(admin, func(a *metering.Account) { a.OverageEnabled = !a.OverageEnabled })
 		}
 	case 2:

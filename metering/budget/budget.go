@@ -8,7 +8,7 @@
 //   - [metering.NetworkCount]: what unauthenticated clients hold at the moment, with a share for each network (/32 and
 //     /24, /64, /56 and /48). What does not fit is refused.
 //   - [metering.IPLimiter] and [NameLimiter]: events within a time, for each network and each name.
-//   - [metering.Shelf]: what a store keeps for an account. The oldest goes.
+//   - [metering.RecordCache]: what a store keeps for an account. The oldest goes.
 //
 // A server makes one [Budget], from which all of its parts draw:
 //
@@ -114,8 +114,8 @@ func (l *NameLimiter) Take(name string, now time.Time) metering.Decision {
 	return l.limiter.Take(hashed(name), now)
 }
 
-// GiveBack returns the token of the last Take.
-func (l *NameLimiter) GiveBack(name string, now time.Time) { l.limiter.GiveBack(hashed(name), now) }
+// Refund returns the token of the last Take.
+func (l *NameLimiter) Refund(name string, now time.Time) { l.limiter.Refund(hashed(name), now) }
 
 // hashed returns a name in the form of an IPv6 address. That two names share a network of 48 bits is as good as
 // impossible.

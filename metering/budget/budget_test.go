@@ -53,7 +53,7 @@ func TestNameLimiter(t *testing.T) {
 		require.True(t, l.Take(fmt.Sprintf("b%d@example.com", i), now).Allowed)
 	}
 	require.True(t, l.Take("a@example.com", now.Add(time.Hour/5)).Allowed)
-	l.GiveBack("a@example.com", now.Add(time.Hour/5))
+	l.Refund("a@example.com", now.Add(time.Hour/5))
 	require.True(t, l.Take("a@example.com", now.Add(time.Hour/5)).Allowed)
 	require.False(t, l.Take("a@example.com", now.Add(time.Hour/5)).Allowed)
 }

@@ -103,7 +103,7 @@ func (m Members) Add(ctx context.Context, account metering.AccountID, email stri
 	added.record.At = added.AddedAt
 	added.record.Body = metering.RecordBody(added)
 	err = metering.Retry(func() error {
-		turn, err := metering.Turn(ctx, m.Store, account, kind)
+		turn, err := metering.CountGuard(ctx, m.Store, account, kind)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (m Members) Of(ctx context.Context, email string) ([]Member, error) {
 }
 
 func (m Members) list(ctx context.Context, f metering.RecordFilter) ([]Member, error) {
-	return metering.Collect(metering.Parsed(m.Store.Records(ctx, f), parseMember))
+	return metering.Collect(metering.ParseRecords(m.Store.Records(ctx, f), parseMember))
 }
 
 // ByID returns a member by the name that its record has.

@@ -110,7 +110,7 @@ func (m Members) Session(ctx context.Context, secret string) (Session, Member, e
 // Sessions lists the sessions of an account that have not ended, the oldest first.
 func (m Members) Sessions(ctx context.Context, account metering.AccountID) ([]Session, error) {
 	f := metering.RecordFilter{Kind: sessionKind, Account: account}
-	all, err := metering.Collect(metering.Parsed(m.Store.Records(ctx, f), parseSession))
+	all, err := metering.Collect(metering.ParseRecords(m.Store.Records(ctx, f), parseSession))
 	now := m.now()
 	return slices.DeleteFunc(all, func(s Session) bool { return s.ended(now) }), err
 }
@@ -130,7 +130,7 @@ func (m Members) End(ctx context.Context, account metering.AccountID, id string)
 // Tidy removes links and sessions that have ended for certain, and returns how many.
 func (m Members) Tidy(ctx context.Context) (removed int, err error) {
 	for kind, lasts := range map[string]time.Duration{linkKind: LinkTime, sessionKind: SessionTime} {
-		n, e := metering.Forget(ctx, m.Store, metering.RecordFilter{Kind: kind, Before: m.now().Add(-lasts)})
+		n, e := metering.RemoveRecords(ctx, m.Store, metering.RecordFilter{Kind: kind, Before: m.now().Add(-lasts)})
 		removed, err = removed+n, errors.Join(err, e)
 	}
 	return removed, err

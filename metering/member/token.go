@@ -25,7 +25,7 @@ func tokenID(token string) string {
 // byToken returns the record of a token in any account.
 func (m Members) byToken(ctx context.Context, kind, token string) (Session, error) {
 	f := metering.RecordFilter{Kind: kind, ID: tokenID(token), Limit: 1}
-	for s, err := range metering.Parsed(m.Store.Records(ctx, f), parseSession) {
+	for s, err := range metering.ParseRecords(m.Store.Records(ctx, f), parseSession) {
 		return s, err
 	}
 	return Session{}, metering.ErrNotFound

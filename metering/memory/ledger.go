@@ -188,8 +188,8 @@ func start(f metering.EntryFilter) int64 {
 	return max(0, f.After)
 }
 
-// behind returns the entries after a sequence number up to the end of their chunk, or those before it from the beginning
-// of theirs. Linked entries never change, so that the slice may be read without the lock.
+// behind returns the entries after a sequence number up to the end of their chunk, or those before it from the
+// beginning of theirs. Linked entries never change, so that the slice may be read without the lock.
 func (l *ledger) behind(seq int64, backwards bool) []metering.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
 		}
 	}
 	for at, m := range l.months {
-		auditor.Balance(metering.Sealed{
+		auditor.Balance(metering.StoredBalance{
 			Account: at.account, Period: at.period, Used: m.Used, Charges: m.Charges,
 			Overage: m.Overage, Micros: m.Micros, Peak: m.peak, Chain: m.chain,
 		})

@@ -259,13 +259,13 @@ func (r *registry) check(keys []metering.Key) error {
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
 	r := &s.admin
-	return metering.Watching{
+	return metering.ChangeFeed{
 		Last: func(context.Context) (int64, error) { return locked(r, r.last), nil },
 		After: func(_ context.Context, seq int64) ([]metering.Change, error) {
 			return locked(r, func() []metering.Change { return r.changes[min(max(0, seq-r.pruned), r.last()-r.pruned):] }), nil
 		},
 		Changed: func() <-chan struct{} { return locked(r, func() chan struct{} { return r.changed }) },
-		Ready:   s.ready, Closing: r.ended,
+		Err:     s.ready, Closing: r.ended,
 	}.Changes(ctx, since)
 }
 

@@ -259,7 +259,7 @@ func testPlanVersions(t *testing.T, f *fixture) {
 	require.NoError(t, f.store.PutPlanVersions(t.Context(), first...))
 	f.clock.Advance(time.Hour)
 	later := version(Tiny, june, 3)
-	later.Existing = true
+	later.ReplacesAllowances = true
 	require.NoError(t, f.store.PutPlanVersions(t.Context(), later))
 	for _, again := range [][]metering.PlanVersion{
 		{version(Tiny, june, 4)}, {version(flex, june, 5), version(Tiny, metering.Period{}, 1)},

@@ -45,7 +45,7 @@ func Plans() metering.Plans {
 	var versions []metering.PlanVersion
 	for _, v := range []metering.PlanVersion{
 		{Plan: metering.Plan{Credits: 50}},
-		{Plan: metering.Plan{Credits: 30}, From: metering.Period{Year: 2025, Month: time.October}, Existing: true},
+		{Plan: metering.Plan{Credits: 30}, From: metering.Period{Year: 2025, Month: time.October}, ReplacesAllowances: true},
 		{Plan: metering.Plan{Credits: 10}, From: january},
 	} {
 		v.Plan.ID, v.Plan.Name, v.Plan.Currency, v.Plan.PerMinute = lowered, "Lowered", "EUR", 10

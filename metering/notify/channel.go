@@ -279,7 +279,7 @@ func isMailAddress(text string) bool {
 // channelsOf returns the channels of an account, or of all accounts.
 func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
 	f := metering.RecordFilter{Kind: channelKind, Account: account}
-	return metering.Collect(metering.Parsed(store.Records(ctx, f), readChannel))
+	return metering.Collect(metering.ParseRecords(store.Records(ctx, f), readChannel))
 }
 
 func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {

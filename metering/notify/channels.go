@@ -87,7 +87,7 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 
 // admit checks that an account may have one more channel, and returns the records to store with it.
 func (c Channels) admit(ctx context.Context, account metering.Account, doc *channelDoc) ([]metering.Record, error) {
-	turn, err := metering.Turn(ctx, c.Store, account.ID, channelKind)
+	turn, err := metering.CountGuard(ctx, c.Store, account.ID, channelKind)
 	if err != nil {
 		return nil, err
 	}

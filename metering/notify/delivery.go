@@ -141,7 +141,7 @@ func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left 
 	}
 	since := metering.Now(c.Clock).Add(-askedWindow)
 	f := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
-	for d, err := range metering.Parsed(c.Store.Records(ctx, f), readDelivery) {
+	for d, err := range metering.ParseRecords(c.Store.Records(ctx, f), readDelivery) {
 		if err != nil {
 			return 0, fmt.Errorf("counting tests and replays: %w", err)
 		}
@@ -307,7 +307,7 @@ const keepFor = 35 * 24 * time.Hour
 // due stays.
 func Tidy(ctx context.Context, store metering.Records, now time.Time) (removed int, err error) {
 	for _, kind := range []string{deliveryKind, metering.EventKind} {
-		n, err := metering.Forget(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-keepFor)})
+		n, err := metering.RemoveRecords(ctx, store, metering.RecordFilter{Kind: kind, Before: now.Add(-keepFor)})
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("tidying records of kind %s: %w", kind, err)

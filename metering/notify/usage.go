@@ -71,7 +71,7 @@ func (u usage) ceiling() int64 {
 
 // budget is the cap on overage in cents, if the account has any that overage can spend.
 func (u usage) budget() (cents int64, ok bool) {
-	if u.plan.HardCap() || !u.account.OverageEnabled || u.account.OverageBudgetCents == nil {
+	if u.plan.HasHardCap() || !u.account.OverageEnabled || u.account.OverageBudgetCents == nil {
 		return 0, false
 	}
 	return *u.account.OverageBudgetCents, *u.account.OverageBudgetCents > 0
@@ -118,7 +118,7 @@ func (u usage) facts() usageFacts {
 		Account: u.account.ID, Period: u.balance.Period, Plan: u.plan.ID, Used: u.balance.Used, Limit: u.balance.Limit,
 		Overage: u.balance.Overage, Currency: u.plan.Currency, Cost: cents(u.balance.OverageMicros),
 	}
-	if !u.plan.HardCap() && u.account.OverageEnabled {
+	if !u.plan.HasHardCap() && u.account.OverageEnabled {
 		f.Budget = u.account.OverageBudgetCents
 	}
 	return f
@@ -155,7 +155,7 @@ func (u usage) next() int64 {
 			mark(portion(u.balance.Limit, n) + u.balance.Overage)
 		}
 	}
-	if u.account.OverageEnabled && !u.plan.HardCap() && u.balance.Overage == 0 {
+	if u.account.OverageEnabled && !u.plan.HasHardCap() && u.balance.Overage == 0 {
 		mark(max(u.balance.Limit, u.included()) + 1)
 	}
 	if _, ok := u.budget(); ok {

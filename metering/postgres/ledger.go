@@ -259,7 +259,7 @@ func auditAll(ctx context.Context, tx pgx.Tx) (audit metering.Audit, err error) 
 	auditor := metering.Auditor{Known: func(id metering.KeyID) bool { return keys[id] }}
 	err = tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), (SELECT count FROM heads WHERE name = 'unchained'),
 			coalesce((SELECT count FROM heads WHERE name = 'plans'), 0), (SELECT chain FROM heads WHERE name = 'plans')`).
-		Scan(&accounts, &auditor.Unchained, &plans, &newest)
+		Scan(&accounts, &auditor.UnchainedUpTo, &plans, &newest)
 	if err != nil {
 		return audit, err
 	}
@@ -297,7 +297,7 @@ func each[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql stri
 
 const sealedColumns = "SELECT account, period, used, charges, overage, micros, peak, chain FROM balances"
 
-func scanSealed(row pgx.CollectableRow) (b metering.Sealed, err error) {
+func scanSealed(row pgx.CollectableRow) (b metering.StoredBalance, err error) {
 	var period int32
 	var chain []byte
 	err = row.Scan(&b.Account, &period, &b.Used, &b.Charges, &b.Overage, &b.Micros, &b.Peak, &chain)

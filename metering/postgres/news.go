@@ -178,8 +178,8 @@ func (s *Store) listenOnce() error {
 
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
-	return metering.Watching{
-		Last: s.lastChange, Changed: s.news.waiting, Ready: s.ready, Closing: s.ctx.Done(),
+	return metering.ChangeFeed{
+		Last: s.lastChange, Changed: s.news.waiting, Err: s.ready, Closing: s.ctx.Done(),
 		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
 			list, err := s.changesAfter(ctx, seq)
 			if err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {

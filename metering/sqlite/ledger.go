@@ -69,8 +69,8 @@ func scanEntry(stmt *sqlite.Stmt) metering.Entry {
 // numbered is the number of the name that a parameter has.
 const numbered = "(SELECT id FROM names WHERE name = ?%d)"
 
-// ofAccount are the rows of the account in parameter ?3 with a number above ?1, in the blocks in which that has charges:
-// both loops run in the order of the ledger, so that nothing is sorted.
+// ofAccount are the rows of the account in parameter ?3 with a number above ?1, in the blocks in which that has
+// charges: both loops run in the order of the ledger, so that nothing is sorted.
 var ofAccount = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
 	WHERE b.account = `+fmt.Sprintf(numbered, 3)+` AND b.block >= ?1 / %[1]d
 	AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > ?1
@@ -276,7 +276,7 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 		{"SELECT id FROM keys", func(stmt *sqlite.Stmt) { keys[metering.KeyID(stmt.ColumnText(0))] = true }},
 		{"SELECT count(*) FROM accounts", func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &accounts) }},
 		{"SELECT count FROM heads WHERE name = 'unchained'",
-			func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.Unchained) }},
+			func(stmt *sqlite.Stmt) { sqlitedb.Scan(stmt, &auditor.UnchainedUpTo) }},
 		{"SELECT " + entryColumns + ", l.account, l.key, l.endpoint FROM ledger l ORDER BY l.seq",
 			func(stmt *sqlite.Stmt) {
 				e := scanEntry(stmt)
@@ -285,7 +285,7 @@ func auditAll(conn *sqlite.Conn) (audit metering.Audit, err error) {
 				auditor.Entry(e)
 			}},
 		{"SELECT account, period, used, charges, overage, micros, peak, chain FROM balances", func(stmt *sqlite.Stmt) {
-			var b metering.Sealed
+			var b metering.StoredBalance
 			var account, period int64
 			sqlitedb.Scan(stmt, &account, &period, &b.Used, &b.Charges, &b.Overage, &b.Micros, &b.Peak, &b.Chain)
 			b.Account, b.Period = metering.AccountID(names[account]), metering.PeriodNumbered(period)

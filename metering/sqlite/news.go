@@ -172,8 +172,8 @@ func (n *news) meet(list []metering.Change, foreign bool) {
 
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
-	return metering.Watching{
-		Last: s.lastChange, Changed: s.news.waiting, Ready: s.ready, Closing: s.closing,
+	return metering.ChangeFeed{
+		Last: s.lastChange, Changed: s.news.waiting, Err: s.ready, Closing: s.closing,
 		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
 			list, err := s.changesAfter(ctx, seq)
 			for err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {

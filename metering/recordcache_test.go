@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A shelf of a kilobyte, and what is on it.
-type shelf struct {
+// A cacheFixture is a cache of a kilobyte.
+type cacheFixture struct {
 	t testing.TB
-	metering.Shelf
+	metering.RecordCache
 	at time.Time
 }
 
-func newShelf(t testing.TB) (*shelf, metering.AccountID, metering.AccountID) {
+func newCacheFixture(t testing.TB) (*cacheFixture, metering.AccountID, metering.AccountID) {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
 	one, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "one", "free")
 	require.NoError(t, err)
 	two, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "two", "free")
 	require.NoError(t, err)
-	s := &shelf{t, metering.Shelf{Store: store, Kind: "result", Bytes: 1000, Age: time.Hour},
+	s := &cacheFixture{t, metering.RecordCache{Store: store, Kind: "result", Bytes: 1000, Age: time.Hour},
 		time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}
 	return s, one.ID, two.ID
 }
 
 // put stores something of so many parts of 100 bytes.
-func (s *shelf) put(account metering.AccountID, id string, parts int) error {
+func (s *cacheFixture) put(account metering.AccountID, id string, parts int) error {
 	records := make([]metering.Record, parts)
 	for i := range records {
 		records[i] = metering.Record{Account: account, Kind: s.Kind, ID: metering.PartID(id, i), At: s.at,
@@ -41,7 +41,7 @@ func (s *shelf) put(account metering.AccountID, id string, parts int) error {
 	return s.Put(s.t.Context(), records...)
 }
 
-func (s *shelf) has(account metering.AccountID) (ids []string) {
+func (s *cacheFixture) has(account metering.AccountID) (ids []string) {
 	for r, err := range s.Store.Records(s.t.Context(), metering.RecordFilter{Kind: s.Kind, Account: account}) {
 		require.NoError(s.t, err)
 		ids = append(ids, r.ID)
@@ -50,8 +50,8 @@ func (s *shelf) has(account metering.AccountID) (ids []string) {
 }
 
 // An account keeps so many bytes, of which the oldest go first, and takes nothing from another.
-func TestShelf(t *testing.T) {
-	s, one, two := newShelf(t)
+func TestRecordCache(t *testing.T) {
+	s, one, two := newCacheFixture(t)
 	require.NoError(t, s.put(two, "theirs", 9))
 	for i := range 3 {
 		require.NoError(t, s.put(one, fmt.Sprint("r", i), 3))
@@ -74,8 +74,8 @@ func TestShelf(t *testing.T) {
 }
 
 // Small things are bounded by their number, so that the list of them is.
-func TestShelfOfMany(t *testing.T) {
-	s, one, _ := newShelf(t)
+func TestRecordCacheOfMany(t *testing.T) {
+	s, one, _ := newCacheFixture(t)
 	s.Bytes = 1 << 20
 	for i := range 350 {
 		require.NoError(t, s.put(one, fmt.Sprintf("%0128d", i), 1))
@@ -84,8 +84,8 @@ func TestShelfOfMany(t *testing.T) {
 }
 
 // With any number of concurrent writers, the bound holds and none is refused.
-func TestShelfAtOnce(t *testing.T) {
-	s, one, _ := newShelf(t)
+func TestRecordCacheAtOnce(t *testing.T) {
+	s, one, _ := newCacheFixture(t)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -99,8 +99,8 @@ func TestShelfAtOnce(t *testing.T) {
 }
 
 // What takes the place of something with the same id counts once, and is not removed in its place.
-func TestShelfReplaces(t *testing.T) {
-	s, one, _ := newShelf(t)
+func TestRecordCacheReplaces(t *testing.T) {
+	s, one, _ := newCacheFixture(t)
 	for version := range int64(9) {
 		require.NoError(t, s.Put(t.Context(), metering.Record{Account: one, Kind: s.Kind, ID: "r", Version: version, At: s.at,
 			Body: make([]byte, 500)}))

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Turn returns a record that a writer stores with what it adds, after counting what an account has of a kind: of two
-// writers that counted the same, one gets [ErrVersion] from PutRecords, and must count again. It is read before the
+// CountGuard returns a record that a writer stores with what it adds, after counting what an account has of a kind: of
+// two writers that counted the same, one gets [ErrVersion] from PutRecords, and must count again. It is read before the
 // count.
 //
-//	turn, err := metering.Turn(ctx, store, account, "channel")
+//	turn, err := metering.CountGuard(ctx, store, account, "channel")
 //	// count the channels of the account, and refuse one too many
 //	err = store.PutRecords(ctx, channel, turn)
-func Turn(ctx context.Context, store Records, account AccountID, kind string) (Record, error) {
+func CountGuard(ctx context.Context, store Records, account AccountID, kind string) (Record, error) {
 	const id = "turn"
 	r, err := store.Record(ctx, account, kind+"_turn", id)
 	if errors.Is(err, ErrNotFound) {
