@@ -37,9 +37,9 @@ func (s *server) clientIP(r *http.Request) netip.Addr {
 	case len(lists) == 0 && len(elements) == 0:
 		return ip
 	case len(s.TrustedProxies) == 0:
-		s.warnOfProxy(ip)
+		s.warnAboutProxy(ip)
 		return ip
-	case !s.trusted(ip):
+	case !s.isTrusted(ip):
 		return ip
 	case len(elements) == 0:
 		return s.rightmost(ip, forwardedFor(lists))
@@ -55,10 +55,10 @@ func (s *server) clientIP(r *http.Request) netip.Addr {
 	return client
 }
 
-// warnOfProxy logs once that requests seem to come through a proxy that is not configured: all its clients then share
-// one address and one bucket.
-func (s *server) warnOfProxy(peer netip.Addr) {
-	s.proxySeen.Do(func() {
+// warnAboutProxy logs once that requests seem to come through a proxy that is not configured: all its clients then
+// share one address and one bucket.
+func (s *server) warnAboutProxy(peer netip.Addr) {
+	s.proxyWarning.Do(func() {
 		s.log.Warn("a peer sends X-Forwarded-For or Forwarded, and no proxy is trusted: "+
 			"all requests through it count for its own address; if it is your proxy, name it in --trusted-proxies",
 			"peer", peer.String())
@@ -76,14 +76,14 @@ func (s *server) rightmost(peer netip.Addr, hops []string) netip.Addr {
 		if !ok {
 			return netip.Addr{}
 		}
-		if ip = hop; !s.trusted(ip) {
+		if ip = hop; !s.isTrusted(ip) {
 			break
 		}
 	}
 	return ip
 }
 
-func (s *server) trusted(ip netip.Addr) bool {
+func (s *server) isTrusted(ip netip.Addr) bool {
 	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
@@ -113,27 +113,27 @@ var quotedPair = diag.Regexp(`(?s)\\(.)`)
 // element without one. An element without any parameter is not one.
 func forwarded(lists []string) (hops []string, ok bool) {
 	var hop string
-	var seen, named bool // a parameter, and "for", which may be there once like every parameter
+	var hasParameter, hasFor bool // a parameter, and "for", which may be there once like every parameter
 	for rest := strings.Join(lists, ","); ; {
 		pair := forwardedPair().FindStringSubmatch(rest)
 		if pair == nil {
 			return nil, false
 		}
 		rest = rest[len(pair[0]):]
-		seen = seen || pair[1] != ""
+		hasParameter = hasParameter || pair[1] != ""
 		if strings.EqualFold(pair[1], "for") {
-			if named {
+			if hasFor {
 				return nil, false
 			}
-			named, hop = true, pair[2]+quotedPair().ReplaceAllString(pair[3], "$1")
+			hasFor, hop = true, pair[2]+quotedPair().ReplaceAllString(pair[3], "$1")
 		}
 		if pair[4] == ";" {
 			continue
 		}
-		if seen {
+		if hasParameter {
 			hops = append(hops, hop)
 		}
-		if hop, seen, named = "", false, false; pair[4] == "" {
+		if hop, hasParameter, hasFor = "", false, false; pair[4] == "" {
 			return hops, true
 		}
 	}

@@ -22,7 +22,7 @@ type Answer struct {
 
 // Ask runs an operation like a request that presents the key: its scopes and its account's credits decide, and the
 // answer is charged. Only address and rate limits do not apply. The fields are a JSON object, wherever HTTP carries
-// them. Errors are those of [metering.Gate.Audited] and of [Problem.Err].
+// them. Errors are those of [metering.Gate.CallerByID] and of [Problem.Err].
 func (a *API) Ask(ctx context.Context, key metering.KeyID, ep Endpoint, fields []byte) (*Answer, error) {
 	caller, err := a.server.Gate.CallerByID(ctx, key, a.server.clock())
 	if err != nil {
@@ -56,7 +56,7 @@ func askHandler(ctx context.Context, ep Endpoint, fields []byte, serve http.Hand
 	if body != nil {
 		r.Header.Set("Content-Type", jsonMedia)
 	}
-	w := &answered{header: http.Header{}}
+	w := &responseRecorder{header: http.Header{}}
 	serve(w, r)
 	id := w.header["X-Request-Id"][0]
 	if w.status != http.StatusOK {
@@ -76,7 +76,7 @@ func askHandler(ctx context.Context, ep Endpoint, fields []byte, serve http.Hand
 func (s *server) serveCaller(w http.ResponseWriter, r *http.Request, c *metering.Caller) {
 	x := s.begin(w, r)
 	defer x.finish()
-	x.caller, x.seen.Plan = c, string(c.Plan.ID)
+	x.caller, x.observed.Plan = c, string(c.Plan.ID)
 	f := x.route()
 	if f == nil {
 		f = x.admitScope()
@@ -89,15 +89,15 @@ func (s *server) serveCaller(w http.ResponseWriter, r *http.Request, c *metering
 	}
 }
 
-// answered keeps a reply in memory.
-type answered struct {
+// responseRecorder keeps a reply in memory.
+type responseRecorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *answered) Header() http.Header { return w.header }
+func (w *responseRecorder) Header() http.Header { return w.header }
 
-func (w *answered) WriteHeader(status int) { w.status = status }
+func (w *responseRecorder) WriteHeader(status int) { w.status = status }
 
-func (w *answered) Write(p []byte) (int, error) { return w.body.Write(p) }
+func (w *responseRecorder) Write(p []byte) (int, error) { return w.body.Write(p) }

@@ -114,7 +114,7 @@ func TestAuthenticateForwarded(t *testing.T) {
 		}
 	})
 	served := &API{a.handler.(*server)}
-	upper, ok := Endpoints().Named("text/upper")
+	upper, ok := Endpoints().ByName("text/upper")
 	require.True(t, ok)
 	client := httptest.NewRequest("POST", "/mcp", nil)
 	client.AddCookie(&http.Cookie{Name: "session", Value: string(a.key.ID)})
@@ -138,7 +138,7 @@ func TestMountedDocument(t *testing.T) {
 	for _, word := range []string{"svc_", "bearer", "apiKey", "WWW-Authenticate"} {
 		assert.NotContains(t, string(text), word)
 	}
-	upper, ok := Endpoints().Named("text/upper")
+	upper, ok := Endpoints().ByName("text/upper")
 	require.True(t, ok)
 	validate(t, d.reply(t, upper), a.postMounted(string(a.key.ID), "/text/upper", `{"text":"a"}`).Body.Bytes())
 }

@@ -12,7 +12,7 @@ import (
 
 // decodeBody reads a request from a body of any type that the row takes. Only with a bare file the query has fields.
 func (x *exchange) decodeBody(body []byte) (req any, err error) {
-	media, boundary := x.uploaded()
+	media, boundary := x.uploadType()
 	if media == "" {
 		req, err = x.ep.Operation.decode(body)
 	} else {
@@ -28,13 +28,13 @@ func (x *exchange) decodeBody(body []byte) (req any, err error) {
 func (x *exchange) readBody() ([]byte, *failure) {
 	limit := x.ep.Operation.body
 	if x.r.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return nil, tooLargeProblem(limit)
 	}
 	if x.r.ContentLength == 0 && x.r.Header["Content-Type"] == nil {
 		return []byte("{}"), nil // no body means an empty object
 	}
-	if media, _ := x.uploaded(); media == "" && !jsonContent(x.r.Header) {
-		return nil, x.ep.Operation.otherMedia()
+	if media, _ := x.uploadType(); media == "" && !isJSON(x.r.Header) {
+		return nil, x.ep.Operation.mediaTypeProblem()
 	}
 	size := x.r.ContentLength
 	if size < 0 {
@@ -52,27 +52,27 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		body, err = io.ReadAll(io.LimitReader(x.r.Body, limit+1))
 	}
 	if err != nil {
-		return nil, unreadBody(err)
+		return nil, bodyReadProblem(err)
 	}
 	if int64(len(body)) > limit {
-		return nil, tooLarge(limit)
+		return nil, tooLargeProblem(limit)
 	}
 	return body, nil
 }
 
-// unreadBody is the problem of a body that broke off, or came too slowly.
-func unreadBody(err error) *failure {
-	f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
+// bodyReadProblem is the problem of a body that broke off, or came too slowly.
+func bodyReadProblem(err error) *failure {
+	f := invalidRequestProblem(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		f = invalidRequest(http.StatusRequestTimeout, reasonBodyTimeout,
+		f = invalidRequestProblem(http.StatusRequestTimeout, reasonBodyTimeout,
 			"The body did not arrive in time. Send the request again, and the whole body at once.")
 	}
 	f.cause = err
 	return f
 }
 
-func jsonContent(h http.Header) bool {
-	if encoded(h) {
+func isJSON(h http.Header) bool {
+	if hasContentCoding(h) {
 		return false
 	}
 	types := h["Content-Type"]
@@ -84,15 +84,15 @@ func jsonContent(h http.Header) bool {
 	return err == nil && media == jsonMedia && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
-func encoded(h http.Header) bool {
+func hasContentCoding(h http.Header) bool {
 	codings := h["Content-Encoding"]
 	return codings != nil && !strings.EqualFold(codings[0], "identity")
 }
 
-// content reads the body of a row that does not require one. On GET it must be empty: it would have no meaning, and a
-// body that a server ignores and a proxy does not, or the other way round, smuggles requests (RFC 9110 section
-// 9.3.1). On POST no body means an empty object, whatever the media type.
-func (x *exchange) content() ([]byte, *failure) {
+// readOptionalBody reads the body of a row that does not require one. On GET it must be empty: it would have no
+// meaning, and a body that a server ignores and a proxy does not, or the other way round, smuggles requests (RFC 9110
+// section 9.3.1). On POST no body means an empty object, whatever the media type.
+func (x *exchange) readOptionalBody() ([]byte, *failure) {
 	if more, f := x.hasContent(); f != nil || !more {
 		return nil, f
 	}
@@ -114,7 +114,7 @@ func (x *exchange) hasContent() (bool, *failure) {
 	case err == io.EOF:
 		return false, nil
 	case err != nil:
-		return false, unreadBody(err)
+		return false, bodyReadProblem(err)
 	}
 	x.r.Body = struct {
 		io.Reader
@@ -123,14 +123,14 @@ func (x *exchange) hasContent() (bool, *failure) {
 	return true, nil
 }
 
-// holdBody reads the body of a request that another handler decodes.
-func (x *exchange) holdBody(most int64) *failure {
-	body, err := io.ReadAll(io.LimitReader(x.r.Body, most+1))
+// bufferBody reads the body of a request that another handler decodes.
+func (x *exchange) bufferBody(limit int64) *failure {
+	body, err := io.ReadAll(io.LimitReader(x.r.Body, limit+1))
 	if err != nil {
-		return unreadBody(err)
+		return bodyReadProblem(err)
 	}
-	if int64(len(body)) > most {
-		return tooLarge(most)
+	if int64(len(body)) > limit {
+		return tooLargeProblem(limit)
 	}
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil

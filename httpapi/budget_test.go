@@ -21,7 +21,7 @@ func weighing(release chan bool) []Endpoint {
 		return &testReport{}, nil
 	})
 	fast := row("/fast", 1, echo)
-	slow.Operation.weight, fast.Operation.weight = 100, 100
+	slow.Operation.fixedMemory, fast.Operation.fixedMemory = 100, 100
 	return []Endpoint{slow, fast}
 }
 
@@ -55,7 +55,7 @@ func TestDeadlineOfPureWork(t *testing.T) {
 		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(testRequest) (*testReport, error) {
 			<-release
 			return &testReport{}, nil
-		}).Holding(64 << 20)}
+		}).WithMemory(64 << 20)}
 		a := newAPI(t, "self", nil, heavy)
 		began := time.Now()
 		r := a.post("/heavy", `{}`)
@@ -80,7 +80,7 @@ func TestProcessorsOfOneKey(t *testing.T) {
 		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(r testRequest) (*testReport, error) {
 			<-release
 			return &testReport{}, nil
-		}).Holding(4 << 20)}
+		}).WithMemory(4 << 20)}
 		light := Endpoint{"POST", "/light", metering.DNSRead, 1, "test", Pure(func(r testRequest) (*testReport, error) {
 			return &testReport{}, nil
 		})}
@@ -114,7 +114,7 @@ func TestProcessorsOfOneKey(t *testing.T) {
 func TestPanicOfHeavyWork(t *testing.T) {
 	heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", Pure(func(testRequest) (*testReport, error) {
 		panic("while working")
-	}).Holding(64 << 20)}
+	}).WithMemory(64 << 20)}
 	a := newAPI(t, "self", nil, heavy)
 	require.Equal(t, 500, a.post("/heavy", `{}`).Code)
 	require.Contains(t, a.log.String(), "while working")

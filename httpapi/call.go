@@ -17,31 +17,31 @@ import (
 
 // What operations hold at worst, in bytes. TestWeights measures it.
 const (
-	callWeight = 512 << 10 // answers, reports and their JSON
-	pureWeight = 1 << 20
-	textFactor = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
+	callMemory        = 512 << 10 // answers, reports and their JSON
+	pureMemory        = 1 << 20
+	textMemoryPerByte = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
 )
 
 // An Operation is the work of an endpoint: a Go function and what the API must know about it. [Call] and [Pure] make
 // it.
 type Operation struct {
-	summary string       // what it does, if the purpose of the row is less specific
-	request reflect.Type // struct
-	report  reflect.Type // struct; nil for an image
-	media   []string     // media types of the reply
-	body    int64        // largest body of a request, in bytes
-	time    time.Duration
-	weight  int64              // bytes that it holds at worst, whatever the request
-	factor  int64              // and for each byte of the body
-	repeats bool               // the same request always has the same reply, and no context ends the work
-	form    metering.ReplyForm // how a reply is kept for replays
-	upload  *upload            // how a file may be sent instead of JSON; nil: not at all
-	id      string             // of the endpoint, once it is served: every request needs it
-	placed  bool               // some fields are outside the body; known once the row is served
-	owned   bool               // run needs an ownedRequest
+	summary       string       // what it does, if the purpose of the row is less specific
+	request       reflect.Type // struct
+	report        reflect.Type // struct; nil for an image
+	media         []string     // media types of the reply
+	body          int64        // largest body of a request, in bytes
+	time          time.Duration
+	fixedMemory   int64              // bytes that it holds at worst, whatever the request
+	memoryPerByte int64              // and for each byte of the body
+	deterministic bool               // the same request always has the same reply, and no context ends the work
+	form          metering.ReplyForm // how a reply is kept for replays
+	upload        *upload            // how a file may be sent instead of JSON; nil: not at all
+	id            string             // of the endpoint, once it is served: every request needs it
+	parametrized  bool               // some fields are outside the body; known once the row is served
+	hosted        bool               // run needs a hostedRequest
 
-	deprecation *Deprecation // of the row; nil: none
-	transition  *transition  // to the row's scope from another one; nil: none
+	deprecation *Deprecation     // of the row; nil: none
+	transition  *scopeTransition // to the row's scope from another one; nil: none
 
 	function any // that of the library behind the endpoint
 	run      func(ctx context.Context, env *diag.Env, req any) (any, error)
@@ -65,9 +65,10 @@ type Operation struct {
 func Call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) Operation {
 	return Operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4, function: f,
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime,
+		fixedMemory: callMemory, memoryPerByte: 4, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
-			return oneOf(f(ctx, env, *req.(*Req)))
+			return reportOrError(f(ctx, env, *req.(*Req)))
 		},
 	}
 }
@@ -75,8 +76,8 @@ func Call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) O
 // errNoReport is the error of an operation that returned neither a report nor an error.
 var errNoReport = errors.New("the operation returned no report")
 
-// oneOf returns either a report or an error, never a nil pointer with an error.
-func oneOf[Rep any](report Rep, err error) (any, error) {
+// reportOrError returns either a report or an error, never a nil pointer with an error.
+func reportOrError[Rep any](report Rep, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -91,31 +92,31 @@ func oneOf[Rep any](report Rep, err error) (any, error) {
 // 1 MiB.
 func Pure[Req, Rep any](f func(Req) (*Rep, error)) Operation {
 	op := Call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
-	op.time, op.weight, op.repeats, op.function = 0, pureWeight, true, f
+	op.time, op.fixedMemory, op.deterministic, op.function = 0, pureMemory, true, f
 	return op
 }
 
 // text adapts a text utility: its request may be as large as the largest text.
 func text[Req, Rep any](f func(Req) (*Rep, error)) Operation {
-	op := Pure(f).UpTo(textBody)
-	op.factor = textFactor
+	op := Pure(f).WithMaxBody(textBody)
+	op.memoryPerByte = textMemoryPerByte
 	return op
 }
 
-// A picture is a reply that is not JSON.
-type picture interface {
+// A imageReply is a reply that is not JSON.
+type imageReply interface {
 	MediaType() string
 	Bytes() []byte
 }
 
 // image adapts a function that draws. It must be deterministic: for a replay only the fact that it ran is kept, and
 // it runs again (CONTRACT 5.4).
-func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Operation {
+func image[Req any, Pic imageReply](f func(Req) (Pic, error), media ...string) Operation {
 	return Operation{
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
-		weight: pureWeight, repeats: true, function: f,
+		fixedMemory: pureMemory, deterministic: true, function: f,
 		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
-			return oneOf(f(*req.(*Req)))
+			return reportOrError(f(*req.(*Req)))
 		},
 	}
 }
@@ -124,65 +125,68 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) Oper
 func hosted[Req, Rep any](f func(context.Context, *diag.Env, hostedspf.Access, Req) (*Rep, error)) Operation {
 	return Operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, owned: true, function: f,
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, fixedMemory: callMemory, hosted: true, function: f,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
-			o, ok := req.(*ownedRequest)
+			o, ok := req.(*hostedRequest)
 			if !ok {
 				return nil, errHosted
 			}
-			return oneOf(f(ctx, env, o.access, *o.request.(*Req)))
+			return reportOrError(f(ctx, env, o.access, *o.request.(*Req)))
 		},
 	}
 }
 
-// An ownedRequest is a request with whose profiles it is about.
-type ownedRequest struct {
+// An hostedRequest is a request with whose profiles it is about.
+type hostedRequest struct {
 	access  hostedspf.Access
 	request any // pointer to the request of the operation
 }
 
-// about sets what the operation does, if the purpose of the row is that of a family.
-func (op Operation) about(summary string) Operation { op.summary = summary; return op }
+// withSummary sets what the operation does, if the purpose of the row is that of a family.
+func (op Operation) withSummary(summary string) Operation { op.summary = summary; return op }
 
-// UpTo sets the size of the largest body, in bytes.
-func (op Operation) UpTo(bytes int64) Operation { op.body = bytes; return op }
+// WithMaxBody sets the size of the largest body, in bytes.
+func (op Operation) WithMaxBody(bytes int64) Operation { op.body = bytes; return op }
 
-// Holding sets how many bytes the operation holds at worst, in addition to what depends on the body: the server runs
+// WithMemory sets how many bytes the operation holds at worst, in addition to what depends on the body: the server runs
 // as many requests concurrently as fit into [Config.Memory].
-func (op Operation) Holding(bytes int64) Operation { op.weight = bytes; return op }
+func (op Operation) WithMemory(bytes int64) Operation { op.fixedMemory = bytes; return op }
 
-// Within sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
-func (op Operation) Within(d time.Duration) Operation { op.time = cmp.Or(d, defaultTime); return op }
-
-// sealed keeps the reply encrypted under a key derived from the caller's API secret, of which the store has only a
-// hash: a reader of the store cannot decrypt it (CONTRACT 5.4).
-//
-// Such an operation draws random numbers: it has another reply each time.
-func (op Operation) sealed() Operation {
-	op.form, op.repeats = metering.SealedReply, false
+// WithTimeout sets the deadline; 0 means 15 s, and a minute is the most that a server takes.
+func (op Operation) WithTimeout(d time.Duration) Operation {
+	op.time = cmp.Or(d, defaultTime)
 	return op
 }
 
-// deprecated marks the row itself. Every reply to an authorized caller reports it.
-func (op Operation) deprecated(d Deprecation) Operation { op.deprecation = &d; return op }
+// sealReplies keeps the reply encrypted under a key derived from the caller's API secret, of which the store has only a
+// hash: a reader of the store cannot decrypt it (CONTRACT 5.4).
+//
+// Such an operation draws random numbers: it has another reply each time.
+func (op Operation) sealReplies() Operation {
+	op.form, op.deterministic = metering.SealedReply, false
+	return op
+}
 
-// alsoFor accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
+// withDeprecation marks the row itself. Every reply to an authorized caller reports it.
+func (op Operation) withDeprecation(d Deprecation) Operation { op.deprecation = &d; return op }
+
+// alsoAllow accepts another scope for a while (CONTRACT 1.12). Use by it alone is logged, counted, and
 // answered with its deprecation.
-func (op Operation) alsoFor(scope metering.Scope, d Deprecation) Operation {
-	op.transition = &transition{scope, d}
+func (op Operation) alsoAllow(scope metering.Scope, d Deprecation) Operation {
+	op.transition = &scopeTransition{scope, d}
 	return op
 }
 
 // fields is the type of the request; that of an endpoint without an operation has no fields.
 func (op *Operation) fields() reflect.Type { return cmp.Or(op.request, reflect.TypeFor[struct{}]()) }
 
-// A weighed request computes more exactly than its row how much memory the operation holds.
-type weighed interface{ Memory() int64 }
+// A memoryEstimator request computes more exactly than its row how much memory the operation holds.
+type memoryEstimator interface{ Memory() int64 }
 
 // memory returns how many bytes a request may make the operation hold.
 func (op *Operation) memory(req any, body int) int64 {
-	bytes := op.weight + op.factor*int64(body)
-	if w, ok := req.(weighed); ok {
+	bytes := op.fixedMemory + op.memoryPerByte*int64(body)
+	if w, ok := req.(memoryEstimator); ok {
 		bytes = max(bytes, w.Memory())
 	}
 	return bytes
@@ -220,8 +224,8 @@ func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedsp
 	if err != nil {
 		return nil, err
 	}
-	if ep.Operation.owned {
-		req = &ownedRequest{access, req}
+	if ep.Operation.hosted {
+		req = &hostedRequest{access, req}
 	}
 	return ep.Operation.execute(ctx, env, req)
 }
@@ -247,7 +251,7 @@ func (op *Operation) execute(ctx context.Context, env *diag.Env, req any) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	if pic, ok := report.(picture); ok {
+	if pic, ok := report.(imageReply); ok {
 		return &Result{MediaType: pic.MediaType(), Body: pic.Bytes()}, nil
 	}
 	body, err := encode(report)
@@ -265,7 +269,7 @@ func encode(v any) ([]byte, error) {
 	if err := e.json.Encode(v); err != nil {
 		return nil, err // this encoder will not write again
 	}
-	if e.text.Cap() > keptBuffer {
+	if e.text.Cap() > maxPooledBuffer {
 		return e.text.Bytes(), nil // the reply owns the buffer
 	}
 	body := bytes.Clone(e.text.Bytes())
@@ -273,8 +277,8 @@ func encode(v any) ([]byte, error) {
 	return body, nil
 }
 
-// keptBuffer is the size of a buffer, in bytes, up to which it is worth keeping.
-const keptBuffer = 64 << 10
+// maxPooledBuffer is the size of a buffer, in bytes, up to which it is worth keeping.
+const maxPooledBuffer = 64 << 10
 
 type encoder struct {
 	text bytes.Buffer

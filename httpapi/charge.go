@@ -18,10 +18,10 @@ func (x *exchange) charge(req any, body []byte) *failure {
 	op := metering.Op{RequestID: x.id, Endpoint: x.ep.Operation.id, Credits: x.ep.Credits, Now: x.began}
 	var err error
 	if keys := x.r.Header["Idempotency-Key"]; keys != nil && x.ep.Method == http.MethodPost {
-		if x.idem, err = metering.ParseIdempotencyKey(keys); err != nil {
+		if x.idempotency, err = metering.ParseIdempotencyKey(keys); err != nil {
 			return problemFor(err)
 		}
-		op.Idempotency = x.idem
+		op.Idempotency = x.idempotency
 		op.Fingerprint = new(x.fingerprint(body))
 	}
 	weight := x.ep.Operation.memory(req, len(body))
@@ -30,7 +30,7 @@ func (x *exchange) charge(req any, body []byte) *failure {
 	}
 	begun, err := x.Gate.Begin(x.r.Context(), x.caller, op)
 	if err != nil {
-		return x.problem(err)
+		return x.problemFor(err)
 	}
 	if begun.Replay != nil {
 		return x.replay(begun.Replay, req)
@@ -38,7 +38,7 @@ func (x *exchange) charge(req any, body []byte) *failure {
 	settled := false
 	defer func() {
 		if !settled { // also when a panic passes through
-			x.release(*begun.Ticket)
+			x.cancel(*begun.Ticket)
 		}
 	}()
 	result, f := x.work(req)
@@ -47,21 +47,21 @@ func (x *exchange) charge(req any, body []byte) *failure {
 	}
 	outcome, err := x.outcome(result)
 	if err != nil {
-		return x.problem(err)
+		return x.problemFor(err)
 	}
 	balance, err := x.Gate.Settle(context.WithoutCancel(x.r.Context()), *begun.Ticket, outcome)
 	if err != nil {
-		return x.problem(fmt.Errorf("settling %s: %w", x.id, err))
+		return x.problemFor(fmt.Errorf("settling %s: %w", x.id, err))
 	}
 	settled = true
-	x.seen.Credits = x.ep.Credits
-	x.creditHeaders(balance, x.ep.Credits)
+	x.observed.Credits = x.ep.Credits
+	x.setCreditHeaders(balance, x.ep.Credits)
 	x.reply(result)
 	return nil
 }
 
-// release gives hold and claim back. The request may have ended, so its context does not count.
-func (x *exchange) release(t metering.Ticket) {
+// cancel gives hold and claim back. The request may have ended, so its context does not count.
+func (x *exchange) cancel(t metering.Ticket) {
 	err := x.Gate.Cancel(context.WithoutCancel(x.r.Context()), t)
 	if err != nil && !errors.Is(err, metering.ErrUnavailable) { // which the store makes up for
 		x.log.Error("releasing a hold", "request_id", x.id, "error", err)
@@ -80,13 +80,13 @@ func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 		}
 	case metering.SealedReply:
 		var err error
-		if result.Body, err = unseal(x.secret(), x.idem, kept.Reply.Body); err != nil {
-			return x.problem(err)
+		if result.Body, err = unseal(x.secret(), x.idempotency, kept.Reply.Body); err != nil {
+			return x.problemFor(err)
 		}
 	}
-	x.seen.Replay = true
-	x.header("X-Idempotent-Replay", "true")
-	x.creditHeaders(kept.Balance, 0)
+	x.observed.Replay = true
+	x.setHeader("X-Idempotent-Replay", "true")
+	x.setCreditHeaders(kept.Balance, 0)
 	x.reply(result)
 	return nil
 }
@@ -98,7 +98,7 @@ func (x *exchange) fingerprint(body []byte) [32]byte {
 	if x.r.URL.RawQuery != "" {
 		path += "?" + x.r.URL.RawQuery
 	}
-	media, _ := x.uploaded()
+	media, _ := x.uploadType()
 	return metering.Fingerprint(x.ep.Method, path, cmp.Or(media, jsonMedia), body)
 }
 
@@ -109,11 +109,11 @@ const maxRepeatable = 64 << 10
 // and deterministic, it keeps only that there was one.
 func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	out := metering.Outcome{At: x.clock()}
-	if x.idem == nil {
+	if x.idempotency == nil {
 		return out, nil
 	}
 	form := x.ep.Operation.form
-	if x.ep.Operation.repeats && len(result.Body) > maxRepeatable {
+	if x.ep.Operation.deterministic && len(result.Body) > maxRepeatable {
 		form = metering.RerunReply
 	}
 	if form == metering.SealedReply && x.Authenticate != nil { // there is no secret by which to seal it
@@ -130,7 +130,7 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	case metering.PlainReply:
 		out.Reply.Body = result.Body
 	case metering.SealedReply:
-		out.Reply.Body, err = seal(x.secret(), x.idem, result.Body)
+		out.Reply.Body, err = seal(x.secret(), x.idempotency, result.Body)
 	}
 	return out, err
 }
@@ -143,7 +143,7 @@ const pureTime = 15 * time.Second
 // waits for a retry.
 func (x *exchange) work(req any) (*Result, *failure) {
 	ctx := x.r.Context()
-	if x.idem != nil {
+	if x.idempotency != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := ctx.Err(); err != nil {
@@ -151,8 +151,8 @@ func (x *exchange) work(req any) (*Result, *failure) {
 	}
 	result, err := x.execute(ctx, req)
 	if err != nil {
-		f := x.problem(err)
-		f.private = true
+		f := x.problemFor(err)
+		f.causeIsPrivate = true
 		return nil, f
 	}
 	x.logPanics(result.Report)
@@ -160,15 +160,15 @@ func (x *exchange) work(req any) (*Result, *failure) {
 	return result, nil
 }
 
-// inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline could matter.
-const inlineWeight = 2 << 20
+// inlineMemory is the weight, in bytes, up to which work without a deadline is over before a deadline could matter.
+const inlineMemory = 2 << 20
 
-// execute runs the diagnostic. Work that no context ends waits for a processor, of which one key has half at most, and an
-// account three quarters; it is left to itself when its time is over, and keeps its memory and its processor until it has
-// ended.
+// execute runs the diagnostic. Work that no context ends waits for a processor, of which one key has half at most,
+// and an account three quarters; it is left to itself when its time is over, and keeps its memory and its processor
+// until it has ended.
 func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	op := &x.ep.Operation
-	if op.time > 0 || x.memory.Amount() <= inlineWeight {
+	if op.time > 0 || x.memory.Amount() <= inlineMemory {
 		return op.execute(ctx, x.Env, req)
 	}
 	processor, err := x.Budget.Processors.Take(ctx, x.owner(), 1)
@@ -177,15 +177,15 @@ func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pureTime)
 	defer cancel()
-	done := make(chan ran, 1)
-	go func() { done <- run(func() (*Result, error) { return op.execute(ctx, x.Env, req) }) }()
+	done := make(chan callResult, 1)
+	go func() { done <- runCatching(func() (*Result, error) { return op.execute(ctx, x.Env, req) }) }()
 	select {
-	case r := <-done:
+	case result := <-done:
 		processor.Release()
-		if r.panicked != nil {
-			panic(r.panicked)
+		if result.panicked != nil {
+			panic(result.panicked)
 		}
-		return r.result, r.err
+		return result.result, result.err
 	case <-ctx.Done():
 		go func(body, memory *budget.Lease) {
 			<-done
@@ -198,14 +198,14 @@ func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
 	}
 }
 
-// ran is how work in another goroutine ended.
-type ran struct {
+// callResult is how work in another goroutine ended.
+type callResult struct {
 	result   *Result
 	err      error
 	panicked *diag.GoPanic
 }
 
-func run(f func() (*Result, error)) (r ran) {
+func runCatching(f func() (*Result, error)) (r callResult) {
 	r.panicked = diag.Catch(func() { r.result, r.err = f() })
 	return r
 }

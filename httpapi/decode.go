@@ -23,11 +23,11 @@ func decode(body []byte, target any) error {
 	p := parser{data: body}
 	v := reflect.ValueOf(target).Elem()
 	p.readDocument(v, objectOf(v.Type()))
-	return p.verdict(target)
+	return p.finish(target)
 }
 
-// verdict returns the faults found in reading a request, or those that it finds in itself.
-func (p *parser) verdict(target any) error {
+// finish returns the faults found in reading a request, or those that it finds in itself.
+func (p *parser) finish(target any) error {
 	if len(p.violations) > 0 {
 		return p.err()
 	}
@@ -38,16 +38,16 @@ func (p *parser) verdict(target any) error {
 }
 
 func (p *parser) readDocument(v reflect.Value, o *object) {
-	p.space()
+	p.skipSpace()
 	switch {
 	case !utf8.Valid(p.data):
-		p.report(reasonMalformed, "the body is not valid UTF-8")
+		p.addViolation(reasonMalformed, "the body is not valid UTF-8")
 	case !json.Valid(p.data):
-		p.report(reasonMalformed, "%s", syntaxFault(p.data))
+		p.addViolation(reasonMalformed, "%s", syntaxFault(p.data))
 	case p.peek() != '{':
-		p.report(reasonMalformed, "a JSON object is expected")
-	case halved(p.data):
-		p.report(reasonMalformed, "an escape stands for half a character")
+		p.addViolation(reasonMalformed, "a JSON object is expected")
+	case hasLoneSurrogate(p.data):
+		p.addViolation(reasonMalformed, "an escape stands for half a character")
 	default:
 		p.readMembers(v, o)
 	}
@@ -62,9 +62,9 @@ func syntaxFault(data []byte) string {
 	return fmt.Sprintf("line %d, column %d: %s", 1+strings.Count(before, "\n"), column, wrong)
 }
 
-// halved reports whether an escape in a JSON text is a surrogate without its other half (RFC 8259 section 8.2): it is
-// no character, and so the string would not be valid UTF-8.
-func halved(data []byte) bool {
+// hasLoneSurrogate reports whether an escape in a JSON text is a surrogate without its other half (RFC 8259 section
+// 8.2): it is no character, and so the string would not be valid UTF-8.
+func hasLoneSurrogate(data []byte) bool {
 	unit := func(at int) rune {
 		n, _ := strconv.ParseUint(string(data[at:at+4]), 16, 16) // four digits, as the text is valid
 		return rune(n)
@@ -99,18 +99,18 @@ type parser struct {
 
 func (p *parser) err() error { return &ViolationsError{p.violations} }
 
-// report adds a fault of the value at the present path.
-func (p *parser) report(reason, format string, args ...any) {
+// addViolation adds a fault of the value at the present path.
+func (p *parser) addViolation(reason, format string, args ...any) {
 	if len(p.violations) < maxViolations {
 		p.violations = append(p.violations, Violation{string(p.path), reason, fmt.Sprintf(format, args...)})
 	}
 }
 
 // invalid reports a value that its field does not allow.
-func (p *parser) invalid(format string, args ...any) { p.report(reasonInvalid, format, args...) }
+func (p *parser) invalid(format string, args ...any) { p.addViolation(reasonInvalid, format, args...) }
 
-// space skips blanks, commas and colons, which occur only where the grammar requires them.
-func (p *parser) space() {
+// skipSpace skips blanks, commas and colons, which occur only where the grammar requires them.
+func (p *parser) skipSpace() {
 	for ; p.pos < len(p.data); p.pos++ {
 		switch p.data[p.pos] {
 		case ' ', '\t', '\r', '\n', ',', ':':
@@ -128,10 +128,10 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// each steps into a list or an object, and calls a function at each entry or name, which steps over it.
-func (p *parser) each(member func()) {
+// eachMember steps into a list or an object, and calls a function at each entry or name, which steps over it.
+func (p *parser) eachMember(member func()) {
 	p.pos++
-	for p.space(); p.peek() != ']' && p.peek() != '}'; p.space() {
+	for p.skipSpace(); p.peek() != ']' && p.peek() != '}'; p.skipSpace() {
 		member()
 	}
 	p.pos++
@@ -148,16 +148,16 @@ func (p *parser) readObject(v reflect.Value) {
 func (p *parser) readMembers(v reflect.Value, o *object) {
 	seen := make([]string, 0, len(o.fields))
 	base := len(p.path)
-	p.each(func() {
-		name := p.str()
-		p.space()
-		p.member(base, name)
+	p.eachMember(func() {
+		name := p.readLiteralString()
+		p.skipSpace()
+		p.setPath(base, name)
 		switch f := o.byName[name]; {
 		case f == nil:
-			p.unknown("field", o)
+			p.unknownName("field", o)
 			p.skip()
 		case slices.Contains(seen, name):
-			p.report(reasonMalformed, "is given twice")
+			p.addViolation(reasonMalformed, "is given twice")
 			p.skip()
 		case p.readField(v, f) || f.required:
 			seen = append(seen, name)
@@ -167,7 +167,7 @@ func (p *parser) readMembers(v reflect.Value, o *object) {
 	p.checkPresence(o, seen, base)
 }
 
-func (p *parser) member(base int, name string) {
+func (p *parser) setPath(base int, name string) {
 	p.path = p.path[:base]
 	if base > 0 {
 		p.path = append(p.path, '.')
@@ -182,7 +182,7 @@ func (p *parser) member(base int, name string) {
 func (p *parser) readField(v reflect.Value, f *field) bool {
 	if p.peek() == 'n' {
 		if p.skip(); f.required {
-			p.report(reasonMissing, "must not be null")
+			p.addViolation(reasonMissing, "must not be null")
 		}
 		return false
 	}
@@ -190,20 +190,20 @@ func (p *parser) readField(v reflect.Value, f *field) bool {
 	return true
 }
 
-// unknown reports a name that the request does not have, and those that it has.
-func (p *parser) unknown(what string, o *object) {
+// unknownName reports a name that the request does not have, and those that it has.
+func (p *parser) unknownName(kind string, o *object) {
 	if len(o.fields) == 0 {
-		p.report(reasonUnknown, "is not a %s of this request; it has none", what)
+		p.addViolation(reasonUnknown, "is not a %s of this request; it has none", kind)
 		return
 	}
-	p.report(reasonUnknown, "is not a %s of this request; the %ss are %s", what, what, strings.Join(o.names(), ", "))
+	p.addViolation(reasonUnknown, "is not a %s of this request; the %ss are %s", kind, kind, strings.Join(o.names(), ", "))
 }
 
 func (p *parser) checkPresence(o *object, seen []string, base int) {
 	for _, f := range o.fields {
 		if f.required && !slices.Contains(seen, f.name) {
-			p.member(base, f.name)
-			p.report(reasonMissing, "is required")
+			p.setPath(base, f.name)
+			p.addViolation(reasonMissing, "is required")
 		}
 	}
 	for _, f := range o.fields { // in the order of the fields, once for each group
@@ -217,10 +217,10 @@ func (p *parser) checkPresence(o *object, seen []string, base int) {
 				given++
 			}
 		}
-		p.member(base, f.name)
+		p.setPath(base, f.name)
 		switch {
 		case given == 0:
-			p.report(reasonMissing, "exactly one of %s is required", strings.Join(members, ", "))
+			p.addViolation(reasonMissing, "exactly one of %s is required", strings.Join(members, ", "))
 		case given > 1:
 			p.invalid("only one of %s may be given", strings.Join(members, ", "))
 		}
@@ -238,16 +238,16 @@ func (p *parser) mismatch(want string) {
 func (p *parser) skip() {
 	switch p.peek() {
 	case '"':
-		p.quoted()
+		p.skipString()
 	case '{', '[':
-		p.each(p.skip)
+		p.eachMember(p.skip)
 	default:
-		p.word()
+		p.readWord()
 	}
 }
 
-// word reads a number, true, false or null.
-func (p *parser) word() string {
+// readWord reads a number, true, false or null.
+func (p *parser) readWord() string {
 	start := p.pos
 	for p.pos < len(p.data) && strings.IndexByte(" \t\r\n,]}", p.data[p.pos]) < 0 {
 		p.pos++
@@ -255,8 +255,8 @@ func (p *parser) word() string {
 	return string(p.data[start:p.pos])
 }
 
-// quoted steps over a string, and reports whether it has escapes.
-func (p *parser) quoted() (escaped bool) {
+// skipString steps over a string, and reports whether it has escapes.
+func (p *parser) skipString() (escaped bool) {
 	rest := p.data[p.pos+1:]
 	if end := bytes.IndexByte(rest, '"'); bytes.IndexByte(rest[:end], '\\') < 0 {
 		p.pos += end + 2
@@ -272,9 +272,9 @@ func (p *parser) quoted() (escaped bool) {
 	return escaped
 }
 
-func (p *parser) str() string {
+func (p *parser) readLiteralString() string {
 	start := p.pos
-	if !p.quoted() {
+	if !p.skipString() {
 		return string(p.data[start+1 : p.pos-1])
 	}
 	var text string

@@ -32,7 +32,7 @@ type field struct {
 	index    []int
 	typ      reflect.Type
 	required bool
-	place    Place
+	location Location
 	oneof    string
 	limits   limits
 	tag      reflect.StructTag
@@ -57,12 +57,12 @@ type object struct {
 }
 
 var (
-	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
-	marshalText  = reflect.TypeFor[encoding.TextMarshaler]()
-	byteListType = reflect.TypeFor[[]byte]()
-	jsonType     = reflect.TypeFor[json.Unmarshaler]()
-	valuesType   = reflect.TypeFor[interface{ Values() []string }]()
-	objects      sync.Map // reflect.Type to *object
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	byteListType        = reflect.TypeFor[[]byte]()
+	jsonUnmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	valuesType          = reflect.TypeFor[interface{ Values() []string }]()
+	objects             sync.Map // reflect.Type to *object
 )
 
 // objectOf compiles a struct type once. It panics on a type that the API cannot carry: that is a
@@ -81,7 +81,7 @@ func objectOf(t reflect.Type) *object {
 			panic(fmt.Sprintf("httpapi: field %s: its tag json must name it", sf.Name))
 		}
 		f := &field{
-			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag, place: placeOf(sf), oneof: sf.Tag.Get("oneof"),
+			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag, location: locationOf(sf), oneof: sf.Tag.Get("oneof"),
 			limits: limitsOf(sf),
 		}
 		f.required = !slices.Contains(strings.Split(options, ","), "omitempty") && f.oneof == ""
@@ -100,10 +100,10 @@ func (o *object) names() []string {
 	return diag.Map(o.fields, func(f *field) string { return f.name })
 }
 
-func (o *object) at(place Place) *object {
+func (o *object) in(location Location) *object {
 	part := &object{byName: map[string]*field{}, groups: map[string][]string{}}
 	for _, f := range o.fields {
-		if f.place != place {
+		if f.location != location {
 			continue
 		}
 		part.fields = append(part.fields, f)
@@ -111,7 +111,7 @@ func (o *object) at(place Place) *object {
 		if f.oneof == "" {
 			continue
 		}
-		if part.groups[f.oneof] = append(part.groups[f.oneof], f.name); f.place == InPath {
+		if part.groups[f.oneof] = append(part.groups[f.oneof], f.name); f.location == InPath {
 			panic(fmt.Sprintf("httpapi: field %s: what is in the path is no choice", f.name))
 		}
 	}
@@ -160,7 +160,7 @@ func enumOf(t reflect.Type, tag reflect.StructTag) []string {
 	if text, ok := tag.Lookup("enum"); ok {
 		values := strings.Fields(text)
 		for _, v := range values {
-			if _, err := strconv.Atoi(v); err != nil && t.Kind() != reflect.String && !t.Implements(marshalText) {
+			if _, err := strconv.Atoi(v); err != nil && t.Kind() != reflect.String && !t.Implements(textMarshalerType) {
 				panic(fmt.Sprintf("httpapi: tag enum:%q of a %s: %v", text, t, err))
 			}
 		}
@@ -174,9 +174,9 @@ func enumOf(t reflect.Type, tag reflect.StructTag) []string {
 
 func decoderOf(t reflect.Type) func(*parser, reflect.Value, *limits) {
 	switch pointer := reflect.PointerTo(t); {
-	case t.Kind() != reflect.Pointer && pointer.Implements(jsonType):
+	case t.Kind() != reflect.Pointer && pointer.Implements(jsonUnmarshalerType):
 		return (*parser).readRaw
-	case t.Kind() != reflect.Pointer && pointer.Implements(textType):
+	case t.Kind() != reflect.Pointer && pointer.Implements(textUnmarshalerType):
 		return (*parser).readText
 	}
 	if t == byteListType {
@@ -206,19 +206,19 @@ func decoderOf(t reflect.Type) func(*parser, reflect.Value, *limits) {
 	panic(fmt.Sprintf("httpapi: a request cannot hold a %s", t))
 }
 
-// A Place is where a request carries a field. The tag in of a request's field names it; without one
+// A Location is where a request carries a field. The tag in of a request's field names it; without one
 // the field is in the body.
-type Place string
+type Location string
 
-// The places.
+// The locations.
 const (
-	inBody  Place = "body"  // a member of the JSON object
-	inQuery Place = "query" // a parameter behind the question mark
-	InPath  Place = "path"  // a segment of the path, {name} in the table
+	inBody  Location = "body"  // a member of the JSON object
+	inQuery Location = "query" // a parameter behind the question mark
+	InPath  Location = "path"  // a segment of the path, {name} in the table
 )
 
-func placeOf(sf reflect.StructField) Place {
-	switch p := Place(sf.Tag.Get("in")); p {
+func locationOf(sf reflect.StructField) Location {
+	switch p := Location(sf.Tag.Get("in")); p {
 	case "":
 		return inBody
 	case inQuery, InPath:
@@ -228,40 +228,40 @@ func placeOf(sf reflect.StructField) Place {
 	}
 }
 
-// places holds the fields of a request type by their place. What is outside the body arrives as text, so kinds lists
-// for each such field the JSON types that it takes.
-type places struct {
+// requestFields holds the fields of a request type by their place. What is outside the body arrives as text, so kinds
+// lists for each such field the JSON types that it takes.
+type requestFields struct {
 	path, query, body *object
 	kinds             map[*field][]string
 }
 
-var placesByType sync.Map // reflect.Type to *places
+var requestFieldsByType sync.Map // reflect.Type to *requestFields
 
-// placesOf sorts the fields of a request once. It panics if a field cannot be in its declared place.
-func placesOf(t reflect.Type) *places {
-	if p, ok := placesByType.Load(t); ok {
-		return p.(*places)
+// requestFieldsOf sorts the fields of a request once. It panics if a field cannot be in its declared place.
+func requestFieldsOf(t reflect.Type) *requestFields {
+	if p, ok := requestFieldsByType.Load(t); ok {
+		return p.(*requestFields)
 	}
 	all := objectOf(t)
-	p := &places{path: all.at(InPath), query: all.at(inQuery), body: all.at(inBody), kinds: map[*field][]string{}}
+	p := &requestFields{path: all.in(InPath), query: all.in(inQuery), body: all.in(inBody), kinds: map[*field][]string{}}
 	for _, f := range append(slices.Clone(p.path.fields), p.query.fields...) {
 		param := paramOf(f)
 		if param.List || slices.Contains(param.Kinds, "object") {
 			panic(fmt.Sprintf("httpapi: field %s: a parameter is one text, no list and no object", f.name))
 		}
-		if f.place == InPath && !f.required {
+		if f.location == InPath && !f.required {
 			panic(fmt.Sprintf("httpapi: field %s: what is in the path is always there", f.name))
 		}
 		p.kinds[f] = param.Kinds
 	}
-	actual, _ := placesByType.LoadOrStore(t, p)
-	return actual.(*places)
+	actual, _ := requestFieldsByType.LoadOrStore(t, p)
+	return actual.(*requestFields)
 }
 
 // A schema is a JSON Schema (2020-12), as OpenAPI 3.1 uses it.
 type schema = map[string]any
 
-func ownSchema(t reflect.Type) schema {
+func customSchema(t reflect.Type) schema {
 	if own, ok := reflect.New(t).Interface().(interface{ Schema() schema }); ok && t.Kind() != reflect.Pointer {
 		return own.Schema()
 	}
@@ -269,7 +269,7 @@ func ownSchema(t reflect.Type) schema {
 }
 
 func kindsOf(t reflect.Type) []string {
-	if own := ownSchema(t); own != nil {
+	if own := customSchema(t); own != nil {
 		switch kinds := own["type"].(type) {
 		case string:
 			return []string{kinds}
@@ -294,5 +294,6 @@ func kindsOf(t reflect.Type) []string {
 }
 
 func isText(t reflect.Type) bool {
-	return t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType))
+	return t.Kind() != reflect.Pointer &&
+		(t.Implements(textMarshalerType) || reflect.PointerTo(t).Implements(textUnmarshalerType))
 }

@@ -21,7 +21,7 @@ const maxQuery = 4096
 
 // refuseQuery adds the parameters of a query to the faults of a body, if the row has none.
 func refuseQuery(raw string, err error) error {
-	r := &fieldReader{parser: &parser{}, o: &object{}, what: "parameter"}
+	r := &fieldReader{parser: &parser{}, object: &object{}, kind: "parameter"}
 	if r.readQuery(raw); len(r.violations) == 0 {
 		return err
 	}
@@ -35,65 +35,66 @@ func refuseQuery(raw string, err error) error {
 // whether an ID is malformed, unknown or of another owner.
 func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	target := reflect.New(ep.Operation.request)
-	v, places := target.Elem(), placesOf(ep.Operation.request)
+	v, fields := target.Elem(), requestFieldsOf(ep.Operation.request)
 	p, path := &parser{}, parseTemplate(Prefix+ep.Path)
 	values, ok := path.match(u.EscapedPath())
 	if !ok { // an exact path with an escaped slash, which separates no segments
-		return nil, notFound()
+		return nil, notFoundProblem()
 	}
-	for i, name := range path.names() {
+	for i, name := range path.parameterNames() {
 		if !utf8.ValidString(values[i]) {
-			return nil, notFound()
+			return nil, notFoundProblem()
 		}
-		f := places.path.byName[name]
-		p.readParameter(v, f, values[i], places.kinds[f])
+		f := fields.path.byName[name]
+		p.readParameter(v, f, values[i], fields.kinds[f])
 	}
 	if len(p.violations) > 0 {
-		return nil, notFound()
+		return nil, notFoundProblem()
 	}
-	r := &fieldReader{parser: p, v: v, o: places.query, kinds: places.kinds, what: "parameter"}
+	r := &fieldReader{parser: p, v: v, object: fields.query, kinds: fields.kinds, kind: "parameter"}
 	r.readQuery(u.RawQuery)
-	r.checkPresence(r.o, r.seen, 0)
+	r.checkPresence(r.object, r.seen, 0)
 	if ep.HasBody() && len(body) > 0 {
 		p.data, p.pos, p.path = body, 0, p.path[:0]
-		p.readDocument(v, places.body)
+		p.readDocument(v, fields.body)
 	} else {
-		p.checkPresence(places.body, nil, 0)
+		p.checkPresence(fields.body, nil, 0)
 	}
-	if err := p.verdict(target.Interface()); err != nil {
+	if err := p.finish(target.Interface()); err != nil {
 		return nil, err
 	}
 	return target.Interface(), nil
 }
 
-// own adds to a request whose profiles it is about: those of the caller's key and of all keys that it was rotated from.
-func (x *exchange) own(req any) (any, error) {
+// hostedRequest adds to a request whose profiles it is about: those of the caller's key and of all keys that it was
+// rotated from.
+func (x *exchange) hostedRequest(req any) (any, error) {
 	first, err := x.Gate.Origin(x.r.Context(), *x.caller.Key)
 	if err != nil {
 		return nil, err
 	}
 	access := hostedspf.Access{Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF, Zone: x.SPFZone}
-	return &ownedRequest{access, req}, nil
+	return &hostedRequest{access, req}, nil
 }
 
 // A fieldReader reads fields that arrive as text, by their names: from a query or from a form.
 type fieldReader struct {
 	*parser
-	v     reflect.Value
-	o     *object
-	kinds map[*field][]string
-	what  string // field or parameter, as messages call it
-	seen  []string
+	v      reflect.Value
+	object *object
+	kinds  map[*field][]string
+	kind   string // field or parameter, as messages call it
+	seen   []string
 }
 
 func (r *fieldReader) read(name, value string) {
 	r.path = r.path[:0]
-	r.member(0, name)
-	switch f := r.o.byName[name]; {
+	r.setPath(0, name)
+	switch f := r.object.byName[name]; {
 	case !utf8.ValidString(name) || !utf8.ValidString(value):
 		r.invalid("is not valid UTF-8")
 	case f == nil:
-		r.unknown(r.what, r.o)
+		r.unknownName(r.kind, r.object)
 	case slices.Contains(r.seen, name):
 		r.invalid("is given twice")
 	default:
@@ -118,7 +119,7 @@ func (r *fieldReader) readQuery(raw string) {
 		name, value, err := parsePair(pair)
 		if err != nil {
 			r.path = r.path[:0]
-			r.member(0, name)
+			r.setPath(0, name)
 			r.invalid("%s", err)
 			continue
 		}
@@ -150,21 +151,21 @@ func unescape(raw string) (string, error) {
 // readParameter reads a text as if it were a member of a body: as the JSON value that it looks like, if the field
 // takes that type, and otherwise as a string.
 func (p *parser) readParameter(v reflect.Value, f *field, text string, kinds []string) {
-	p.member(0, f.name)
+	p.setPath(0, f.name)
 	p.data, p.pos = textJSON(text, kinds), 0
 	f.decode(p, v.FieldByIndex(f.index), &f.limits)
 	p.path = p.path[:0]
 }
 
 func textJSON(text string, kinds []string) json.RawMessage {
-	is := func(kind string) bool { return slices.Contains(kinds, kind) }
-	_, notInt := strconv.ParseInt(text, 10, 64)
-	_, notNumber := strconv.ParseFloat(text, 64)
+	takes := func(kind string) bool { return slices.Contains(kinds, kind) }
+	_, intErr := strconv.ParseInt(text, 10, 64)
+	_, floatErr := strconv.ParseFloat(text, 64)
 	switch { // Go reads more than JSON allows: +5, 007, 0x1p4
-	case is("integer") && notInt == nil && json.Valid([]byte(text)),
-		is("number") && notNumber == nil && json.Valid([]byte(text)),
-		is("boolean") && (text == "true" || text == "false"),
-		is("object") && json.Valid([]byte(text)):
+	case takes("integer") && intErr == nil && json.Valid([]byte(text)),
+		takes("number") && floatErr == nil && json.Valid([]byte(text)),
+		takes("boolean") && (text == "true" || text == "false"),
+		takes("object") && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
 	quoted, err := encode(text)

@@ -18,7 +18,7 @@ func decodeTarget(t testing.TB, method, path, target, body string) (any, error) 
 	require.NoError(t, err)
 	for _, ep := range library() {
 		if ep.Method == method && ep.Path == path {
-			return ep.check().decodeParameters(u, []byte(body))
+			return ep.mustBeServable().decodeParameters(u, []byte(body))
 		}
 	}
 	t.Fatal("there is no such row")
@@ -103,7 +103,7 @@ func TestQueryViolations(t *testing.T) {
 	} {
 		t.Run(tt.query[:min(len(tt.query), 40)], func(t *testing.T) {
 			u := &url.URL{Path: Prefix + "/books", RawQuery: tt.query}
-			_, err := library()[0].check().decodeParameters(u, nil)
+			_, err := library()[0].mustBeServable().decodeParameters(u, nil)
 			require.Error(t, err)
 			f := problemFor(err)
 			require.Equal(t, 400, f.status)
@@ -115,7 +115,7 @@ func TestQueryViolations(t *testing.T) {
 		})
 	}
 	many := &url.URL{Path: Prefix + "/books", RawQuery: strings.Repeat("x&", maxQuery/2)}
-	_, err := library()[0].check().decodeParameters(many, nil)
+	_, err := library()[0].mustBeServable().decodeParameters(many, nil)
 	require.Len(t, problemFor(err).problem.Details.Fields, maxViolations, "a short query makes no long reply")
 }
 
@@ -237,11 +237,11 @@ func TestRunWithParameters(t *testing.T) {
 	_, err = rows[1].Run(t.Context(), nil, []byte(`{}`))
 	require.EqualError(t, err, "id: is required")
 
-	places := map[string]Place{}
+	places := map[string]Location{}
 	for _, p := range rows[3].Params() {
 		places[p.Name] = p.In
 	}
-	require.Equal(t, map[string]Place{"id": InPath, "days": inBody, "to": inBody}, places)
+	require.Equal(t, map[string]Location{"id": InPath, "days": inBody, "to": inBody}, places)
 	require.Equal(t, inQuery, rows[0].Params()[0].In)
 }
 
@@ -253,7 +253,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	ep := library()[0].check()
+	ep := library()[0].mustBeServable()
 	f.Fuzz(func(t *testing.T, query string) {
 		first, err := ep.decodeParameters(&url.URL{Path: Prefix + "/books", RawQuery: query}, nil)
 		if (err == nil) == (first == nil) {

@@ -24,40 +24,40 @@ const (
 
 // An upload describes how a row takes a file in place of JSON.
 type upload struct {
-	field string   // of the request, a []byte: base64 in JSON
-	max   int64    // bytes of the file
-	media []string // types of a body that is only the file; other fields are in the query then
-	kinds map[*field][]string
+	field    string   // of the request, a []byte: base64 in JSON
+	maxBytes int64    // bytes of the file
+	media    []string // types of a body that is only the file; other fields are in the query then
+	kinds    map[*field][]string
 }
 
-// uploads makes a row accept a file of at most so many bytes: in JSON as the base64 of a field, as the part "file" of
-// a form (RFC 7578), and, if media types are given, as the whole body.
-func (op Operation) uploads(name string, max int64, media ...string) Operation {
-	op.upload = &upload{field: name, max: max, media: media, kinds: map[*field][]string{}}
+// acceptUpload makes a row accept a file of at most so many bytes: in JSON as the base64 of a field, as the part
+// "file" of a form (RFC 7578), and, if media types are given, as the whole body.
+func (op Operation) acceptUpload(name string, maxBytes int64, media ...string) Operation {
+	op.upload = &upload{field: name, maxBytes: maxBytes, media: media, kinds: map[*field][]string{}}
 	op.upload.check(op.request)
-	return op.UpTo(int64(base64.StdEncoding.EncodedLen(int(max))) + defaultBody)
+	return op.WithMaxBody(int64(base64.StdEncoding.EncodedLen(int(maxBytes))) + defaultBody)
 }
 
 // check sorts the fields of a request, and panics where a form or a query cannot carry them.
 func (u *upload) check(t reflect.Type) {
 	o := objectOf(t)
-	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.place != inBody {
+	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.location != inBody {
 		panic(fmt.Sprintf("httpapi: an upload needs a field %s in the body, of bytes", u.field))
 	}
 	for _, f := range o.fields {
 		p := paramOf(f)
-		if p.List || slices.Contains(p.Kinds, "object") || f.place != inBody {
+		if p.List || slices.Contains(p.Kinds, "object") || f.location != inBody {
 			panic(fmt.Sprintf("httpapi: field %s: a form carries one text of the body, no list and no object", f.name))
 		}
 		u.kinds[f] = p.Kinds
 	}
 }
 
-// uploaded returns the media type of a body that is a form or a file, and its boundary if it is a form. For JSON, and
+// uploadType returns the media type of a body that is a form or a file, and its boundary if it is a form. For JSON, and
 // for types that the row does not accept, it returns nothing.
-func (x *exchange) uploaded() (media, boundary string) {
+func (x *exchange) uploadType() (media, boundary string) {
 	u, types := x.ep.Operation.upload, x.r.Header["Content-Type"]
-	if u == nil || len(types) != 1 || encoded(x.r.Header) {
+	if u == nil || len(types) != 1 || hasContentCoding(x.r.Header) {
 		return "", ""
 	}
 	media, params, err := mime.ParseMediaType(types[0])
@@ -72,40 +72,43 @@ func (x *exchange) uploaded() (media, boundary string) {
 	return "", ""
 }
 
-// otherMedia refuses a body of a type that the row does not take.
-func (op *Operation) otherMedia() *failure {
+// mediaTypeProblem refuses a body of a type that the row does not take.
+func (op *Operation) mediaTypeProblem() *failure {
 	text := "Send the body with the header Content-Type: application/json"
 	if op.upload != nil {
 		text += " or " + strings.Join(append([]string{formMedia}, op.upload.media...), " or ")
 	}
-	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", in UTF-8 and without a content encoding.")
+	return invalidRequestProblem(http.StatusUnsupportedMediaType, reasonMediaType,
+		text+", in UTF-8 and without a content encoding.")
 }
 
 // decodeFile reads a request from a form, or from a bare file if there is no boundary.
 func (x *exchange) decodeFile(body []byte, boundary string) (any, error) {
 	target, u := reflect.New(x.ep.Operation.request), x.ep.Operation.upload
-	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.Operation.request), kinds: u.kinds, what: "field"}
+	r := &fieldReader{
+		parser: &parser{}, v: target.Elem(), object: objectOf(x.ep.Operation.request), kinds: u.kinds, kind: "field",
+	}
 	var err error
 	if boundary != "" {
 		err = u.readForm(r, body, boundary)
-	} else if err = u.set(r, body); err == nil {
+	} else if err = u.setFile(r, body); err == nil {
 		r.readQuery(x.r.URL.RawQuery)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.checkPresence(r.o, r.seen, 0)
-	if err := r.verdict(target.Interface()); err != nil {
+	r.checkPresence(r.object, r.seen, 0)
+	if err := r.finish(target.Interface()); err != nil {
 		return nil, err
 	}
 	return target.Interface(), nil
 }
 
-func (u *upload) set(r *fieldReader, file []byte) error {
-	if int64(len(file)) > u.max {
-		return tooLarge(u.max)
+func (u *upload) setFile(r *fieldReader, file []byte) error {
+	if int64(len(file)) > u.maxBytes {
+		return tooLargeProblem(u.maxBytes)
 	}
-	f := r.o.byName[u.field]
+	f := r.object.byName[u.field]
 	r.seen = append(r.seen, u.field)
 	r.path = append(r.path[:0], filePart...)
 	if r.checkBytes(file, &f.limits) {
@@ -135,16 +138,16 @@ func (u *upload) readForm(r *fieldReader, body []byte, boundary string) error {
 			r.path = append(r.path[:0], filePart...)
 			r.invalid("is given twice")
 		case name == filePart:
-			if err := u.set(r, value); err != nil {
+			if err := u.setFile(r, value); err != nil {
 				return err
 			}
-			if text := part.FileName(); text != "" && r.o.byName[fileName] != nil {
+			if text := part.FileName(); text != "" && r.object.byName[fileName] != nil {
 				r.read(fileName, text)
 			}
 		case name == u.field || part.FileName() != "":
 			r.path = r.path[:0]
-			r.member(0, name)
-			r.report(reasonUnknown, "is not a part of this form; the file is the part %s", filePart)
+			r.setPath(0, name)
+			r.addViolation(reasonUnknown, "is not a part of this form; the file is the part %s", filePart)
 		default:
 			r.read(name, string(value))
 		}

@@ -32,7 +32,7 @@ func scan(_ context.Context, _ *diag.Env, req scanRequest) (*scanReport, error) 
 	return &scanReport{string(req.Image), req.Max, req.Filename}, nil
 }
 
-var scanRow = Endpoint{"POST", "/scan", metering.WebRead, 2, "test", Call(scan).uploads("image_base64", 500, "image/png", "image/gif")}
+var scanRow = Endpoint{"POST", "/scan", metering.WebRead, 2, "test", Call(scan).acceptUpload("image_base64", 500, "image/png", "image/gif")}
 
 // form is a form of parts: name, file name or nothing, and contents, for each.
 func form(t testing.TB, parts ...string) (body, media string) {
@@ -166,13 +166,13 @@ func TestUploadDescribed(t *testing.T) {
 }
 
 func TestUploadRowsThatCannotBe(t *testing.T) {
-	require.Panics(t, func() { Call(scan).uploads("max_codes", 1) }, "the field holds no bytes")
-	require.Panics(t, func() { Call(echo).uploads("image_base64", 1) }, "there is no such field")
+	require.Panics(t, func() { Call(scan).acceptUpload("max_codes", 1) }, "the field holds no bytes")
+	require.Panics(t, func() { Call(echo).acceptUpload("image_base64", 1) }, "there is no such field")
 	type lists struct {
 		Image []byte   `json:"image"`
 		Words []string `json:"words"`
 	}
-	require.Panics(t, func() { Pure(func(lists) (*scanReport, error) { return nil, nil }).uploads("image", 1) })
+	require.Panics(t, func() { Pure(func(lists) (*scanReport, error) { return nil, nil }).acceptUpload("image", 1) })
 }
 
 // Whatever a form holds, it is a request or a fault, and no file is larger than the row allows.

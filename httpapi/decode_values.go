@@ -17,7 +17,7 @@ func (p *parser) readBool(v reflect.Value, _ *limits) {
 		p.mismatch("true or false")
 		return
 	}
-	v.SetBool(p.word() == "true")
+	v.SetBool(p.readWord() == "true")
 }
 
 func (p *parser) readList(v reflect.Value, l *limits, inner func(*parser, reflect.Value, *limits)) {
@@ -27,7 +27,7 @@ func (p *parser) readList(v reflect.Value, l *limits, inner func(*parser, reflec
 	}
 	base, count := len(p.path), 0
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	p.each(func() {
+	p.eachMember(func() {
 		p.path = strconv.AppendInt(append(p.path, '['), int64(count), 10)
 		p.path = append(p.path, ']')
 		if count++; l.maxItems > 0 && count > l.maxItems {
@@ -69,7 +69,7 @@ func (p *parser) readRaw(v reflect.Value, _ *limits) {
 	start := p.pos
 	p.skip()
 	if err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(p.data[start:p.pos]); err != nil {
-		p.input(err)
+		p.addInputError(err)
 	}
 }
 
@@ -79,23 +79,23 @@ func (p *parser) readText(v reflect.Value, l *limits) {
 		p.mismatch("a string")
 		return
 	}
-	text := p.str()
+	text := p.readLiteralString()
 	if !p.checkString(text, l) {
 		return
 	}
 	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
-		p.input(err)
+		p.addInputError(err)
 	}
 }
 
-func (p *parser) input(err error) {
+func (p *parser) addInputError(err error) {
 	list := inputViolations(err, string(p.path))
 	if len(list) == 0 {
 		p.invalid("%s", err)
 		return
 	}
 	for _, v := range list {
-		p.report(reasonInvalid, "%s", v.Message)
+		p.addViolation(reasonInvalid, "%s", v.Message)
 	}
 }
 
@@ -104,7 +104,7 @@ func (p *parser) readString(v reflect.Value, l *limits) {
 		p.mismatch("a string")
 		return
 	}
-	if text := p.str(); p.checkString(text, l) {
+	if text := p.readLiteralString(); p.checkString(text, l) {
 		v.SetString(text)
 	}
 }
@@ -137,7 +137,7 @@ func (p *parser) readBytes(v reflect.Value, l *limits) {
 		p.mismatch("a string of base64")
 		return
 	}
-	text := p.str()
+	text := p.readLiteralString()
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library passes over
 		p.invalid("must be base64 with padding, on one line")
@@ -212,7 +212,7 @@ func (p *parser) numberText(want string) (string, bool) {
 		p.mismatch(want)
 		return "", false
 	}
-	return p.word(), true
+	return p.readWord(), true
 }
 
 func (p *parser) checkNumber(f float64, l *limits) bool {

@@ -31,7 +31,7 @@ func toJSON(t *testing.T, v any) string {
 
 func TestScopeTransition(t *testing.T) {
 	moved := func(path string, d Deprecation) Endpoint {
-		return Endpoint{"POST", path, metering.WebRead, 1, "test", Call(echo).alsoFor(metering.MailRead, d)}
+		return Endpoint{"POST", path, metering.WebRead, 1, "test", Call(echo).alsoAllow(metering.MailRead, d)}
 	}
 	dated, undated := moved("/dated", Deprecation{since, sunset}), moved("/undated", Deprecation{})
 	a := newAPI(t, "self", nil, dated, undated)
@@ -76,7 +76,7 @@ func TestScopeTransition(t *testing.T) {
 }
 
 func TestDeprecatedRow(t *testing.T) {
-	old := Endpoint{"POST", "/old", metering.WebRead, 1, "test", Call(echo).deprecated(Deprecation{since, sunset})}
+	old := Endpoint{"POST", "/old", metering.WebRead, 1, "test", Call(echo).withDeprecation(Deprecation{since, sunset})}
 	a := newAPI(t, "self", nil, old)
 	for _, body := range []string{"{}", "[]"} { // refusals report it too
 		r := a.post("/old", body)

@@ -15,9 +15,9 @@ import (
 // A File is a reply that is the same for everyone and for as long as the program runs, such as the OpenAPI document.
 // Clients and caches may therefore keep it, unlike replies that a customer paid for, and revalidate it each time.
 type File struct {
-	media          string
-	zipped         []byte
-	tag, zippedTag string // of each form, since they differ in every byte (RFC 9110 section 8.8.3.3)
+	media           string
+	gzipped         []byte
+	tag, gzippedTag string // of each form, since they differ in every byte (RFC 9110 section 8.8.3.3)
 }
 
 // NewFile returns a file with these contents, which it keeps compressed.
@@ -38,19 +38,19 @@ func NewFile(media string, contents []byte) *File {
 
 // ServeHTTP implements [http.Handler], for GET and HEAD.
 func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h, zipped := w.Header(), acceptsGzip(r.Header["Accept-Encoding"])
+	h, gzipped := w.Header(), acceptsGzip(r.Header["Accept-Encoding"])
 	h.Set("Cache-Control", "public, no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Etag", f.tag)
-	if zipped {
-		h.Set("Etag", f.zippedTag)
+	if gzipped {
+		h.Set("Etag", f.gzippedTag)
 	}
-	if f.noneMatch(r.Header["If-None-Match"]) {
+	if f.isCurrent(r.Header["If-None-Match"]) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	body := f.zipped
-	if zipped {
+	body := f.gzipped
+	if gzipped {
 		h.Set("Content-Encoding", "gzip")
 	} else if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 		body, _ = io.ReadAll(z) // as it was written above
@@ -63,13 +63,13 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noneMatch reports whether a client has the file already (RFC 9110 section 13.1.2, by the weak
+// isCurrent reports whether a client has the file already (RFC 9110 section 13.1.2, by the weak
 // comparison of section 8.8.3.2).
-func (f *File) noneMatch(lists []string) bool {
+func (f *File) isCurrent(lists []string) bool {
 	for _, list := range lists {
 		for tag := range strings.SplitSeq(list, ",") {
 			switch strings.TrimPrefix(strings.TrimSpace(tag), "W/") {
-			case "*", f.tag, f.zippedTag:
+			case "*", f.tag, f.gzippedTag:
 				return true
 			}
 		}
@@ -102,7 +102,7 @@ func (x *exchange) serveDocument() *failure {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return methodProblem([]string{http.MethodGet, http.MethodHead})
 	}
-	x.addressHeaders()
+	x.setAddressHeaders()
 	x.document().ServeHTTP(&statusWriter{x.w, x}, x.r)
 	return nil
 }
@@ -110,20 +110,20 @@ func (x *exchange) serveDocument() *failure {
 // sharedDocument is that of every server without endpoints of its own.
 var sharedDocument = sync.OnceValue(func() *File { return NewFile(jsonMedia, Endpoints().OpenAPI()) })
 
-// documentOf returns a function that makes the document of a table for a server at a URL, with API keys or an
+// documentFunc returns a function that makes the document of a table for a server at a URL, with API keys or an
 // authentication of its own. One that differs from the document of the public API is made immediately, so that a type
 // that cannot be described is detected at start.
-func documentOf(t Table, publicURL string, keyless bool) func() *File {
-	if len(t.own()) == 0 && publicURL == "" && !keyless {
+func documentFunc(t Table, publicURL string, keyless bool) func() *File {
+	if len(t.custom()) == 0 && publicURL == "" && !keyless {
 		return sharedDocument
 	}
 	file := NewFile(jsonMedia, t.openAPIAt(publicURL, keyless))
 	return func() *File { return file }
 }
 
-// forPages reports whether the pages answer: for each page outside of the API, and for whatever else a browser
+// wantsPage reports whether the pages answer: for each page outside of the API, and for whatever else a browser
 // requests there.
-func (x *exchange) forPages() bool {
+func (x *exchange) wantsPage() bool {
 	path := x.r.URL.Path
 	reads := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
 	if x.Pages == nil || !reads || strings.HasPrefix(path, Prefix+"/") {
@@ -140,6 +140,6 @@ func (x *exchange) forPages() bool {
 // them.
 func (x *exchange) servePages() {
 	x.ip = x.clientIP(x.r)
-	x.seen.Endpoint = "pages"
+	x.observed.Endpoint = "pages"
 	x.Pages.ServeHTTP(&statusWriter{x.w, x}, x.r)
 }

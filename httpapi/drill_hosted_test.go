@@ -31,7 +31,7 @@ func hostedCases(own []drillCase) (list []drillCase) {
 			continue
 		}
 		for _, ep := range endpoints {
-			if !ep.Operation.owned {
+			if !ep.Operation.hosted {
 				continue
 			}
 			request := []byte(`{}`)

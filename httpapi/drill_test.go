@@ -384,7 +384,7 @@ func requestAbout(ep Endpoint, domain string) []byte {
 	if form, ok := more[ep.Name()]; ok {
 		return fmt.Appendf(nil, "{"+form+"}", domain)
 	}
-	if _, validates := strings.CutSuffix(ep.Name(), "/validate"); validates || ep.Operation.owned || ep.Method != http.MethodPost {
+	if _, validates := strings.CutSuffix(ep.Name(), "/validate"); validates || ep.Operation.hosted || ep.Method != http.MethodPost {
 		return nil
 	}
 	switch ep.Name() {

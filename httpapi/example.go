@@ -48,7 +48,7 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 	}
 	command := `curl "$DIAG_SERVER` + target + `" -H "Authorization: Bearer $DIAG_KEY"`
 	if ep.HasBody() {
-		if p := placesOf(ep.Operation.fields()); len(p.path.fields)+len(p.query.fields) == 0 {
+		if p := requestFieldsOf(ep.Operation.fields()); len(p.path.fields)+len(p.query.fields) == 0 {
 			body = fields // in the order of its author
 		}
 		quoted := strings.ReplaceAll(string(body), "'", `'\''`)

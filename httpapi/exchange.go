@@ -24,21 +24,21 @@ type exchange struct {
 	began  time.Time
 	ip     netip.Addr
 
-	address metering.Decision   // of its bucket, if there is one
-	counted *metering.IPLimiter // which a token of the address was taken from; nil: none was
+	addressRate metering.Decision   // of its bucket, if there is one
+	tokenFrom   *metering.IPLimiter // which a token of the address was taken from; nil: none was
 
-	ep     *Endpoint
-	caller *metering.Caller
-	idem   *[32]byte     // of the idempotency key, if there is one
-	body   *budget.Lease // for the body of the request
-	memory *budget.Lease // for the diagnostic and its reply
-	seen   Observation
-	fault  error // for the log
+	ep          *Endpoint
+	caller      *metering.Caller
+	idempotency *[32]byte     // of the idempotency key, if there is one
+	body        *budget.Lease // for the body of the request
+	memory      *budget.Lease // for the diagnostic and its reply
+	observed    Observation
+	fault       error // for the log
 
-	private bool // fault may name a customer's subject
+	causeIsPrivate bool // fault may name a customer's subject
 
-	values [maxHeaders]string // of the headers set so far, so that each needs no list of its own
-	count  int
+	headerValues [maxHeaders]string // of the headers set so far, so that each needs no list of its own
+	headerCount  int
 }
 
 // serve answers a request with the credentials of another one, which is the same unless it is forwarded.
@@ -53,11 +53,11 @@ func (s *server) serve(w http.ResponseWriter, r, client *http.Request) {
 
 // begin makes the exchange of a request, which finish ends.
 func (s *server) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{server: s, w: w, r: r, client: r, fields: w.Header(), began: s.clock(), id: identify(w.Header())}
+	x := &exchange{server: s, w: w, r: r, client: r, fields: w.Header(), began: s.clock(), id: beginReply(w.Header())}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// A request may also have had a Content-Length, which net/http removes: then the connection must be closed
 		// (RFC 9112 section 6.1), since others may have seen another end of it.
-		x.header("Connection", "close")
+		x.setHeader("Connection", "close")
 	}
 	return x
 }
@@ -67,15 +67,15 @@ func (x *exchange) owner() budget.Owner {
 	return budget.Owner{Account: x.caller.Account.ID, Key: x.caller.Key.ID}
 }
 
-// problem is problemFor, with the headers that the error calls for.
-func (x *exchange) problem(err error) *failure {
+// problemFor is problemFor, with the headers that the error calls for.
+func (x *exchange) problemFor(err error) *failure {
 	f := problemFor(err)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
 		if quota.Reason != metering.QuotaSuspended {
 			f.problem.Details.ResetsAt = new(metering.PeriodOf(x.began).End())
 		}
-		x.header("X-Credits-Limit", decimal(quota.Limit))
-		x.header("X-Credits-Remaining", decimal(max(0, quota.Limit-(quota.Current-quota.Overage))))
+		x.setHeader("X-Credits-Limit", decimal(quota.Limit))
+		x.setHeader("X-Credits-Remaining", decimal(max(0, quota.Limit-(quota.Current-quota.Overage))))
 	}
 	return f
 }
@@ -84,16 +84,16 @@ func (x *exchange) problem(err error) *failure {
 func (x *exchange) refuse(f *failure) {
 	p := f.problem
 	p.RequestID = x.id
-	x.seen.Code, x.fault, x.private = string(p.Code), f.cause, f.private
-	x.addressHeaders()
+	x.observed.Code, x.fault, x.causeIsPrivate = string(p.Code), f.cause, f.causeIsPrivate
+	x.setAddressHeaders()
 	if f.status == http.StatusUnauthorized && x.Authenticate == nil { // cookies have no scheme that could be named
-		x.header("WWW-Authenticate", "Bearer")
+		x.setHeader("WWW-Authenticate", "Bearer")
 	}
 	if f.allow != "" {
-		x.header("Allow", f.allow)
+		x.setHeader("Allow", f.allow)
 	}
 	if f.retryAfter > 0 {
-		x.header("Retry-After", decimal(f.retryAfter))
+		x.setHeader("Retry-After", decimal(f.retryAfter))
 	}
 	body, err := encode(p)
 	if err != nil { // a Problem holds nothing that cannot be encoded
@@ -104,25 +104,25 @@ func (x *exchange) refuse(f *failure) {
 
 func (x *exchange) reply(result *Result) {
 	if result.MediaType != jsonMedia {
-		x.header("Content-Disposition", "inline")
+		x.setHeader("Content-Disposition", "inline")
 	}
 	x.write(http.StatusOK, result.MediaType, result.Body)
 }
 
-// countedBody is the size of a body up to which net/http counts it by itself, at less cost.
-const countedBody = 2000
+// maxAutoLength is the size of a body up to which net/http counts it by itself, at less cost.
+const maxAutoLength = 2000
 
 func (x *exchange) write(status int, media string, body []byte) {
-	x.header("Content-Type", media)
-	if len(body) > countedBody || x.r.Method == http.MethodHead {
-		x.header("Content-Length", decimal(int64(len(body))))
+	x.setHeader("Content-Type", media)
+	if len(body) > maxAutoLength || x.r.Method == http.MethodHead {
+		x.setHeader("Content-Length", decimal(int64(len(body))))
 	}
 	if media != jsonMedia {
-		x.header("X-Content-Type-Options", "nosniff")
+		x.setHeader("X-Content-Type-Options", "nosniff")
 	}
-	x.seen.Status = status
+	x.observed.Status = status
 	if status < 400 {
-		x.seen.Code = "OK"
+		x.observed.Code = "OK"
 	}
 	x.w.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
@@ -133,13 +133,13 @@ func (x *exchange) write(status int, media string, body []byte) {
 // maxHeaders is more than any reply has.
 const maxHeaders = 24
 
-// header sets a header of the reply, whose name is sent as it is spelled. One that is set twice must be spelled alike, and
-// those that net/http knows of must be in its canonical form.
-func (x *exchange) header(name, value string) {
-	i := x.count
-	x.count++
-	x.values[i] = value
-	x.fields[name] = x.values[i : i+1 : i+1]
+// setHeader sets a header of the reply, whose name is sent as it is spelled. One that is set twice must be spelled
+// alike, and those that net/http knows of must be in its canonical form.
+func (x *exchange) setHeader(name, value string) {
+	i := x.headerCount
+	x.headerCount++
+	x.headerValues[i] = value
+	x.fields[name] = x.headerValues[i : i+1 : i+1]
 }
 
 // finish ends the exchange: a panic becomes an internal error, and what happened is observed.
@@ -150,29 +150,29 @@ func (x *exchange) finish() {
 			panic(p)
 		}
 		x.logPanic(p, debug.Stack())
-		if x.seen.Status == 0 {
-			x.refuse(internal(http.StatusInternalServerError, reasonInternal, "internal error", nil))
+		if x.observed.Status == 0 {
+			x.refuse(internalProblem(http.StatusInternalServerError, reasonInternal, "internal error", nil))
 		}
 	}
 	switch {
 	case errors.Is(x.fault, metering.ErrUnavailable):
-		x.outage.failed(x.log, x.began, x.fault)
-	case x.seen.Credits > 0:
-		x.outage.worked(x.log, x.began)
+		x.outage.recordFailure(x.log, x.began, x.fault)
+	case x.observed.Credits > 0:
+		x.outage.recordSuccess(x.log, x.began)
 	}
-	level := x.level()
+	level := x.logLevel()
 	logged := x.log.Enabled(x.r.Context(), level)
 	if x.Observe == nil && !logged {
 		return
 	}
-	x.seen.At = x.clock().UTC()
-	x.seen.Duration = x.seen.At.Sub(x.began)
+	x.observed.At = x.clock().UTC()
+	x.observed.Duration = x.observed.At.Sub(x.began)
 	if x.Observe != nil {
-		x.seen.RequestID = x.id
+		x.observed.RequestID = x.id
 		if x.caller != nil {
-			x.seen.Account, x.seen.Key = x.caller.Account.ID, x.caller.Key.ID
+			x.observed.Account, x.observed.Key = x.caller.Account.ID, x.caller.Key.ID
 		}
-		x.Observe(x.seen)
+		x.Observe(x.observed)
 	}
 	if logged {
 		x.logRequest(level)
@@ -186,9 +186,9 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	w.x.seen.Status, w.x.seen.Code = status, "OK"
+	w.x.observed.Status, w.x.observed.Code = status, "OK"
 	if status >= 400 {
-		w.x.seen.Code = string(InvalidRequest)
+		w.x.observed.Code = string(InvalidRequest)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -202,7 +202,7 @@ func rotate(t *testing.T, a *api) {
 // old secret only, and one that was too large was not kept; neither is charged again.
 func TestRepetitionAfterRotation(t *testing.T) {
 	sealed := row("/secret", 1, echo)
-	sealed.Operation = sealed.Operation.sealed()
+	sealed.Operation = sealed.Operation.sealReplies()
 	large := row("/large", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 		return &testReport{Text: strings.Repeat("x", metering.MaxReplyBytes)}, nil
 	})
@@ -244,7 +244,7 @@ func TestSealedReply(t *testing.T) {
 		runs++
 		return &testReport{Text: fmt.Sprint("correct horse ", runs)}, nil
 	})
-	sealed.Operation = sealed.Operation.sealed()
+	sealed.Operation = sealed.Operation.sealReplies()
 	a := newAPI(t, "self", nil, sealed)
 	first := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
 	require.Contains(t, first.Body.String(), "correct horse 1")

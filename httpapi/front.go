@@ -27,38 +27,38 @@ type Front struct {
 	Exempt   []netip.Prefix
 }
 
-// silent is a logger that discards everything.
-var silent = slog.New(slog.DiscardHandler)
+// discardLog is a logger that discards everything.
+var discardLog = slog.New(slog.DiscardHandler)
 
 // strictTransport is for the host alone: of the names below it nothing is known here (RFC 6797 section 7.1).
 const strictTransport = "max-age=31536000"
 
 // ServeHTTP implements [http.Handler].
 func (f Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := identify(w.Header())
+	id := beginReply(w.Header())
 	if r.TLS != nil { // RFC 6797 section 7.2
-		w.Header()["Strict-Transport-Security"] = strictHeader
+		w.Header()["Strict-Transport-Security"] = strictTransportHeader
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	begun := &begunWriter{ResponseWriter: w}
+	tracked := &trackingWriter{ResponseWriter: w}
 	defer func() {
 		if p := recover(); p != nil {
-			f.fail(begun, r, id, p)
+			f.fail(tracked, r, id, p)
 		}
 	}()
-	leave, ok := admitPeer(f.Requests, f.Exempt, r.RemoteAddr)
-	defer leave()
+	release, ok := admitPeer(f.Requests, f.Exempt, r.RemoteAddr)
+	defer release()
 	if !ok {
-		cmp.Or(f.Log, silent).Debug("too many requests of one network at once", "request_id", id, "peer", r.RemoteAddr)
+		cmp.Or(f.Log, discardLog).Debug("too many requests of one network at once", "request_id", id, "peer", r.RemoteAddr)
 		write(w, problemFor(budget.ErrFull), id)
 		return
 	}
-	cmp.Or(f.Parts[first], f.API).ServeHTTP(begun, r)
+	cmp.Or(f.Parts[first], f.API).ServeHTTP(tracked, r)
 }
 
 // admitPeer counts a request or connection for the networks of a peer, unless it is exempt. It returns false if one
 // of them has reached its limit; leave must be called in any case.
-func admitPeer(count *metering.NetworkCount, exempt []netip.Prefix, address string) (leave func(), ok bool) {
+func admitPeer(count *metering.NetworkCount, exempt []netip.Prefix, address string) (release func(), ok bool) {
 	if count == nil {
 		return func() {}, true
 	}
@@ -71,30 +71,30 @@ func admitPeer(count *metering.NetworkCount, exempt []netip.Prefix, address stri
 }
 
 // The fields of replies that are the same for all.
-var noStore, strictHeader = []string{"no-store"}, []string{strictTransport}
+var noStoreHeader, strictTransportHeader = []string{"no-store"}, []string{strictTransport}
 
-// identify gives a reply what each has from the beginning, and returns its id. One that has an id is left as it is.
-func identify(h http.Header) (id string) {
+// beginReply gives a reply what each has from the beginning, and returns its id. One that has an id is left as it is.
+func beginReply(h http.Header) (id string) {
 	if has := h["X-Request-Id"]; len(has) == 1 {
 		return has[0]
 	}
 	id = metering.NewRequestID()
-	h["X-Request-Id"], h["Cache-Control"] = []string{id}, noStore // of the API: a reply that one customer paid for
+	h["X-Request-Id"], h["Cache-Control"] = []string{id}, noStoreHeader // of the API: a reply that one customer paid for
 	return id
 }
 
 // fail answers for a handler that panicked. A reply that had begun is aborted, so that no client treats it as
 // complete.
-func (f Front) fail(w *begunWriter, r *http.Request, id string, p any) {
+func (f Front) fail(w *trackingWriter, r *http.Request, id string, p any) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	cmp.Or(f.Log, silent).LogAttrs(r.Context(), slog.LevelError, "panic",
+	cmp.Or(f.Log, discardLog).LogAttrs(r.Context(), slog.LevelError, "panic",
 		slog.String("request_id", id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if w.begun {
 		panic(http.ErrAbortHandler)
 	}
-	write(w, internal(http.StatusInternalServerError, reasonInternal, "internal error", nil), id)
+	write(w, internalProblem(http.StatusInternalServerError, reasonInternal, "internal error", nil), id)
 }
 
 // write answers with a problem, outside of the API.
@@ -112,23 +112,23 @@ func write(w http.ResponseWriter, f *failure, id string) {
 	w.Write(body)
 }
 
-// begunWriter knows whether the reply has begun.
-type begunWriter struct {
+// trackingWriter knows whether the reply has begun.
+type trackingWriter struct {
 	http.ResponseWriter
 	begun bool
 }
 
-func (w *begunWriter) WriteHeader(status int) {
+func (w *trackingWriter) WriteHeader(status int) {
 	w.begun = true
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *begunWriter) Write(p []byte) (int, error) {
+func (w *trackingWriter) Write(p []byte) (int, error) {
 	w.begun = true
 	return w.ResponseWriter.Write(p)
 }
 
-func (w *begunWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *trackingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // A Mux is an [http.ServeMux] that can list its patterns, so that tests can request everything that a server serves.
 type Mux struct {

@@ -12,7 +12,7 @@ import (
 
 // serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything after it untouched.
 func (x *exchange) serve() *failure {
-	if x.forPages() {
+	if x.wantsPage() {
 		x.servePages()
 		return nil
 	}
@@ -37,7 +37,7 @@ func (x *exchange) serve() *failure {
 
 // serveContent reads the request, and answers.
 func (x *exchange) serveContent() *failure {
-	if x.ep.parametrised() {
+	if x.ep.hasParameters() {
 		return x.serveParameters()
 	}
 	body, f := x.readBody()
@@ -54,7 +54,7 @@ func (x *exchange) serveContent() *failure {
 // serveParameters continues a request that has fields outside its body. They pass the same checks as those of a body,
 // and all faults are reported together.
 func (x *exchange) serveParameters() *failure {
-	body, f := x.content()
+	body, f := x.readOptionalBody()
 	if f != nil {
 		return f
 	}
@@ -62,9 +62,9 @@ func (x *exchange) serveParameters() *failure {
 	if err != nil {
 		return problemFor(err)
 	}
-	if x.ep.Operation.owned {
-		if req, err = x.own(req); err != nil {
-			return x.problem(err)
+	if x.ep.Operation.hosted {
+		if req, err = x.hostedRequest(req); err != nil {
+			return x.problemFor(err)
 		}
 	}
 	return x.charge(req, body)
@@ -78,20 +78,20 @@ func (x *exchange) admitAddress() *failure {
 	if x.limiter == nil {
 		return nil
 	}
-	x.address = x.limiter.Take(x.ip, x.began)
-	if x.address.Allowed {
-		x.counted = x.limiter
+	x.addressRate = x.limiter.Take(x.ip, x.began)
+	if x.addressRate.Allowed {
+		x.tokenFrom = x.limiter
 		return nil
 	}
 	secret := x.secret()
 	if x.Gate.Recognizes(secret, x.ip, x.began) {
 		return nil
 	}
-	if metering.MayBeSecret(secret) && x.unseen.Take(x.ip, x.began).Allowed {
-		x.counted = x.unseen
+	if metering.MayBeSecret(secret) && x.unseenKeys.Take(x.ip, x.began).Allowed {
+		x.tokenFrom = x.unseenKeys
 		return nil
 	}
-	return rateProblem("ip", wholeSeconds(x.address.RetryAfter.Seconds()))
+	return rateProblem("ip", wholeSeconds(x.addressRate.RetryAfter.Seconds()))
 }
 
 // admitKey checks key, address and rate. It runs before routing, so that each reply to a good key reports the state
@@ -105,14 +105,14 @@ func (x *exchange) admitKey() *failure {
 	}
 	if caller != nil {
 		x.caller = caller
-		x.seen.Plan = string(caller.Plan.ID)
-		x.rateHeaders(caller.Rate, caller.Plan.Policy())
-		if x.counted != nil {
-			x.counted.Refund(x.ip, x.began)
+		x.observed.Plan = string(caller.Plan.ID)
+		x.setRateHeaders(caller.Rate, caller.Plan.Policy())
+		if x.tokenFrom != nil {
+			x.tokenFrom.Refund(x.ip, x.began)
 		}
 	}
 	if err != nil {
-		return x.problem(err)
+		return x.problemFor(err)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (x *exchange) authenticate() (*metering.Caller, error) {
 	case err != nil:
 		return nil, fmt.Errorf("authenticating a request: %w", err)
 	case id == "":
-		return nil, unauthenticated()
+		return nil, unauthenticatedProblem()
 	}
 	return x.Gate.AdmitKey(x.r.Context(), id, x.ip, x.began)
 }
@@ -158,26 +158,26 @@ func (x *exchange) admitScope() *failure {
 	if other := x.ep.Operation.transition; err != nil && other != nil {
 		if _, missing := x.caller.Require(other.scope); missing == nil {
 			err = nil
-			x.deprecate(string(other.scope), other.Deprecation)
+			x.markDeprecated(string(other.scope), other.Deprecation)
 		}
 	}
 	if err != nil {
-		return x.problem(err)
+		return x.problemFor(err)
 	}
-	if d := x.ep.Operation.deprecation; d != nil && x.seen.Deprecated == "" {
-		x.deprecate(deprecatedOperation, *d)
+	if d := x.ep.Operation.deprecation; d != nil && x.observed.Deprecated == "" {
+		x.markDeprecated(deprecatedOperation, *d)
 	}
 	return nil
 }
 
-func (x *exchange) deprecate(what string, d Deprecation) {
-	x.seen.Deprecated = what
-	x.log.Info("deprecated use", "request_id", x.id, "endpoint", x.seen.Endpoint, "deprecated", what,
+func (x *exchange) markDeprecated(use string, d Deprecation) {
+	x.observed.Deprecated = use
+	x.log.Info("deprecated use", "request_id", x.id, "endpoint", x.observed.Endpoint, "deprecated", use,
 		"key", string(x.caller.Key.ID), "account", string(x.caller.Account.ID))
 	if !d.Since.IsZero() {
-		x.header("Deprecation", "@"+strconv.FormatInt(d.Since.Unix(), 10)) // RFC 9745 section 2.1
+		x.setHeader("Deprecation", "@"+strconv.FormatInt(d.Since.Unix(), 10)) // RFC 9745 section 2.1
 	}
 	if !d.Sunset.IsZero() {
-		x.header("Sunset", d.Sunset.UTC().Format(http.TimeFormat)) // RFC 8594 section 3
+		x.setHeader("Sunset", d.Sunset.UTC().Format(http.TimeFormat)) // RFC 8594 section 3
 	}
 }

@@ -20,7 +20,7 @@ func TestGuard(t *testing.T) {
 	api := &API{a.handler.(*server)}
 	upper, _ := Endpoints().Nearest("text/upper")
 	var answer *Answer
-	guarded := api.Guard("beside", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	guarded := api.RequireKey("beside", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, "long", http.StatusRequestEntityTooLarge)
@@ -90,7 +90,7 @@ func TestExplain(t *testing.T) {
 func TestGuesses(t *testing.T) {
 	a := newAPI(t, "self", nil)
 	api := New(Config{Gate: a.gate, Clock: a.clock.Now})
-	limited := api.Guesses(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	limited := api.LimitGuesses(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/known" {
 			w.WriteHeader(http.StatusNotFound)
 		}

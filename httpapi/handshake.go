@@ -21,20 +21,20 @@ const handshakeTime = 5 * time.Second
 // takes HTTP/2 from a *[tls.Conn] alone, and its own replies in HTTP/1.1 can be seen on no such connection, so that it
 // must be known before which of the two a client speaks.
 type handshakes struct {
-	begun  sync.Once
-	ctx    context.Context // until the listener is closed
-	cancel context.CancelFunc
-	ready  chan accepted
+	started sync.Once
+	ctx     context.Context // until the listener is closed
+	cancel  context.CancelFunc
+	ready   chan acceptResult
 }
 
-// accepted is the result of Accept.
-type accepted struct {
+// acceptResult is the result of Accept.
+type acceptResult struct {
 	conn net.Conn
 	err  error
 }
 
-func (l *Listener) acceptSecured() (net.Conn, error) {
-	l.begin()
+func (l *Listener) acceptTLS() (net.Conn, error) {
+	l.startHandshakes()
 	select {
 	case a := <-l.ready:
 		return a.conn, a.err
@@ -46,36 +46,36 @@ func (l *Listener) acceptSecured() (net.Conn, error) {
 // Close implements [net.Listener]. Handshakes that are not over are given up.
 func (l *Listener) Close() error {
 	if l.TLS != nil {
-		l.begin()
+		l.startHandshakes()
 		l.cancel()
 	}
 	return l.Listener.Close()
 }
 
-func (l *Listener) begin() {
-	l.begun.Do(func() {
+func (l *Listener) startHandshakes() {
+	l.started.Do(func() {
 		l.ctx, l.cancel = context.WithCancel(context.Background())
-		l.ready = make(chan accepted)
+		l.ready = make(chan acceptResult)
 		config := l.TLS.Clone()
 		for _, protocol := range []string{"h2", "http/1.1"} {
 			if !slices.Contains(config.NextProtos, protocol) {
 				config.NextProtos = append(config.NextProtos, protocol)
 			}
 		}
-		go l.secureAll(config) // which panics no more than the loop of a server
+		go l.handshakeAll(config) // which panics no more than the loop of a server
 	})
 }
 
-// secureAll runs the handshake of each connection concurrently, so that a slow one delays no other.
-func (l *Listener) secureAll(config *tls.Config) {
+// handshakeAll runs the handshake of each connection concurrently, so that a slow one delays no other.
+func (l *Listener) handshakeAll(config *tls.Config) {
 	for l.ctx.Err() == nil {
 		c, err := l.accept()
 		if err != nil {
-			l.deliver(accepted{err: err}) // the server decides whether to continue
+			l.deliver(acceptResult{err: err}) // the server decides whether to continue
 			continue
 		}
 		go func() {
-			if p := diag.Catch(func() { l.secure(c, config) }); p != nil {
+			if p := diag.Catch(func() { l.handshake(c, config) }); p != nil {
 				c.Close()
 				l.logHandshake(c, p.Error())
 			}
@@ -84,7 +84,7 @@ func (l *Listener) secureAll(config *tls.Config) {
 }
 
 // deliver passes a result to Accept, and reports whether a call took it.
-func (l *Listener) deliver(a accepted) bool {
+func (l *Listener) deliver(a acceptResult) bool {
 	select {
 	case l.ready <- a:
 		return true
@@ -93,32 +93,32 @@ func (l *Listener) deliver(a accepted) bool {
 	}
 }
 
-// secure does the handshake of a connection, and delivers it or closes it.
-func (l *Listener) secure(c net.Conn, config *tls.Config) {
+// handshake does the handshake of a connection, and delivers it or closes it.
+func (l *Listener) handshake(c net.Conn, config *tls.Config) {
 	ctx, cancel := context.WithTimeout(l.ctx, handshakeTime)
 	defer cancel()
-	secured := tls.Server(c, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
+	conn := tls.Server(c, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
 		l.refuseHandshake(c, err)
 		return
 	}
-	var conn net.Conn = secured
-	if secured.ConnectionState().NegotiatedProtocol != "h2" {
-		conn = &secureConn{http1Conn{secured, "Strict-Transport-Security: " + strictTransport + "\r\n"}, secured}
+	var served net.Conn = conn
+	if conn.ConnectionState().NegotiatedProtocol != "h2" {
+		served = &tlsConn{http1Conn{conn, "Strict-Transport-Security: " + strictTransport + "\r\n"}, conn}
 	}
-	if !l.deliver(accepted{conn: conn}) {
-		secured.Close()
+	if !l.deliver(acceptResult{conn: served}) {
+		conn.Close()
 	}
 }
 
-// secureConn is a connection of HTTP/1.1 over TLS.
-type secureConn struct {
+// tlsConn is a connection of HTTP/1.1 over TLS.
+type tlsConn struct {
 	http1Conn
-	secured *tls.Conn
+	tls *tls.Conn
 }
 
 // ConnectionState is what net/http sets [http.Request.TLS] by.
-func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.ConnectionState() }
+func (c *tlsConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
 // refuseHandshake closes a connection whose handshake failed. A client that speaks plain HTTP gets a reply that says
 // so.
@@ -128,12 +128,12 @@ func (l *Listener) refuseHandshake(c net.Conn, err error) {
 		return
 	}
 	header, _ := errors.AsType[tls.RecordHeaderError](err)
-	if header.Conn == nil || !plainHTTP(header.RecordHeader) {
+	if header.Conn == nil || !isPlainHTTP(header.RecordHeader) {
 		l.logHandshake(c, err.Error())
 		return
 	}
 	l.logHandshake(c, "client sent an HTTP request to an HTTPS server")
-	problem := invalidRequest(0, reasonInvalid, "This port speaks HTTPS: write the URL with https://.").problem
+	problem := invalidRequestProblem(0, reasonInvalid, "This port speaks HTTPS: write the URL with https://.").problem
 	c.SetDeadline(time.Now().Add(shedTime))
 	c.Write(ownReply("400 Bad Request", problem, ""))
 	closeWrite(c)
@@ -141,8 +141,8 @@ func (l *Listener) refuseHandshake(c net.Conn, err error) {
 	io.Copy(io.Discard, c)
 }
 
-// plainHTTP reports whether a connection begins with a method of HTTP. The first byte of TLS is no letter.
-func plainHTTP(begin [5]byte) bool {
+// isPlainHTTP reports whether a connection begins with a method of HTTP. The first byte of TLS is no letter.
+func isPlainHTTP(begin [5]byte) bool {
 	other := func(r rune) bool { return (r < 'A' || r > 'Z') && !strings.ContainsRune(" /*", r) }
 	return !strings.ContainsFunc(string(begin[:]), other)
 }

@@ -140,7 +140,7 @@ func TestCloseWithoutAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := newPipeListener()
 		l := &Listener{Listener: pipes, TLS: certified(t)}
-		l.begin()
+		l.startHandshakes()
 		c := tls.Client(pipes.dial(), &tls.Config{InsecureSkipVerify: true})
 		require.NoError(t, c.Handshake())
 		require.NoError(t, l.Close())

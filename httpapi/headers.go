@@ -7,17 +7,17 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// rateHeaders sets the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled
+// setRateHeaders sets the state of a token bucket (CONTRACT 1.2). Over HTTP/1.1 the names go out as they are spelled
 // here.
-func (x *exchange) rateHeaders(d metering.Decision, p metering.Policy) {
+func (x *exchange) setRateHeaders(d metering.Decision, p metering.Policy) {
 	texts := x.policyTexts(p)
-	x.header("RateLimit-Policy", texts.field)
-	x.header("RateLimit", metering.LimitField(d, policyName))
-	x.header("X-RateLimit-Limit", texts.limit)
+	x.setHeader("RateLimit-Policy", texts.field)
+	x.setHeader("RateLimit", metering.LimitField(d, policyName))
+	x.setHeader("X-RateLimit-Limit", texts.limit)
 	full := x.began.Add(d.Reset).UnixNano()
 	remaining, reset := decimals(int64(d.Remaining), (full+int64(time.Second)-1)/int64(time.Second))
-	x.header("X-RateLimit-Remaining", remaining)
-	x.header("X-RateLimit-Reset", reset)
+	x.setHeader("X-RateLimit-Remaining", remaining)
+	x.setHeader("X-RateLimit-Reset", reset)
 }
 
 // policyTexts are the headers that depend on a policy alone.
@@ -36,23 +36,23 @@ func (s *server) policyTexts(p metering.Policy) *policyTexts {
 	return t
 }
 
-// addressHeaders sets the state of the address's bucket if no key is known, or none that counts.
-func (x *exchange) addressHeaders() {
+// setAddressHeaders sets the state of the address's bucket if no key is known, or none that counts.
+func (x *exchange) setAddressHeaders() {
 	if x.caller == nil && x.limiter != nil {
-		x.rateHeaders(x.address, metering.Policy{Limit: x.address.Limit})
+		x.setRateHeaders(x.addressRate, metering.Policy{Limit: x.addressRate.Limit})
 	}
 }
 
 const policyName = "default"
 
-// creditHeaders sets what a success cost and what is left.
-func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
+// setCreditHeaders sets what a success cost and what is left.
+func (x *exchange) setCreditHeaders(b metering.Balance, consumed int64) {
 	limit, remaining := decimals(b.Limit, b.Remaining())
-	x.header("X-Credits-Limit", limit)
-	x.header("X-Credits-Remaining", remaining)
-	x.header("X-Credits-Consumed", decimal(consumed))
+	x.setHeader("X-Credits-Limit", limit)
+	x.setHeader("X-Credits-Remaining", remaining)
+	x.setHeader("X-Credits-Consumed", decimal(consumed))
 	if over := b.Overage; over > 0 {
-		x.header("X-Credits-Overage", decimal(over))
+		x.setHeader("X-Credits-Overage", decimal(over))
 	}
 }
 

@@ -86,7 +86,7 @@ type Config struct {
 // An Observation is the outcome of one request. Its texts but the last three come from bounded sets, as labels of
 // metrics must.
 type Observation struct {
-	Endpoint string // the row's ID, "openapi", "pages", a name that Guard was given, or "unknown" where no row matched
+	Endpoint string // the row's ID, "openapi", "pages", the name given to RequireKey, or "unknown" where no row matched
 	Code     string // "OK", or the error code
 	Status   int    // of HTTP
 	Plan     string // of the caller, empty before it is known
@@ -124,12 +124,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.Serve
 // server is the handler behind Config.
 type server struct {
 	Config
-	clock     func() time.Time
-	log       *slog.Logger
-	limiter   *metering.IPLimiter
-	unseen    *metering.IPLimiter             // for possible good keys, once an address has no token left
-	proxySeen sync.Once                       // logs a proxy that is not configured
-	routes    map[string]map[string]*Endpoint // path to method to row
+	clock        func() time.Time
+	log          *slog.Logger
+	limiter      *metering.IPLimiter
+	unseenKeys   *metering.IPLimiter             // for possible good keys, once an address has no token left
+	proxyWarning sync.Once                       // logs a proxy that is not configured
+	routes       map[string]map[string]*Endpoint // path to method to row
 
 	outage outage
 
@@ -156,7 +156,7 @@ func newServer(c Config, table Table) *server {
 	}
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
-		s.unseen = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}
+		s.unseenKeys = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}
 	}
 	if s.HostedSPF == nil {
 		s.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: s.clock})
@@ -166,7 +166,7 @@ func newServer(c Config, table Table) *server {
 		s.table = s.table.add(ep)
 	}
 	for _, ep := range s.table {
-		row := ep.check()
+		row := ep.mustBeServable()
 		row.Operation.id = ep.ID()
 		methods := s.methodsAt(Prefix + ep.Path)
 		methods[ep.Method] = row
@@ -174,7 +174,7 @@ func newServer(c Config, table Table) *server {
 			methods[http.MethodHead] = row // RFC 9110 section 9.1; the same operation, at the same price
 		}
 	}
-	s.document = documentOf(Endpoints(c.Endpoints...), c.PublicURL, c.Authenticate != nil)
+	s.document = documentFunc(Endpoints(c.Endpoints...), c.PublicURL, c.Authenticate != nil)
 	return s
 }
 

@@ -39,10 +39,10 @@ type Listener struct {
 	// ErrorLog hears of handshakes that failed, as that of an [http.Server] does. Nil means silence.
 	ErrorLog *log.Logger
 
-	open   atomic.Int64
-	mu     sync.Mutex
-	logged time.Time
-	shed   int // connections closed since then
+	open        atomic.Int64
+	mu          sync.Mutex
+	logged      time.Time
+	closedCount int // connections closed since then
 
 	handshakes
 }
@@ -56,7 +56,7 @@ const shedTime = time.Second
 // Accept implements [net.Listener].
 func (l *Listener) Accept() (net.Conn, error) {
 	if l.TLS != nil {
-		return l.acceptSecured()
+		return l.acceptTLS()
 	}
 	c, err := l.accept()
 	if err != nil {
@@ -72,33 +72,33 @@ func (l *Listener) accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		leave, fits := l.admit(c)
+		release, fits := l.admit(c)
 		tooMany := l.open.Add(1) > int64(l.MaxConnections) && l.MaxConnections > 0
 		if fits && !tooMany {
-			return &countedConn{Conn: c, listener: l, leave: leave}, nil
+			return &countedConn{Conn: c, listener: l, release: release}, nil
 		}
 		l.open.Add(-1)
-		leave()
+		release()
 		l.refuse(c, tooMany)
 	}
 }
 
 // admit counts a connection for the networks of its peer, as [admitPeer] does.
-func (l *Listener) admit(c net.Conn) (leave func(), ok bool) {
+func (l *Listener) admit(c net.Conn) (release func(), ok bool) {
 	return admitPeer(l.Networks, l.Exempt, c.RemoteAddr().String())
 }
 
 // refuse closes a connection too many: of all, or of its network alone.
-func (l *Listener) refuse(c net.Conn, ofAll bool) {
+func (l *Listener) refuse(c net.Conn, tooMany bool) {
 	l.mu.Lock()
-	l.shed++
+	l.closedCount++
 	if l.Log != nil && time.Since(l.logged) >= time.Minute {
 		text := "too many connections of one network; new ones are closed"
-		if ofAll {
+		if tooMany {
 			text = "too many connections; new ones are closed"
 		}
-		l.Log.Warn(text, "connections_max", l.MaxConnections, "closed", l.shed)
-		l.logged, l.shed = time.Now(), 0
+		l.Log.Warn(text, "connections_max", l.MaxConnections, "closed", l.closedCount)
+		l.logged, l.closedCount = time.Now(), 0
 	}
 	l.mu.Unlock()
 	if l.TLS == nil { // a few hundred bytes, which the kernel takes without waiting
@@ -113,14 +113,14 @@ func (l *Listener) refuse(c net.Conn, ofAll bool) {
 type countedConn struct {
 	net.Conn
 	listener *Listener
-	leave    func() // the count of its network
+	release  func() // the count of its network
 	closed   sync.Once
 }
 
 // Close implements [net.Conn].
 func (c *countedConn) Close() error {
 	c.closed.Do(func() {
-		c.leave()
+		c.release()
 		c.listener.open.Add(-1)
 	})
 	return c.Conn.Close()
@@ -148,7 +148,7 @@ func (c *http1Conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Write implements [net.Conn].
 func (c *http1Conn) Write(p []byte) (int, error) {
-	status, ok := byNetHTTP(p)
+	status, ok := netHTTPStatus(p)
 	if !ok {
 		return c.Conn.Write(p)
 	}
@@ -156,7 +156,7 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 	if _, text, more := strings.Cut(reason, ": "); more {
 		reason = text
 	}
-	problem := invalidRequest(0, reasonInvalid, "The server cannot read this request: "+reason+".").problem
+	problem := invalidRequestProblem(0, reasonInvalid, "The server cannot read this request: "+reason+".").problem
 	if _, err := c.Conn.Write(ownReply(status, problem, c.headers)); err != nil {
 		return 0, err
 	}
@@ -165,15 +165,15 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 
 const (
 	protocol = "HTTP/1.1 "
-	// theirHeaders are in every reply that net/http writes past its handler, and in no other.
-	theirHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	// netHTTPHeaders are in every reply that net/http writes past its handler, and in no other.
+	netHTTPHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 	// unsupportedCoding is the body of one that does not repeat its status line.
 	unsupportedCoding = "Unsupported transfer encoding"
 )
 
-// byNetHTTP returns the status line of a reply that is not from the handler: the bytes are all of it. They may also be
-// any part of the handler's, which strangers may have written.
-func byNetHTTP(p []byte) (status string, ok bool) {
+// netHTTPStatus returns the status line of a reply that is not from the handler: the bytes are all of it. They may
+// also be any part of the handler's, which strangers may have written.
+func netHTTPStatus(p []byte) (status string, ok bool) {
 	if len(p) < len(protocol)+len("400") || string(p[:len(protocol)]) != protocol || p[len(protocol)] == '2' {
 		return "", false
 	}
@@ -182,8 +182,8 @@ func byNetHTTP(p []byte) (status string, ok bool) {
 	if strings.HasPrefix(status, "417 ") {
 		return status, bytes.Contains(p, []byte("\r\nContent-Length: 0\r\n")) && bytes.HasSuffix(p, []byte("\r\n\r\n"))
 	}
-	body, theirs := bytes.CutPrefix(p[len(line):], []byte(theirHeaders))
-	return status, theirs && (string(body) == status || string(body) == unsupportedCoding)
+	body, match := bytes.CutPrefix(p[len(line):], []byte(netHTTPHeaders))
+	return status, match && (string(body) == status || string(body) == unsupportedCoding)
 }
 
 // ownReply writes a problem as a whole reply, after which the connection is closed.

@@ -227,13 +227,13 @@ func TestRepliesOfHandlerPass(t *testing.T) {
 			assert.Contains(t, string(got), "http/1.1 4")
 		})
 	}
-	const looksLikeIt = "HTTP/1.1 400 Bad Request" + theirHeaders + "400 Bad Request"
-	_, ok := byNetHTTP([]byte(looksLikeIt))
+	const looksLikeIt = "HTTP/1.1 400 Bad Request" + netHTTPHeaders + "400 Bad Request"
+	_, ok := netHTTPStatus([]byte(looksLikeIt))
 	require.True(t, ok)
 	for _, text := range []string{"", "HTTP/1.1 ", "HTTP/1.1 404", "HTTP/1.1 417 x", "HTTP/1.1 400 Bad Request\r\n",
 		looksLikeIt + "</pre>", // a part of a page that quotes it
 		"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n</pre>"} {
-		_, ok := byNetHTTP([]byte(text))
+		_, ok := netHTTPStatus([]byte(text))
 		assert.False(t, ok, text)
 	}
 }

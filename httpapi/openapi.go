@@ -27,7 +27,7 @@ func (t Table) OpenAPI() []byte { return t.openAPIAt("", false) }
 // openAPIAt returns the document of a server at a URL, or at the root of its host if that is empty. A keyless one has
 // an authentication of its own, which the document does not describe.
 func (t Table) openAPIAt(publicURL string, keyless bool) []byte {
-	own := t.own()
+	own := t.custom()
 	if len(own) == 0 && publicURL == "" && !keyless {
 		return []byte(openAPIDocument)
 	}
@@ -71,13 +71,13 @@ func (t Table) describeIn(doc schema) {
 	for _, ep := range endpoints { // their types have their names already
 		requests.object(ep.Operation.request)
 		if ep.Operation.report != nil {
-			replies.of(ep.Operation.report)
+			replies.typeSchema(ep.Operation.report)
 		}
 	}
 	paths, components := doc["paths"].(schema), doc["components"].(schema)
 	tags := doc["tags"].([]any)
 	for _, ep := range t {
-		ep.described(func() {
+		ep.naming(func() {
 			row := describe(ep, requests, replies, ep.Example(), components["responses"].(schema))
 			paths[Prefix+ep.Path] = schema{strings.ToLower(ep.Method): row}
 		})

@@ -13,7 +13,7 @@ import (
 
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
 func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, responses schema) schema {
-	about := abouts()[ep.Name()] // operations of one's own have none: only the summary is known
+	about := descriptions()[ep.Name()] // operations of one's own have none: only the summary is known
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
@@ -49,7 +49,7 @@ func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, 
 		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media}}
 	}
 	if ep.Operation.report != nil {
-		content[jsonMedia] = schema{"schema": replies.of(ep.Operation.report)}
+		content[jsonMedia] = schema{"schema": replies.typeSchema(ep.Operation.report)}
 	}
 	success := schema{"description": "The result.", "content": content}
 	if headers != nil {
@@ -80,11 +80,11 @@ func (ep Endpoint) transitionText() string {
 func parameters(ep Endpoint, requests *schemas) []any {
 	list := []any{}
 	for _, f := range objectOf(ep.Operation.request).fields {
-		if f.place == inBody {
+		if f.location == inBody {
 			continue
 		}
 		described := requests.property(ep.Operation.request.FieldByIndex(f.index))
-		p := schema{"name": f.name, "in": f.place, "required": f.required, "schema": described}
+		p := schema{"name": f.name, "in": f.location, "required": f.required, "schema": described}
 		if text, ok := described["description"]; ok {
 			p["description"] = text
 			delete(described, "description")
@@ -105,7 +105,7 @@ func requestBody(ep Endpoint, requests *schemas, example json.RawMessage) schema
 	}
 	describeUpload(ep, requests, body["content"].(schema))
 	switch {
-	case len(placesOf(ep.Operation.request).body.fields) == 0:
+	case len(requestFieldsOf(ep.Operation.request).body.fields) == 0:
 		body["required"] = false
 		content["example"] = schema{}
 	case example != nil:
@@ -128,7 +128,7 @@ func withoutExamples(content schema) {
 
 // bodyOf is the part of an example that is in the body.
 func bodyOf(ep Endpoint, request json.RawMessage) json.RawMessage {
-	p := placesOf(ep.Operation.request)
+	p := requestFieldsOf(ep.Operation.request)
 	if len(p.path.fields)+len(p.query.fields) == 0 {
 		return request // as it is written, with its members in their order
 	}
@@ -146,7 +146,7 @@ func describeUpload(ep Endpoint, requests *schemas, content schema) {
 		return
 	}
 	properties := schema{filePart: schema{"type": "string", "contentMediaType": "application/octet-stream",
-		"maxLength": u.max, "description": "The file, in place of " + u.field}}
+		"maxLength": u.maxBytes, "description": "The file, in place of " + u.field}}
 	for _, f := range objectOf(ep.Operation.request).fields {
 		if f.name != u.field {
 			properties[f.name] = requests.property(ep.Operation.request.FieldByIndex(f.index))
@@ -158,7 +158,7 @@ func describeUpload(ep Endpoint, requests *schemas, content schema) {
 	}
 	content[formMedia] = schema{"schema": form}
 	for _, media := range u.media {
-		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.max}}
+		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.maxBytes}}
 	}
 }
 

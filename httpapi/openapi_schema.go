@@ -20,16 +20,16 @@ type schemas struct {
 	components map[string]schema
 	types      map[string]reflect.Type
 	request    bool                 // of requests: required and closed; of replies: open, for fields may be added
-	places     map[reflect.Type]int // that use a struct; nil: it is not known, and each is a component
-	met        map[reflect.Type]int // places so far
+	useCounts  map[reflect.Type]int // that use a struct; nil: it is not known, and each is a component
+	uses       map[reflect.Type]int // counted so far
 }
 
 func newSchemas() *schemas {
-	return &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, met: map[reflect.Type]int{}}
+	return &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, uses: map[reflect.Type]int{}}
 }
 
-// once reports whether a struct has one place only, so that it is described there.
-func (s *schemas) once(t reflect.Type) bool { return s.places[t] == 1 }
+// usedOnce reports whether a struct has one place only, so that it is described there.
+func (s *schemas) usedOnce(t reflect.Type) bool { return s.useCounts[t] == 1 }
 
 // A leaf is the schema of a type that is one JSON string, and its name among the components; the name is empty if the
 // schema is no longer than a reference.
@@ -55,12 +55,12 @@ var ipLeaf = leaf{"IP", schema{"type": "string", "minLength": 2, "maxLength": 45
 
 var rawJSONType = reflect.TypeFor[json.RawMessage]()
 
-// of returns the schema of a type, or a reference to its component.
-func (s *schemas) of(t reflect.Type) schema {
+// typeSchema returns the schema of a type, or a reference to its component.
+func (s *schemas) typeSchema(t reflect.Type) schema {
 	if leaf, ok := leaves[t]; ok {
-		return s.shared(leaf.name, clone(leaf.schema))
+		return s.component(leaf.name, clone(leaf.schema))
 	}
-	if own := ownSchema(t); own != nil {
+	if own := customSchema(t); own != nil {
 		return clone(own)
 	}
 	switch {
@@ -68,12 +68,12 @@ func (s *schemas) of(t reflect.Type) schema {
 		return schema{}
 	case t == byteListType:
 		return schema{"type": "string", "contentEncoding": "base64"}
-	case t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType)):
-		return s.word(t)
+	case isText(t):
+		return s.stringSchema(t)
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return s.word(t)
+		return s.stringSchema(t)
 	case reflect.Bool:
 		return schema{"type": "boolean"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -82,19 +82,19 @@ func (s *schemas) of(t reflect.Type) schema {
 	case reflect.Float32, reflect.Float64:
 		return schema{"type": "number", "format": "double"} // without which generators take one of half the precision
 	case reflect.Pointer:
-		return s.of(t.Elem())
+		return s.typeSchema(t.Elem())
 	case reflect.Slice, reflect.Array:
-		return schema{"type": "array", "items": s.of(t.Elem())}
+		return schema{"type": "array", "items": s.typeSchema(t.Elem())}
 	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": s.of(t.Elem())}
+		return schema{"type": "object", "additionalProperties": s.typeSchema(t.Elem())}
 	case reflect.Struct:
 		return s.reference(t)
 	}
 	return schema{} // any value
 }
 
-// shared makes a schema a component, if it has a name, and refers to it.
-func (s *schemas) shared(name string, of schema) schema {
+// component makes a schema a component, if it has a name, and refers to it.
+func (s *schemas) component(name string, of schema) schema {
 	if name == "" {
 		return of
 	}
@@ -102,21 +102,21 @@ func (s *schemas) shared(name string, of schema) schema {
 	return schema{"$ref": "#/components/schemas/" + name}
 }
 
-// word is the schema of a string. The enumerations of package diag, which every operation has, are components.
-func (s *schemas) word(t reflect.Type) schema {
+// stringSchema is the schema of a string. The enumerations of package diag, which every operation has, are components.
+func (s *schemas) stringSchema(t reflect.Type) schema {
 	values, name := enumOf(t, ""), ""
 	if len(values) > 0 && path.Base(t.PkgPath()) == "diag" {
 		name = t.Name()
 	}
-	return s.shared(name, withEnum(schema{"type": "string"}, values))
+	return s.component(name, withEnum(schema{"type": "string"}, values))
 }
 
 // reference makes a struct a component, once, and refers to it.
 func (s *schemas) reference(t reflect.Type) schema {
-	if s.met != nil {
-		s.met[t]++
+	if s.uses != nil {
+		s.uses[t]++
 	}
-	if s.once(t) {
+	if s.usedOnce(t) {
 		return s.object(t)
 	}
 	name := s.name(t)
@@ -169,42 +169,42 @@ func genericName(name string) string {
 // later of an embedded struct names members that were added to replies since the first version of the API: they are
 // always present, and validating clients need not know them.
 func (s *schemas) object(t reflect.Type) schema {
-	properties, required, later, mixed := schema{}, []string{}, []string{}, []any{}
+	properties, required, laterNames, parts := schema{}, []string{}, []string{}, []any{}
 	var component []int // the index of the last embedded struct that is one
 	for _, sf := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		switch {
 		case len(component) > 0 && slices.Equal(sf.Index[:min(len(component), len(sf.Index))], component): // described there
 		case sf.Anonymous && name == "":
-			later = append(later, strings.Fields(sf.Tag.Get("later"))...)
-			if embedded := s.of(sf.Type); !s.request && len(later) == 0 && embedded["$ref"] != nil {
-				component, mixed = sf.Index, append(mixed, embedded)
+			laterNames = append(laterNames, strings.Fields(sf.Tag.Get("later"))...)
+			if embedded := s.typeSchema(sf.Type); !s.request && len(laterNames) == 0 && embedded["$ref"] != nil {
+				component, parts = sf.Index, append(parts, embedded)
 			}
 		case !sf.IsExported() || name == "-":
 		case name == "": // encoding/json takes that of the field
 			properties[sf.Name] = s.property(sf)
 			required = append(required, sf.Name)
-		case s.request && placeOf(sf) != inBody: // it is described as a parameter
+		case s.request && locationOf(sf) != inBody: // it is described as a parameter
 		default:
 			properties[name] = s.property(sf)
-			if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(later, name) {
+			if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(laterNames, name) {
 				required = append(required, name)
 			}
 		}
 	}
 	o := schema{"type": "object"}
-	if len(properties) > 0 || len(mixed) == 0 {
+	if len(properties) > 0 || len(parts) == 0 {
 		o["properties"] = properties
 	}
 	if len(required) > 0 {
 		slices.Sort(required)
 		o["required"] = required
 	}
-	if len(mixed) > 0 && len(properties) > 0 {
-		mixed = append(mixed, o)
+	if len(parts) > 0 && len(properties) > 0 {
+		parts = append(parts, o)
 	}
-	if len(mixed) > 0 {
-		return schema{"allOf": mixed}
+	if len(parts) > 0 {
+		return schema{"allOf": parts}
 	}
 	if s.request {
 		o["additionalProperties"] = false
@@ -216,7 +216,7 @@ func (s *schemas) object(t reflect.Type) schema {
 // groups requires exactly one member of each oneof group.
 func (s *schemas) groups(t reflect.Type, o schema) {
 	all := []any{}
-	for _, members := range sortedGroups(objectOf(t).at(inBody)) {
+	for _, members := range sortedGroups(objectOf(t).in(inBody)) {
 		choices := []any{}
 		for _, m := range members {
 			choices = append(choices, schema{"required": []string{m}})
@@ -239,7 +239,7 @@ func sortedGroups(o *object) [][]string {
 
 // property is the schema of a field with what its tags add.
 func (s *schemas) property(sf reflect.StructField) schema {
-	p := s.of(sf.Type)
+	p := s.typeSchema(sf.Type)
 	base := p // what string tags speak of: for a list, its items
 	if items, ok := p["items"].(schema); ok {
 		base = items
@@ -275,7 +275,7 @@ func (s *schemas) property(sf reflect.StructField) schema {
 		p["examples"] = []any{exampleLiteral(text, p)}
 	}
 	if doc := sf.Tag.Get("doc"); doc != "" {
-		p["description"] = phrase(doc)
+		p["description"] = sentenceCase(doc)
 	}
 	if !s.request && sf.Type.Kind() == reflect.Pointer && !optional(sf) {
 		return nullable(p)
@@ -353,8 +353,10 @@ func exampleLiteral(text string, s schema) any {
 	return []any{literal(text, items)}
 }
 
-// phrase returns a tag's text in the form that the document uses.
-func phrase(doc string) string { return strings.ToUpper(doc[:1]) + strings.TrimSuffix(doc[1:], ".") }
+// sentenceCase returns a tag's text in the form that the document uses.
+func sentenceCase(doc string) string {
+	return strings.ToUpper(doc[:1]) + strings.TrimSuffix(doc[1:], ".")
+}
 
 func clone(s schema) schema {
 	c := make(schema, len(s))

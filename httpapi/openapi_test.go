@@ -132,7 +132,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		statuses := slices.Sorted(maps.Keys(op["responses"].(map[string]any)))
 		require.Equal(t, []string{"200", "400", "401", "403", "404", "405", "408", "409", "413", "415", "429", "500", "502", "503", "504"}, statuses)
 		if ep.HasBody() {
-			fields := len(placesOf(ep.Operation.request).body.fields)
+			fields := len(requestFieldsOf(ep.Operation.request).body.fields)
 			require.Equal(t, fields > 0, op["requestBody"].(map[string]any)["required"], ep.ID())
 			body := op["requestBody"].(map[string]any)["content"].(map[string]any)[jsonMedia].(map[string]any)["schema"]
 			properties, _ := body.(map[string]any)["properties"].(map[string]any)
@@ -221,7 +221,7 @@ func TestOpenAPIMetaSchema(t *testing.T) {
 // Our reading of requests and the published schema agree.
 func TestDecoderAgreesWithSchema(t *testing.T) {
 	s := &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
-	s.of(reflect.TypeFor[sample]())
+	s.typeSchema(reflect.TypeFor[sample]())
 	text, err := json.Marshal(schema{"components": schema{"schemas": s.components}})
 	require.NoError(t, err)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

@@ -20,21 +20,21 @@ var replyPlaces = sync.OnceValue(func() map[reflect.Type]int {
 	s := newSchemas()
 	for _, ep := range endpoints {
 		if ep.Operation.report != nil {
-			s.of(ep.Operation.report)
-			s.met[ep.Operation.report]++
+			s.typeSchema(ep.Operation.report)
+			s.uses[ep.Operation.report]++
 		}
 	}
-	return s.met
+	return s.uses
 })
 
 // openAPI describes a table. Its objects are sorted by name, so that a new row adds lines in its own
 // place and changes no others.
 func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 	replies := newSchemas()
-	replies.places = replyPlaces()
+	replies.useCounts = replyPlaces()
 	components, types := replies.components, replies.types
 	requests := &schemas{components: components, types: types, request: true}
-	problem := replies.of(reflect.TypeFor[Problem]())
+	problem := replies.typeSchema(reflect.TypeFor[Problem]())
 	components["PublicAPIError"] = components["Problem"]
 	delete(components, "Problem")
 	problem["$ref"] = "#/components/schemas/PublicAPIError"

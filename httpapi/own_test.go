@@ -215,8 +215,8 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 			prefix + "its example is {}, which is no request: domain: is required; give fields an example in their tags",
 			[]Endpoint{does(Pure(func(bare) (*hostReport, error) { return nil, nil }))}},
 		{"a deadline too late", prefix + "its bounds must be above zero, and the deadline at most 1m0s",
-			[]Endpoint{does(Call(checkHosts).Within(maxTime + 1))}},
-		{"no body", "its bounds must be above zero", []Endpoint{does(Call(checkHosts).UpTo(0))}},
+			[]Endpoint{does(Call(checkHosts).WithTimeout(maxTime + 1))}},
+		{"no body", "its bounds must be above zero", []Endpoint{does(Call(checkHosts).WithMaxBody(0))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), tt.want) }()
@@ -239,9 +239,9 @@ func TestEndpointWithoutOperation(t *testing.T) {
 	assert.Contains(t, command, `"$DIAG_SERVER/public/v1/my/check"`)
 	assert.Empty(t, ep.Params())
 	assert.Equal(t, "{}", string(ep.Example()))
-	assert.False(t, ep.Headlined())
+	assert.False(t, ep.HasVerdict())
 	assert.Empty(t, ep.Rules())
-	assert.Equal(t, []string{"Mine."}, ep.About())
+	assert.Equal(t, []string{"Mine."}, ep.Description())
 }
 
 // A function that no other package can call is not shown as a call of a library.

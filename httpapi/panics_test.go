@@ -71,7 +71,7 @@ var startsGoroutines = map[string]string{
 	"httpapi/handshake.go":        "contains the handshake, and accepts as a server does",
 	"httpapi/charge.go":           "carries panics to the request",
 	"httpapi/letterbox/letter.go": "contains the analysis",
-	"httpapi/dashboard/enter.go":  "contains the job",
+	"httpapi/dashboard/signin.go": "contains the job",
 	"metering/sqlite/health.go":   "waits for two channels",
 }
 

@@ -14,7 +14,7 @@ import (
 // A Param is one field of an endpoint's request, for command lines and forms.
 type Param struct {
 	Name     string   `json:"name"`
-	In       Place    `json:"-"`              // its place in the HTTP API; on a command line and in JSON all are alike
+	In       Location `json:"-"`              // its place in the HTTP API; on a command line and in JSON all are alike
 	Kinds    []string `json:"types"`          // that a value may have in JSON: string, integer, number, boolean, object
 	List     bool     `json:"list,omitempty"` // a list of such values
 	Required bool     `json:"required"`
@@ -36,7 +36,7 @@ func (ep Endpoint) Params() []Param {
 
 func paramOf(f *field) Param {
 	p := Param{
-		Name: f.name, In: f.place, Required: f.required, OneOf: f.oneof, Doc: f.tag.Get("doc"),
+		Name: f.name, In: f.location, Required: f.required, OneOf: f.oneof, Doc: f.tag.Get("doc"),
 		Default: f.tag.Get("default"), Example: f.tag.Get("example"), Enum: f.limits.enum,
 		Min: f.limits.min, Max: f.limits.max, MaxLen: max(f.limits.maxLen, f.limits.maxBytes),
 		Bytes: strings.HasSuffix(f.name, "_base64"),

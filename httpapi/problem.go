@@ -48,7 +48,7 @@ type Problem struct {
 	Code      ErrorCode      `json:"code" doc:"what went wrong, for programs"`
 	Message   string         `json:"message" doc:"what went wrong, for people"`
 	Details   ProblemDetails `json:"details" doc:"what depends on the code"`
-	RequestID string         `json:"request_id" doc:"identifies the request in logs and to support" pattern:"^req_[a-z2-7]{26}$"`
+	RequestID string         `json:"request_id" doc:"ID of the request, for logs and for support" pattern:"^req_[a-z2-7]{26}$"`
 }
 
 // ProblemDetails holds details of a problem. Which fields are present depends on the code.
@@ -109,28 +109,28 @@ const (
 
 // failure is a problem with its HTTP status. It is an error, so that every step can return it.
 type failure struct {
-	status     int
-	problem    Problem
-	allow      string // for 405
-	retryAfter int64  // seconds; 0: no header
-	cause      error  // for the log only
-	private    bool   // cause may name a customer's subject
+	status         int
+	problem        Problem
+	allow          string // for 405
+	retryAfter     int64  // seconds; 0: no header
+	cause          error  // for the log only
+	causeIsPrivate bool   // cause may name a customer's subject
 }
 
 func (f *failure) Error() string { return string(f.problem.Code) + ": " + f.problem.Message }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-func invalidRequest(status int, reason, message string) *failure {
+func invalidRequestProblem(status int, reason, message string) *failure {
 	return &failure{status: status, problem: Problem{
 		Code: InvalidRequest, Message: message, Details: ProblemDetails{Reason: reason},
 	}}
 }
 
-// notFound answers for paths and for IDs alike, in the same words: a caller who guesses IDs must not learn which of
-// them belong to others.
-func notFound() *failure {
-	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
+// notFoundProblem answers for paths and for IDs alike, in the same words: a caller who guesses IDs must not learn
+// which of them belong to others.
+func notFoundProblem() *failure {
+	return invalidRequestProblem(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
 
 // storeRetry is when to try again while the store is unavailable, in seconds: outages rarely end sooner.
@@ -155,27 +155,27 @@ func problemFor(err error) *failure {
 		return quotaProblem(quota)
 	}
 	if over, ok := errors.AsType[*aggregate.LimitError](err); ok {
-		return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
+		return invalidRequestProblem(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
 	if over, ok := errors.AsType[*raster.TooLargeError](err); ok {
-		return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
+		return invalidRequestProblem(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
 	switch {
 	case errors.Is(err, hostedspf.ErrNotFound):
-		return notFound()
+		return notFoundProblem()
 	case errors.Is(err, metering.ErrIdempotencyKey):
-		f := invalidRequest(http.StatusBadRequest, reasonIdempotency, err.Error())
+		f := invalidRequestProblem(http.StatusBadRequest, reasonIdempotency, err.Error())
 		f.problem.Details.Fields = []Violation{{"Idempotency-Key", reasonInvalid, err.Error()}}
 		return f
 	case errors.Is(err, metering.ErrMismatch):
-		return conflict(reasonBodyMismatch, "The idempotency key was used for another request.", 0)
+		return conflictProblem(reasonBodyMismatch, "The idempotency key was used for another request.", 0)
 	case errors.Is(err, metering.ErrInFlight):
-		return conflict(reasonInFlight, "The first request with this idempotency key is still running.", 1)
+		return conflictProblem(reasonInFlight, "The first request with this idempotency key is still running.", 1)
 	case errors.Is(err, metering.ErrReplyGone), errors.Is(err, errSealed):
-		return conflict(reasonReplyGone, "The first request with this idempotency key was carried out and charged; "+
+		return conflictProblem(reasonReplyGone, "The first request with this idempotency key was carried out and charged; "+
 			"its reply is no longer kept. Use a new key to run it again.", 0)
 	case errors.Is(err, metering.ErrUnavailable), errors.Is(err, hostedspf.ErrUnavailable): // whatever ended the wait
-		f := internal(http.StatusServiceUnavailable, reasonInternal,
+		f := internalProblem(http.StatusServiceUnavailable, reasonInternal,
 			"The server cannot record anything now. Try again in a moment.", err)
 		f.retryAfter = storeRetry
 		return f
@@ -184,30 +184,32 @@ func problemFor(err error) *failure {
 		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
 			message = "There was no answer from " + silent.Asked + " in time."
 		}
-		return internal(http.StatusGatewayTimeout, reasonTimeout, message, err)
+		return internalProblem(http.StatusGatewayTimeout, reasonTimeout, message, err)
 	case errors.Is(err, context.Canceled):
-		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
+		return internalProblem(http.StatusServiceUnavailable, reasonTimeout,
+			"The client disconnected before there was a result.", err)
 	case errors.Is(err, diag.ErrUnavailable):
 		message := "A service that the check depends on did not answer."
 		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
 			message = "There was no usable answer from " + silent.Asked + "."
 		}
-		return internal(http.StatusBadGateway, reasonUnavailable, message, err)
+		return internalProblem(http.StatusBadGateway, reasonUnavailable, message, err)
 	case errors.Is(err, budget.ErrFull):
-		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
+		f := internalProblem(http.StatusServiceUnavailable, reasonOverloaded,
+			"The server is busy. Try again in a moment.", err)
 		f.retryAfter = 1
 		return f
 	}
-	return internal(http.StatusInternalServerError, reasonInternal, "internal error", err)
+	return internalProblem(http.StatusInternalServerError, reasonInternal, "internal error", err)
 }
 
-func internal(status int, reason, message string, cause error) *failure {
+func internalProblem(status int, reason, message string, cause error) *failure {
 	return &failure{status: status, cause: cause, problem: Problem{
 		Code: internalError, Message: message, Details: ProblemDetails{Reason: reason},
 	}}
 }
 
-func conflict(reason, message string, retryAfter int64) *failure {
+func conflictProblem(reason, message string, retryAfter int64) *failure {
 	return &failure{status: http.StatusConflict, retryAfter: retryAfter, problem: Problem{
 		Code: idempotencyConflict, Message: message, Details: ProblemDetails{Reason: reason},
 	}}
@@ -227,7 +229,7 @@ func violationsProblem(list []Violation) *failure {
 	if n := len(list) - 1; n > 0 {
 		message += " (and " + strconv.Itoa(n) + " more)"
 	}
-	f := invalidRequest(http.StatusBadRequest, reason, message)
+	f := invalidRequestProblem(http.StatusBadRequest, reason, message)
 	f.problem.Details.Fields = list
 	return f
 }
@@ -259,8 +261,8 @@ func refusalProblem(r *metering.RefusedError) *failure {
 	return f
 }
 
-// unauthenticated refuses a request for which [Config.Authenticate] knows no key.
-func unauthenticated() *failure {
+// unauthenticatedProblem refuses a request for which [Config.Authenticate] knows no key.
+func unauthenticatedProblem() *failure {
 	return &failure{status: http.StatusUnauthorized, problem: Problem{
 		Code: invalidAPIKey, Message: "The request is not authenticated.",
 	}}
@@ -345,12 +347,12 @@ func inputViolations(err error, path string) []Violation {
 
 func methodProblem(allow []string) *failure {
 	list := strings.Join(allow, ", ")
-	f := invalidRequest(http.StatusMethodNotAllowed, reasonMethod, "The method must be "+list+".")
+	f := invalidRequestProblem(http.StatusMethodNotAllowed, reasonMethod, "The method must be "+list+".")
 	f.allow = list
 	return f
 }
 
-func tooLarge(limit int64) *failure {
-	return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
+func tooLargeProblem(limit int64) *failure {
+	return invalidRequestProblem(http.StatusRequestEntityTooLarge, reasonTooLarge,
 		fmt.Sprintf("The body must have at most %d bytes.", limit))
 }

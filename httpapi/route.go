@@ -10,7 +10,7 @@ import (
 
 // route finds the row of the table. It answers for the OpenAPI document by itself.
 func (x *exchange) route() *failure {
-	x.seen.Endpoint = "unknown"
+	x.observed.Endpoint = "unknown"
 	path := x.r.URL.Path
 	methods := x.routes[path]
 	if strings.Contains(strings.ToLower(x.r.URL.RawPath), "%2f") {
@@ -21,27 +21,30 @@ func (x *exchange) route() *failure {
 	}
 	switch {
 	case path == openapiPath:
-		x.seen.Endpoint = "openapi"
+		x.observed.Endpoint = "openapi"
 		return x.serveDocument()
 	case path == "/":
-		f := notFound()
-		f.problem.Message = "The API is under " + x.PublicURL + Prefix + "/, and " + x.PublicURL + openapiPath + " describes it."
+		f := notFoundProblem()
+		f.problem.Message = "The API is under " + x.PublicURL + Prefix + "/, and " + x.PublicURL + openapiPath +
+			" describes it."
 		return f
 	case path == "*": // of OPTIONS alone (RFC 9110 section 9.3.7)
-		return invalidRequest(http.StatusNotImplemented, reasonMethod,
+		return invalidRequestProblem(http.StatusNotImplemented, reasonMethod,
 			"The server as a whole has no options; "+x.PublicURL+openapiPath+" describes the API.")
 	case methods == nil:
-		return x.noSuchPath(path)
+		return x.pathProblem(path)
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
 		return methodProblem(slices.Sorted(maps.Keys(methods)))
 	}
-	x.seen.Endpoint = x.ep.Operation.id
+	x.observed.Endpoint = x.ep.Operation.id
 	return nil
 }
 
-// parametrised reports whether a request has fields outside its body, or no body at all.
-func (ep *Endpoint) parametrised() bool { return ep.Operation.placed || ep.Method != http.MethodPost }
+// hasParameters reports whether a request has fields outside its body, or no body at all.
+func (ep *Endpoint) hasParameters() bool {
+	return ep.Operation.parametrized || ep.Method != http.MethodPost
+}
 
 // A pattern is a template of the table with its rows, by method.
 type pattern struct {
@@ -54,7 +57,7 @@ type pattern struct {
 // where a path would match two templates: which row answers must not depend on their order.
 func (s *server) methodsAt(path string) map[string]*Endpoint {
 	t := parseTemplate(path)
-	if len(t.names()) == 0 {
+	if len(t.parameterNames()) == 0 {
 		if s.routes[path] == nil {
 			s.routes[path] = map[string]*Endpoint{}
 		}
@@ -88,10 +91,10 @@ func (s *server) match(u *url.URL) map[string]*Endpoint {
 	return nil
 }
 
-// noSuchPath answers if no row has the path, and names the one that may have been meant. It considers the path alone,
+// pathProblem answers if no row has the path, and names the one that may have been meant. It considers the path alone,
 // so that it reveals nothing about IDs.
-func (s *server) noSuchPath(path string) *failure {
-	f := notFound()
+func (s *server) pathProblem(path string) *failure {
+	f := notFoundProblem()
 	if near, ok := s.table.Nearest(path); ok {
 		f.problem.Message += " Did you mean " + near.Method + " " + s.PublicURL + Prefix + near.Path + "?"
 	}
@@ -107,7 +110,7 @@ type template []string
 
 func parseTemplate(path string) template { return strings.Split(path, "/") }
 
-func parameter(segment string) (name string, ok bool) {
+func parameterName(segment string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(segment, "{")
 	if !ok {
 		return "", false
@@ -115,10 +118,10 @@ func parameter(segment string) (name string, ok bool) {
 	return strings.CutSuffix(name, "}")
 }
 
-func (t template) names() []string {
+func (t template) parameterNames() []string {
 	var list []string
 	for _, segment := range t {
-		if name, ok := parameter(segment); ok {
+		if name, ok := parameterName(segment); ok {
 			list = append(list, name)
 		}
 	}
@@ -142,7 +145,7 @@ func (t template) match(escaped string) (values []string, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		if _, ok := parameter(want); !ok && text != want || ok && text == "" {
+		if _, ok := parameterName(want); !ok && text != want || ok && text == "" {
 			return nil, false
 		} else if ok {
 			values = append(values, text)
@@ -157,9 +160,9 @@ func (t template) overlaps(other template) bool {
 		return false
 	}
 	for i := range t {
-		_, any := parameter(t[i])
-		_, otherAny := parameter(other[i])
-		if !any && !otherAny && t[i] != other[i] {
+		_, isParameter := parameterName(t[i])
+		_, otherIsParameter := parameterName(other[i])
+		if !isParameter && !otherIsParameter && t[i] != other[i] {
 			return false
 		}
 	}

@@ -10,37 +10,37 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// A ToldRule is a rule and the operations that have it.
-type ToldRule struct {
+// A RuleDoc is a rule and the operations that have it.
+type RuleDoc struct {
 	diag.RuleInfo
 	Operations []string `json:"operations"`
 }
 
 // Rules lists the rules of all operations, each once, by code.
-func (t Table) Rules() []ToldRule {
-	byCode := map[diag.Code]*ToldRule{}
+func (t Table) Rules() []RuleDoc {
+	byCode := map[diag.Code]*RuleDoc{}
 	for _, ep := range t {
 		for _, r := range ep.Rules() {
-			told := cmp.Or(byCode[r.Code], &ToldRule{RuleInfo: r})
-			if !slices.Contains(told.Operations, ep.Name()) {
-				told.Operations = append(told.Operations, ep.Name())
+			doc := cmp.Or(byCode[r.Code], &RuleDoc{RuleInfo: r})
+			if !slices.Contains(doc.Operations, ep.Name()) {
+				doc.Operations = append(doc.Operations, ep.Name())
 			}
-			byCode[r.Code] = told
+			byCode[r.Code] = doc
 		}
 	}
-	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) ToldRule { return *byCode[code] })
+	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) RuleDoc { return *byCode[code] })
 }
 
 // Explain returns the rule of a code, or those of all codes that begin with it and a dot. If there are none, nearest
 // is the code that was probably meant, or empty.
-func (t Table) Explain(code string) (found []ToldRule, nearest string) {
-	if len(code) > maxMeant {
+func (t Table) Explain(code string) (found []RuleDoc, nearest string) {
+	if len(code) > maxNearestInput {
 		return nil, ""
 	}
 	all := t.Rules()
 	for _, r := range all {
 		if string(r.Code) == code {
-			return []ToldRule{r}, "" // the code itself, not those that it begins
+			return []RuleDoc{r}, "" // the code itself, not those that it begins
 		}
 		if strings.HasPrefix(string(r.Code), code+".") {
 			found = append(found, r)
@@ -54,7 +54,7 @@ func (t Table) Explain(code string) (found []ToldRule, nearest string) {
 
 // nearestCode returns the code that was probably meant: a misspelt part is compared with those that follow the same
 // beginning.
-func nearestCode(code string, all []ToldRule) string {
+func nearestCode(code string, all []RuleDoc) string {
 	parts := strings.Split(code, ".")
 	for i, part := range parts {
 		prefix := strings.Join(parts[:i], ".")

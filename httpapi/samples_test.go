@@ -57,7 +57,7 @@ func TestCurl(t *testing.T) {
 			row = s.match(r.URL)
 		}
 		require.Equal(t, ep.Path, row[ep.Method].Path)
-		if len(placesOf(ep.Operation.request).path.fields) == 0 && ep.HasBody() {
+		if len(requestFieldsOf(ep.Operation.request).path.fields) == 0 && ep.HasBody() {
 			_, err = ep.Operation.decode([]byte(strings.ReplaceAll(m[3], `'\''`, "'")))
 			require.NoError(t, err, text)
 		}

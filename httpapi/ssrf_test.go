@@ -268,7 +268,7 @@ func requests(t *testing.T, ep Endpoint, values func(field string) []string) (li
 
 // outgoing reports whether an operation reaches the network. Those on hosted profiles take no address from a request,
 // and look up SPF records as spf/lookup does.
-func outgoing(ep Endpoint) bool { return ep.Operation.time > 0 && !ep.Operation.owned }
+func outgoing(ep Endpoint) bool { return ep.Operation.time > 0 && !ep.Operation.hosted }
 
 // spring sends requests of all operations into a trap, one of how many, and returns which operation dialled what.
 func (p trap) spring(t *testing.T, share uint64) (dialled map[string][]netip.AddrPort) {

@@ -21,10 +21,10 @@ type Table []Endpoint
 // Endpoints is the table of the public API, and behind it endpoints of one's own. The caller owns it.
 func Endpoints(own ...Endpoint) Table { return append(append(Table(nil), endpoints...), own...) }
 
-// Named returns the endpoint with a name, also one as addresses of pages have it.
-func (t Table) Named(name string) (ep Endpoint, ok bool) {
+// ByName returns the endpoint with a name, also one as addresses of pages have it.
+func (t Table) ByName(name string) (ep Endpoint, ok bool) {
 	for _, ep := range t {
-		if ep.Name() == name || ep.At() == name {
+		if ep.Name() == name || ep.Slug() == name {
 			return ep, true
 		}
 	}
@@ -45,10 +45,10 @@ type Endpoint struct {
 // Name is the path without its first slash, such as "mta-sts/lookup".
 func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
 
-// At is the name as addresses of pages have it: without the braces around parameters.
-func (ep Endpoint) At() string { return unbraced.Replace(ep.Name()) }
+// Slug is the name as addresses of pages have it: without the braces around parameters.
+func (ep Endpoint) Slug() string { return slugReplacer.Replace(ep.Name()) }
 
-var unbraced = strings.NewReplacer("{", "", "}", "")
+var slugReplacer = strings.NewReplacer("{", "", "}", "")
 
 // ID is the method and the whole path, as the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
@@ -86,8 +86,8 @@ func (ep Endpoint) operationID() string {
 	return strings.Join(words, "")
 }
 
-// Headlined reports whether replies have a verdict in words.
-func (ep Endpoint) Headlined() bool {
+// HasVerdict reports whether replies have a verdict in words.
+func (ep Endpoint) HasVerdict() bool {
 	if ep.Operation.report == nil {
 		return false
 	}
@@ -100,7 +100,7 @@ func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
 
 // Hosted reports whether the operation works on hosted SPF profiles: it then runs at a server or by
 // [Endpoint.RunHosted], and not by [Endpoint.Run].
-func (ep Endpoint) Hosted() bool { return ep.Operation.owned }
+func (ep Endpoint) Hosted() bool { return ep.Operation.hosted }
 
 // MaxBody bounds the JSON body of a request, in bytes.
 func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
@@ -131,52 +131,52 @@ type Deprecation struct {
 	Sunset time.Time // zero: no end is decided yet
 }
 
-// A transition is a scope that a row temporarily accepts in addition to its own.
-type transition struct {
+// A scopeTransition is a scope that a row temporarily accepts in addition to its own.
+type scopeTransition struct {
 	scope metering.Scope
 	Deprecation
 }
 
-// own are the rows that are not of the public API.
-func (t Table) own() (own Table) {
+// custom are the rows that are not of the public API.
+func (t Table) custom() (custom Table) {
 	for _, ep := range t {
-		if _, ours := Table(endpoints).Named(ep.Name()); !ours {
-			own = append(own, ep)
+		if _, isPublic := Table(endpoints).ByName(ep.Name()); !isPublic {
+			custom = append(custom, ep)
 		}
 	}
-	return own
+	return custom
 }
 
 // maxPrice bounds the price of an endpoint of one's own, in credits: a month of the agency plan.
 const maxPrice = 1_000_000
 
-// ownPath is the form of the paths of one's own. Other characters would need escapes in URLs, names of files or
+// customPath is the form of the paths of one's own. Other characters would need escapes in URLs, names of files or
 // commands.
-var ownPath = regexp.MustCompile(`^(/([a-z0-9]+(-[a-z0-9]+)*|\{[a-z][a-z0-9_]*\}))+$`)
+var customPath = regexp.MustCompile(`^(/([a-z0-9]+(-[a-z0-9]+)*|\{[a-z][a-z0-9_]*\}))+$`)
 
 // add returns the table with one more row of one's own. It panics if the row is not valid: the path, the scope or the
 // price is malformed, the path is taken, or the examples in the tags of the request's fields make no request.
 func (t Table) add(ep Endpoint) Table {
 	switch {
-	case !ownPath.MatchString(ep.Path):
-		ep.fail("the path must be words of a-z and 0-9 behind slashes, such as /acme/mx-policy or /acme/hosts/{id}")
+	case !customPath.MatchString(ep.Path):
+		ep.panicf("the path must be words of a-z and 0-9 behind slashes, such as /acme/mx-policy or /acme/hosts/{id}")
 	case !slices.Contains(metering.Scopes(), ep.Scope):
-		ep.fail("the scope %q is none that keys can have: choose one of %q", ep.Scope, metering.Scopes())
+		ep.panicf("the scope %q is none that keys can have: choose one of %q", ep.Scope, metering.Scopes())
 	case ep.Credits < 1 || ep.Credits > maxPrice:
-		ep.fail("the price must be 1 to %d credits, not %d", maxPrice, ep.Credits)
+		ep.panicf("the price must be 1 to %d credits, not %d", maxPrice, ep.Credits)
 	case strings.TrimSpace(ep.Purpose) == "":
-		ep.fail("the purpose is missing: documents and lists show it")
+		ep.panicf("the purpose is missing: documents and lists show it")
 	case ep.operationID() == openapiID:
-		ep.fail("the path is that of the OpenAPI document: choose another")
+		ep.panicf("the path is that of the OpenAPI document: choose another")
 	}
 	for _, other := range t {
 		if parseTemplate(other.Path).overlaps(parseTemplate(ep.Path)) || other.operationID() == ep.operationID() {
-			ep.fail("the path is that of %s, or too much like it: choose another", other.ID())
+			ep.panicf("the path is that of %s, or too much like it: choose another", other.ID())
 		}
 	}
-	ep.check()
+	ep.mustBeServable()
 	if _, err := ep.Operation.decode(ep.Example()); err != nil { // which documents and forms show
-		ep.fail("its example is %s, which is no request: %v; give fields an example in their tags", ep.Example(), err)
+		ep.panicf("its example is %s, which is no request: %v; give fields an example in their tags", ep.Example(), err)
 	}
 	return append(t, ep)
 }
@@ -185,84 +185,84 @@ func (t Table) add(ep Endpoint) Table {
 // waiting.
 const maxTime = time.Minute
 
-// check panics where a row cannot be served: it has no operation, its method is neither GET nor POST, a GET row has a
-// field in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the path are not
-// those of the fields in the path. It returns the row as the server keeps it.
-func (ep Endpoint) check() *Endpoint {
+// mustBeServable panics where a row cannot be served: it has no operation, its method is neither GET nor POST, a GET
+// row has a field in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the
+// path are not those of the fields in the path. It returns the row as the server keeps it.
+func (ep Endpoint) mustBeServable() *Endpoint {
 	op := &ep.Operation
 	switch {
 	case op.run == nil:
-		ep.fail("there is no operation: make one by httpapi.Call or httpapi.Pure")
+		ep.panicf("there is no operation: make one by httpapi.Call or httpapi.Pure")
 	case op.request.Kind() != reflect.Struct:
-		ep.fail("the request must be a struct, not %s", op.request)
+		ep.panicf("the request must be a struct, not %s", op.request)
 	case op.report != nil && op.report.Kind() != reflect.Struct:
-		ep.fail("the report must be a struct, not %s", op.report)
-	case op.body < 1 || op.time < 0 || op.time > maxTime || op.weight < 0:
-		ep.fail("its bounds must be above zero, and the deadline at most %s", maxTime)
+		ep.panicf("the report must be a struct, not %s", op.report)
+	case op.body < 1 || op.time < 0 || op.time > maxTime || op.fixedMemory < 0:
+		ep.panicf("its bounds must be above zero, and the deadline at most %s", maxTime)
 	case ep.Method != http.MethodGet && ep.Method != http.MethodPost:
-		ep.fail("the method must be GET or POST")
+		ep.panicf("the method must be GET or POST")
 	}
-	p := ep.places()
+	p := ep.requestFields()
 	if ep.Method == http.MethodGet && len(p.body.fields) > 0 {
-		ep.fail("the field %s needs a place outside the body", p.body.fields[0].name)
+		ep.panicf("the field %s needs a place outside the body", p.body.fields[0].name)
 	}
-	names := parseTemplate(ep.Path).names()
+	names := parseTemplate(ep.Path).parameterNames()
 	if fields := p.path.names(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(fields))) {
-		ep.fail("the path has the parameters %q, the request has fields for %q", names, fields)
+		ep.panicf("the path has the parameters %q, the request has fields for %q", names, fields)
 	}
-	if op.upload != nil && op.owned {
-		ep.fail("an operation on profiles takes no files")
+	if op.upload != nil && op.hosted {
+		ep.panicf("an operation on profiles takes no files")
 	}
-	op.placed = len(p.path.fields)+len(p.query.fields) > 0 || op.owned
+	op.parametrized = len(p.path.fields)+len(p.query.fields) > 0 || op.hosted
 	return &ep
 }
 
-// places are those of the fields of the request.
-func (ep Endpoint) places() (p *places) {
-	ep.described(func() { p = placesOf(ep.Operation.request) })
+// requestFields are those of the fields of the request.
+func (ep Endpoint) requestFields() (p *requestFields) {
+	ep.naming(func() { p = requestFieldsOf(ep.Operation.request) })
 	return p
 }
 
-// described processes the types of a row. One that the API cannot carry panics with the name of the row, and at
+// naming processes the types of a row. One that the API cannot carry panics with the name of the row, and at
 // start, not under a request.
-func (ep Endpoint) described(do func()) {
+func (ep Endpoint) naming(do func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			ep.fail("%s", strings.TrimPrefix(fmt.Sprint(fault), "httpapi: "))
+			ep.panicf("%s", strings.TrimPrefix(fmt.Sprint(fault), "httpapi: "))
 		}
 	}()
 	do()
 }
 
-// fail panics because a row cannot be served.
-func (ep Endpoint) fail(format string, args ...any) {
+// panicf panics because a row cannot be served.
+func (ep Endpoint) panicf(format string, args ...any) {
 	panic("httpapi: " + ep.ID() + ": " + fmt.Sprintf(format, args...))
 }
 
-// maxMeant bounds the paths for which the nearest endpoint is searched, in bytes.
-const maxMeant = 100
+// maxNearestInput bounds the paths for which the nearest endpoint is searched, in bytes.
+const maxNearestInput = 100
 
 // Nearest returns the endpoint that an unknown path or name probably means: the one with most of its words, misspelt
 // ones included, of which the first counts double. Among equals it is the shortest, and then the first of the table.
 func (t Table) Nearest(path string) (nearest Endpoint, ok bool) {
-	if len(path) > maxMeant {
+	if len(path) > maxNearestInput {
 		return Endpoint{}, false
 	}
-	var all []string
+	var known []string
 	for _, ep := range t {
-		all = append(all, pathWords(ep.Path)...)
+		known = append(known, pathWords(ep.Path)...)
 	}
-	all = slices.Compact(slices.Sorted(slices.Values(all)))
-	typed := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
-	for i, w := range typed {
-		typed[i] = cmp.Or(taglist.Nearest(w, all...), w)
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	words := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
+	for i, w := range words {
+		words[i] = cmp.Or(taglist.Nearest(w, known...), w)
 	}
 	const perWord = 20 // more than twice the words of a path
-	most := 0
+	best := 0
 	for _, ep := range t {
 		own := pathWords(ep.Path)
 		score := -len(own)
-		for i, w := range typed {
+		for i, w := range words {
 			switch at := slices.Index(own, w); {
 			case at == 0 && i == 0:
 				score += 2 * perWord
@@ -272,8 +272,8 @@ func (t Table) Nearest(path string) (nearest Endpoint, ok bool) {
 				score += perWord
 			}
 		}
-		if score > most {
-			nearest, most, ok = ep, score, true
+		if score > best {
+			nearest, best, ok = ep, score, true
 		}
 	}
 	return nearest, ok

@@ -19,14 +19,14 @@ func textView(report any) *view.View {
 	switch r := report.(type) {
 	case *textutil.CaseReport:
 		done := map[bool]string{true: "converted", false: "nothing to convert"}[r.Changed]
-		return converted(done, &r.Result, r.InputBytes, nil)
+		return conversionView(done, &r.Result, r.InputBytes, nil)
 	case *textutil.SlugReport:
 		return slugView(r)
 	case *textutil.Base64EncodeReport:
 		alphabet := strings.ReplaceAll(string(r.Variant), "_", "-")
-		return converted("Base64, "+alphabet+" alphabet", &r.Result, r.InputBytes, nil)
+		return conversionView("Base64, "+alphabet+" alphabet", &r.Result, r.InputBytes, nil)
 	case *textutil.URLEncodeReport:
-		return converted("percent-encoded", &r.Result, r.InputBytes, nil)
+		return conversionView("percent-encoded", &r.Result, r.InputBytes, nil)
 	case *textutil.Base64DecodeReport:
 		return decodedView("Base64", r.Error, r.Result, r.ResultHex, r.InputBytes, r.OutputBytes)
 	case *textutil.URLDecodeReport:
@@ -35,13 +35,13 @@ func textView(report any) *view.View {
 		if e := r.Error; e != (textutil.JSONError{}) {
 			return notValid("JSON", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		return converted("valid JSON"+nested(r.RootType, r.Depth), r.Result, r.InputBytes, r.Findings)
+		return conversionView("valid JSON"+nestedText(r.RootType, r.Depth), r.Result, r.InputBytes, r.Findings)
 	case *textutil.YAMLReport:
 		if e := r.Error; e != (textutil.YAMLError{}) {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
 		documents := view.If(r.DocumentsCount != 1, ", "+diag.Count(r.DocumentsCount, "document"))
-		return converted("valid YAML"+nested(r.RootType, r.Depth)+documents, r.Result, r.InputBytes, r.Findings)
+		return conversionView("valid YAML"+nestedText(r.RootType, r.Depth)+documents, r.Result, r.InputBytes, r.Findings)
 	case *textutil.StatsReport:
 		return statsView(r)
 	case *textutil.HashReport:
@@ -54,13 +54,13 @@ func textView(report any) *view.View {
 	return nil
 }
 
-// nested describes how deep a value is, or its type if it is flat.
-func nested(root textutil.RootType, depth int) string {
+// nestedText describes how deep a value is, or its type if it is flat.
+func nestedText(root textutil.RootType, depth int) string {
 	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+diag.Count(depth, "level")+" deep")
 }
 
-// converted is the view of a text in another form: the result itself if it is a line.
-func converted(done string, result *string, bytes int, findings []textutil.Finding) *view.View {
+// conversionView is the view of a text in another form: the result itself if it is a line.
+func conversionView(done string, result *string, bytes int, findings []textutil.Finding) *view.View {
 	v := view.Answer("", done)
 	if result != nil {
 		if utf8.RuneCountInString(*result) <= maxShownResult && !strings.Contains(*result, "\n") {
@@ -87,7 +87,7 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 	if fault != (textutil.DecodeFault{}) {
 		return notValid(kind, fmt.Sprintf("byte %d", fault.Offset), fault.Message)
 	}
-	v := converted("valid "+kind, result, before, nil)
+	v := conversionView("valid "+kind, result, before, nil)
 	if result == nil {
 		v = view.Answer("", "no text in UTF-8, but "+diag.Count(after, "byte"))
 		v.Fact("in hex", diag.Clip(hex, maxShownResult))
@@ -98,7 +98,7 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 func slugView(r *textutil.SlugReport) *view.View {
 	done := "slug of " + diag.Count(utf8.RuneCountInString(r.Result), "character") + view.If(r.Truncated, ", cut off")
 	done = cmp.Or(view.If(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
-	return converted(done, &r.Result, r.InputBytes, r.Findings)
+	return conversionView(done, &r.Result, r.InputBytes, r.Findings)
 }
 
 func statsView(r *textutil.StatsReport) *view.View {
@@ -153,7 +153,7 @@ func regexView(r *textutil.RegexReport) *view.View {
 	}
 	v := view.Answer("", strings.Replace(diag.Count(r.MatchCount, "match"), "matchs", "matches", 1))
 	if r.Result != nil {
-		v = converted(v.Headline+" replaced", r.Result, r.InputBytes, nil)
+		v = conversionView(v.Headline+" replaced", r.Result, r.InputBytes, nil)
 	}
 	v.Judged(textFindings(r.Findings))
 	v.Advise()
@@ -176,12 +176,12 @@ const maxShownMatch = 200
 // textFindings are findings of textutil as those of the rest. Their places are in a text that the report does not hold.
 func textFindings(list []textutil.Finding) []diag.Finding {
 	return diag.Map(list, func(f textutil.Finding) diag.Finding {
-		one := diag.Finding{
+		finding := diag.Finding{
 			Code: diag.Code(f.Code), Title: f.Title, Detail: f.Detail, Advice: f.Advice, Reference: f.Reference,
 		}
-		if one.Severity.UnmarshalText([]byte(f.Severity)) != nil {
-			one.Severity = diag.Warning
+		if finding.Severity.UnmarshalText([]byte(f.Severity)) != nil {
+			finding.Severity = diag.Warning
 		}
-		return one
+		return finding
 	})
 }

@@ -60,11 +60,11 @@ func Recognize(reply []byte) (ep Endpoint, report any, ok bool) {
 
 // sameMembers reports whether two JSON objects have members of the same names.
 func sameMembers(a, b []byte) bool {
-	var one, other map[string]json.RawMessage
-	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+	var first, second map[string]json.RawMessage
+	if json.Unmarshal(a, &first) != nil || json.Unmarshal(b, &second) != nil {
 		return false
 	}
-	return maps.EqualFunc(one, other, func(json.RawMessage, json.RawMessage) bool { return true })
+	return maps.EqualFunc(first, second, func(json.RawMessage, json.RawMessage) bool { return true })
 }
 
 // plainView returns the view of a report without one of its own, such as that of an operation of one's own: its

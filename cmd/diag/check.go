@@ -22,7 +22,7 @@ import (
 func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Command {
 	params := ep.Params()
 	values := map[string]*[]string{}
-	description := strings.Join(ep.About(), "\n")
+	description := strings.Join(ep.Description(), "\n")
 	cmd := &cobra.Command{Short: ep.Summary(), Long: description, GroupID: family(ep)}
 	for _, p := range params {
 		values[p.Name] = new([]string)

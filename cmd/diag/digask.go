@@ -33,7 +33,7 @@ type multiAnswer struct {
 // prepare makes the request of a question; flags may set what it leaves open.
 func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, err error) {
 	r.servers = q.servers
-	r.ep, _ = httpapi.Endpoints().Named(q.operation)
+	r.ep, _ = httpapi.Endpoints().ByName(q.operation)
 	own := map[string]*[]string{}
 	for _, p := range r.ep.Params() {
 		own[p.Name] = new([]string)

@@ -313,7 +313,7 @@ var typeProgram = &program{name: "diag", letters: digLetters}
 // isResolveFlag reports whether a flag is of the operation resolve, and not of ip/nslookup too.
 func isResolveFlag(flag string) bool {
 	hasFlag := func(operation string) bool {
-		ep, _ := httpapi.Endpoints().Named(operation)
+		ep, _ := httpapi.Endpoints().ByName(operation)
 		return slices.ContainsFunc(ep.Params(), func(p httpapi.Param) bool { return flagName(p.Name) == flag })
 	}
 	return flag != "resolver" && hasFlag("resolve") && !hasFlag("ip/nslookup")
@@ -322,7 +322,7 @@ func isResolveFlag(flag string) bool {
 // fieldTakesValue reports whether the flag of a field of these operations takes a value.
 func fieldTakesValue(flag string) bool {
 	for _, operation := range []string{"resolve", "ip/nslookup"} {
-		ep, _ := httpapi.Endpoints().Named(operation)
+		ep, _ := httpapi.Endpoints().ByName(operation)
 		for _, p := range ep.Params() {
 			if flagName(p.Name) == flag {
 				return p.Kinds[0] != "boolean"

@@ -63,7 +63,7 @@ func replaceShortName(global *pflag.FlagSet, args []string) []string {
 	if word == "help" && len(rest) > 0 && shortNames[rest[0]] != "" {
 		return append(append(before, shortNames[rest[0]]), "--help")
 	}
-	if _, isPath := httpapi.Endpoints().Named(word); isPath {
+	if _, isPath := httpapi.Endpoints().ByName(word); isPath {
 		return args
 	}
 	if at := commandIndex(global, rest); at >= 0 {

@@ -144,7 +144,7 @@ func askReport[R any](ctx context.Context, a *app, name string, fields map[strin
 	if err != nil {
 		return nil, err
 	}
-	ep, _ := httpapi.Endpoints().Named(name)
+	ep, _ := httpapi.Endpoints().ByName(name)
 	result, err := a.ask(ctx, ep, body)
 	if err != nil {
 		return nil, err

@@ -70,8 +70,8 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),
-		"unsubscribe": api.Guesses(notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
-		"confirm":     api.Guesses(notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
+		"unsubscribe": api.LimitGuesses(notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
+		"confirm":     api.LimitGuesses(notify.Confirm{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),
 	}
 	return front
 }

@@ -158,7 +158,7 @@ func routes(testing.TB) (all []route) {
 			body = string(ep.Example())
 		}
 		add("listen", "key", ep.ID(), body)
-		add("listen", "nothing", "GET /docs/"+ep.At(), "")
+		add("listen", "nothing", "GET /docs/"+ep.Slug(), "")
 	}
 	add("listen", "nothing", "GET "+openapiPath, "")
 	for _, path := range pagesOfDocs {

@@ -76,7 +76,7 @@ func TestGoodDomain(t *testing.T) {
 				fields["?"] = p.Name
 			}
 		}
-		if ep.Method != http.MethodPost || !ep.Headlined() || fields["?"] != "" || fields["domain"]+fields["qname"] == "" {
+		if ep.Method != http.MethodPost || !ep.HasVerdict() || fields["?"] != "" || fields["domain"]+fields["qname"] == "" {
 			continue
 		}
 		tested++
@@ -101,7 +101,7 @@ func TestTourIsComplete(t *testing.T) {
 		shown[s.check] = true
 	}
 	for _, ep := range httpapi.Endpoints() {
-		if ep.Headlined() {
+		if ep.HasVerdict() {
 			assert.True(t, shown[ep.Name()], ep.Name())
 		}
 	}

@@ -92,7 +92,7 @@ const forgedHeader = `Received: from vps77.example ([192.0.2.77]) by mx1.good.ex
 
 // request returns the request of a client: the fields are in the body, or in path and query.
 func (s stop) request() (method, target, body string, err error) {
-	ep, ok := httpapi.Endpoints().Named(s.check)
+	ep, ok := httpapi.Endpoints().ByName(s.check)
 	if !ok {
 		return "", "", "", fmt.Errorf("there is no check %s", s.check)
 	}

@@ -68,7 +68,7 @@ func New(c Config) http.Handler {
 		// It would refuse all that comes through a proxy on the same machine. No page may call, and a key is needed.
 		DisableLocalhostProtection: true,
 	})
-	guarded := c.API.Guard("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	guarded := c.API.RequireKey("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !single(r) { // GET and DELETE, which are about sessions, are 405
 			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return

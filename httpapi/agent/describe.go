@@ -14,8 +14,8 @@ const maxRules = 6
 
 // rules explains codes. Its text is entirely this program's own.
 type rules struct {
-	LeftOut  int                `json:"left_out,omitempty"` // how many more codes begin so
-	Findings []httpapi.ToldRule `json:"findings"`
+	LeftOut  int               `json:"left_out,omitempty"` // how many more codes begin so
+	Findings []httpapi.RuleDoc `json:"findings"`
 }
 
 func (c *call) explainFinding() (*mcp.CallToolResult, error) {
@@ -68,14 +68,14 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 		}
 		return told(b.String()), nil
 	}
-	ep, ok := c.tool.table.Named(name)
+	ep, ok := c.tool.table.ByName(name)
 	if !ok {
 		near, _ := c.tool.table.Nearest(name)
 		return nil, argumentf("operation: there is no %q.%s describe_operation without arguments lists all.",
 			shown(name), meant(near.Name()))
 	}
 	info := short(ep)
-	info.About, info.Example, info.Arguments = ep.About(), ep.Example(), ep.Params()
+	info.About, info.Example, info.Arguments = ep.Description(), ep.Example(), ep.Params()
 	info.Writes = ep.Hosted() && ep.HasBody()
 	one := described{[]operationInfo{info}}
 	return told(asJSON(one)), nil

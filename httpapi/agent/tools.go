@@ -111,7 +111,7 @@ const (
 )
 
 // endpoint is that of a name that there is.
-func (t *tool) endpoint(name string) httpapi.Endpoint { ep, _ := t.table.Named(name); return ep }
+func (t *tool) endpoint(name string) httpapi.Endpoint { ep, _ := t.table.ByName(name); return ep }
 
 // checks runs the checks of some groups, or all, of the target that an argument names, if it is of one of the kinds.
 func checks(name string, only []string, kinds ...target.Kind) deed {

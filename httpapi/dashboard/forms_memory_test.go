@@ -37,7 +37,7 @@ func TestMemoryOfForms(t *testing.T) {
 			return b.upload("/dashboard/playground/text/hash", w.FormDataContentType(), &body)
 		}
 		assert.Equal(t, http.StatusRequestEntityTooLarge, form(8<<20).status)
-		release, err := h.dash.API.Hold(t.Context(), h.account.ID, 1<<40) // the account's share
+		release, err := h.dash.API.ReserveMemory(t.Context(), h.account.ID, 1<<40) // the account's share
 		require.NoError(t, err)
 		busy := form(1 << 10)
 		assert.Equal(t, http.StatusServiceUnavailable, busy.status)
@@ -48,7 +48,7 @@ func TestMemoryOfForms(t *testing.T) {
 		for range 20 { // each gives back what it held
 			require.Equal(t, http.StatusSeeOther, form(512<<10).status)
 		}
-		release, err = h.dash.API.Hold(t.Context(), h.account.ID, 1<<40)
+		release, err = h.dash.API.ReserveMemory(t.Context(), h.account.ID, 1<<40)
 		require.NoError(t, err)
 		release()
 		h.gate.Close()

@@ -21,18 +21,18 @@ type operation struct{ httpapi.Endpoint }
 
 // operation returns the one of a name, as the API of the dashboard serves it.
 func (d *dashboard) operation(name string) (operation, bool) {
-	ep, ok := d.endpoints.Named(name)
+	ep, ok := d.endpoints.ByName(name)
 	return operation{ep}, ok
 }
 
 // Page is the whole path of the page.
-func (op operation) Page() string { return "/dashboard/playground/" + op.At() }
+func (op operation) Page() string { return "/dashboard/playground/" + op.Slug() }
 
 // Docs is the path of the documentation.
-func (op operation) Docs() string { return "/docs/" + op.At() }
+func (op operation) Docs() string { return "/docs/" + op.Slug() }
 
 // Description returns what the operation examines.
-func (op operation) Description() string { return strings.Join(op.About(), " ") }
+func (op operation) Description() string { return strings.Join(op.Endpoint.Description(), " ") }
 
 // Price returns the cost of a reply.
 func (op operation) Price() string { return diag.Count(op.Credits, "credit") }

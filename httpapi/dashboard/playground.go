@@ -39,7 +39,7 @@ func (op operation) formLimit(r *http.Request) int64 {
 
 // reserve waits for room for the form of a visitor. Release gives it back.
 func (d *dashboard) reserve(r *http.Request, size int64) (release func(), err error) {
-	release, err = d.API.Hold(r.Context(), sessionOf(r).Account.ID, size)
+	release, err = d.API.ReserveMemory(r.Context(), sessionOf(r).Account.ID, size)
 	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
 		stateOf(r).header.Set("Retry-After", "1")
 		return nil, &problem{http.StatusServiceUnavailable, "Server busy",

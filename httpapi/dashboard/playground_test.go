@@ -210,7 +210,7 @@ func FuzzFields(f *testing.F) {
 	f.Add("resolve", "f.qname=%FF&f.dnssec=on")
 	f.Add("spf/hosted/{id}", "f.id=..%2f..")
 	f.Fuzz(func(t *testing.T, name, query string) {
-		ep, ok := httpapi.Endpoints().Named(name)
+		ep, ok := httpapi.Endpoints().ByName(name)
 		form, err := url.ParseQuery(query)
 		if !ok || err != nil {
 			return

@@ -117,7 +117,7 @@ var gaugeHelp = map[Gauge]string{
 	LimiterAway:       "1 while the shared limiter does not answer and this node counts alone, 0 otherwise.",
 	Connections:       "Connections of clients that are open.",
 	DeliveriesWaiting: "Deliveries of notifications that are due; NaN while that is not known.",
-	WatchesOverdue:    "Watched domains that should have been checked more than five minutes ago; NaN while that is not known.",
+	WatchesOverdue:    "Watched domains whose check is overdue by more than five minutes; NaN while that is not known.",
 	PaymentsWaiting:   "Payments of invoices that are due; NaN while that is not known.",
 	PendingSeconds:    "Age of the oldest payment whose end is not known yet, 0 without one; NaN before it is looked for.",
 	CloseFailing:      "1 while the last attempt to close a month failed for some account, 0 otherwise.",

@@ -78,7 +78,7 @@ func Handler(c Config) http.Handler {
 		op := operation{ep, i >= len(s.table)-len(c.Endpoints)}
 		s.operations = append(s.operations, op)
 		s.addFile(op.Page(), htmlMedia, func() ([]byte, error) {
-			return s.render("operation", guide{"", op.Page(), op.Name(), op.About()[0]}, op)
+			return s.render("operation", guide{"", op.Page(), op.Name(), op.Description()[0]}, op)
 		})
 	}
 	for _, g := range guides {
@@ -170,7 +170,7 @@ type operation struct {
 }
 
 // Page is the path of the operation's page.
-func (op operation) Page() string { return "/docs/" + op.At() }
+func (op operation) Page() string { return "/docs/" + op.Slug() }
 
 // Sample is the call of the library on the example, and the package to import.
 func (op operation) Sample() (sample struct{ Package, Call string }, err error) {

@@ -178,7 +178,7 @@ func TestOperationPages(t *testing.T) {
 		page, ok := pages[operation{Endpoint: ep}.Page()]
 		require.True(t, ok, ep.Name())
 		text := page.text()
-		for _, sentence := range ep.About() {
+		for _, sentence := range ep.Description() {
 			require.Contains(t, text, sentence)
 		}
 		require.Contains(t, text, string(ep.Scope))

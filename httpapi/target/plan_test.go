@@ -38,7 +38,7 @@ func TestPlans(t *testing.T) {
 				if m := command.FindStringSubmatch(s.Check); m == nil || m[2] != domain {
 					assert.Regexp(t, `^diag wait \S+ [A-Z]+ '`, s.Check)
 				} else if m[1] != "" {
-					_, known := httpapi.Endpoints().Named(m[1])
+					_, known := httpapi.Endpoints().ByName(m[1])
 					assert.True(t, known, m[1])
 				}
 			}

@@ -229,7 +229,7 @@ func (t Target) Checks(o Options) []Check {
 }
 
 func endpointOf(name string) httpapi.Endpoint {
-	ep, _ := httpapi.Endpoints().Named(name) // there are all of them: a test
+	ep, _ := httpapi.Endpoints().ByName(name) // there are all of them: a test
 	return ep
 }
 

@@ -43,7 +43,7 @@ func catalogueOf(table httpapi.Table) *catalogue {
 				needs = needs || p.Required
 			}
 		}
-		if takes && !needs && ep.Headlined() {
+		if takes && !needs && ep.HasVerdict() {
 			c.operations[ep.Name()] = ep
 		}
 		for _, r := range ep.Rules() {
@@ -88,7 +88,7 @@ func (c *catalogue) checks(domain string, names []string) []target.Check {
 
 // question queries records. It belongs to no group, which is omitted if a domain has no web site.
 func question(name, kind, resolver string) target.Check {
-	ep, _ := httpapi.Endpoints().Named("resolve")
+	ep, _ := httpapi.Endpoints().ByName("resolve")
 	body := map[string]string{"qname": name, "qtype": kind}
 	if resolver != "" {
 		body["resolver"] = resolver

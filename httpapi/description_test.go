@@ -13,18 +13,18 @@ func TestAbout(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z].*[^.]\.$`)
 	seen := map[string]string{}
 	for _, ep := range endpoints {
-		require.Len(t, ep.About(), 3, ep.Name())
-		for _, text := range ep.About() {
+		require.Len(t, ep.Description(), 3, ep.Name())
+		for _, text := range ep.Description() {
 			require.Regexp(t, sentence, text, ep.Name())
 			require.NotRegexp(t, `[a-z]\. [A-Z]`, text, "%s: two sentences on a line", ep.Name())
 		}
-		first := ep.About()[0]
+		first := ep.Description()[0]
 		require.Less(t, len(first), 125, ep.Name())
 		require.Empty(t, seen[first], ep.Name())
 		seen[first] = ep.Name()
 	}
-	require.Len(t, abouts(), len(endpoints))
-	require.Equal(t, len(endpoints), strings.Count(aboutText, "\n\n")+1)
+	require.Len(t, descriptions(), len(endpoints))
+	require.Equal(t, len(endpoints), strings.Count(descriptionsText, "\n\n")+1)
 }
 
 func TestNearest(t *testing.T) {
